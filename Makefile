@@ -1,0 +1,74 @@
+# Run `make` to see what there is. Everything installs into .venv, from the locked files in requirements/.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found; install Python 3.11 or later, or set PYTHON=" >&2; exit 1; }
+ifdef UV
+	@test -x $(BIN)/python || $(UV) venv -q --python $(PYTHON) $(VENV)
+	$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+else
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+endif
+	@touch $@
+
+.PHONY: setup
+setup: $(STAMP) ## Install everything into .venv (uv if present, else pip)
+
+.PHONY: run
+run: setup ## Lint and draw the first example
+	$(BIN)/jangar lint charts/agents/examples
+	$(BIN)/jangar graph charts/agents/examples/orchestration-diamond.yaml
+
+.PHONY: test
+test: setup check ## Run every check and every test
+	$(BIN)/python -m pytest -n auto
+
+.PHONY: check
+check: setup ## Format, lint, types, layers, generated files in sync, architecture
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m jangar.crdgen --check
+	$(BIN)/python -m pytest tests/architecture
+
+.PHONY: format
+format: setup ## Format the code and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: generate
+generate: setup ## Write the CRDs and the API reference from the types
+	$(BIN)/python -m jangar.crdgen
+
+.PHONY: verify
+verify: generate check ## Regenerate, check, and fail if that changed a tracked file
+	@git diff --exit-code -- charts/agents/crds docs/reference || { echo "generated files were out of date; commit the result of 'make generate'" >&2; exit 1; }
+	@test -z "$$(git ls-files --others --exclude-standard charts/agents/crds docs/reference)" || { echo "generated files are not tracked; git add them" >&2; exit 1; }
+
+.PHONY: bench
+bench: setup ## Measure the planner, lint and start-up; fails when a goal is missed
+	$(BIN)/python -m benchmarks
+
+.PHONY: mutation
+mutation: setup ## Mutation-test the rules (about half an hour); prints the share killed
+	scripts/mutation-test
+
+.PHONY: lock
+lock: ## Pin the dependencies anew (needs uv)
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml -o requirements/runtime.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml --group dev -o requirements/dev.txt
