@@ -1,0 +1,46 @@
+"""What a status remembers of a Job: the intent to create it, that it was seen, and how it ended."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from jangar.api.lifecycle import Outcome
+from jangar.api.meta import ApiModel, Int32
+
+
+class JobRecord(ApiModel):
+    """The Job of the current attempt.
+
+    Name and attempt are written before the Job is created, so that a restart in between finds the same Job
+    instead of making a second one.
+    """
+
+    name: str = Field(description="Name of the Job, recorded before the Job is created.")
+    attempt: Int32 = Field(description="Number of the attempt that the Job belongs to, from 1.", ge=1)
+    created_at: datetime | None = Field(
+        None,
+        description="When the API server confirmed the creation; absent while only the intent is recorded.",
+    )
+    observed_at: datetime | None = Field(
+        None, description="When the Job was first seen; a Job that was seen and is gone counts as missing."
+    )
+    uid: str | None = Field(
+        None, description="Uid of the Job, so that another of the same name is not taken for it."
+    )
+
+
+class JobRef(ApiModel):
+    """A Job as older clients read it."""
+
+    name: str | None = Field(None, description="Name of the Job.")
+    namespace: str | None = Field(None, description="Namespace of the Job.")
+    uid: str | None = Field(None, description="Uid of the Job.")
+
+
+class EndedAttempt(ApiModel):
+    """An attempt before the current one."""
+
+    attempt: Int32 = Field(description="Number of the attempt, from 1.", ge=1)
+    job: str | None = Field(None, description="Name of the attempt's Job.")
+    uid: str | None = Field(None, description="Uid of that Job, where it was seen.")
+    outcome: Outcome = Field(description="How the attempt ended.")

@@ -1,0 +1,111 @@
+"""The phases of runs, children, steps and definitions. Knows the words, not when they apply."""
+
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """Phase of a run (OrchestrationRun) or a child (AgentRun, ToolRun, nested run)."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    CANCELLING = "Cancelling"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+
+
+class AgentRunPhase(StrEnum):
+    """Phase of an AgentRun: that of every child, or Template, which marks one that is only copied."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    CANCELLING = "Cancelling"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+    TEMPLATE = "Template"
+
+
+class StepPhase(StrEnum):
+    """Phase of one step of a run."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    RETRYING = "Retrying"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    SKIPPED = "Skipped"
+    CANCELLED = "Cancelled"
+
+
+class DefinitionPhase(StrEnum):
+    """Phase of an object that only declares something (Orchestration, Tool, Agent, ...)."""
+
+    READY = "Ready"
+    INVALID = "Invalid"
+
+
+class SchedulePhase(StrEnum):
+    """Phase of a Schedule."""
+
+    ACTIVE = "Active"
+    SUSPENDED = "Suspended"
+    INVALID = "Invalid"
+
+
+class SignalDeliveryPhase(StrEnum):
+    """Phase of a SignalDelivery."""
+
+    PENDING = "Pending"
+    DELIVERED = "Delivered"
+    INVALID = "Invalid"
+
+
+class WorkspacePhase(StrEnum):
+    """Phase of a Workspace; it follows the volume behind it."""
+
+    PENDING = "Pending"
+    READY = "Ready"
+    FAILED = "Failed"
+    EXPIRED = "Expired"
+    INVALID = "Invalid"
+
+
+class ExecutionMode(StrEnum):
+    """How a run orders its steps, resolved once when it starts."""
+
+    SEQUENTIAL = "Sequential"
+    GRAPH = "Graph"
+
+
+class DesiredState(StrEnum):
+    """What the user wants of a run or child."""
+
+    RUNNING = "Running"
+    CANCELLED = "Cancelled"
+
+
+class OnJobMissing(StrEnum):
+    """What to do when a Job that was seen is gone and left no outcome."""
+
+    FAIL = "Fail"
+    RETRY = "Retry"
+
+
+class StepKind(StrEnum):
+    """What a step does."""
+
+    AGENT_RUN = "AgentRun"
+    TOOL_RUN = "ToolRun"
+    SUB_ORCHESTRATION = "SubOrchestration"
+    APPROVAL_GATE = "ApprovalGate"
+    SIGNAL_WAIT = "SignalWait"
+    CHECKPOINT = "Checkpoint"
+    MEMORY_OP = "MemoryOp"
+
+
+TERMINAL = frozenset({Phase.SUCCEEDED, Phase.FAILED, Phase.CANCELLED})
+STEP_TERMINAL = frozenset({StepPhase.SUCCEEDED, StepPhase.FAILED, StepPhase.SKIPPED, StepPhase.CANCELLED})
+
+CHILD_KINDS = frozenset({StepKind.AGENT_RUN, StepKind.TOOL_RUN, StepKind.SUB_ORCHESTRATION})
+"""Kinds that create a child object; the others decide by looking (gates, waits) and hold no place."""

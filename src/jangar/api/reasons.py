@@ -1,0 +1,115 @@
+"""Every reason that statuses, conditions and events carry, with the sentence users read in the docs.
+
+The words follow the contract; a bare reason string elsewhere in the code is a mistake.
+"""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why something is as it is; machine readable and stable."""
+
+    # Definitions
+    VALID_SPEC = "ValidSpec"
+    INVALID_SPEC = "InvalidSpec"
+    MISSING_STEPS = "MissingSteps"
+    STEP_MISSING_NAME = "StepMissingName"
+    STEP_MISSING_KIND = "StepMissingKind"
+    INVALID_STEP_NAME = "InvalidStepName"
+    DUPLICATE_STEP = "DuplicateStep"
+    UNSUPPORTED_STEP = "UnsupportedStep"
+    MISSING_REFERENCE = "MissingReference"
+    ENTRYPOINT_MISSING = "EntrypointMissing"
+    INVALID_DEPENDENCY = "InvalidDependency"
+    MISSING_DEPENDENCY = "MissingDependency"
+    DEPENDENCY_CYCLE = "DependencyCycle"
+    INVALID_PARAMETER = "InvalidParameter"
+    UNDECLARED_PARAMETER = "UndeclaredParameter"
+    MISSING_PARAMETER = "MissingParameter"
+    INVALID_TEMPLATE = "InvalidTemplate"
+    INVALID_CONDITION = "InvalidCondition"
+    INVALID_VALUE = "InvalidValue"
+    NOT_AN_ANCESTOR = "NotAnAncestor"
+    RECURSIVE_ORCHESTRATION = "RecursiveOrchestration"
+    TOO_LARGE = "TooLarge"
+    REFERENCE_NOT_FOUND = "ReferenceNotFound"
+
+    # Progress
+    STARTING = "Starting"
+    RUNNING = "Running"
+    PENDING = "Pending"
+    SUSPENDED = "Suspended"
+    RESUMED = "Resumed"
+    WAITING_FOR_DEPENDENCIES = "WaitingForDependencies"
+    WAITING_FOR_PLACE = "WaitingForPlace"
+    RETRY_BACKOFF = "RetryBackoff"
+    BLOCKED = "Blocked"
+    STOPPING = "Stopping"
+
+    # Ends of steps, children and runs
+    SUCCEEDED = "Succeeded"
+    REUSED = "Reused"
+    STEP_FAILED = "StepFailed"
+    CHILD_FAILED = "ChildFailed"
+    STEP_TIMED_OUT = "StepTimedOut"
+    RUN_TIMED_OUT = "RunTimedOut"
+    CONDITION_FALSE = "ConditionFalse"
+    CONDITION_ERROR = "ConditionError"
+    DEPENDENCY_FAILED = "DependencyFailed"
+    DEPENDENCY_SKIPPED = "DependencySkipped"
+    FAIL_FAST = "FailFast"
+    MISSING_INPUT = "MissingInput"
+    OUTPUTS_TOO_LARGE = "OutputsTooLarge"
+    NESTING_TOO_DEEP = "NestingTooDeep"
+    CHILD_DELETED = "ChildDeleted"
+    CHILD_CANCELLED = "ChildCancelled"
+    START_REFUSED = "StartRefused"
+    POLICY_DENIED = "PolicyDenied"
+
+    # Work
+    JOB_FAILED = "JobFailed"
+    JOB_DELETED = "JobDeleted"
+    POD_DELETED = "PodDeleted"
+    EVICTED = "Evicted"
+    OOM_KILLED = "OOMKilled"
+    NON_ZERO_EXIT = "NonZeroExit"
+    INIT_FAILED = "InitContainerFailed"
+    NODE_REBOOTED = "NodeRebooted"
+    DUPLICATE_EXECUTION = "DuplicateExecution"
+    WORKFLOW_JOB_MISSING = "WorkflowJobMissing"
+
+    # Cancel
+    CANCELLING = "Cancelling"
+    CANCELLED = "Cancelled"
+    CANCEL_TIMED_OUT = "CancelTimedOut"
+    RUN_CANCELLED = "RunCancelled"
+    CANCEL_DISABLED = "CancelDisabled"
+    ALREADY_SUCCEEDED = "AlreadySucceeded"
+    ALREADY_FAILED = "AlreadyFailed"
+    ALREADY_CANCELLED = "AlreadyCancelled"
+    NOT_REQUESTED = "NotRequested"
+
+    # Conditions that do not hold
+    NOT_FINISHED = "NotFinished"
+    NOT_FAILED = "NotFailed"
+    NOT_CANCELLED = "NotCancelled"
+    NOT_DEGRADED = "NotDegraded"
+    NOT_SUSPENDED = "NotSuspended"
+    JOB_FOUND = "JobFound"
+    FINISHED = "Finished"
+
+
+NEVER_RETRIED = frozenset(
+    {
+        Reason.INVALID_SPEC,
+        Reason.MISSING_INPUT,
+        Reason.POLICY_DENIED,
+        Reason.RECURSIVE_ORCHESTRATION,
+        Reason.NESTING_TOO_DEEP,
+        Reason.UNSUPPORTED_STEP,
+        Reason.CONDITION_ERROR,
+        Reason.CHILD_DELETED,
+        Reason.START_REFUSED,
+    }
+)
+"""Failures that would only repeat, or that a person asked for: DAG-9."""

@@ -1,0 +1,45 @@
+"""SecretBinding: who may be given which Secrets."""
+
+from pydantic import Field
+
+from jangar.api.kind import AGE, PHASE, READY, Column, Kind
+from jangar.api.meta import LIST_ATOMIC, ApiModel, ObjectStatus
+from jangar.api.phases import DefinitionPhase
+from jangar.api.subjects import Subject
+
+GROUP = "security.proompteng.ai"
+
+
+class SecretBindingSpec(ApiModel):
+    """Who may be given which Secrets. A binding without subjects or Secrets is Invalid."""
+
+    subjects: list[Subject] | None = Field(
+        None, description="Objects whose runs may be given the Secrets.", json_schema_extra=LIST_ATOMIC
+    )
+    allowed_secrets: list[str] | None = Field(
+        None, description="Names of the Secrets, in the same namespace.", json_schema_extra=LIST_ATOMIC
+    )
+
+
+class SecretBindingStatus(ObjectStatus):
+    """Whether the binding holds."""
+
+    phase: DefinitionPhase | None = Field(None, description="Ready or Invalid.")
+
+
+SECRET_BINDING = Kind(
+    group=GROUP,
+    name="SecretBinding",
+    plural="secretbindings",
+    short_names=("sb",),
+    description="Which Secrets the runs of which agents and orchestrations may be given.",
+    spec=SecretBindingSpec,
+    status=SecretBindingStatus,
+    spec_required=False,
+    columns=(
+        PHASE,
+        READY,
+        Column(name="Secrets", path=".spec.allowedSecrets", description="Secrets that may be given."),
+        AGE,
+    ),
+)

@@ -1,0 +1,65 @@
+"""What a plan asks for, as values. Each is idempotent and follows from the recorded status, so that a controller
+that dies between recording and acting asks for the same again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from jangar.api.phases import StepKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinDefinition:
+    """Store the definition as it is now, immutable and owned by the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartChild:
+    """Create the child of an attempt. A child of that name that the run owns already is this one."""
+
+    step: str
+    kind: StepKind
+    attempt: int
+    child: str
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmChild:
+    """Read a child uncached: it was seen once and the cache lacks it."""
+
+    step: str
+    child: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopChild:
+    """Ask a child to stop by the deadline; not there, or already ended, is success."""
+
+    child: str
+    reason: str
+    deadline: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspendChild:
+    """Pass suspend, or its end, to a nested run."""
+
+    child: str
+    suspend: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadChildren:
+    """Look for children of this run by owner, uncached."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseRun:
+    """Let a deleted run go; `left` may still run and is named in a warning."""
+
+    left: tuple[str, ...] = ()
+
+
+Action = PinDefinition | StartChild | ConfirmChild | StopChild | SuspendChild | ReadChildren | ReleaseRun

@@ -1,0 +1,63 @@
+"""Names of what a run owns: a function of run uid, step and attempt, so a second create collides (DAG-9).
+
+Knows Kubernetes' rules for names and labels; creates nothing.
+"""
+
+import re
+from base64 import b32encode
+from hashlib import sha256
+
+MAX_LENGTH = 63
+_HASH_BYTES = 10
+_HASH_LENGTH = 16
+_READABLE = MAX_LENGTH - _HASH_LENGTH - 1
+
+_NOT_A_NAME = re.compile(r"[^a-z0-9]+")
+_NOT_A_LABEL = re.compile(r"[^A-Za-z0-9._-]")
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+
+
+def child_name(run_name: str, run_uid: str, step: str, attempt: int) -> str:
+    """Name of the child of one attempt of a step: a DNS-1123 label."""
+    return _owned(run_name, step, str(attempt), _digest("child", run_uid, step, str(attempt)))
+
+
+def job_name(child: str, child_uid: str, attempt: int) -> str:
+    """Name of the Job of one attempt of a child: a DNS-1123 label, so that pods and labels can carry it."""
+    return _owned(child, "", str(attempt), _digest("job", child_uid, str(attempt)))
+
+
+def owned_name(run_name: str, run_uid: str, role: str, number: int | None = None) -> str:
+    """Name of another object that a run owns, such as its snapshot or a page of steps."""
+    counted = "" if number is None else str(number)
+    return _owned(run_name, role, counted, _digest("owned", run_uid, role, counted))
+
+
+def label_value(text: str) -> str:
+    """The text as a label value: itself where that is one, else its readable part and a hash."""
+    if not text or _LABEL.fullmatch(text):
+        return text
+    readable = _NOT_A_LABEL.sub("-", text[:_READABLE]).strip("-_.")
+    return f"{readable}-{_digest('label', text)}".lstrip("-")
+
+
+def _owned(owner: str, role: str, counted: str, digest: str) -> str:
+    """`owner-role-counted-digest`; the length left is shared, and each may use what the other does not."""
+    owner, role = _slug(owner), _slug(role)
+    room = _READABLE - len(counted) - 2
+    half = room // 2
+    owner_room = max(half, room - len(role))
+    owner = owner[:owner_room].rstrip("-")
+    role = role[: room - len(owner)].rstrip("-")
+    return "-".join(part for part in (owner, role, counted, digest) if part)
+
+
+def _slug(text: str) -> str:
+    return _NOT_A_NAME.sub("-", text.lower()).strip("-")
+
+
+def _digest(*parts: str) -> str:
+    """80 bits in lower-case base32. Each part follows its length, so no two lists of parts read the same."""
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    whole = b"".join(b"%d:%b" % (len(part), part) for part in encoded)
+    return b32encode(sha256(whole).digest()[:_HASH_BYTES]).decode().lower()

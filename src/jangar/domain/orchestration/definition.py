@@ -1,0 +1,70 @@
+"""A definition ready to be planned: steps as plain values, edges resolved, conditions and templates compiled.
+
+Knows what a checked definition holds; checking it is validation's business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
+
+from jangar.api.orchestration import Policies, Step
+from jangar.api.phases import ExecutionMode, OnJobMissing, StepKind
+from jangar.domain.orchestration.graph import Graph
+from jangar.domain.orchestration.templates import Template
+
+
+class Condition(Protocol):
+    """A compiled `when`. Compiling is the caller's: the domain knows no expression language."""
+
+    @property
+    def source(self) -> str: ...
+
+    def references(self, variable: str) -> frozenset[str]:
+        """Names selected from a variable, such as the steps a condition looks at."""
+        ...
+
+    def evaluate(self, bindings: Mapping[str, object]) -> object:
+        """The value; raises ValueError when there is none."""
+        ...
+
+
+class ConditionCompiler(Protocol):
+    """Turns the text of a `when` into a condition; raises ValueError with the reason if it cannot."""
+
+    def __call__(self, source: str, /) -> Condition: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDefinition:
+    """One step, everything resolved that does not depend on a run."""
+
+    index: int
+    name: str
+    kind: StepKind
+    needs: tuple[int, ...]
+    target: str | None = None
+    """Name of the Agent, Tool or Orchestration that the child runs."""
+    when: Condition | None = None
+    continue_on_failure: bool = False
+    retries: int | None = None
+    retry_backoff: timedelta = timedelta(0)
+    timeout: timedelta | None = None
+    on_job_missing: OnJobMissing = OnJobMissing.FAIL
+    inputs: Mapping[str, Template] = field(default_factory=dict)
+    output_defaults: Mapping[str, str] = field(default_factory=dict)
+    source: Step | None = None
+    """What the user wrote, for building the child."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A checked orchestration."""
+
+    mode: ExecutionMode
+    graph: Graph
+    steps: tuple[StepDefinition, ...]
+    outputs: Mapping[str, Template] = field(default_factory=dict)
+    policies: Policies = field(default_factory=Policies)
+    declares_parameters: bool = False
+    parameter_defaults: Mapping[str, str] = field(default_factory=dict)

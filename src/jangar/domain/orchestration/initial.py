@@ -1,0 +1,58 @@
+"""The states a run begins with, and which steps a retry keeps (DAG-16). Knows no time but the moment of the start."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from jangar.api.phases import StepPhase
+from jangar.api.problems import Problem
+from jangar.api.reasons import Reason
+from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.settling import moved
+from jangar.domain.orchestration.state import StepState
+
+
+def initial_states(
+    definition: Definition, reused: Mapping[str, Mapping[str, str]], now: datetime
+) -> tuple[StepState, ...]:
+    """Every step Pending, or Succeeded/Reused with the outputs it had in the run that is retried."""
+    fresh = (StepState(name=step.name, kind=step.kind) for step in definition.steps)
+    if not reused:
+        return tuple(fresh)
+    return tuple(
+        _reused(state, reused[state.name], now) if state.name in reused else state for state in fresh
+    )
+
+
+def _reused(state: StepState, outputs: Mapping[str, str], now: datetime) -> StepState:
+    kept = moved(state, now, StepPhase.SUCCEEDED, Reason.REUSED, "kept from the run that this one retries")
+    return replace(kept, outputs=dict(outputs) or None)
+
+
+def kept_steps(
+    definition: Definition, ended: Sequence[StepState], from_step: str | None
+) -> Mapping[str, Mapping[str, str]] | Problem:
+    """Steps that a retry does not repeat, with their outputs.
+
+    Repeated are `from_step` and all that depend on it, or, without it, every step that did not succeed; in both cases
+    whatever depends on a repeated step is repeated too.
+    """
+    graph = definition.graph
+    if from_step is not None and from_step not in graph.names:
+        return Problem(
+            reason=Reason.INVALID_SPEC,
+            path=("spec", "retryOf", "fromStep"),
+            message=f'the retried run has no step "{from_step}"',
+            fix="name one of its steps",
+        )
+    phases = {state.name: state.phase for state in ended}
+    repeated = {
+        index for index, name in enumerate(graph.names) if phases.get(name) is not StepPhase.SUCCEEDED
+    }
+    if from_step is not None:
+        repeated.add(graph.names.index(from_step))
+    for index in graph.order:
+        if not repeated.isdisjoint(graph.needs[index]):
+            repeated.add(index)
+    outputs = {state.name: state.outputs or {} for state in ended}
+    return {name: outputs[name] for index, name in enumerate(graph.names) if index not in repeated}

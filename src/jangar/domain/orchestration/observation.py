@@ -1,0 +1,129 @@
+"""What a plan is made from: the run, its record, its definition, its children, and the operator's limits.
+
+Values only. Nested runs, AgentRuns and ToolRuns all look like a `ChildSeen` here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import IntEnum
+
+from jangar.api.orchestration import Policies
+from jangar.api.phases import CHILD_KINDS, Phase, StepKind
+from jangar.api.problems import Problem
+from jangar.domain.cancellation.request import Requester
+from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.state import RunRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildSeen:
+    """A child as it was last read."""
+
+    name: str
+    uid: str
+    phase: Phase
+    created_at: datetime
+    reason: str = ""
+    message: str = ""
+    finished_at: datetime | None = None
+    exit_code: int | None = None
+    outputs: Mapping[str, str] | None = None
+    deleting: bool = False
+    suspended: bool = False
+    stop_requested: bool = False
+    """Our request to stop has reached its spec."""
+    left_behind: bool = False
+    """It ended, but work of its own had not at the deadline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildGone:
+    """A live read found no such child; a cache that merely lacks it never says so."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildRefused:
+    """The API server refused to create the child, for good."""
+
+    name: str
+    reason: str
+    message: str
+
+
+Child = ChildSeen | ChildGone | ChildRefused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionMissing:
+    """What the run names does not exist (yet)."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionRejected:
+    """What the run names has mistakes."""
+
+    problems: Sequence[Problem]
+
+
+class ChildrenRead(IntEnum):
+    """How far children were looked for by uncached reads since the cancel was recorded."""
+
+    NOT_YET = 0
+    AFTER_CANCEL = 1
+    AFTER_REQUEST_TIMEOUT = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """The run as its spec and metadata say."""
+
+    name: str
+    uid: str
+    generation: int
+    created_at: datetime
+    requested_by: frozenset[Requester] = frozenset()
+    deleted_at: datetime | None = None
+    """Somebody deletes the run; it is held until its work has stopped."""
+    suspend: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    policies: Policies | None = None
+    lineage: tuple[str, ...] = ()
+    """Orchestrations that contain this run, outermost first, its own name last."""
+    stop_deadline: datetime | None = None
+    """Given by the parent run together with its request to stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the operator set."""
+
+    cancel_enabled: bool = True
+    cancel_timeout: timedelta = timedelta(seconds=60)
+    child_margin: timedelta = timedelta(seconds=2)
+    """A child's deadline lies this much before its parent's."""
+    request_timeout: timedelta = timedelta(seconds=10)
+    cleanup_interval: timedelta = timedelta(seconds=10)
+    max_depth: int = 10
+    supported_kinds: frozenset[StepKind] = CHILD_KINDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """Everything a plan may look at."""
+
+    run: RunFacts
+    definition: Definition | DefinitionMissing | DefinitionRejected
+    recorded: RunRecord = field(default_factory=RunRecord)
+    children: Mapping[str, Child] = field(default_factory=dict)
+    """By name. A child that is not in here was not in the cache, which says nothing."""
+    pinned: bool = True
+    """The snapshot of the definition is stored; nothing starts before."""
+    children_read: ChildrenRead = ChildrenRead.NOT_YET
+    reused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Steps kept from the run that this one retries, with their outputs."""
+    limits: Limits = field(default_factory=Limits)

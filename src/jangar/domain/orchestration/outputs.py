@@ -1,0 +1,110 @@
+"""From what work writes as its result to outputs: names and texts (DAG-11). Knows JSON; knows no step."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jangar.api.reasons import Reason
+
+MAX_RESULT_BYTES = 4096
+MAX_DEPTH = 100
+RESULT = "result"
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputsProblem:
+    """Why a result cannot become outputs."""
+
+    reason: Reason
+    message: str
+
+
+def read_outputs(raw: bytes | str) -> dict[str, str] | OutputsProblem:
+    """The outputs in a result: the members of a JSON object, or any other text as `result`.
+
+    Values that are not strings stay JSON, without spaces and with numbers as they were written.
+    """
+    written = raw.encode("utf-8", "replace") if isinstance(raw, str) else raw
+    if len(written) > MAX_RESULT_BYTES:
+        return OutputsProblem(
+            reason=Reason.OUTPUTS_TOO_LARGE,
+            message=f"the result has {len(written)} bytes; at most {MAX_RESULT_BYTES} are allowed",
+        )
+    text = _clean(written.decode("utf-8", "replace").removeprefix(_BYTE_ORDER_MARK)).rstrip("\r\n")
+    if not text.strip():
+        return {}
+    members = _json_object(text)
+    if members is None:
+        return {RESULT: text}
+    return {_clean(name): _output(value) for name, value in members.items()}
+
+
+def with_defaults(outputs: Mapping[str, str], declared_defaults: Mapping[str, str]) -> dict[str, str]:
+    """The outputs, and the declared default of each that was not written."""
+    return {**declared_defaults, **outputs}
+
+
+class _Number(str):
+    """A number as it was written: no digit is lost, and none is too big."""
+
+    __slots__ = ()
+
+
+def _json_object(text: str) -> dict[str, object] | None:
+    if not text.lstrip().startswith("{") or _depth(text) > MAX_DEPTH:
+        return None
+    try:
+        read = json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse)
+    except ValueError:
+        return None
+    return read if isinstance(read, dict) else None
+
+
+def _refuse(word: str) -> object:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested, those inside strings not counted."""
+    depth = deepest = 0
+    quoted = escaped = False
+    for each in text:
+        if quoted:
+            quoted = escaped or each != '"'
+            escaped = not escaped and each == "\\"
+        elif each == '"':
+            quoted = True
+        elif each in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif each in "]}":
+            depth -= 1
+    return deepest
+
+
+def _output(value: object) -> str:
+    plain = isinstance(value, str) and not isinstance(value, _Number)
+    return _clean(str(value)) if plain else _compact(value)
+
+
+def _compact(value: object) -> str:
+    match value:
+        case _Number():
+            return str(value)
+        case str():
+            return json.dumps(_clean(value), ensure_ascii=False)
+        case dict():
+            return "{" + ",".join(f"{_compact(name)}:{_compact(each)}" for name, each in value.items()) + "}"
+        case list():
+            return "[" + ",".join(map(_compact, value)) + "]"
+        case _:
+            return json.dumps(value)
+
+
+def _clean(text: str) -> str:
+    """The text without what no API or database keeps: NUL and halves of surrogate pairs."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", _REPLACEMENT)

@@ -1,0 +1,313 @@
+"""The only decision maker for a run: what is observed and the time in, actions and the next status out.
+
+A controller records the status first and acts second: every action follows from what is recorded, so a crash in
+between repeats it and never invents one. The plan before may be handed in as an index; it changes the cost only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from jangar.api.phases import TERMINAL, Phase
+from jangar.api.reasons import Reason
+from jangar.domain.cancellation.machine import Accepted, Cancel, Decision, decide
+from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
+from jangar.domain.orchestration.aftermath import Aftermath, aftermath, brought_up_to_date
+from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.initial import initial_states
+from jangar.domain.orchestration.observation import ChildrenRead, ChildSeen, Observation
+from jangar.domain.orchestration.outcome import Asked, Verdict, run_verdict
+from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
+from jangar.domain.orchestration.progress import Progress
+from jangar.domain.orchestration.recording import with_verdict
+from jangar.domain.orchestration.returned import returned_outputs
+from jangar.domain.orchestration.run_pass import RunPass
+from jangar.domain.orchestration.state import RunRecord, StepState, Stop
+from jangar.domain.orchestration.steering import steer
+from jangar.domain.orchestration.undefined import undefined_verdict
+from jangar.domain.times import whole_millisecond
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What a plan leaves for the next one of the same run."""
+
+    observation: Observation
+    progress: Progress
+    waiting: tuple[int, ...]
+    unheard: frozenset[int]
+    """Steps whose child has not heard what is asked of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Record `status`, then do `actions` in order, then look again at that time, or when something changes."""
+
+    actions: Sequence[Action] = ()
+    status: RunRecord
+    look_again_at: datetime | None = None
+    basis: Basis | None = field(default=None, compare=False, repr=False)
+
+
+def plan(observation: Observation, now: datetime, previous: Plan | None = None) -> Plan:
+    """What to do about a run now. With `previous`, the same answer for less work."""
+    now = whole_millisecond(now)
+    recorded = observation.recorded
+    decision = decide(
+        recorded.cancel,
+        observation.run.requested_by,
+        phase=recorded.lifecycle.phase,
+        enabled=observation.limits.cancel_enabled,
+        timeout=observation.limits.cancel_timeout,
+        now=now,
+        deadline=observation.run.stop_deadline,
+    )
+    if recorded.lifecycle.is_terminal:
+        return _finished(observation, decision, now)
+    if not isinstance(observation.definition, Definition):
+        return _undefined(observation, decision, now)
+    if not observation.pinned and not recorded.steps:
+        return _unpinned(observation, observation.definition, decision, now)
+    return _Planner(observation, observation.definition, decision, now).plan(previous)
+
+
+def _finished(observation: Observation, decision: Decision, now: datetime) -> Plan:
+    """A terminal phase is final: what is left is to say that a cancel came too late, and to clean up."""
+    recorded = observation.recorded
+    lifecycle = recorded.lifecycle
+    verdict = Verdict(
+        phase=lifecycle.phase or Phase.FAILED, reason=lifecycle.reason or "", message=lifecycle.message or ""
+    )
+    left_behind = brought_up_to_date(recorded.left_behind, observation.children, now)
+    record = replace(recorded, left_behind=left_behind)
+    status = with_verdict(record, observation, verdict, decision, now=now, cut=True)
+    after = aftermath(observation, status, now)
+    return Plan(status=status, actions=after.actions, look_again_at=after.look_again_at)
+
+
+def _undefined(observation: Observation, decision: Decision, now: datetime) -> Plan:
+    """No definition, or a bad one: nothing starts."""
+    policies = policies_in_force(None, observation.run.policies)
+    deadline = _run_deadline(observation, policies)
+    verdict = undefined_verdict(
+        observation.definition,
+        cancelled=isinstance(decision, Accepted),
+        timed_out=deadline is not None and now >= deadline,
+    )
+    return _without_steps(observation, decision, verdict, now, look_again_at=deadline)
+
+
+def _unpinned(observation: Observation, definition: Definition, decision: Decision, now: datetime) -> Plan:
+    """Nothing starts before the definition is stored as it is now (DAG-3)."""
+    deadline = _run_deadline(observation, policies_in_force(definition.policies, observation.run.policies))
+    if isinstance(decision, Accepted):
+        verdict = Verdict(
+            phase=Phase.CANCELLED, reason=Reason.CANCELLED, message="cancelled before it started"
+        )
+        return _without_steps(observation, decision, verdict, now)
+    verdict = Verdict(phase=Phase.PENDING, reason=Reason.PENDING)
+    return _without_steps(observation, decision, verdict, now, PinDefinition(), look_again_at=deadline)
+
+
+def _without_steps(
+    observation: Observation,
+    decision: Decision,
+    verdict: Verdict,
+    now: datetime,
+    *actions: Action,
+    look_again_at: datetime | None = None,
+) -> Plan:
+    cancel = decision.cancel if isinstance(decision, Accepted) else None
+    record = replace(observation.recorded, cancel=cancel)
+    status = with_verdict(record, observation, verdict, decision, now=now)
+    if verdict.phase in TERMINAL:
+        after = aftermath(observation, status, now)
+        return Plan(status=status, actions=after.actions, look_again_at=after.look_again_at)
+    return Plan(status=status, actions=actions, look_again_at=look_again_at)
+
+
+def _run_deadline(observation: Observation, policies: RunPolicies) -> datetime | None:
+    return observation.run.created_at + policies.timeout if policies.timeout else None
+
+
+class _Planner:
+    """Plans a run that has a definition and has not ended."""
+
+    def __init__(
+        self, observation: Observation, definition: Definition, decision: Decision, now: datetime
+    ) -> None:
+        self.observation = observation
+        self.definition = definition
+        self.decision = decision
+        self.now = now
+        self.policies = policies_in_force(definition.policies, observation.run.policies)
+        self.cancel: Cancel | None = decision.cancel if isinstance(decision, Accepted) else None
+        self.stop: Stop | None = observation.recorded.stop
+        self.deadline = _run_deadline(observation, self.policies)
+
+    def plan(self, previous: Plan | None) -> Plan:
+        basis = self._usable(previous)
+        if basis is not None:
+            work = self._pass(basis.progress.taken_over(), basis.waiting)
+            looked_at = {*self._news(basis), *work.progress.due(self.now)}
+        else:
+            states = self.observation.recorded.steps or initial_states(
+                self.definition, self.observation.reused, self.now
+            )
+            work = self._pass(Progress(self.definition, states), ())
+            work.progress.due(self.now)
+            looked_at = work.progress.live.copy()
+        self._work(work, looked_at, resumed=basis is not None)
+        status = self._status(work)
+        unheard = self._unheard(work, basis, looked_at)
+        actions: list[Action] = [action for _, action in unheard]
+        after = self._aftermath(status)
+        return Plan(
+            status=status,
+            actions=(*actions, *after.actions),
+            look_again_at=self._look_again_at(work, status, after),
+            basis=Basis(
+                observation=replace(self.observation, recorded=status),
+                progress=work.progress,
+                waiting=(*work.waiting, *work.waiting_free),
+                unheard=frozenset(index for index, _ in unheard),
+            ),
+        )
+
+    def _pass(self, progress: Progress, waiting: Sequence[int]) -> RunPass:
+        return RunPass(self.observation, self.definition, progress, waiting, self.policies, self.now)
+
+    def _work(self, work: RunPass, looked_at: set[int], *, resumed: bool) -> None:
+        """The order of the rules: truth first, then what was asked, then new starts."""
+        stopping = self.cancel is not None or self.stop is not None
+        work.settle(looked_at, self.observation.children, stopping=stopping)
+        work.skip_dependents()
+        if stopping and resumed:
+            return
+        if self._times_out(work):
+            self.stop = Stop(
+                requested_at=self.now,
+                reason=Reason.RUN_TIMED_OUT,
+                deadline=self.now + self.observation.limits.cancel_timeout,
+            )
+        if self.stop is not None:
+            work.stop_for_timeout(self.stop)
+        elif self.cancel is not None:
+            work.stop_for_cancel(self.cancel.deadline)
+        else:
+            work.start()
+
+    def _times_out(self, work: RunPass) -> bool:
+        due = self.deadline is not None and self.now >= self.deadline
+        return due and self.stop is None and self.cancel is None and not work.progress.all_terminal
+
+    def _status(self, work: RunPass) -> RunRecord:
+        recorded, progress = self.observation.recorded, work.progress
+        known = brought_up_to_date(recorded.left_behind, self.observation.children, self.now)
+        left_behind = (*known, *work.left_behind)
+        started = recorded.lifecycle.started_at is not None or any(state.attempt for state in progress.states)
+        verdict = run_verdict(progress, self._asked(started=started), started=started)
+        outputs = None
+        if verdict.phase is Phase.SUCCEEDED:
+            verdict, outputs = returned_outputs(self.definition, work.scope, verdict)
+        record = RunRecord(
+            lifecycle=recorded.lifecycle,
+            mode=self.definition.mode,
+            steps=self._steps(progress),
+            cancel=self.cancel,
+            stop=self.stop,
+            left_behind=left_behind,
+            outputs=outputs,
+        )
+        return with_verdict(
+            record,
+            self.observation,
+            verdict,
+            self.decision,
+            now=self.now,
+            started=started,
+            unforgiven=bool(progress.unforgiven),
+            cut=bool(progress.cut),
+            children_finished_at=self._children_finished_at() if verdict.phase in TERMINAL else None,
+        )
+
+    def _steps(self, progress: Progress) -> tuple[StepState, ...]:
+        recorded = self.observation.recorded.steps
+        return recorded if recorded and not progress.changed else tuple(progress.states)
+
+    def _asked(self, *, started: bool) -> Asked:
+        return Asked(
+            cancelled=self.cancel is not None,
+            timed_out=self.stop is not None,
+            suspended=self.observation.run.suspend,
+            held=self.cancel is not None and started and self._children_read() is ChildrenRead.NOT_YET,
+        )
+
+    def _children_read(self) -> ChildrenRead:
+        """Reads made before the cancel was recorded do not count."""
+        return self.observation.children_read if self.observation.recorded.cancel else ChildrenRead.NOT_YET
+
+    def _children_finished_at(self) -> datetime | None:
+        left = {each.name for each in self.observation.recorded.left_behind}
+        ends = [
+            child.finished_at
+            for child in self.observation.children.values()
+            if isinstance(child, ChildSeen) and child.finished_at is not None and child.name not in left
+        ]
+        return max(ends, default=None)
+
+    def _unheard(self, work: RunPass, basis: Basis | None, looked_at: set[int]) -> list[tuple[int, Action]]:
+        """Live steps whose child has not heard what is asked of it, with what to say, in list order."""
+        candidates = (
+            work.progress.live if basis is None else {*basis.unheard, *looked_at, *work.progress.changed}
+        )
+        asked: list[tuple[int, Action]] = []
+        for index in sorted(candidates & work.progress.live):
+            state = work.progress.states[index]
+            child = self.observation.children.get(state.child or "")
+            action = steer(self.observation, self.definition.steps[index], state, child, work.scope)
+            if action is not None:
+                asked.append((index, action))
+        return asked
+
+    def _aftermath(self, status: RunRecord) -> Aftermath:
+        after = aftermath(self.observation, status, self.now)
+        if status.lifecycle.is_terminal or self.cancel is None:
+            return after
+        if self._children_read() is ChildrenRead.NOT_YET:
+            return replace(after, actions=(ReadChildren(), *after.actions))
+        return after
+
+    def _look_again_at(self, work: RunPass, status: RunRecord, after: Aftermath) -> datetime | None:
+        times = [after.look_again_at]
+        if not status.lifecycle.is_terminal:
+            times.append(work.progress.next_timer(self.now))
+            if self.cancel is None and self.stop is None:
+                times.append(self.deadline)
+        return min((each for each in times if each is not None), default=None)
+
+    def _usable(self, previous: Plan | None) -> Basis | None:
+        """The basis of the plan before, if nothing but children and time can have changed since."""
+        basis = previous.basis if previous is not None else None
+        if basis is None or self.cancel != basis.observation.recorded.cancel:
+            return None
+        ours, theirs = self.observation, basis.observation
+        same = (
+            ours.recorded.steps is theirs.recorded.steps
+            and ours.definition is theirs.definition
+            and ours.recorded.stop == theirs.recorded.stop
+            and ours.run == theirs.run
+            and ours.limits == theirs.limits
+        )
+        return basis if same else None
+
+    def _news(self, basis: Basis) -> list[int]:
+        """Live steps whose child is not the very one that was looked at before."""
+        now_seen, before = self.observation.children, basis.observation.children
+        states = basis.progress.states
+        found = []
+        for index in basis.progress.live:
+            name = states[index].child or ""
+            if now_seen.get(name) is not before.get(name):
+                found.append(index)
+        return found

@@ -1,0 +1,199 @@
+"""What a child's state means for its step: still running, ended, failed and retried, too long, or lost.
+
+One step at a time. Knows a step's definition, its state and its child; knows nothing of other steps.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from jangar.api.phases import TERMINAL, OnJobMissing, Phase, StepPhase
+from jangar.api.reasons import NEVER_RETRIED, Reason
+from jangar.domain.orchestration.definition import StepDefinition
+from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildSeen
+from jangar.domain.orchestration.outputs import with_defaults
+from jangar.domain.orchestration.state import Attempt, StepState, Stop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """What holds for all steps of a run while their children are looked at."""
+
+    now: datetime
+    default_retries: int
+    stop_timeout: timedelta
+    retries_allowed: bool
+    """False once the run is being stopped: nothing starts again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A step's state after looking at its child."""
+
+    state: StepState
+    left_behind: bool = False
+    """Its child had not ended at the deadline of its stop."""
+
+
+def settle(step: StepDefinition, state: StepState, child: Child | None, rules: Settling) -> Settled:
+    """The state of a live step, given what is known of its child now."""
+    match child:
+        case ChildSeen() if child.phase in TERMINAL:
+            return Settled(state=_concluded(step, state, child, rules))
+        case ChildSeen():
+            return _still_running(step, _seen(state, child, rules.now), rules)
+        case ChildRefused():
+            return Settled(state=_refused(step, state, child, rules))
+        case ChildGone() if state.child_uid is not None or state.stop is not None:
+            return Settled(state=_vanished(step, state, rules))
+        case ChildGone() | None:
+            return _still_running(step, state, rules)
+        case _:
+            assert_never(child)
+
+
+def moved(state: StepState, now: datetime, phase: StepPhase, reason: str, message: str = "") -> StepState:
+    """The state in another phase; ends are stamped once, and so are transitions."""
+    changed = replace(state, phase=phase, reason=reason, message=message)
+    if phase is state.phase:
+        return state if changed == state else changed
+    return replace(
+        changed, last_transition_time=now, finished_at=now if changed.is_terminal else state.finished_at
+    )
+
+
+def stopped(state: StepState, stop: Stop) -> StepState:
+    """The state of a live step whose stop is announced. A stop that was announced earlier stays in force."""
+    if state.stop is not None:
+        return state
+    announced = moved(
+        state, stop.requested_at, StepPhase.RUNNING, Reason.STOPPING, f"stopping: {stop.reason}"
+    )
+    return replace(announced, stop=stop)
+
+
+def _seen(state: StepState, child: ChildSeen, now: datetime) -> StepState:
+    """The step shows what its child shows, unless it is being stopped."""
+    started = state.attempt_started_at
+    if state.child_uid != child.uid:
+        # The API server's clock has whole seconds: the later of both is never before the child's creation.
+        started = max(child.created_at, started) if started else child.created_at
+        state = replace(state, child_uid=child.uid, attempt_started_at=started)
+    if state.stop is not None:
+        return state
+    if child.phase is Phase.PENDING:
+        return moved(state, now, StepPhase.PENDING, child.reason or Reason.STARTING, child.message)
+    return moved(state, now, StepPhase.RUNNING, child.reason or Reason.RUNNING, child.message)
+
+
+def _still_running(step: StepDefinition, state: StepState, rules: Settling) -> Settled:
+    """A live attempt may run out of time, or out of the time it was given to stop."""
+    if state.stop is not None:
+        if rules.now < state.stop.deadline:
+            return Settled(state=state)
+        return Settled(state=_stop_verdict(step, state, rules, left_behind=True), left_behind=True)
+    if step.timeout and state.attempt_started_at and rules.now >= state.attempt_started_at + step.timeout:
+        announced = Stop(
+            requested_at=rules.now, reason=Reason.STEP_TIMED_OUT, deadline=rules.now + rules.stop_timeout
+        )
+        return Settled(state=stopped(state, announced))
+    return Settled(state=state)
+
+
+def _concluded(step: StepDefinition, state: StepState, child: ChildSeen, rules: Settling) -> StepState:
+    """The end of an attempt whose child ended: its own result is the truth, however late it is seen."""
+    state = replace(state, child_uid=child.uid, exit_code=child.exit_code)
+    match child.phase:
+        case Phase.SUCCEEDED:
+            outputs = with_defaults(child.outputs or {}, step.output_defaults)
+            done = moved(state, rules.now, StepPhase.SUCCEEDED, Reason.SUCCEEDED, child.message)
+            return replace(done, outputs=outputs or None, stop=None)
+        case Phase.FAILED:
+            reason = child.reason or Reason.CHILD_FAILED
+            return _failed(step, state, reason, child.message, rules, left_behind=child.left_behind)
+        case _ if state.stop is not None:
+            return _stop_verdict(step, state, rules, left_behind=child.left_behind)
+        case _ if child.deleting:
+            message = "its child was deleted by somebody else"
+            return _failed(step, state, Reason.CHILD_DELETED, message, rules)
+        case _:
+            message = child.message or "its child was cancelled by hand"
+            return moved(state, rules.now, StepPhase.CANCELLED, Reason.CHILD_CANCELLED, message)
+
+
+def _refused(step: StepDefinition, state: StepState, child: ChildRefused, rules: Settling) -> StepState:
+    if state.stop is not None:
+        return _stop_verdict(step, state, rules)
+    # Whatever the server's own word for it: a create that was refused for good is refused again.
+    message = f"{child.reason}: {child.message}" if child.reason else child.message
+    return _failed(step, state, Reason.START_REFUSED, message, rules)
+
+
+def _vanished(step: StepDefinition, state: StepState, rules: Settling) -> StepState:
+    if state.stop is not None:
+        return _stop_verdict(step, state, rules)
+    return _failed(step, state, Reason.CHILD_DELETED, "its child was deleted by somebody else", rules)
+
+
+def _stop_verdict(
+    step: StepDefinition, state: StepState, rules: Settling, *, left_behind: bool = False
+) -> StepState:
+    """The end of a stopped attempt: never a success, and named for what stopped it."""
+    reason = state.stop.reason if state.stop else Reason.CANCELLED
+    if reason == Reason.CANCELLED:
+        why = Reason.CANCEL_TIMED_OUT if left_behind else Reason.RUN_CANCELLED
+        message = "its work had not ended at the deadline and may still run" if left_behind else ""
+        return moved(state, rules.now, StepPhase.CANCELLED, why, message)
+    message = (
+        "stopped at its time limit" if reason == Reason.STEP_TIMED_OUT else "stopped at the run's time limit"
+    )
+    if left_behind:
+        message += "; its work had not ended at the deadline and may still run"
+    return _failed(step, state, reason, message, rules, left_behind=left_behind)
+
+
+def _failed(
+    step: StepDefinition,
+    state: StepState,
+    reason: str,
+    message: str,
+    rules: Settling,
+    *,
+    left_behind: bool = False,
+) -> StepState:
+    """A failed attempt is repeated where that is allowed and safe; else the step failed."""
+    if _may_retry(step, state, reason, rules, left_behind=left_behind):
+        waiting = moved(state, rules.now, StepPhase.RETRYING, reason, message)
+        ended = Attempt(
+            attempt=state.attempt,
+            phase=StepPhase.FAILED,
+            reason=reason,
+            message=message,
+            child=state.child,
+            started_at=state.attempt_started_at,
+            finished_at=rules.now,
+            exit_code=state.exit_code,
+        )
+        return replace(
+            waiting,
+            attempts=(*state.attempts, ended),
+            next_retry_at=rules.now + step.retry_backoff,
+            stop=None,
+        )
+    return failed(step, state, reason, message, rules.now)
+
+
+def failed(step: StepDefinition, state: StepState, reason: str, message: str, now: datetime) -> StepState:
+    """The state of a step that failed for good."""
+    ended = moved(state, now, StepPhase.FAILED, reason, message)
+    return replace(ended, failure_ignored=step.continue_on_failure, next_retry_at=None)
+
+
+def _may_retry(
+    step: StepDefinition, state: StepState, reason: str, rules: Settling, *, left_behind: bool
+) -> bool:
+    retries = step.retries if step.retries is not None else rules.default_retries
+    if not rules.retries_allowed or reason in NEVER_RETRIED or state.attempt > retries:
+        return False
+    is_lost = left_behind or reason == Reason.WORKFLOW_JOB_MISSING
+    return not is_lost or step.on_job_missing is OnJobMissing.RETRY

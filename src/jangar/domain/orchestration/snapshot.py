@@ -1,0 +1,65 @@
+"""The definition as it was when the run started, packed for an object that the run owns (DAG-3, DAG-14).
+
+Knows bytes and names; writing the object is the controller's business. The bytes are plain gzip, so that
+people can read them with the tools they have.
+"""
+
+import json
+import zlib
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from jangar.api.meta import JsonObject
+from jangar.domain.orchestration.child_names import owned_name
+
+MAX_ENCODED_BYTES = 700 * 1024
+"""What fits into one object: base64 makes it a third longer, and the object must stay below 1 MiB."""
+MAX_DECODED_BYTES = 32 * 1024 * 1024
+
+_GZIP = zlib.MAX_WBITS | 16
+
+
+class UnreadableSnapshot(ValueError):
+    """Bytes that no `encode_snapshot` wrote: damaged, or made to fill the memory."""
+
+
+def encode_snapshot(spec: Mapping[str, Any]) -> bytes:
+    """The definition, compressed; the same definition gives the same bytes."""
+    packer = zlib.compressobj(level=9, wbits=_GZIP)
+    return packer.compress(_canonical(spec)) + packer.flush()
+
+
+def decode_snapshot(data: bytes) -> JsonObject:
+    """The definition in a snapshot; raises UnreadableSnapshot if there is none."""
+    unpacker = zlib.decompressobj(wbits=_GZIP)
+    try:
+        text = unpacker.decompress(data, MAX_DECODED_BYTES + 1)
+    except zlib.error as error:
+        raise UnreadableSnapshot(f"not a snapshot: {error}") from error
+    if len(text) > MAX_DECODED_BYTES:
+        raise UnreadableSnapshot(f"the snapshot holds more than {MAX_DECODED_BYTES} bytes")
+    if not unpacker.eof or unpacker.unused_data:
+        raise UnreadableSnapshot("the snapshot is cut off or has something appended")
+    try:
+        spec = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableSnapshot(f"not a snapshot: {error}") from error
+    if not isinstance(spec, dict):
+        raise UnreadableSnapshot("the snapshot holds no object")
+    return spec
+
+
+def snapshot_hash(spec: Mapping[str, Any]) -> str:
+    """sha256 of the definition itself, so that it does not depend on how zlib compresses."""
+    return sha256(_canonical(spec)).hexdigest()
+
+
+def snapshot_name(run_name: str, run_uid: str) -> str:
+    """Name of the object that holds a run's snapshot."""
+    return owned_name(run_name, run_uid, "snapshot")
+
+
+def _canonical(spec: Mapping[str, Any]) -> bytes:
+    text = json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return text.encode()

@@ -1,0 +1,228 @@
+"""Text with holes, for `with` and `outputs`: `{{ parameters.x }}`, `{{ steps.a.outputs.y ?? "none" }}`.
+
+Knows the grammar and how to fill the holes. A value that is filled in is data: it is never scanned again.
+Knows nothing of which parameters and steps exist.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+OPEN, CLOSE, ELSE = "{{", "}}", "??"
+
+# Each pattern is one character class, so matching never goes back: time is linear in the text.
+_SPACE = re.compile(r"[ \t\r\n]*")
+_PATH = re.compile(r"[A-Za-z0-9_.-]*")
+_PLAIN = {quote: re.compile(rf"[^\\{quote}]*") for quote in ("'", '"')}
+_ESCAPES = {'"': '"', "'": "'", "\\": "\\", "n": "\n"}
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterRef:
+    """A parameter of the run."""
+
+    name: str
+    default: str | None = None
+
+    def __str__(self) -> str:
+        return f"parameters.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputRef:
+    """An output of a step. Names of steps have no dots; names of outputs may."""
+
+    step: str
+    name: str
+    default: str | None = None
+
+    def __str__(self) -> str:
+        return f"steps.{self.step}.outputs.{self.name}"
+
+
+Reference = ParameterRef | OutputRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A parsed text: literals and references in the order they stand."""
+
+    source: str
+    parts: tuple[str | Reference, ...]
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """What the text refers to, each once, in order of first appearance."""
+        return tuple(dict.fromkeys(part for part in self.parts if not isinstance(part, str)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateProblem:
+    """Where a text breaks the grammar: the offset of the character at which reading stopped, and why."""
+
+    position: int
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingInput:
+    """A reference that has neither a value nor a default."""
+
+    reference: Reference
+
+
+class Scope(Protocol):
+    """Where references find their values; None where there is none."""
+
+    def parameter(self, name: str, /) -> str | None: ...
+
+    def output(self, step: str, name: str, /) -> str | None: ...
+
+
+def parse_template(text: str) -> Template | TemplateProblem:
+    """Read a text; the first thing that breaks the grammar is returned instead."""
+    try:
+        return Template(source=text, parts=tuple(_parts(text)))
+    except _SyntaxError as error:
+        return _problem(text, error)
+
+
+def render(template: Template, scope: Scope) -> str | MissingInput:
+    """The text with every reference replaced, or the first reference that nothing answers."""
+    rendered: list[str] = []
+    for part in template.parts:
+        if isinstance(part, str):
+            rendered.append(part)
+            continue
+        value = _value(part, scope)
+        if value is None:
+            return MissingInput(reference=part)
+        rendered.append(value)
+    return "".join(rendered)
+
+
+def _value(reference: Reference, scope: Scope) -> str | None:
+    match reference:
+        case ParameterRef(name=name):
+            found = scope.parameter(name)
+        case OutputRef(step=step, name=name):
+            found = scope.output(step, name)
+        case _:
+            assert_never(reference)
+    return reference.default if found is None else found
+
+
+class _SyntaxError(Exception):
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__(message)
+        self.position, self.message = position, message
+
+
+def _problem(text: str, error: _SyntaxError) -> TemplateProblem:
+    before = text[: error.position]
+    return TemplateProblem(
+        position=error.position,
+        line=before.count("\n") + 1,
+        column=len(before) - (before.rfind("\n") + 1) + 1,
+        message=error.message,
+    )
+
+
+def _parts(text: str) -> Iterator[str | Reference]:
+    done = 0
+    while (start := text.find(OPEN, done)) >= 0:
+        if start > done:
+            yield text[done:start]
+        reference, done = _hole(text, start)
+        yield reference
+    if done < len(text):
+        yield text[done:]
+
+
+def _hole(text: str, start: int) -> tuple[Reference, int]:
+    """The reference between the braces that open at `start`, and where the text goes on."""
+    place = _skip_space(text, start + len(OPEN))
+    path = _match(_PATH, text, place)
+    after = _skip_space(text, place + len(path))
+    default: str | None = None
+    if path and text.startswith(ELSE, after):
+        default, after = _default(text, _skip_space(text, after + len(ELSE)), opened=start)
+        after = _skip_space(text, after)
+    if after >= len(text):
+        raise _never_closed(start)
+    if not path:
+        raise _SyntaxError(
+            place, f"expected parameters.NAME or steps.STEP.outputs.NAME, found {_seen(text, place)}"
+        )
+    reference = _reference(path, place, default)
+    if not text.startswith(CLOSE, after):
+        expected = "}}" if default is not None else '}} or ?? "default"'
+        raise _SyntaxError(after, f"expected {expected}, found {_seen(text, after)}")
+    return reference, after + len(CLOSE)
+
+
+def _reference(path: str, place: int, default: str | None) -> Reference:
+    names = path.split(".", 3)
+    if all(path.split(".")):
+        if names[0] == "parameters" and len(names) > 1:
+            return ParameterRef(name=path.partition(".")[2], default=default)
+        if names[0] == "steps" and len(names) > 3 and names[2] == "outputs":  # noqa: PLR2004 - steps.STEP.outputs.NAME
+            return OutputRef(step=names[1], name=names[3], default=default)
+    raise _SyntaxError(place, f"expected parameters.NAME or steps.STEP.outputs.NAME, found {_short(path)}")
+
+
+def _default(text: str, place: int, *, opened: int) -> tuple[str, int]:
+    """The quoted text at `place`, and where the text goes on."""
+    quote = text[place : place + 1]
+    if not quote:
+        raise _never_closed(opened)
+    if quote not in _PLAIN:
+        raise _SyntaxError(place, f"expected a quoted default after ??, found {_seen(text, place)}")
+    read: list[str] = []
+    start = place
+    place += 1
+    while True:
+        plain = _match(_PLAIN[quote], text, place)
+        read.append(plain)
+        place += len(plain)
+        if place >= len(text):
+            raise _SyntaxError(start, "the quoted default is never closed")
+        if text[place] == quote:
+            return "".join(read), place + 1
+        escaped = text[place + 1 : place + 2]
+        if escaped not in _ESCAPES:
+            raise _SyntaxError(
+                place, rf"unknown escape {_short(text[place : place + 2])}; use \" \' \\ or \n"
+            )
+        read.append(_ESCAPES[escaped])
+        place += 2
+
+
+def _never_closed(start: int) -> _SyntaxError:
+    return _SyntaxError(start, "{{ is never closed with }}")
+
+
+def _match(pattern: re.Pattern[str], text: str, place: int) -> str:
+    found = pattern.match(text, place)
+    return found.group() if found else ""
+
+
+def _skip_space(text: str, place: int) -> int:
+    return place + len(_match(_SPACE, text, place))
+
+
+def _seen(text: str, place: int) -> str:
+    """What stands at `place`, for a message: a path, a mark of the grammar or one character."""
+    mark = text[place : place + 2]
+    return _short(_match(_PATH, text, place)) or (mark if mark in {OPEN, CLOSE, ELSE} else ascii(text[place]))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

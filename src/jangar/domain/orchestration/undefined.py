@@ -1,0 +1,41 @@
+"""What a run without a usable definition is: waiting for it, refused for it, or ended before it came."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from jangar.api.phases import Phase
+from jangar.api.problems import Problem
+from jangar.api.reasons import Reason
+from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected
+from jangar.domain.orchestration.outcome import Verdict
+
+
+def undefined_verdict(
+    definition: Definition | DefinitionMissing | DefinitionRejected, *, cancelled: bool, timed_out: bool
+) -> Verdict:
+    """A missing definition may still appear; a bad one never becomes good for this run."""
+    match definition:
+        case DefinitionRejected(problems=problems):
+            return Verdict(phase=Phase.FAILED, reason=Reason.INVALID_SPEC, message=all_problems(problems))
+        case _ if cancelled:
+            return Verdict(
+                phase=Phase.CANCELLED, reason=Reason.CANCELLED, message="cancelled before it started"
+            )
+        case _ if timed_out:
+            return Verdict(
+                phase=Phase.FAILED, reason=Reason.RUN_TIMED_OUT, message="the run reached its time limit"
+            )
+        case DefinitionMissing(message=message):
+            return Verdict(
+                phase=Phase.PENDING, reason=Reason.REFERENCE_NOT_FOUND, message=message, blocked=True
+            )
+        case Definition():
+            return Verdict(phase=Phase.PENDING, reason=Reason.PENDING)
+        case _:
+            assert_never(definition)
+
+
+def all_problems(problems: Sequence[Problem]) -> str:
+    """Every problem in one message, as conditions show them."""
+    return "; ".join(str(problem) for problem in problems)

@@ -1,0 +1,107 @@
+"""What is wrong with single steps and their edges: names, kinds, named objects, dependencies (DAG-2)."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from jangar.api.orchestration import Step
+from jangar.api.phases import StepKind
+from jangar.api.problems import Problem
+from jangar.api.reasons import Reason
+from jangar.domain.orchestration.graph import cycles
+from jangar.domain.orchestration.step_references import REQUIRED, has_reference
+from jangar.domain.orchestration.validation_references import Declared, Place
+from jangar.domain.orchestration.wording import Guesses, arrows, quoted
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
+_KINDS = {kind.value: kind for kind in StepKind}
+_KIND_NAMES = ", ".join(_KINDS)
+
+
+def kind_of(step: Step) -> StepKind | None:
+    """The kind, or None if it is not one of ours."""
+    return _KINDS.get(step.kind)
+
+
+def name_problems(step: Step, place: Place, first: Mapping[str, int], index: int) -> Iterator[Problem]:
+    here = place.at("name")
+    if not step.name.strip():
+        yield here.problem(Reason.STEP_MISSING_NAME, "the step has no name", "give it a name")
+        return
+    if not _NAME.fullmatch(step.name):
+        yield here.problem(
+            Reason.INVALID_STEP_NAME,
+            f"{quoted(step.name)} cannot be a step's name",
+            "use 1-63 letters, digits, - and _, beginning and ending with a letter or digit",
+        )
+    if (earlier := first[step.name]) != index:
+        yield here.problem(
+            Reason.DUPLICATE_STEP,
+            f"steps[{earlier}] and steps[{index}] are both named {quoted(step.name)}",
+            "give each step its own name",
+        )
+
+
+def kind_problems(step: Step, place: Place, guesses: Guesses) -> Iterator[Problem]:
+    here = place.at("kind")
+    if not step.kind.strip():
+        yield here.problem(Reason.STEP_MISSING_KIND, "the step has no kind", f"use one of {_KIND_NAMES}")
+    elif kind_of(step) is None:
+        yield here.problem(
+            Reason.UNSUPPORTED_STEP,
+            f"kind {quoted(step.kind)} is not supported",
+            guesses.fix(step.kind, otherwise=f"use one of {_KIND_NAMES}"),
+        )
+
+
+def kind_guesses() -> Guesses:
+    """Guesses among the kinds, to be shared by the steps of one definition."""
+    return Guesses(_KINDS)
+
+
+def reference_problems(step: Step, place: Place) -> Iterator[Problem]:
+    kind = kind_of(step)
+    for fields in REQUIRED[kind] if kind else ():
+        if any(has_reference(step, field) for field in fields):
+            continue
+        unread = next((field for field in fields if field in (step.with_ or {})), None)
+        if unread:
+            yield place.at("with", unread).problem(
+                Reason.MISSING_REFERENCE,
+                f'with.{unread} is neither a name nor {{"name": ...}}',
+                f"set {unread} on the step itself",
+            )
+        else:
+            yield place.at(fields[0]).problem(
+                Reason.MISSING_REFERENCE,
+                f"a step of kind {step.kind} needs {' or '.join(fields)}",
+                f"add {fields[0]}",
+            )
+
+
+def dependency_problems(step: Step, place: Place, declared: Declared) -> Iterator[Problem]:
+    for number, name in enumerate(step.depends_on or ()):
+        here = place.at("dependsOn", number)
+        if name == step.name:
+            yield here.problem(
+                Reason.INVALID_DEPENDENCY, f"step {quoted(name)} depends on itself", "remove the dependency"
+            )
+        elif name not in declared.steps:
+            yield here.problem(
+                Reason.MISSING_DEPENDENCY,
+                f"depends on {quoted(name)}, which does not exist",
+                declared.step_guesses.fix(name, otherwise="name a step of this orchestration"),
+            )
+
+
+def cycle_problems(names: Sequence[str], needs: Sequence[Sequence[int]]) -> dict[int, Problem]:
+    """One problem for each knot of steps that need each other, by the smallest index in it."""
+    found: dict[int, Problem] = {}
+    for cycle in cycles(needs):
+        start = cycle[0]
+        place = Place(path=("spec", "steps", start, "dependsOn"), step=names[start], index=start)
+        found[start] = place.problem(
+            Reason.DEPENDENCY_CYCLE,
+            f"steps wait for each other: {arrows([names[index] for index in cycle])}",
+            "remove one of these dependencies",
+        )
+    return found

@@ -1,0 +1,49 @@
+"""Moments as Kubernetes writes them: RFC 3339, UTC, whole seconds. Knows text and rounding; knows no clock.
+
+A moment enters the domain as a full `datetime` and is cut to whole seconds where a status takes it up, so
+that what is read back equals what was written. Reading and writing themselves are faithful: a fraction that
+someone else wrote is kept, because times that are set once never move.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+SECOND = timedelta(seconds=1)
+
+
+def whole_second(moment: datetime) -> datetime:
+    """The second in which the moment lies, in UTC."""
+    return _aware(moment).astimezone(UTC).replace(microsecond=0)
+
+
+def whole_second_after(moment: datetime) -> datetime:
+    """The moment itself if it is a whole second, else the next one: never earlier than what was given."""
+    cut = whole_second(moment)
+    return cut if cut == moment else cut + SECOND
+
+
+def rfc3339(moment: datetime) -> str:
+    """`2026-02-07T12:00:00Z`; a fraction is written only where there is one."""
+    return _aware(moment).astimezone(UTC).isoformat().removesuffix("+00:00") + "Z"
+
+
+def parse_rfc3339(text: str) -> datetime:
+    """The moment in UTC; raises ValueError for anything that is not a complete RFC 3339 time."""
+    try:
+        moment = datetime.fromisoformat(text.upper())
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a time such as 2026-02-07T12:00:00Z") from error
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone; write it as 2026-02-07T12:00:00Z")
+    return moment.astimezone(UTC)
+
+
+def _aware(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment.isoformat()} has no time zone: moments are always in UTC")
+    return moment
+
+
+def whole_millisecond(moment: datetime) -> datetime:
+    """The moment in UTC, cut to milliseconds: what a status takes up, so that what is read back is what was written."""
+    moment = _aware(moment).astimezone(UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

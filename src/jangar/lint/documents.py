@@ -1,0 +1,107 @@
+"""From the bytes of one file to its documents and the flaws of its text. Knows encodings and which reader to ask."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from jangar.lint.json_reader import JsonSyntax, read_json
+from jangar.lint.limits import MAX_BYTES, MAX_LINE
+from jangar.lint.marks import Branch, Path, Position, Text
+from jangar.lint.reasons import FileReason
+from jangar.lint.tree import Budget, Flaw, TreeBuilder
+from jangar.lint.yaml_reader import read_yaml
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One document of a file: plain JSON values, and where each stands."""
+
+    text: Text
+    value: Any
+    root: Branch
+    flaws: tuple[Flaw, ...] = ()
+
+    def position(self, path: Path) -> Position:
+        return self.text.position(self.root.offset_of(path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileContent:
+    """What a file holds, and the flaws that belong to no document."""
+
+    text: Text
+    documents: tuple[Document, ...] = ()
+    flaws: tuple[Flaw, ...] = ()
+
+
+def read_documents(data: bytes, *, is_json: bool = False) -> FileContent:
+    """Every document of a file. Hostile bytes give flaws, never an exception. `is_json` if its name says so."""
+    refused = _size_flaw(data)
+    if refused:
+        return FileContent(text=Text(""), flaws=(refused,))
+    try:
+        content = data.decode()
+    except UnicodeDecodeError as error:
+        return _not_utf8(data, error)
+    text = Text(content.removeprefix("\ufeff"))
+    nul = text.text.find("\0")
+    if nul >= 0:
+        flaw = Flaw(
+            reason=FileReason.INVALID_ENCODING,
+            offset=nul,
+            message="the file holds a NUL character",
+            fix="save it as UTF-8 text",
+        )
+        return FileContent(text=text, flaws=(flaw,))
+    documents: list[Document] = []
+    flaws: list[Flaw] = []
+    for found in _read(text.text, is_json=is_json):
+        if isinstance(found, Flaw):
+            flaws.append(found)
+        elif found.value is not None or found.flaws:
+            documents.append(
+                Document(
+                    text=text, value=found.value, root=found.root or Branch(0, {}), flaws=tuple(found.flaws)
+                )
+            )
+    return FileContent(text=text, documents=tuple(documents), flaws=tuple(flaws))
+
+
+def _size_flaw(data: bytes) -> Flaw | None:
+    if len(data) > MAX_BYTES:
+        message = f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB"
+        return Flaw(reason=FileReason.TOO_LARGE, offset=0, message=message, fix="split the file")
+    start, number = 0, 1
+    while len(data) - start > MAX_LINE:
+        end = data.rfind(b"\n", start, start + MAX_LINE + 1)
+        if end < 0:
+            message = f"line {number} is longer than {MAX_LINE // 1024 // 1024} MiB"
+            return Flaw(reason=FileReason.TOO_LARGE, offset=0, message=message, fix="break the line")
+        number += data.count(b"\n", start, end + 1)
+        start = end + 1
+    return None
+
+
+def _not_utf8(data: bytes, error: UnicodeDecodeError) -> FileContent:
+    """The text is kept up to the first bad byte, so that the place can be named."""
+    text = Text(data[: error.start].decode())
+    flaw = Flaw(
+        reason=FileReason.INVALID_ENCODING,
+        offset=len(text.text),
+        message=f"the file is not UTF-8: byte 0x{data[error.start]:02x}",
+        fix="save it as UTF-8",
+    )
+    return FileContent(text=text, flaws=(flaw,))
+
+
+def _read(text: str, *, is_json: bool) -> Iterator[TreeBuilder | Flaw]:
+    """What begins like JSON is read as JSON, and as YAML if it turns out not to be, as kubectl does."""
+    if not is_json and not text.lstrip().startswith(("{", "[")):
+        yield from read_yaml(text, Budget())
+        return
+    found: list[TreeBuilder | Flaw] = []
+    try:
+        found.extend(read_json(text, Budget()))
+    except JsonSyntax as syntax:
+        found = [*found, syntax.flaw] if is_json else list(read_yaml(text, Budget()))
+    yield from found

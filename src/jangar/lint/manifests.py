@@ -1,0 +1,184 @@
+"""Which documents are objects of ours. Knows apiVersion, kind and lists; knows no schema."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from jangar.api.kind import Kind
+from jangar.api.kinds import KINDS, by_api_version_and_kind
+from jangar.api.meta import JsonObject
+from jangar.api.problems import dotted
+from jangar.lint.documents import Document
+from jangar.lint.finding import Complaint, Finding, short
+from jangar.lint.marks import Path
+from jangar.domain.orchestration.wording import Guesses
+from jangar.lint.reasons import FileReason
+
+_OURS: Final = "proompteng.ai"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an object stands: a document of a file, or an item of a list there."""
+
+    file: str
+    document: Document
+    path: Path = ()
+
+    def finding(self, complaint: Complaint, *, kind: str = "", name: str = "") -> Finding:
+        return Finding(
+            file=self.file,
+            position=self.document.position((*self.path, *complaint.path)),
+            reason=complaint.reason,
+            message=short(complaint.message),
+            fix=short(complaint.fix),
+            field=short(dotted(complaint.path)),
+            kind=kind,
+            name=name,
+            step=complaint.step,
+            severity=complaint.severity,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """One object of ours."""
+
+    place: Place
+    kind: Kind
+    value: JsonObject
+
+    @cached_property
+    def metadata(self) -> JsonObject:
+        found = self.value.get("metadata")
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def name(self) -> str:
+        """Its name; of an object that gets one later, what it begins with and a star; else nothing."""
+        name, prefix = self.metadata.get("name"), self.metadata.get("generateName")
+        if isinstance(name, str):
+            return name
+        return f"{prefix}*" if isinstance(prefix, str) and prefix else ""
+
+    @cached_property
+    def namespace(self) -> str:
+        found = self.metadata.get("namespace")
+        return found if isinstance(found, str) else ""
+
+    @cached_property
+    def spec(self) -> JsonObject:
+        found = self.value.get("spec")
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def flawed_paths(self) -> frozenset[Path]:
+        """Fields whose text was wrong already; what else is said of them would only be its echo."""
+        skip = len(self.place.path)
+        flaws = self.place.document.flaws
+        return frozenset(each.path[skip:] for each in flaws if each.path[:skip] == self.place.path)
+
+    def finding(self, complaint: Complaint) -> Finding:
+        return self.place.finding(complaint, kind=self.kind.name, name=short(self.name))
+
+
+@dataclass(slots=True)
+class Sorted:
+    """The objects of some documents: ours, what is wrong with those that are neither, and how many are others'."""
+
+    manifests: list[Manifest] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    others: int = 0
+
+
+def sort_document(file: str, document: Document, found: Sorted, *, named: bool) -> None:
+    """Adds the objects of a document. In files the user did not name, what is no object at all is passed over."""
+    for place, value in _objects(Place(file=file, document=document), document.value):
+        kind = _kind_of(value, named=named)
+        match kind:
+            case Kind():
+                found.manifests.append(Manifest(place=place, kind=kind, value=value))
+            case Complaint():
+                found.findings.append(place.finding(kind))
+            case None:
+                found.others += 1
+
+
+def _objects(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
+    """The object itself, or what a list of objects holds."""
+    if not isinstance(value, dict) or not isinstance(value.get("items"), list) or not _is_list(value):
+        yield place, value
+        return
+    for index, item in enumerate(value["items"]):
+        yield Place(file=place.file, document=place.document, path=("items", index)), item
+
+
+def _is_list(value: JsonObject) -> bool:
+    kind, version = value.get("kind"), value.get("apiVersion")
+    return isinstance(kind, str) and isinstance(version, str) and kind.endswith("List")
+
+
+def _kind_of(value: Any, *, named: bool) -> Kind | Complaint | None:
+    """The kind; a complaint; or None for an object that is not ours."""
+    if not isinstance(value, dict):
+        message = f"expected an object with apiVersion and kind, found {_described(value)}"
+        return Complaint(path=(), reason=FileReason.NOT_AN_OBJECT, message=message) if named else None
+    version, name = value.get("apiVersion"), value.get("kind")
+    if version is None and name is None:
+        message = "not a Kubernetes object: apiVersion and kind are missing"
+        return Complaint(path=(), reason=FileReason.NOT_AN_OBJECT, message=message) if named else None
+    for part, found in (("apiVersion", version), ("kind", name)):
+        if found is not None and not isinstance(found, str):
+            message = f"must be text, found {_described(found)}"
+            return Complaint(path=(part,), reason=FileReason.NOT_AN_OBJECT, message=message)
+    return _known(version or "", name or "", named=named)
+
+
+def _known(version: str, name: str, *, named: bool) -> Kind | Complaint | None:
+    kind = by_api_version_and_kind(version, name)
+    if kind:
+        return kind
+    group = version.partition("/")[0]
+    by_kind = next((each for each in KINDS if each.name == name), None)
+    if group == _OURS or group.endswith(f".{_OURS}"):
+        return _unknown(version, name, by_kind)
+    if by_kind and (not version or Guesses([by_kind.api_version]).nearest(version)):
+        path = ("apiVersion",) if version else ()
+        message = f'unknown apiVersion "{short(version)}" of {name}' if version else "apiVersion is missing"
+        fix = f"write apiVersion: {by_kind.api_version}"
+        return Complaint(path=path, reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
+    if named and not (version and name):
+        message = f"{'kind' if version else 'apiVersion'} is missing"
+        return Complaint(path=(), reason=FileReason.NOT_AN_OBJECT, message=message)
+    return None
+
+
+def _unknown(version: str, name: str, by_kind: Kind | None) -> Complaint:
+    if not name:
+        return Complaint(path=(), reason=FileReason.NOT_AN_OBJECT, message="kind is missing")
+    if by_kind:
+        message = f'there is no {name} in apiVersion "{short(version)}"'
+        fix = f"write apiVersion: {by_kind.api_version}"
+        return Complaint(path=("apiVersion",), reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
+    in_group = [each.name for each in KINDS if each.api_version == version]
+    close = Guesses(in_group).nearest(name) or Guesses([each.name for each in KINDS]).nearest(name)
+    fix = f'did you mean "{close}"?' if close else f"known kinds: {', '.join(each.name for each in KINDS)}"
+    message = f'unknown kind "{short(name)}" in apiVersion "{short(version)}"'
+    return Complaint(path=("kind",), reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
+
+
+def _described(value: Any) -> str:
+    match value:
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return "nothing"

@@ -1,0 +1,133 @@
+"""What the API server demands of metadata, which no schema of ours describes."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from jangar.api.meta import JsonObject
+from jangar.domain.orchestration.wording import Guesses, quoted
+from jangar.lint.finding import Complaint
+from jangar.lint.reasons import FileReason
+
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_QUALIFIED: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_MAX_NAME: Final = 253
+_MAX_LABEL: Final = 63
+_MAX_ANNOTATIONS: Final = 256 * 1024
+
+_TYPES: Final[dict[str, type]] = {
+    "name": str,
+    "generateName": str,
+    "namespace": str,
+    "labels": dict,
+    "annotations": dict,
+    "finalizers": list,
+    "ownerReferences": list,
+    "managedFields": list,
+    "resourceVersion": str,
+    "uid": str,
+    "creationTimestamp": str,
+    "deletionTimestamp": str,
+    "deletionGracePeriodSeconds": int,
+    "generation": int,
+    "selfLink": str,
+}
+_TYPE_NAMES: Final = {str: "text", dict: "an object", list: "a list", int: "a whole number"}
+_NAME_RULE: Final = "use lower-case letters, digits, - and ., beginning and ending with a letter or digit"
+
+
+def metadata_complaints(value: JsonObject) -> Iterator[Complaint]:
+    """Everything that is wrong with an object's metadata."""
+    metadata = value.get("metadata")
+    if metadata is None:
+        yield _complaint((), "metadata is missing", "add metadata.name")
+        return
+    if not isinstance(metadata, dict):
+        yield _complaint(("metadata",), "must be an object", "write metadata: {name: ...}")
+        return
+    wrong = {key for key, found in metadata.items() if not _has_type(key, found)}
+    yield from _shape_complaints(metadata, wrong)
+    right = {key: found for key, found in metadata.items() if key not in wrong and found is not None}
+    yield from _name_complaints(right, given=set(metadata))
+    yield from _text_map_complaints("labels", right.get("labels", {}))
+    yield from _label_complaints(right.get("labels", {}))
+    yield from _text_map_complaints("annotations", right.get("annotations", {}))
+
+
+def _has_type(key: str, found: Any) -> bool:
+    wanted = _TYPES.get(key)
+    return wanted is None or found is None or (isinstance(found, wanted) and not isinstance(found, bool))
+
+
+def _shape_complaints(metadata: JsonObject, wrong: set[str]) -> Iterator[Complaint]:
+    guesses = Guesses(_TYPES)
+    for key in metadata:
+        if key not in _TYPES:
+            yield Complaint(
+                path=("metadata", key),
+                reason=FileReason.UNKNOWN_FIELD,
+                message=f"unknown field {quoted(key)}",
+                fix=guesses.fix(key, otherwise="remove it"),
+            )
+        elif key in wrong:
+            fix = "quote it to make it text" if _TYPES[key] is str else ""
+            yield _complaint(("metadata", key), f"must be {_TYPE_NAMES[_TYPES[key]]}", fix)
+
+
+def _name_complaints(metadata: JsonObject, given: set[str]) -> Iterator[Complaint]:
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    if not name and not prefix and not given & {"name", "generateName"}:
+        yield _complaint(("metadata",), "the object has no name", "add metadata.name")
+    elif name == "":
+        yield _complaint(("metadata", "name"), "the name is empty", "give the object a name")
+    if name and (len(name) > _MAX_NAME or not _SUBDOMAIN.fullmatch(name)):
+        yield _complaint(
+            ("metadata", "name"), f"{quoted(name)} cannot be a name{_length(name, _MAX_NAME)}", _NAME_RULE
+        )
+    if prefix and not _SUBDOMAIN.fullmatch(f"{prefix}x"):
+        yield _complaint(("metadata", "generateName"), f"{quoted(prefix)} cannot begin a name", _NAME_RULE)
+    space = metadata.get("namespace")
+    if space and (len(space) > _MAX_LABEL or not _LABEL.fullmatch(space)):
+        yield _complaint(
+            ("metadata", "namespace"),
+            f"{quoted(space)} cannot be a namespace{_length(space, _MAX_LABEL)}",
+            "use lower-case letters, digits and -, beginning and ending with a letter or digit",
+        )
+
+
+def _text_map_complaints(part: str, held: dict[str, Any]) -> Iterator[Complaint]:
+    for key, found in held.items():
+        if not isinstance(found, str):
+            yield _complaint(("metadata", part, key), "the value must be text", "quote it to make it text")
+        prefix, slash, name = key.rpartition("/")
+        bad_prefix = slash and (len(prefix) > _MAX_NAME or not _SUBDOMAIN.fullmatch(prefix))
+        if bad_prefix or len(name) > _MAX_LABEL or not _QUALIFIED.fullmatch(name):
+            yield _complaint(
+                ("metadata", part, key),
+                f"{quoted(key)} cannot be a key of {part}",
+                "use letters, digits, -, _ and ., at most 63, after an optional domain and /",
+            )
+    if (
+        part == "annotations"
+        and sum(len(key) + len(str(found)) for key, found in held.items()) > _MAX_ANNOTATIONS
+    ):
+        yield _complaint(("metadata", part), "annotations are larger than 256 KiB", "remove some")
+
+
+def _label_complaints(labels: dict[str, Any]) -> Iterator[Complaint]:
+    for key, found in labels.items():
+        if isinstance(found, str) and found and (len(found) > _MAX_LABEL or not _QUALIFIED.fullmatch(found)):
+            yield _complaint(
+                ("metadata", "labels", key),
+                f"{quoted(found)} cannot be a label's value{_length(found, _MAX_LABEL)}",
+                "use letters, digits, -, _ and ., beginning and ending with a letter or digit",
+            )
+
+
+def _length(text: str, limit: int) -> str:
+    return f": {len(text)} characters are more than {limit}" if len(text) > limit else ""
+
+
+def _complaint(path: tuple[str | int, ...], message: str, fix: str) -> Complaint:
+    return Complaint(path=path, reason=FileReason.INVALID_METADATA, message=message, fix=fix)

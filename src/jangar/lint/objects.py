@@ -1,0 +1,66 @@
+"""Everything that is wrong with one object by itself."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
+from jangar.lint.definitions import ReadDefinition, definition_complaints, read_definition
+from jangar.lint.finding import Complaint
+from jangar.lint.manifests import Manifest
+from jangar.lint.marks import Path
+from jangar.lint.metadata import metadata_complaints
+from jangar.lint.schemas import schema_complaints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedObject:
+    """An object, what is wrong with it, and the definition it holds, if any."""
+
+    manifest: Manifest
+    complaints: tuple[Complaint, ...]
+    definition: ReadDefinition | None = None
+    definition_path: Path = ("spec",)
+
+
+def check_object(manifest: Manifest) -> CheckedObject:
+    """Metadata, schema and graph. What was wrong with a field's text already is not said again."""
+    path = _definition_path(manifest)
+    definition = None if path is None else read_definition(_at(manifest, path))
+    of_graph = (
+        [] if definition is None or path is None else list(definition_complaints(definition, under=path))
+    )
+    of_schema = schema_complaints(manifest.kind, manifest.value)
+    complaints = [
+        *metadata_complaints(manifest.value),
+        *_not_said_by(of_graph, of_schema),
+        *of_graph,
+    ]
+    flawed = manifest.flawed_paths
+    return CheckedObject(
+        manifest=manifest,
+        complaints=tuple(each for each in complaints if not _is_echo(each.path, flawed)),
+        definition=definition,
+        definition_path=path or ("spec",),
+    )
+
+
+def _definition_path(manifest: Manifest) -> Path | None:
+    if manifest.kind is ORCHESTRATION:
+        return ("spec",)
+    if manifest.kind is ORCHESTRATION_RUN and manifest.spec.get("orchestration") is not None:
+        return ("spec", "orchestration")
+    return None
+
+
+def _at(manifest: Manifest, path: Path) -> object:
+    return manifest.value.get("spec") if path == ("spec",) else manifest.spec.get("orchestration")
+
+
+def _not_said_by(better: list[Complaint], others: list[Complaint]) -> Iterator[Complaint]:
+    """Those of `others` whose place has no complaint in `better`, which knows more about it."""
+    said = {each.path for each in better} | {each.path[:-1] for each in better if each.path[-1:] == ("name",)}
+    return (each for each in others if each.path not in said)
+
+
+def _is_echo(path: Path, flawed: frozenset[Path]) -> bool:
+    return any(path[:length] in flawed for length in range(1, len(path) + 1)) if flawed else False

@@ -1,0 +1,22 @@
+"""What can be wrong with a file rather than with a definition. Reasons of definitions are in jangar.api.reasons."""
+
+from enum import StrEnum
+
+
+class FileReason(StrEnum):
+    """Why a file or an object in it is refused before its meaning is looked at."""
+
+    INVALID_SYNTAX = "InvalidSyntax"
+    INVALID_ENCODING = "InvalidEncoding"
+    DUPLICATE_KEY = "DuplicateKey"
+    INVALID_KEY = "InvalidKey"
+    UNSUPPORTED_TAG = "UnsupportedTag"
+    TOO_LARGE = "TooLarge"
+    TOO_DEEP = "TooDeep"
+    TOO_MANY_ALIASES = "TooManyAliases"
+    INVALID_NUMBER = "InvalidNumber"
+    NOT_AN_OBJECT = "NotAnObject"
+    UNKNOWN_KIND = "UnknownKind"
+    UNKNOWN_FIELD = "UnknownField"
+    INVALID_METADATA = "InvalidMetadata"
+    DUPLICATE_OBJECT = "DuplicateObject"

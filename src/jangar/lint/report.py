@@ -1,0 +1,65 @@
+"""Lint as a whole: files in, everything that is wrong with them out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jangar.lint.across import findings_across
+from jangar.lint.documents import FileContent, read_documents
+from jangar.lint.files import SourceFile
+from jangar.lint.finding import Finding, Severity, finding_of_flaw
+from jangar.lint.manifests import Sorted, sort_document
+from jangar.lint.objects import CheckedObject, check_object
+from jangar.lint.tree import Flaw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a look at some files found, in the order of the files and of the lines in them."""
+
+    findings: tuple[Finding, ...]
+    objects: tuple[CheckedObject, ...]
+    files: int
+    others: int
+    """Objects that are not ours and were passed over."""
+
+    @property
+    def errors(self) -> int:
+        return sum(each.severity is Severity.ERROR for each in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        return len(self.findings) - self.errors
+
+
+def lint(sources: Iterable[SourceFile]) -> Report:
+    """Checks every object of every file, and then what holds between them."""
+    found = Sorted()
+    order: dict[str, int] = {}
+    for source in sources:
+        order.setdefault(source.name, len(order))
+        content = read_documents(source.data, is_json=source.is_json)
+        found.findings.extend(_flaw_findings(source.name, content))
+        for document in content.documents:
+            sort_document(source.name, document, found, named=source.named)
+    objects = tuple(check_object(each) for each in found.manifests)
+    findings = [
+        *found.findings,
+        *(each.manifest.finding(complaint) for each in objects for complaint in each.complaints),
+        *findings_across(objects),
+    ]
+    findings.sort(key=lambda each: (order[each.file], each.position))
+    return Report(findings=tuple(findings), objects=objects, files=len(order), others=found.others)
+
+
+def _flaw_findings(file: str, content: FileContent) -> list[Finding]:
+    flaws: list[Flaw] = [*content.flaws, *(flaw for each in content.documents for flaw in each.flaws)]
+    position = content.text.position
+    return [
+        finding_of_flaw(
+            file,
+            flaw,
+            position(flaw.offset),
+            None if flaw.first_offset is None else position(flaw.first_offset),
+        )
+        for flaw in flaws
+    ]

@@ -1,0 +1,92 @@
+"""What the API server would refuse: the schema of a kind, its CEL rules and fields it does not know."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from jangar.api.kind import Kind
+from jangar.api.meta import JsonObject
+from jangar.api.reasons import Reason
+from jangar.crdgen.crd import root_schema
+from jangar.domain.orchestration.wording import Guesses, quoted
+from jangar.lint.finding import Complaint
+from jangar.lint.marks import Path
+from jangar.lint.reasons import FileReason
+from jangar.schema import CompiledSchema, ErrorType, FieldError, UnknownField, admit, check
+
+_NO_RULE_RUN: Final = "some validation rules were not checked"
+
+
+@cache
+def schema_of(kind: Kind) -> CompiledSchema:
+    """Compiled once a process, and only for kinds that occur."""
+    return CompiledSchema.of(_root(kind))
+
+
+@cache
+def _root(kind: Kind) -> JsonObject:
+    return root_schema(kind)
+
+
+def schema_complaints(kind: Kind, value: JsonObject) -> list[Complaint]:
+    """Everything the schema of `kind` refuses, unknown fields included."""
+    admitted, unknown = admit(schema_of(kind), value)
+    complaints = list(_unknown_complaints(kind, unknown))
+    complaints.extend(
+        _complaint(error)
+        for error in check(schema_of(kind), admitted)
+        if not error.detail.startswith(_NO_RULE_RUN)
+    )
+    return complaints
+
+
+def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Complaint]:
+    guesses: dict[Path, Guesses] = {}
+    for each in unknown:
+        name = str(each.path[-1])
+        place = tuple("" if isinstance(part, int) else part for part in each.path[:-1])
+        if place not in guesses:
+            guesses[place] = Guesses(_known_fields(_root(kind), each.path[:-1]))
+        yield Complaint(
+            path=each.path,
+            reason=FileReason.UNKNOWN_FIELD,
+            message=f"unknown field {quoted(name)}",
+            fix=guesses[place].fix(name, otherwise="remove it, or check its indentation"),
+        )
+
+
+def _known_fields(schema: JsonObject, path: Path) -> list[str]:
+    """The fields that may stand at `path`."""
+    for part in path:
+        if isinstance(part, int):
+            schema = schema.get("items", {})
+        else:
+            below = schema.get("properties", {}).get(part)
+            schema = below if below is not None else schema.get("additionalProperties", {})
+        if not isinstance(schema, dict):
+            return []
+    return list(schema.get("properties", ()))
+
+
+def _complaint(error: FieldError) -> Complaint:
+    field = f"{error.field} in body "
+    return Complaint(
+        path=error.path,
+        reason=Reason.INVALID_VALUE,
+        message=error.body.replace(field, ""),
+        fix=_fix(error),
+    )
+
+
+def _fix(error: FieldError) -> str:
+    match error.type:
+        case ErrorType.REQUIRED:
+            return f"add {error.path[-1]}" if error.path and not error.detail else ""
+        case ErrorType.TYPE_INVALID if "of type string" in error.detail and error.bad_value in {
+            "boolean",
+            "integer",
+            "number",
+        }:
+            return "quote it to make it text"
+        case _:
+            return ""

@@ -1,0 +1,44 @@
+"""What a Kubernetes API server does with the schema of a CustomResourceDefinition.
+
+It tells whether a schema is structural, prunes and defaults objects, validates them and runs their CEL rules,
+in the words of kube-apiserver 1.35. It knows schemas and plain JSON values; it knows no kind, no product, no
+storage and no HTTP. Imports: the standard library, jsonschema_rs, orjson, and, in `cel` alone, cel_expr_python,
+which is loaded when the first expression is compiled and not before.
+"""
+
+from jangar.schema.compiled import CompiledSchema
+from jangar.schema.conditions import CelType, Condition, compile_condition
+from jangar.schema.errors import (
+    CelError,
+    CelEvaluationError,
+    CelSyntaxError,
+    ErrorType,
+    FieldError,
+    JsonPathError,
+    SchemaError,
+    SchemaRejected,
+)
+from jangar.schema.jsonpath import JsonPath
+from jangar.schema.pruning import UnknownField
+from jangar.schema.structural import structural_problems
+from jangar.schema.validation import admit, check
+
+__all__ = [
+    "CelError",
+    "CelEvaluationError",
+    "CelSyntaxError",
+    "CelType",
+    "CompiledSchema",
+    "Condition",
+    "ErrorType",
+    "FieldError",
+    "JsonPath",
+    "JsonPathError",
+    "SchemaError",
+    "SchemaRejected",
+    "UnknownField",
+    "admit",
+    "check",
+    "compile_condition",
+    "structural_problems",
+]

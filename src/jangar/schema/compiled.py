@@ -1,0 +1,43 @@
+"""A schema compiled once, for cheap use on every object. Knows which parts of an object need which work."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import jsonschema_rs
+
+from jangar.schema.cel_rules import RuleSet
+from jangar.schema.defaulting import defaulted_nodes
+from jangar.schema.embedded import embedding_nodes
+from jangar.schema.gate import gate_of
+from jangar.schema.listtypes import keyed_nodes
+from jangar.schema.node import Node
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CompiledSchema:
+    """The openAPIV3Schema of one version of one kind. The sets hold the nodes worth entering."""
+
+    root: Node
+    gate: jsonschema_rs.Draft202012Validator
+    defaulted: frozenset[Node]
+    keyed: frozenset[Node]
+    embedding: frozenset[Node]
+
+    @classmethod
+    def of(cls, schema: Mapping[str, Any]) -> Self:
+        """Raises SchemaRejected when the schema cannot be compiled; its CEL rules are compiled at first use."""
+        root = Node.of(schema)
+        return cls(
+            root=root,
+            gate=gate_of(root),
+            defaulted=defaulted_nodes(root),
+            keyed=keyed_nodes(root),
+            embedding=embedding_nodes(root),
+        )
+
+    @cached_property
+    def rules(self) -> RuleSet | None:
+        """The compiled x-kubernetes-validations, if the schema has any."""
+        return RuleSet.of(self.root)

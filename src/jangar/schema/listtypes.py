@@ -1,0 +1,85 @@
+"""Uniqueness in lists of type set and map. Knows schemas and JSON; hashes, so wide lists stay linear."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from jangar.schema.errors import FieldError, Path, duplicate, invalid
+from jangar.schema.node import Node
+
+_UNSPECIFIED: Final = object()
+
+
+def keyed_nodes(node: Node) -> frozenset[Node]:
+    """Every node that is a list of type set or map, or has one somewhere below."""
+    found: set[Node] = set()
+    _collect(node, found)
+    return frozenset(found)
+
+
+def _collect(node: Node, found: set[Node]) -> bool:
+    below = [_collect(child, found) for child in node.children()]
+    if node.list_type in {"set", "map"} or any(below):
+        found.add(node)
+        return True
+    return False
+
+
+def duplicates(obj: Mapping[str, Any], node: Node, keyed: frozenset[Node]) -> list[FieldError]:
+    """Items that repeat an earlier one; each repeated value is told once, at its second place."""
+    errors: list[FieldError] = []
+    if node in keyed:
+        _walk(obj, node, keyed, (), "", errors)
+    return errors
+
+
+def _walk(value: Any, node: Node, keyed: frozenset[Node], at: Path, field: str, errors: list[FieldError]) -> None:
+    if isinstance(value, list):
+        if node.list_type == "set":
+            errors.extend(
+                duplicate(f"{field}[{n}]", value[n], path=(*at, n)) for n in _repeated([identity(v) for v in value])
+            )
+        elif node.list_type == "map":
+            errors.extend(_repeated_keys(value, node, at, field))
+        if node.items is not None and node.items in keyed:
+            for n, each in enumerate(value):
+                _walk(each, node.items, keyed, (*at, n), f"{field}[{n}]", errors)
+    elif isinstance(value, dict):
+        if node.additional is not None and node.additional in keyed:
+            for name, each in value.items():
+                _walk(each, node.additional, keyed, (*at, name), f"{field}[{name}]", errors)
+        for name, child in node.properties.items():
+            if child in keyed and name in value:
+                _walk(value[name], child, keyed, (*at, name), f"{field}.{name}" if field else name, errors)
+
+
+def _repeated_keys(values: list[Any], node: Node, at: Path, field: str) -> list[FieldError]:
+    for n, each in enumerate(values):
+        if each is not None and not isinstance(each, dict):
+            problem = "must be an object for an array of list-type map"
+            return [invalid(f"{field}[{n}]", each, problem, path=(*at, n))]
+    keys = [{name: each[name] for name in node.list_map_keys if name in each} if each else {} for each in values]
+    seen = _repeated([tuple(identity(key.get(name, _UNSPECIFIED)) for name in node.list_map_keys) for key in keys])
+    return [duplicate(f"{field}[{n}]", keys[n], path=(*at, n)) for n in seen]
+
+
+def _repeated(identities: list[Any]) -> list[int]:
+    """Where a value stands for the second time."""
+    times: dict[Any, int] = {}
+    second = []
+    for n, each in enumerate(identities):
+        times[each] = times.get(each, 0) + 1
+        if times[each] == 2:  # noqa: PLR2004 - the second of them is the one told
+            second.append(n)
+    return second
+
+
+def identity(value: Any) -> Any:
+    """Something hashable that is equal for equal JSON: true is not 1, and 1.0 is not 1."""
+    if isinstance(value, dict | list):
+        try:
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        except (TypeError, ValueError):
+            return repr(value)
+    return (type(value), value)

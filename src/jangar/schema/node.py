@@ -1,0 +1,212 @@
+"""A schema as a tree of typed nodes, read once. Knows keywords and their shapes; checks no value and no rule."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+from jangar.schema.errors import Path, SchemaRejected
+
+MAX_DEPTH: Final = 64
+"""How deep a schema may nest: every walk over an object recurses as deep as its schema, never deeper."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One entry of x-kubernetes-validations."""
+
+    rule: str
+    message: str = ""
+    message_expression: str = ""
+    reason: str = ""
+    field_path: str = ""
+    optional_old_self: bool = False
+
+
+# Compared by identity: nodes key caches, and two equal schemas at two places are two nodes.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Node:
+    """One schema. `at` is the way to it inside the schema document."""
+
+    at: Path = ()
+    type: str = ""
+    nullable: bool = False
+    format: str = ""
+    default: Any = None
+    enum: tuple[Any, ...] | None = None
+    pattern: str = ""
+    multiple_of: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+    min_length: int | None = None
+    max_length: int | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    min_properties: int | None = None
+    max_properties: int | None = None
+    required: tuple[str, ...] = ()
+    items: "Node | None" = None
+    properties: Mapping[str, "Node"] = field(default_factory=dict)
+    additional: "Node | None" = None
+    has_additional: bool = False
+    forbids_additional: bool = False
+    all_of: tuple["Node", ...] = ()
+    any_of: tuple["Node", ...] = ()
+    one_of: tuple["Node", ...] = ()
+    negated: "Node | None" = None
+    int_or_string: bool = False
+    preserves_unknown: bool = False
+    embedded: bool = False
+    list_type: str = ""
+    list_map_keys: tuple[str, ...] = ()
+    map_type: str = ""
+    rules: tuple[Rule, ...] = ()
+
+    @classmethod
+    def of(cls, schema: Mapping[str, Any]) -> Self:
+        """The tree of `schema`. Raises SchemaRejected where a keyword has the wrong shape."""
+        return _read(cls, schema, ())
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        if self.int_or_string:
+            return ("integer", "string")
+        return (self.type,) if self.type else ()
+
+    def child(self, name: str) -> "Node | None":
+        """The node that describes the field `name` of an object, if any does."""
+        found = self.properties.get(name)
+        return found if found is not None else self.additional
+
+    def children(self) -> Iterator["Node"]:
+        """Nodes of values inside this node's value; not those that describe the same value again."""
+        yield from self.properties.values()
+        if self.additional is not None:
+            yield self.additional
+        if self.items is not None:
+            yield self.items
+
+    def junctions(self) -> Iterator["Node"]:
+        """Nodes that describe the same value: under allOf, anyOf, oneOf and not."""
+        yield from (*self.all_of, *self.any_of, *self.one_of)
+        if self.negated is not None:
+            yield self.negated
+
+
+_SHAPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "type": str, "nullable": bool, "format": str, "pattern": str, "enum": list, "required": list,
+    "multipleOf": (int, float), "minimum": (int, float), "maximum": (int, float),
+    "exclusiveMinimum": bool, "exclusiveMaximum": bool,
+    "minLength": int, "maxLength": int, "minItems": int, "maxItems": int, "minProperties": int, "maxProperties": int,
+    "properties": dict, "items": dict, "additionalProperties": (dict, bool),
+    "allOf": list, "anyOf": list, "oneOf": list, "not": dict,
+    "x-kubernetes-int-or-string": bool, "x-kubernetes-preserve-unknown-fields": bool,
+    "x-kubernetes-embedded-resource": bool, "x-kubernetes-list-type": str, "x-kubernetes-map-type": str,
+    "x-kubernetes-list-map-keys": list, "x-kubernetes-validations": list,
+}  # fmt: skip
+
+
+def misshapen(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Keywords of one schema, and what was expected there, whose values have the wrong JSON type."""
+    for keyword, expected in _SHAPES.items():
+        value = schema.get(keyword)
+        if value is None:
+            continue
+        kinds = expected if isinstance(expected, tuple) else (expected,)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            yield keyword, " or ".join(kind.__name__ for kind in kinds)
+
+
+def _read(cls: type[Node], schema: Mapping[str, Any], at: Path) -> Node:
+    if not isinstance(schema, dict):
+        raise SchemaRejected(f"a schema must be an object, found {type(schema).__name__} at {place(at)}")
+    if len(at) > 2 * MAX_DEPTH:
+        raise SchemaRejected(f"the schema nests deeper than {MAX_DEPTH} levels at {place(at[:8])}...")
+    for keyword, expected in misshapen(schema):
+        found = type(schema[keyword]).__name__
+        raise SchemaRejected(f"{keyword} must be {expected}, found {found} at {place(at)}")
+    additional = schema.get("additionalProperties")
+    items = schema.get("items")
+    negated = schema.get("not")
+    enum = schema.get("enum")
+    return cls(
+        at=at,
+        type=schema.get("type") or "",
+        nullable=bool(schema.get("nullable")),
+        format=schema.get("format") or "",
+        default=schema.get("default"),
+        enum=tuple(enum) if enum is not None else None,
+        pattern=schema.get("pattern") or "",
+        multiple_of=schema.get("multipleOf"),
+        minimum=schema.get("minimum"),
+        maximum=schema.get("maximum"),
+        exclusive_minimum=bool(schema.get("exclusiveMinimum")),
+        exclusive_maximum=bool(schema.get("exclusiveMaximum")),
+        min_length=schema.get("minLength"),
+        max_length=schema.get("maxLength"),
+        min_items=schema.get("minItems"),
+        max_items=schema.get("maxItems"),
+        min_properties=schema.get("minProperties"),
+        max_properties=schema.get("maxProperties"),
+        required=_names(schema, "required", at),
+        items=_read(cls, items, (*at, "items")) if items is not None else None,
+        properties={
+            name: _read(cls, each, (*at, "properties", name))
+            for name, each in (schema.get("properties") or {}).items()
+        },
+        additional=_read(cls, additional, (*at, "additionalProperties")) if isinstance(additional, dict) else None,
+        has_additional=additional is not None,
+        forbids_additional=additional is False,
+        all_of=_several(cls, schema, "allOf", at),
+        any_of=_several(cls, schema, "anyOf", at),
+        one_of=_several(cls, schema, "oneOf", at),
+        negated=_read(cls, negated, (*at, "not")) if negated is not None else None,
+        int_or_string=bool(schema.get("x-kubernetes-int-or-string")),
+        preserves_unknown=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
+        embedded=bool(schema.get("x-kubernetes-embedded-resource")),
+        list_type=schema.get("x-kubernetes-list-type") or "",
+        list_map_keys=_names(schema, "x-kubernetes-list-map-keys", at),
+        map_type=schema.get("x-kubernetes-map-type") or "",
+        rules=_rules(schema, at),
+    )
+
+
+def _several(cls: type[Node], schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[Node, ...]:
+    return tuple(_read(cls, each, (*at, keyword, n)) for n, each in enumerate(schema.get(keyword) or ()))
+
+
+def _names(schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[str, ...]:
+    names = schema.get(keyword) or ()
+    if not all(isinstance(name, str) for name in names):
+        raise SchemaRejected(f"{keyword} must hold strings only at {place(at)}")
+    return tuple(names)
+
+
+def _rules(schema: Mapping[str, Any], at: Path) -> tuple[Rule, ...]:
+    rules = schema.get("x-kubernetes-validations") or ()
+    texts = ("rule", "message", "messageExpression", "reason", "fieldPath")
+    for each in rules:
+        if not isinstance(each, dict) or not all(isinstance(each.get(text) or "", str) for text in texts):
+            raise SchemaRejected(f"x-kubernetes-validations must hold objects of strings at {place(at)}")
+    return tuple(
+        Rule(
+            rule=each.get("rule") or "",
+            message=each.get("message") or "",
+            message_expression=each.get("messageExpression") or "",
+            reason=each.get("reason") or "",
+            field_path=each.get("fieldPath") or "",
+            optional_old_self=each.get("optionalOldSelf") is True,
+        )
+        for each in rules
+    )
+
+
+def place(at: Path) -> str:
+    """The way to a schema as Kubernetes writes it below openAPIV3Schema: properties[spec].items.allOf[0]."""
+    text = ""
+    named = False
+    for step in at:
+        text += f"[{step}]" if named or isinstance(step, int) else f".{step}"
+        named = not named and step in {"properties", "definitions", "dependencies"}
+    return text.removeprefix(".") or "the root"
