@@ -57,7 +57,9 @@ PHASE = Column(name="Phase", path=".status.phase", description="Where the object
 READY = condition_column("Ready", "Ready")
 REASON = Column(name="Reason", path=".status.reason", description="Why it is in this phase.")
 MESSAGE = Column(name="Message", path=".status.message", description="The same for people.", priority=1)
-STARTED = Column(name="Started", path=".status.startedAt", type="date", description="When it first ran.", priority=1)
+STARTED = Column(
+    name="Started", path=".status.startedAt", type="date", description="When it first ran.", priority=1
+)
 FINISHED = Column(name="Finished", path=".status.finishedAt", type="date", description="When it ended.")
 EXPIRES = Column(
     name="Expires",
@@ -65,4 +67,6 @@ EXPIRES = Column(
     description="When it will be deleted.",
     priority=1,
 )
-AGE = Column(name="Age", path=".metadata.creationTimestamp", type="date", description="Time since it was created.")
+AGE = Column(
+    name="Age", path=".metadata.creationTimestamp", type="date", description="Time since it was created."
+)

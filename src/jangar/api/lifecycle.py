@@ -12,7 +12,10 @@ Seconds = Annotated[Int32, Field(ge=0)]
 
 Ttl = int | Literal["never"]
 TTL_RULE = validations(
-    rule("type(self) == int ? self >= 0 : self == 'never'", "must be a number of seconds, 0 or more, or 'never'")
+    rule(
+        "type(self) == int ? self >= 0 : self == 'never'",
+        "must be a number of seconds, 0 or more, or 'never'",
+    )
 )
 
 CANCEL_IS_FINAL = [
@@ -70,7 +73,9 @@ class LeftBehind(ApiModel):
 class CancelStatus(ApiModel):
     """How a cancel is going."""
 
-    requested_at: datetime = Field(description="When the request was accepted.")
+    requested_at: datetime | None = Field(
+        None, description="When the request was accepted; absent if only a timeout left work behind."
+    )
     deadline: datetime | None = Field(None, description="When waiting for the work to end stops.")
     requested_by: list[str] | None = Field(
         None,
@@ -78,7 +83,9 @@ class CancelStatus(ApiModel):
         json_schema_extra=LIST_ATOMIC,
     )
     left_behind: list[LeftBehind] | None = Field(
-        None, description="What had not ended at the deadline and may still run.", json_schema_extra=LIST_ATOMIC
+        None,
+        description="What had not ended at the deadline and may still run.",
+        json_schema_extra=LIST_ATOMIC,
     )
 
 
@@ -93,7 +100,9 @@ class StopStatus(ApiModel):
 class RetentionStatus(ApiModel):
     """What will be deleted when, and which value decides."""
 
-    job_ttl_seconds: Int64 | None = Field(None, description="Seconds a finished Job is kept; absent means always.")
+    job_ttl_seconds: Int64 | None = Field(
+        None, description="Seconds a finished Job is kept; absent means always."
+    )
     job_expires_at: datetime | None = Field(None, description="When the finished Jobs are deleted.")
     job_source: str | None = Field(None, description="Which value decided about the Jobs.")
     run_retention_seconds: Int64 | None = Field(
@@ -121,11 +130,15 @@ class Outcome(ApiModel):
 class ExecutionStatus(ObjectStatus):
     """What the status of every run and child has beyond conditions."""
 
-    phase: Phase | None = Field(None, description="Pending, Running, Cancelling, Succeeded, Failed or Cancelled.")
+    phase: Phase | None = Field(
+        None, description="Pending, Running, Cancelling, Succeeded, Failed or Cancelled."
+    )
     reason: str | None = Field(None, description="Why it is in this phase, in one word.")
     message: str | None = Field(None, description="The same for people.")
     started_at: datetime | None = Field(None, description="First transition into Running; never moves.")
-    finished_at: datetime | None = Field(None, description="First transition into a terminal phase; never moves.")
+    finished_at: datetime | None = Field(
+        None, description="First transition into a terminal phase; never moves."
+    )
     cancel: CancelStatus | None = Field(None, description="The accepted cancel and what became of it.")
     stop: StopStatus | None = Field(None, description="Why and since when the work is being stopped.")
     retention: RetentionStatus | None = Field(None, description="What will be deleted when.")

@@ -19,7 +19,11 @@ class ApiModel(BaseModel):
     """Base of every API type. Unknown fields are ignored when reading: versions alternate during a rollout."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, use_attribute_docstrings=False
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        frozen=True,
+        use_attribute_docstrings=False,
     )
 
 

@@ -6,7 +6,7 @@ Knows the shape; the rules of the graph live in domain/orchestration, because CE
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from jangar.api.agents.agentrun import Goal, Runtime, VcsPolicy, Workflow, Workload
 from jangar.api.agents.implementation import ImplementationText
@@ -37,7 +37,8 @@ class Parameter(ApiModel):
     description: str | None = Field(None, description="What the parameter means.")
     default: str | None = Field(None, description="Value when the run gives none.")
     required: bool | None = Field(
-        None, description="true refuses a run that gives no value. A parameter with a default is never required."
+        None,
+        description="true refuses a run that gives no value. A parameter with a default is never required.",
     )
     enum: list[str] | None = Field(None, description="The values allowed.", json_schema_extra=LIST_ATOMIC)
 
@@ -61,7 +62,8 @@ class Timeouts(ApiModel):
     """Bounds in time."""
 
     total_seconds: Seconds | None = Field(
-        None, description="Seconds from the run's creation until it is stopped as RunTimedOut; unset or 0 is unbounded."
+        None,
+        description="Seconds from the run's creation until it is stopped as RunTimedOut; unset or 0 is unbounded.",
     )
 
 
@@ -69,7 +71,8 @@ class Policies(ApiModel):
     """How a run behaves as a whole."""
 
     fail_fast: bool | None = Field(
-        None, description="true starts nothing new after the first failure that is not forgiven. Default false."
+        None,
+        description="true starts nothing new after the first failure that is not forgiven. Default false.",
     )
     max_parallel: Int32 | None = Field(
         None, description="How many steps may have a live child at once; unset or 0 is unbounded.", ge=0
@@ -85,7 +88,9 @@ class StepImplementation(ImplementationText):
 
     inline: ImplementationText | None = Field(None, description="The implementation, given in place.")
     text: str | None = Field(  # type: ignore[assignment]  # required there, optional beside `inline`
-        None, description="The task in words; older manifests give it here instead of under inline.", max_length=131072
+        None,
+        description="The task in words; older manifests give it here instead of under inline.",
+        max_length=131072,
     )
 
 
@@ -114,15 +119,20 @@ class Step(OnJobMissingPolicy):
     continue_on_failure: bool | None = Field(
         None, description="true forgives this step's own failure: dependents start, the run may succeed."
     )
-    retries: Int32 | None = Field(None, description="How often a failed attempt is repeated. Default 0.", ge=0)
+    retries: Int32 | None = Field(
+        None, description="How often a failed attempt is repeated. Default 0.", ge=0
+    )
     retry_backoff_seconds: Seconds | None = Field(
         None, description="Seconds between the end of an attempt and the next one. Default 0."
     )
     timeout_seconds: Seconds | None = Field(
-        None, description="Seconds from the child's creation until the attempt is stopped; unset or 0 is unbounded."
+        None,
+        description="Seconds from the child's creation until the attempt is stopped; unset or 0 is unbounded.",
     )
     outputs: list[DeclaredOutput] | None = Field(
-        None, description="Outputs the work is expected to write, with defaults.", json_schema_extra=list_map("name")
+        None,
+        description="Outputs the work is expected to write, with defaults.",
+        json_schema_extra=list_map("name"),
     )
     with_: dict[str, str] | None = Field(
         None,
@@ -136,14 +146,18 @@ class Step(OnJobMissingPolicy):
     policy_ref: str | None = Field(None, description="ApprovalGate: name of the ApprovalPolicy that decides.")
     signal_ref: NameRef | None = Field(None, description="SignalWait: the Signal to wait for.")
     delivery_id: str | None = Field(None, description="SignalWait: the one delivery to wait for.")
-    implementation_spec_ref: NameRef | None = Field(None, description="AgentRun: the ImplementationSpec to work on.")
+    implementation_spec_ref: NameRef | None = Field(
+        None, description="AgentRun: the ImplementationSpec to work on."
+    )
     implementation: StepImplementation | None = Field(None, description="AgentRun: the task, given in place.")
     runtime: Runtime | None = Field(None, description="AgentRun: where it runs. Default: type job.")
     workload: Workload | None = Field(None, description="AgentRun: image, resources and volumes.")
     workflow: Workflow | None = Field(None, description="AgentRun: steps inside the agent run.")
     memory_ref: NameRef | None = Field(None, description="AgentRun: the Memory to use.")
     secrets: list[str] | None = Field(
-        None, description="AgentRun: Secrets given to the agent as environment.", json_schema_extra=LIST_ATOMIC
+        None,
+        description="AgentRun: Secrets given to the agent as environment.",
+        json_schema_extra=LIST_ATOMIC,
     )
     vcs_ref: NameRef | None = Field(None, description="AgentRun: the VersionControlProvider to use.")
     vcs_policy: VcsPolicy | None = Field(None, description="AgentRun: what it may do with the repository.")
@@ -190,7 +204,9 @@ class RetryOf(ApiModel):
     """The run that this one repeats."""
 
     name: str = Field(description="Name of the finished run.", min_length=1)
-    uid: str | None = Field(None, description="Its uid, so that a recreated run of the same name is not meant.")
+    uid: str | None = Field(
+        None, description="Its uid, so that a recreated run of the same name is not meant."
+    )
     from_step: str | None = Field(
         None,
         description="First step to run again, with all that depend on it. Unset: every step that did not succeed.",
@@ -200,9 +216,8 @@ class RetryOf(ApiModel):
 class OrchestrationRunSpec(Steerable):
     """One execution of an orchestration."""
 
-    model_config = {
-        **Steerable.model_config,
-        "json_schema_extra": validations(
+    model_config = ConfigDict(
+        json_schema_extra=validations(
             CANCEL_IS_FINAL,
             immutable("orchestrationRef", "orchestration", "parameters", "deliveryId", "policies", "retryOf"),
             rule(
@@ -210,8 +225,8 @@ class OrchestrationRunSpec(Steerable):
                 ": has(self.orchestrationRef) != has(self.orchestration)",
                 "exactly one of orchestrationRef and orchestration must be set",
             ),
-        ),
-    }
+        )
+    )
 
     orchestration_ref: NameRef | None = Field(None, description="The Orchestration to run.")
     orchestration: OrchestrationSpec | None = Field(
@@ -268,7 +283,9 @@ class StepStatus(ApiModel):
     )
     reason: str | None = Field(None, description="Why, in one word.")
     message: str | None = Field(None, description="The same for people.")
-    attempt: Int32 | None = Field(None, description="Number of the current or last attempt; 0 before the first.")
+    attempt: Int32 | None = Field(
+        None, description="Number of the current or last attempt; 0 before the first."
+    )
     started_at: datetime | None = Field(None, description="When the first attempt was started; never moves.")
     finished_at: datetime | None = Field(None, description="When the step's end was recorded; never moves.")
     attempt_started_at: datetime | None = Field(
@@ -281,14 +298,17 @@ class StepStatus(ApiModel):
     exit_code: Int32 | None = Field(None, description="Exit code of the last attempt's work.")
     failure_ignored: bool | None = Field(None, description="true when continueOnFailure forgave the failure.")
     causes: list[str] | None = Field(
-        None, description="The nearest ancestors that made it Skipped, at most 10.", json_schema_extra=LIST_ATOMIC
+        None,
+        description="The nearest ancestors that made it Skipped, at most 10.",
+        json_schema_extra=LIST_ATOMIC,
     )
     causes_total: Int32 | None = Field(None, description="How many causes there are in all.")
     attempts: list[AttemptStatus] | None = Field(
-        None, description="The ended attempts before the current one, oldest first.", json_schema_extra=LIST_ATOMIC
+        None,
+        description="The ended attempts before the current one, oldest first.",
+        json_schema_extra=LIST_ATOMIC,
     )
     stop: StepStop | None = Field(None, description="Why and since when the attempt is being stopped.")
-    left_behind: bool | None = Field(None, description="true when its work had not ended at the stop's deadline.")
 
 
 class StepCounts(ApiModel):
@@ -327,10 +347,14 @@ class OrchestrationRunStatus(ExecutionStatus):
     """How the run is doing."""
 
     run_id: str | None = Field(None, description="Name under which older clients know the run.")
-    execution_mode: ExecutionMode | None = Field(None, description="Sequential or Graph, resolved at the start.")
+    execution_mode: ExecutionMode | None = Field(
+        None, description="Sequential or Graph, resolved at the start."
+    )
     counts: StepCounts | None = Field(None, description="Steps by phase.")
     steps: str | None = Field(None, description="Ended steps of all, such as 3/7.")
-    snapshot_ref: SnapshotRef | None = Field(None, description="The definition as it was when the run started.")
+    snapshot_ref: SnapshotRef | None = Field(
+        None, description="The definition as it was when the run started."
+    )
     step_statuses: list[StepStatus] | None = Field(
         None,
         description="Every step; in a run of more than 500 steps only the active and failed ones.",
@@ -379,4 +403,3 @@ ORCHESTRATION_RUN = Kind(
     ),
     selectable=(".spec.orchestrationRef.name", ".status.phase"),
 )
-

@@ -107,5 +107,12 @@ class StepKind(StrEnum):
 TERMINAL = frozenset({Phase.SUCCEEDED, Phase.FAILED, Phase.CANCELLED})
 STEP_TERMINAL = frozenset({StepPhase.SUCCEEDED, StepPhase.FAILED, StepPhase.SKIPPED, StepPhase.CANCELLED})
 
-CHILD_KINDS = frozenset({StepKind.AGENT_RUN, StepKind.TOOL_RUN, StepKind.SUB_ORCHESTRATION})
+CHILD_OBJECTS = {
+    StepKind.AGENT_RUN: "AgentRun",
+    StepKind.TOOL_RUN: "ToolRun",
+    StepKind.SUB_ORCHESTRATION: "OrchestrationRun",
+}
+"""The kind of object that a step of a kind creates."""
+
+CHILD_KINDS = frozenset(CHILD_OBJECTS)
 """Kinds that create a child object; the others decide by looking (gates, waits) and hold no place."""

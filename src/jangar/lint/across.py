@@ -1,7 +1,7 @@
-"""What is wrong between objects: names given twice, orchestrations that contain themselves, a run's parameters.
+"""What is wrong between objects: names given twice, orchestrations in themselves, a run's parameters.
 
-A name that stands in no file is only a warning, and only where the files hold others of its kind: the object may
-be in the cluster already, or come later.
+A name that stands in no file is only a warning, and only where the files hold others of its kind: the
+object may be in the cluster already, or come later.
 """
 
 from collections import defaultdict

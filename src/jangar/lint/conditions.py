@@ -1,4 +1,4 @@
-"""The one way from the schema engine's CEL to the domain's conditions. Knows both; neither knows the other."""
+"""The one way from the schema engine's CEL to the domain's conditions. Neither knows the other."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """The rules of graphs, applied to what stands in a file: reads as much of a definition as can be read.
 
-A wrong type in one step must not hide a cycle among the others, so what the types refuse is mended for reading,
-and whatever the rules then say about a mended place is left out.
+A wrong type in one step must not hide a cycle among the others, so what the types refuse is mended for
+reading, and whatever the rules then say about a mended place is left out.
 """
 
 import copy
@@ -25,7 +25,7 @@ _BLANK_STEP: Final = {"name": "", "kind": ""}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadDefinition:
-    """A definition as far as it could be read. `spec` is None when hardly anything could; `whole` if all of it was."""
+    """A definition as far as it could be read: `spec` is None if nothing could, `whole` if all was right."""
 
     spec: OrchestrationSpec | None
     mended: frozenset[Path] = frozenset()

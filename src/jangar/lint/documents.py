@@ -1,4 +1,4 @@
-"""From the bytes of one file to its documents and the flaws of its text. Knows encodings and which reader to ask."""
+"""From the bytes of one file to its documents and the flaws of its text. Knows encodings and readers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class FileContent:
 
 
 def read_documents(data: bytes, *, is_json: bool = False) -> FileContent:
-    """Every document of a file. Hostile bytes give flaws, never an exception. `is_json` if its name says so."""
+    """Every document of a file. Hostile bytes give flaws, never an exception."""
     refused = _size_flaw(data)
     if refused:
         return FileContent(text=Text(""), flaws=(refused,))

@@ -21,6 +21,7 @@ _TOKEN: Final = re.compile(
 )
 _WORDS: Final[dict[str, Scalar]] = {"true": True, "false": False, "null": None}
 _MAX_DIGITS: Final = 400
+"""Digits worth reading: far more than 64 bits hold, far fewer than Python refuses to convert."""
 
 
 class JsonSyntax(Exception):
@@ -128,9 +129,7 @@ class _Reader:
             if found["fraction"] or found["exponent"]:
                 self.builder.scalar(_float(text), at)
                 return
-            if len(text) > _MAX_DIGITS:
-                raise NumberRefused("the number does not fit in 64 bits")
-            self.builder.scalar(int64(int(text)), at)
+            self.builder.scalar(int64(int(text[:_MAX_DIGITS])), at)
         except NumberRefused as refused:
             self.builder.flaw(FileReason.INVALID_NUMBER, at, str(refused), "quote it to make it text")
             self.builder.scalar(text, at)

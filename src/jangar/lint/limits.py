@@ -1,4 +1,4 @@
-"""How much of a manifest is read before it is refused. Real manifests stay far below; hostile ones end here."""
+"""How much of a manifest is read before it is refused. Real ones stay far below."""
 
 from typing import Final
 

@@ -9,10 +9,10 @@ from jangar.api.kind import Kind
 from jangar.api.kinds import KINDS, by_api_version_and_kind
 from jangar.api.meta import JsonObject
 from jangar.api.problems import dotted
+from jangar.domain.orchestration.wording import Guesses
 from jangar.lint.documents import Document
 from jangar.lint.finding import Complaint, Finding, short
 from jangar.lint.marks import Path
-from jangar.domain.orchestration.wording import Guesses
 from jangar.lint.reasons import FileReason
 
 _OURS: Final = "proompteng.ai"
@@ -85,7 +85,7 @@ class Manifest:
 
 @dataclass(slots=True)
 class Sorted:
-    """The objects of some documents: ours, what is wrong with those that are neither, and how many are others'."""
+    """The objects of some documents: ours, what is wrong with the rest, and how many are others'."""
 
     manifests: list[Manifest] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Sorted:
 
 
 def sort_document(file: str, document: Document, found: Sorted, *, named: bool) -> None:
-    """Adds the objects of a document. In files the user did not name, what is no object at all is passed over."""
+    """Adds the objects of a document. What is no object at all counts only in files the user named."""
     for place, value in _objects(Place(file=file, document=document), document.value):
         kind = _kind_of(value, named=named)
         match kind:

@@ -1,4 +1,4 @@
-"""What can be wrong with a file rather than with a definition. Reasons of definitions are in jangar.api.reasons."""
+"""What can be wrong with a file rather than with a definition. The rest is in jangar.api.reasons."""
 
 from enum import StrEnum
 

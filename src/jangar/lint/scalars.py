@@ -1,4 +1,4 @@
-"""What an unquoted word means in a manifest: as Kubernetes reads it, which is YAML 1.1 less its dates and base 60.
+"""What an unquoted word means in a manifest: as Kubernetes reads it, YAML 1.1 less dates and base 60.
 
 `on`, `yes` and `y` are booleans, `010` is eight, `1_000` is a thousand, a date stays text.
 """

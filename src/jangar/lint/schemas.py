@@ -56,15 +56,11 @@ def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Com
 
 
 def _known_fields(schema: JsonObject, path: Path) -> list[str]:
-    """The fields that may stand at `path`."""
+    """The fields that may stand at `path`; below a map of our kinds there are values, not fields."""
     for part in path:
-        if isinstance(part, int):
-            schema = schema.get("items", {})
-        else:
-            below = schema.get("properties", {}).get(part)
-            schema = below if below is not None else schema.get("additionalProperties", {})
-        if not isinstance(schema, dict):
-            return []
+        schema = (
+            schema.get("items", {}) if isinstance(part, int) else schema.get("properties", {}).get(part, {})
+        )
     return list(schema.get("properties", ()))
 
 

@@ -4,7 +4,7 @@ Knows limits, duplicate keys, aliases and merges; knows neither YAML's nor JSON'
 """
 
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 from jangar.lint.limits import ALIAS_FACTOR, ALIAS_NODES, MAX_DEPTH, MAX_NODES
 from jangar.lint.marks import Branch, Path
@@ -117,8 +117,7 @@ class TreeBuilder:
         if type(key) is not str:
             frame.key = key if key is MERGE else _DROPPED
             return
-        places = frame.branch.places
-        assert type(places) is dict
+        places = cast("dict[str, int]", frame.branch.places)
         if key in places:
             first = places[key]
             self.flaws.append(
@@ -202,14 +201,15 @@ class TreeBuilder:
         if type(held) is list:
             if branch is not None:
                 frame.branch.add_branch(len(held), branch)
-            frame.branch.places.append(offset)  # type: ignore[union-attr]  # a list's places are a list
+            # A list's places are a list.
+            cast("list[int]", frame.branch.places).append(offset)
             held.append(value)
             return
         key, frame.key = frame.key, _NO_KEY
         if key is MERGE:
             self._remember_merge(frame, value, branch, offset)
         elif key is not _DROPPED:
-            held[key] = value  # type: ignore[call-overload]  # a mapping, as its places are
+            held[key] = value
             if branch is not None:
                 frame.branch.add_branch(key, branch)
 
@@ -225,8 +225,8 @@ class TreeBuilder:
 
     def _merge(self, frame: _Frame) -> None:
         """Keys written in the mapping win over merged ones, and earlier merges over later ones."""
-        held, places = frame.value, frame.branch.places
-        assert isinstance(held, dict) and isinstance(places, dict)  # noqa: PT018 - one fact: a mapping's frame
+        # Only mappings have merges, and a mapping's places are a mapping too.
+        held, places = cast("dict[str, Any]", frame.value), cast("dict[str, int]", frame.branch.places)
         for source, branch in frame.merged or ():
             for key, value in source.items():
                 if key in held:

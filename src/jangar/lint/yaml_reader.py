@@ -82,7 +82,7 @@ def _documents(chunk: str, base: int, budget: Budget) -> Iterator[TreeBuilder]:
     builder = TreeBuilder(budget)
     parser = yaml.CSafeLoader(chunk)
     try:
-        while (event := parser.get_event()) is not None:
+        while (event := _next_event(parser)) is not None:
             kind = type(event)
             if kind is yaml.ScalarEvent:
                 _scalar(builder, event, base + event.start_mark.index)
@@ -103,7 +103,12 @@ def _documents(chunk: str, base: int, budget: Budget) -> Iterator[TreeBuilder]:
         parser.dispose()
 
 
-def _scalar(builder: TreeBuilder, event: yaml.ScalarEvent, offset: int) -> None:
+def _next_event(parser: yaml.CSafeLoader) -> Any:
+    """Typed loosely: the stubs know neither that events of a file have marks nor which have anchors."""
+    return parser.get_event()
+
+
+def _scalar(builder: TreeBuilder, event: Any, offset: int) -> None:
     text: str = event.value
     if builder.wants_key:
         builder.key(_key(builder, event, offset), offset, event.anchor)
@@ -124,7 +129,7 @@ def _scalar(builder: TreeBuilder, event: yaml.ScalarEvent, offset: int) -> None:
     builder.scalar(value, offset, event.anchor)
 
 
-def _key(builder: TreeBuilder, event: yaml.ScalarEvent, offset: int) -> Any:
+def _key(builder: TreeBuilder, event: Any, offset: int) -> Any:
     """The key's text; something else, reported, when YAML reads it as a boolean, a number or null."""
     text: str = event.value
     if event.tag is None and event.implicit[0]:
@@ -147,7 +152,7 @@ def _key(builder: TreeBuilder, event: yaml.ScalarEvent, offset: int) -> Any:
     return value
 
 
-def _tagged(builder: TreeBuilder, event: yaml.ScalarEvent, offset: int) -> Scalar:
+def _tagged(builder: TreeBuilder, event: Any, offset: int) -> Scalar:
     text: str = event.value
     if event.tag in _TEXT_TAGS:
         return text

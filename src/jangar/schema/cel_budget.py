@@ -19,6 +19,8 @@ LARGEST_TEXT: Final = 2**20
 """What one text function may return."""
 _STEPS: Final = 10_000  # the library's own limit of loop steps
 _MANY_SUMS: Final = 16
+_SHORT: Final = 4_000
+_COPY: Final = 40  # what copying one item costs, in items looked at
 _LOOKERS: Final = frozenset({"matches", "contains", "startsWith", "endsWith", "_==_", "_!=_", "@in", "_in_"})
 
 
@@ -37,6 +39,7 @@ class Traits:
 
     grows: bool
     loops: bool
+    builds: bool
     operations: int
 
     @classmethod
@@ -47,7 +50,10 @@ class Traits:
         # A macro's own step adds one item at a time; only what the author wrote inside it can multiply.
         written = sum(1 for fold in user_folds for each in walk(fold.step) if _multiplies(each, fold))
         return cls(
-            grows=written > 0 or sums > _MANY_SUMS, loops=bool(user_folds), operations=max(1, len(everything))
+            grows=written > 0 or sums > _MANY_SUMS,
+            loops=bool(user_folds),
+            builds=any(_builds(fold) for fold in user_folds),
+            operations=max(1, len(everything)),
         )
 
 
@@ -63,10 +69,16 @@ def _multiplies(expr: Expr, fold: Fold) -> bool:
             return False
 
 
+def _builds(fold: Fold) -> bool:
+    """Whether the loop makes a list, as map and filter do. The library copies the list at every step."""
+    return isinstance(fold.start, Literal)
+
+
 def is_affordable(root: Expr, traits: Traits, bindings: Mapping[str, Any], size: int) -> bool:
     """Whether the expression may run on these values, which take `size` characters of JSON."""
     steps = _STEPS if traits.loops else 1
-    if not traits.grows and steps * traits.operations * size <= MOST_WORK:
+    heavy = traits.grows or (traits.builds and size > _SHORT)
+    if not heavy and steps * traits.operations * size <= MOST_WORK:
         return True
     estimate = _Estimate({name: measured(value) for name, value in bindings.items()})
     largest = estimate.bound(root, {}).size
@@ -76,7 +88,6 @@ def is_affordable(root: Expr, traits: Traits, bindings: Mapping[str, Any], size:
 def measured(value: Any) -> Bound:
     """The bound of plain JSON."""
     size, longest, item = 0, 1, 1
-    ends: list[tuple[Any, int]] = []
     left: list[Any] = [value]
     while left:
         each = left.pop()
@@ -89,14 +100,12 @@ def measured(value: Any) -> Bound:
         elif isinstance(each, list):
             size += len(each) + 1
             longest = max(longest, len(each))
-            for inner in each:
-                left.append(_Measure(inner))
+            left.extend(_Measure(inner) for inner in each)
         elif isinstance(each, _Measure):
             left.append(_Mark(size))
             left.append(each.value)
         else:
             size += len(each) if isinstance(each, str | bytes) else 8
-    del ends
     return Bound(size=size + 1, count=longest, item=item + 1)
 
 
@@ -168,6 +177,8 @@ class _Estimate:
         inner = {**local, **dict.fromkeys(fold.variables, item), fold.accumulator: start}
         self.bound(fold.condition, inner, times * steps)
         once = self.bound(fold.step, inner, times * steps)
+        if _builds(fold):
+            self.work += times * steps * steps * _COPY
         grown = Bound(
             start.size + steps * max(once.size - start.size, 0),
             start.count + steps * max(once.count - start.count, 0),

@@ -1,16 +1,233 @@
-"""x-kubernetes-validations."""
+"""x-kubernetes-validations: rules compiled once, run on objects, told in Kubernetes' words.
 
-from collections.abc import Mapping
-from typing import Any
+Knows nodes, objects and rules; the evaluator itself is behind `cel`.
+"""
 
-from jangar.schema.errors import FieldError
-from jangar.schema.node import Node
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from jangar.schema.cel import Bindings, Program, compiled
+from jangar.schema.cel_ast import mentions
+from jangar.schema.cel_values import Projection, projection
+from jangar.schema.correlation import Correlation
+from jangar.schema.errors import (
+    NO_FIELD,
+    OMITTED,
+    CelEvaluationError,
+    CelSyntaxError,
+    FieldError,
+    Path,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+)
+from jangar.schema.field_paths import FieldPath, field_path
+from jangar.schema.node import Node, Rule
+
+BUDGET: Final = 10_000_000
+_VARIABLES: Final = (("oldSelf", "dyn"), ("self", "dyn"))
+_OPTIONAL: Final = (("_had_old", "bool"), ("_old", "dyn"), ("self", "dyn"))
+_OUT_OF_BUDGET: Final = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+_LONGEST_MESSAGE: Final = 5 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    rule: Rule
+    program: Program | None
+    error: str
+    message: Program | None
+    uses_old: bool
+    target: FieldPath
+
+    @classmethod
+    def of(cls, rule: Rule, node: Node) -> "CompiledRule":
+        target = field_path(rule.field_path, node) if rule.field_path else None
+        try:
+            program = program_of(rule.rule, optional_old=rule.optional_old_self)
+            error = ""
+        except CelSyntaxError as problem:
+            program, error = None, str(problem)
+        message = None
+        if rule.message_expression and program is not None:
+            try:
+                message = program_of(rule.message_expression, optional_old=rule.optional_old_self)
+            except CelSyntaxError as problem:
+                error = str(problem)
+        old = "_had_old" if rule.optional_old_self else "oldSelf"
+        uses_old = program is not None and mentions(program.tree.root, old)
+        return cls(rule, program, error, message, uses_old, target or FieldPath("", ()))
+
+    @property
+    def name(self) -> str:
+        return self.rule.message.strip() or self.rule.rule.strip()
+
+
+def program_of(source: str, *, optional_old: bool) -> Program:
+    if not optional_old:
+        return compiled(source, _VARIABLES)
+    # The library takes no optional value from outside, so one is made around the rule.
+    wrapped = f"cel.bind(oldSelf, _had_old ? optional.of(_old) : optional.none(), {source}\n)"
+    return compiled(wrapped, _OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ratchet:
+    """Whether an error is forgiven here: the nearest value that is known from before has not changed."""
+
+    current: Correlation | None = None
+    parent: Correlation | None = None
+
+    def key(self, name: str) -> "_Ratchet":
+        if self.current is None:
+            return self
+        if self.parent is None and name in {"apiVersion", "kind"}:
+            return _Ratchet()
+        return _Ratchet(self.current.key(name), self.current)
+
+    def index(self, n: int) -> "_Ratchet":
+        return self if self.current is None else _Ratchet(self.current.index(n), self.current)
+
+    @property
+    def forgives(self) -> bool:
+        known = self.current if self.current is not None else self.parent
+        return known is not None and known.unchanged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RuleSet:
+    """All rules of a schema. `ruled` holds the nodes worth entering."""
+
+    root: Node
+    ruled: frozenset[Node]
+    rules: Mapping[Node, tuple[CompiledRule, ...]]
+    projections: Mapping[Node, Projection | None]
+
     @classmethod
     def of(cls, root: Node) -> "RuleSet | None":
-        return None
+        ruled: set[Node] = set()
+        rules: dict[Node, tuple[CompiledRule, ...]] = {}
+        if not _collect(root, ruled, rules):
+            return None
+        return cls(root, frozenset(ruled), rules, {node: projection(node) for node in rules})
 
     def errors(self, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:
-        return []
+        """What the rules say about `obj`; with `old`, about the change from it."""
+        run = _Run(self)
+        ratchet = _Ratchet(Correlation(obj, old, self.root)) if old is not None else _Ratchet()
+        return list(run.node(obj, old, self.root, (), "", ratchet))
+
+
+def _collect(node: Node, ruled: set[Node], rules: dict[Node, tuple[CompiledRule, ...]]) -> bool:
+    below = [_collect(child, ruled, rules) for child in node.children()]
+    if node.rules:
+        rules[node] = tuple(CompiledRule.of(rule, node) for rule in node.rules if rule.rule.strip())
+    if node.rules or any(below):
+        ruled.add(node)
+        return True
+    return False
+
+
+@dataclass(slots=True)
+class _Run:
+    """One pass over one object; it stops for good when the budget is spent."""
+
+    rules: RuleSet
+    left: int = field(default=BUDGET)
+
+    def node(
+        self, value: Any, old: Any, node: Node, at: Path, name: str, ratchet: _Ratchet
+    ) -> Iterator[FieldError]:
+        if value is None or node not in self.rules.ruled or self.left < 0:
+            return
+        if node in self.rules.rules:
+            yield from self._expressions(value, old, node, at, name, ratchet)
+        if isinstance(value, list) and node.items is not None:
+            before = Correlation(value, old, node)
+            for n, each in enumerate(value):
+                where = (*at, n), f"{name}[{n}]"
+                yield from self.node(each, before.old_item(n), node.items, *where, ratchet.index(n))
+        elif isinstance(value, dict):
+            was = old if isinstance(old, dict) else {}
+            for key, each in value.items():
+                child = node.child(key)
+                if child is not None and child in self.rules.ruled:
+                    inner = f"{name}.{key}" if name else key
+                    inner = inner if key in node.properties else f"{name}[{key}]"
+                    yield from self.node(each, was.get(key), child, (*at, key), inner, ratchet.key(key))
+
+    def _expressions(
+        self, value: Any, old: Any, node: Node, at: Path, name: str, ratchet: _Ratchet
+    ) -> Iterator[FieldError]:
+        project = self.rules.projections[node]
+        seen = project(value) if project is not None else value
+        was = project(old) if project is not None and old is not None else old
+        plain = Bindings({"self": seen} if was is None else {"self": seen, "oldSelf": was})
+        optional = Bindings({"self": seen, "_old": was, "_had_old": was is not None})
+        shown = name or NO_FIELD
+        for rule in self.rules.rules[node]:
+            if rule.program is None:
+                yield invalid(shown, node.type, f"rule compile error: {rule.error}", path=at)
+                continue
+            if rule.uses_old and was is None and not rule.rule.optional_old_self:
+                continue
+            bindings = optional if rule.rule.optional_old_self else plain
+            self.left -= rule.program.cost(bindings)
+            if self.left < 0:
+                yield invalid(shown, node.type, _OUT_OF_BUDGET, path=at)
+                return
+            try:
+                if rule.program.run(bindings) is True:
+                    continue
+            except CelEvaluationError as error:
+                if error.over_budget:
+                    self.left = -1
+                yield invalid(shown, node.type, _evaluation_problem(error, rule), path=at)
+                if self.left < 0:
+                    return
+                continue
+            if rule.uses_old or not ratchet.forgives:
+                yield _broken(rule, bindings, value, node, at, name)
+
+
+def _evaluation_problem(error: CelEvaluationError, rule: CompiledRule) -> str:
+    if error.over_budget:
+        limit = "operation cancelled: actual cost limit exceeded"
+        return f"'{limit}': no further validation rules will be run due to call cost exceeds limit for rule: {rule.name}"
+    if error.problem.startswith("no such overload"):
+        about = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'{error.problem}': {about}: {rule.name}"
+    return f"{error.problem} evaluating rule: {rule.name}"
+
+
+def _broken(rule: CompiledRule, bindings: Bindings, value: Any, node: Node, at: Path, name: str) -> FieldError:
+    detail = _message(rule, bindings)
+    shown = ".".join(part for part in (name, rule.target.text) if part) or NO_FIELD
+    path = (*at, *rule.target.path)
+    bad = OMITTED if node.type in {"object", "array"} else value
+    match rule.rule.reason:
+        case "FieldValueForbidden":
+            return forbidden(shown, detail, path=path)
+        case "FieldValueRequired":
+            return required(shown, detail, path=path)
+        case "FieldValueDuplicate":
+            return duplicate(shown, bad, path=path)
+        case _:
+            return invalid(shown, bad, detail, path=path)
+
+
+def _message(rule: CompiledRule, bindings: Bindings) -> str:
+    """The rule's own words if they can be had, else its message, else the rule itself."""
+    default = rule.rule.message.strip() or f"failed rule: {rule.name}"
+    if rule.message is None:
+        return default
+    try:
+        text = rule.message.run(bindings)
+    except CelEvaluationError:
+        return default
+    words = text.strip() if isinstance(text, str) else ""
+    return words if words and "\n" not in words and len(words.encode()) <= _LONGEST_MESSAGE else default

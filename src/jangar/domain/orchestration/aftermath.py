@@ -37,7 +37,7 @@ def aftermath(observation: Observation, record: RunRecord, now: datetime) -> Aft
         strays = _strays(observation, {each.name for each in record.left_behind})
         actions += [_stop(name, record, now) for name in strays]
         times += _second_look(observation, record, actions, now)
-        times += _release(observation, record, [*(each.name for each in open_ones), *strays], actions, now)
+        times += _release(observation, [*(each.name for each in open_ones), *strays], actions, now)
     return Aftermath(actions=tuple(actions), look_again_at=min(times, default=None))
 
 
@@ -83,7 +83,7 @@ def _second_look(
 
 
 def _release(
-    observation: Observation, record: RunRecord, running: list[str], actions: list[Action], now: datetime
+    observation: Observation, running: list[str], actions: list[Action], now: datetime
 ) -> list[datetime]:
     """A deleted run is held while its work stops, within the bound, and then goes with a warning."""
     deleted_at = observation.run.deleted_at

@@ -11,6 +11,7 @@ from typing import Protocol
 from jangar.api.orchestration import Policies, Step
 from jangar.api.phases import ExecutionMode, OnJobMissing, StepKind
 from jangar.domain.orchestration.graph import Graph
+from jangar.domain.orchestration.state import StepState
 from jangar.domain.orchestration.templates import Template
 
 
@@ -68,3 +69,9 @@ class Definition:
     policies: Policies = field(default_factory=Policies)
     declares_parameters: bool = False
     parameter_defaults: Mapping[str, str] = field(default_factory=dict)
+    fresh: tuple[StepState, ...] = field(init=False)
+    """The states a run begins with; made once, because ten thousand of them cost more than a plan."""
+
+    def __post_init__(self) -> None:
+        fresh = tuple(StepState(name=step.name, kind=step.kind) for step in self.steps)
+        object.__setattr__(self, "fresh", fresh)

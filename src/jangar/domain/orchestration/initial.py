@@ -16,11 +16,11 @@ def initial_states(
     definition: Definition, reused: Mapping[str, Mapping[str, str]], now: datetime
 ) -> tuple[StepState, ...]:
     """Every step Pending, or Succeeded/Reused with the outputs it had in the run that is retried."""
-    fresh = (StepState(name=step.name, kind=step.kind) for step in definition.steps)
     if not reused:
-        return tuple(fresh)
+        return definition.fresh
     return tuple(
-        _reused(state, reused[state.name], now) if state.name in reused else state for state in fresh
+        _reused(state, reused[state.name], now) if state.name in reused else state
+        for state in definition.fresh
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jangar.api.reasons import Reason
 
-MAX_RESULT_BYTES = 4096
+MAX_BYTES = 4096
 MAX_DEPTH = 100
 RESULT = "result"
 
@@ -28,10 +28,10 @@ def read_outputs(raw: bytes | str) -> dict[str, str] | OutputsProblem:
     Values that are not strings stay JSON, without spaces and with numbers as they were written.
     """
     written = raw.encode("utf-8", "replace") if isinstance(raw, str) else raw
-    if len(written) > MAX_RESULT_BYTES:
+    if len(written) > MAX_BYTES:
         return OutputsProblem(
             reason=Reason.OUTPUTS_TOO_LARGE,
-            message=f"the result has {len(written)} bytes; at most {MAX_RESULT_BYTES} are allowed",
+            message=f"the result has {len(written)} bytes; at most {MAX_BYTES} are allowed",
         )
     text = _clean(written.decode("utf-8", "replace").removeprefix(_BYTE_ORDER_MARK)).rstrip("\r\n")
     if not text.strip():

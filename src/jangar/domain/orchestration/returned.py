@@ -7,7 +7,7 @@ from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.outcome import Verdict
-from jangar.domain.orchestration.outputs import MAX_RESULT_BYTES
+from jangar.domain.orchestration.outputs import MAX_BYTES
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.templates import MissingInput, render
 
@@ -19,7 +19,7 @@ def returned_outputs(
     rendered = {name: render(template, scope) for name, template in definition.outputs.items()}
     outputs = {name: value for name, value in rendered.items() if not isinstance(value, MissingInput)}
     size = len(json.dumps(outputs, ensure_ascii=False, separators=(",", ":")).encode())
-    if outputs and size > MAX_RESULT_BYTES:
-        message = f"the outputs of the run are {size} bytes; at most {MAX_RESULT_BYTES} are kept"
+    if outputs and size > MAX_BYTES:
+        message = f"the outputs of the run are {size} bytes; at most {MAX_BYTES} are kept"
         return Verdict(phase=Phase.FAILED, reason=Reason.OUTPUTS_TOO_LARGE, message=message), None
     return success, outputs or None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 
-from jangar.api.phases import CHILD_KINDS, StepPhase
+from jangar.api.phases import CHILD_KINDS, CHILD_OBJECTS, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.observation import Child, Observation
@@ -62,7 +62,11 @@ class RunPass:
             found = settle(self.definition.steps[index], state, children.get(state.child or ""), rules)
             if found.left_behind:
                 self.left_behind.append(
-                    LeftBehind(kind=str(state.kind), name=state.child or "", uid=found.state.child_uid)
+                    LeftBehind(
+                        kind=CHILD_OBJECTS.get(state.kind, str(state.kind)),
+                        name=state.child or "",
+                        uid=found.state.child_uid,
+                    )
                 )
             self.progress.move(index, found.state)
 

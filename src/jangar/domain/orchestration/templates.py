@@ -192,15 +192,13 @@ def _default(text: str, place: int, *, opened: int) -> tuple[str, int]:
         plain = _match(_PLAIN[quote], text, place)
         read.append(plain)
         place += len(plain)
-        if place >= len(text):
-            raise _SyntaxError(start, "the quoted default is never closed")
-        if text[place] == quote:
+        if text.startswith(quote, place):
             return "".join(read), place + 1
         escaped = text[place + 1 : place + 2]
+        if not escaped:
+            raise _SyntaxError(start, "the quoted default is never closed")
         if escaped not in _ESCAPES:
-            raise _SyntaxError(
-                place, rf"unknown escape {_short(text[place : place + 2])}; use \" \' \\ or \n"
-            )
+            raise _SyntaxError(place, r"unknown escape in the quoted default; use \" \' \\ or \n")
         read.append(_ESCAPES[escaped])
         place += 2
 

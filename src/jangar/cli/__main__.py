@@ -1,0 +1,5 @@
+"""`python -m jangar.cli` is `jangar`."""
+
+from jangar.cli.main import run
+
+run()

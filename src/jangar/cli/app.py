@@ -1,0 +1,58 @@
+"""The commands and what `jangar --help` says. Help is plain text: the styled one would take twice the time."""
+
+from typing import Annotated
+
+import typer
+
+from jangar import __version__
+from jangar.cli.commands import crds, graph, lint, version
+from jangar.cli.terminal import write_lines
+
+_EPILOG = """\b
+Examples:
+  jangar lint charts/agents/examples
+  jangar graph nightly.yaml
+  jangar crds | kubectl apply --server-side -f -
+
+\b
+Exit codes:
+  0    done
+  1    failed, or problems were found
+  2    wrong usage, or a file that cannot be read
+  3    the run was cancelled
+  4    not found
+  5    the API cannot be reached
+  124  timed out"""
+
+app = typer.Typer(
+    name="jangar",
+    help="Run DAGs of AI agents and tools, on a laptop and on Kubernetes.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        write_lines([f"jangar {__version__}"])
+        raise typer.Exit
+
+
+@app.callback()
+def _jangar(
+    version: Annotated[  # noqa: ARG001 - the callback acts
+        bool,
+        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
+app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
+app.command("crds", epilog=crds.EPILOG)(crds.crds_command)
+app.command("version", epilog=version.EPILOG)(version.version_command)

@@ -1,0 +1,1 @@
+"""One module a command. At its top it imports what `--help` needs and nothing more."""

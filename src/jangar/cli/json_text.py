@@ -1,0 +1,9 @@
+"""JSON as this command line writes it: indented, keys in their order, always valid."""
+
+from typing import Any
+
+
+def json_text(value: Any) -> str:
+    import orjson  # noqa: PLC0415 - not needed for --help
+
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

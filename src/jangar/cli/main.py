@@ -1,0 +1,40 @@
+"""Where the process `jangar` begins and ends: no traceback reaches a user."""
+
+import io
+import os
+import sys
+from typing import NoReturn
+
+from jangar.cli.exit_codes import ExitCode
+
+
+def run() -> NoReturn:
+    """The entry point. Usage errors, Ctrl-C and exit codes are typer's; whatever else goes wrong ends here."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A name that the terminal's encoding lacks is no reason to fail.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        from jangar.cli.app import app  # noqa: PLC0415 - so that Ctrl-C during the import is quiet too
+
+        app(prog_name="jangar")
+    except KeyboardInterrupt:
+        raise SystemExit(ExitCode.INTERRUPTED) from None
+    except MemoryError:
+        _end("out of memory")
+    except OSError as error:
+        _end(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+    except Exception as error:  # noqa: BLE001 - the outermost guard of the process
+        if os.environ.get("JANGAR_DEBUG"):
+            raise
+        _end(
+            f"internal error: {type(error).__name__}: {error} (set JANGAR_DEBUG=1 for details, and report it)"
+        )
+    raise SystemExit(ExitCode.OK)
+
+
+def _end(message: str) -> NoReturn:
+    from jangar.cli.terminal import write_error  # noqa: PLC0415
+
+    write_error(f"jangar: {message}")
+    raise SystemExit(ExitCode.FAILED)

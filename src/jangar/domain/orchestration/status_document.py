@@ -1,0 +1,227 @@
+"""A run's record as the JSON of `status`, and back. Knows the field names; `api/orchestration` declares them.
+
+What is not set is left out, so that a status holds what is known and nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from jangar.api.kinds import by_name
+from jangar.api.meta import JsonObject
+from jangar.api.phases import CHILD_OBJECTS, ExecutionMode, StepKind, StepPhase
+from jangar.domain.cancellation.machine import Cancel
+from jangar.domain.orchestration.counts import Counts
+from jangar.domain.orchestration.state import Attempt, LeftBehind, RunRecord, StepState, Stop
+from jangar.domain.status_contract import LIFECYCLE_FIELDS, lifecycle_from, lifecycle_to, time_from, time_to
+
+RUN_FIELDS = LIFECYCLE_FIELDS | {
+    "runId",
+    "executionMode",
+    "counts",
+    "steps",
+    "cancel",
+    "stop",
+    "outputs",
+    "stepStatuses",
+}
+"""Status fields that a record accounts for; others are kept as they are."""
+
+MESSAGE_LIMIT = 1024
+
+
+def run_document(record: RunRecord, *, run_name: str) -> JsonObject:
+    """The status of a run, every step included; pages decide what of a big run stands in the object."""
+    counts = Counts.of(record.steps)
+    cancel = _cancel_document(record.cancel, record.left_behind)
+    return lifecycle_to(record.lifecycle) | _present(
+        {
+            "runId": run_name,
+            "executionMode": record.mode and str(record.mode),
+            "counts": counts.document() if record.steps else None,
+            "steps": f"{counts.ended}/{counts.total}" if record.steps else None,
+            "cancel": cancel or None,
+            "stop": record.stop and _stop_document(record.stop),
+            "outputs": dict(record.outputs) if record.outputs else None,
+            "stepStatuses": [step_document(state) for state in record.steps] or None,
+        }
+    )
+
+
+def run_record(status: Mapping[str, Any], steps: Sequence[Mapping[str, Any]] | None = None) -> RunRecord:
+    """Read back; `steps` are the joined pages of a big run. Raises ValueError for what no writer of ours wrote."""
+    cancel = status.get("cancel") or {}
+    documents = steps if steps is not None else status.get("stepStatuses") or ()
+    return RunRecord(
+        lifecycle=lifecycle_from(status),
+        mode=ExecutionMode(status["executionMode"]) if status.get("executionMode") else None,
+        steps=tuple(step_state(document) for document in documents),
+        cancel=_cancel(cancel),
+        stop=_stop(status.get("stop")),
+        left_behind=tuple(_left_behind(each) for each in cancel.get("leftBehind") or ()),
+        outputs=status.get("outputs") or None,
+    )
+
+
+def step_document(state: StepState) -> JsonObject:
+    """One entry of `stepStatuses`."""
+    return _present(
+        {
+            "name": state.name,
+            "kind": str(state.kind),
+            "phase": str(state.phase),
+            "reason": str(state.reason) or None,
+            "message": _short(state.message),
+            "attempt": state.attempt or None,
+            "startedAt": time_to(state.started_at),
+            "finishedAt": time_to(state.finished_at),
+            "attemptStartedAt": time_to(state.attempt_started_at),
+            "lastTransitionTime": time_to(state.last_transition_time),
+            "nextRetryAt": time_to(state.next_retry_at),
+            "resourceRef": _reference(state),
+            "outputs": dict(state.outputs) if state.outputs else None,
+            "exitCode": state.exit_code,
+            "failureIgnored": state.failure_ignored or None,
+            "causes": list(state.causes) or None,
+            "causesTotal": state.causes_total or None,
+            "attempts": [_attempt_document(each) for each in state.attempts] or None,
+            "stop": state.stop and _stop_document(state.stop),
+        }
+    )
+
+
+def step_state(document: Mapping[str, Any]) -> StepState:
+    """Read back from one entry of `stepStatuses`."""
+    reference = document.get("resourceRef") or {}
+    return StepState(
+        name=document["name"],
+        kind=StepKind(document["kind"]),
+        phase=StepPhase(document.get("phase") or StepPhase.PENDING),
+        reason=document.get("reason") or "",
+        message=document.get("message") or "",
+        attempt=document.get("attempt") or 0,
+        child=reference.get("name"),
+        child_uid=reference.get("uid"),
+        started_at=time_from(document, "startedAt"),
+        finished_at=time_from(document, "finishedAt"),
+        attempt_started_at=time_from(document, "attemptStartedAt"),
+        last_transition_time=time_from(document, "lastTransitionTime"),
+        next_retry_at=time_from(document, "nextRetryAt"),
+        outputs=document.get("outputs") or None,
+        exit_code=document.get("exitCode"),
+        failure_ignored=bool(document.get("failureIgnored")),
+        causes=tuple(document.get("causes") or ()),
+        causes_total=document.get("causesTotal") or 0,
+        attempts=tuple(_attempt(each) for each in document.get("attempts") or ()),
+        stop=_stop(document.get("stop")),
+    )
+
+
+def _reference(state: StepState) -> JsonObject | None:
+    if state.child is None:
+        return None
+    kind = by_name(CHILD_OBJECTS.get(state.kind, ""))
+    return _present(
+        {
+            "apiVersion": kind and kind.api_version,
+            "kind": kind.name if kind else str(state.kind),
+            "name": state.child,
+            "uid": state.child_uid,
+        }
+    )
+
+
+def _attempt_document(attempt: Attempt) -> JsonObject:
+    return _present(
+        {
+            "attempt": attempt.attempt,
+            "phase": str(attempt.phase),
+            "reason": str(attempt.reason) or None,
+            "message": _short(attempt.message),
+            "child": attempt.child,
+            "startedAt": time_to(attempt.started_at),
+            "finishedAt": time_to(attempt.finished_at),
+            "exitCode": attempt.exit_code,
+        }
+    )
+
+
+def _attempt(document: Mapping[str, Any]) -> Attempt:
+    return Attempt(
+        attempt=document["attempt"],
+        phase=StepPhase(document["phase"]),
+        reason=document.get("reason") or "",
+        message=document.get("message") or "",
+        child=document.get("child"),
+        started_at=time_from(document, "startedAt"),
+        finished_at=time_from(document, "finishedAt"),
+        exit_code=document.get("exitCode"),
+    )
+
+
+def _stop_document(stop: Stop) -> JsonObject:
+    return {
+        "requestedAt": time_to(stop.requested_at),
+        "reason": str(stop.reason),
+        "deadline": time_to(stop.deadline),
+    }
+
+
+def _stop(document: Mapping[str, Any] | None) -> Stop | None:
+    if not document:
+        return None
+    requested_at = _moment(document, "requestedAt")
+    return Stop(
+        requested_at=requested_at,
+        reason=document["reason"],
+        deadline=time_from(document, "deadline") or requested_at,
+    )
+
+
+def _cancel_document(cancel: Cancel | None, left_behind: Sequence[LeftBehind]) -> JsonObject:
+    asked = cancel and {
+        "requestedAt": time_to(cancel.requested_at),
+        "deadline": time_to(cancel.deadline),
+        "requestedBy": list(cancel.requested_by),
+    }
+    left = [
+        _present({"kind": each.kind, "name": each.name, "uid": each.uid, "endedAt": time_to(each.ended_at)})
+        for each in left_behind
+    ]
+    return (asked or {}) | ({"leftBehind": left} if left else {})
+
+
+def _cancel(document: Mapping[str, Any]) -> Cancel | None:
+    if not document.get("requestedAt"):
+        return None
+    requested_at = _moment(document, "requestedAt")
+    return Cancel(
+        requested_at=requested_at,
+        deadline=time_from(document, "deadline") or requested_at,
+        requested_by=tuple(document.get("requestedBy") or ()),
+    )
+
+
+def _left_behind(document: Mapping[str, Any]) -> LeftBehind:
+    return LeftBehind(
+        kind=document["kind"],
+        name=document["name"],
+        uid=document.get("uid"),
+        ended_at=time_from(document, "endedAt"),
+    )
+
+
+def _moment(document: Mapping[str, Any], field: str) -> datetime:
+    moment = time_from(document, field)
+    if moment is None:
+        raise ValueError(f"{field}: is missing")
+    return moment
+
+
+def _short(message: str) -> str | None:
+    """Messages of steps are cut: ten thousand of them stand in the pages of a big run."""
+    return (message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…") or None
+
+
+def _present(document: Mapping[str, Any]) -> JsonObject:
+    return {name: value for name, value in document.items() if value is not None}

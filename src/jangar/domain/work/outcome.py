@@ -1,0 +1,239 @@
+"""How a piece of work ended, from the earliest certain sign. Knows pods, Jobs and the recorded stop.
+
+The exit code decides success; a stop that came first decides before it. What the program returned is passed on raw.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from jangar.api.phases import Phase
+from jangar.api.reasons import Reason
+from jangar.domain.work.facts import (
+    ContainerFacts,
+    JobFacts,
+    PodFacts,
+    Stop,
+    TemplateNames,
+    Terminated,
+    not_before,
+)
+
+CANCELS = frozenset({Reason.CANCELLED, Reason.RUN_CANCELLED})
+"""Reasons of a stop that make the attempt Cancelled; every other one is a failure."""
+
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The end of a piece of work; the times are the containers' own, by the node's clock."""
+
+    phase: Phase
+    reason: str
+    message: str = ""
+    exit_code: int | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    result: str | None = None
+    """Termination message of the first container of our template, untouched."""
+    pod_uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillRunning:
+    """The pod has not ended; `started` once a container of ours runs or ran."""
+
+    pod_uid: str
+    started: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NothingCertain:
+    """No sign yet; `read_live` where an uncached read of the pods would give one."""
+
+    read_live: bool = False
+
+
+Reading = Outcome | StillRunning | NothingCertain
+
+_Ended = tuple[str, Terminated]
+
+
+def read_outcome(
+    template: TemplateNames,
+    *,
+    job: JobFacts | None,
+    pods: Sequence[PodFacts],
+    stop: Stop | None = None,
+    first_pod_uid: str | None = None,
+    live: bool = False,
+) -> Reading:
+    """What is certain now. `first_pod_uid` is the pod recorded for the attempt; `live`: `pods` is no cache's word."""
+    pod = first_pod(pods, recorded_uid=first_pod_uid)
+    if pod is not None:
+        return _of_pod(template, pod, job, stop) or _still_running(template, pod)
+    verdict = _of_job(job, stop)
+    if verdict is None and first_pod_uid is not None and job is not None and not job.active:
+        verdict = _pod_vanished(stop, first_pod_uid)
+    if verdict is None:
+        return NothingCertain()
+    return verdict if live else NothingCertain(read_live=True)
+
+
+def first_pod(pods: Sequence[PodFacts], *, recorded_uid: str | None = None) -> PodFacts | None:
+    """The pod whose outcome counts: the recorded one, else the oldest."""
+    if recorded_uid is not None:
+        return next((each for each in pods if each.uid == recorded_uid), None)
+    return min(pods, key=lambda each: (each.created_at or _END_OF_TIME, each.name), default=None)
+
+
+def duplicate_pods(pods: Sequence[PodFacts], *, recorded_uid: str | None = None) -> tuple[PodFacts, ...]:
+    """Every other pod of the Job: to be deleted and reported as DuplicateExecution."""
+    first = first_pod(pods, recorded_uid=recorded_uid)
+    return tuple(each for each in pods if first is None or each.uid != first.uid)
+
+
+def stopped_outcome(stop: Stop, *, in_time: bool = True) -> Outcome:
+    """The end of an attempt that we stopped; `in_time` is false where its end was not seen before the deadline."""
+    if stop.reason in CANCELS:
+        reason = Reason.CANCELLED if in_time else Reason.CANCEL_TIMED_OUT
+        return Outcome(phase=Phase.CANCELLED, reason=reason, message="stopped on request")
+    return Outcome(phase=Phase.FAILED, reason=stop.reason, message=f"stopped: {stop.reason}")
+
+
+def _still_running(template: TemplateNames, pod: PodFacts) -> StillRunning:
+    own = _named(pod.containers, template.containers)
+    return StillRunning(pod_uid=pod.uid, started=any(each.running or each.terminated for each in own))
+
+
+def _of_pod(
+    template: TemplateNames, pod: PodFacts, job: JobFacts | None, stop: Stop | None
+) -> Outcome | None:
+    ended = _ended(pod.containers, template.containers)
+    broken = [each for each in _ended(pod.init_containers, template.init_containers) if each[1].exit_code]
+    complete = bool(broken) or (len(ended) == len(template.containers) and bool(ended))
+    if not complete and not pod.is_over:
+        return None
+    ends = [*broken, *ended]
+    ended_at = _latest_end(ends) if complete else None
+    if stop is not None and stop.cut(ended_at):
+        verdict = stopped_outcome(stop)
+    else:
+        verdict = (
+            _interrupted(pod, job, ended_at)
+            or _init_failed(broken)
+            or _exited(ended)
+            or _by_phase(pod, complete)
+        )
+    return _with_containers(verdict, pod, template, ends)
+
+
+def _named(containers: Sequence[ContainerFacts], names: Sequence[str]) -> list[ContainerFacts]:
+    """Those of our template, in its order; injected ones are not looked at."""
+    known = {each.name: each for each in containers}
+    return [known[name] for name in names if name in known]
+
+
+def _ended(containers: Sequence[ContainerFacts], names: Sequence[str]) -> list[_Ended]:
+    return [(each.name, each.terminated) for each in _named(containers, names) if each.terminated]
+
+
+def _latest_end(ends: Sequence[_Ended]) -> datetime | None:
+    """When the last of them ended; not known if it is not known of each."""
+    times = [each.finished_at for _, each in ends if each.finished_at]
+    return max(times) if times and len(times) == len(ends) else None
+
+
+def _interrupted(pod: PodFacts, job: JobFacts | None, ended_at: datetime | None) -> Outcome | None:
+    """Ended by others, in that second or later: whatever it returned, it did not come to its own end."""
+    if pod.reason == Reason.NODE_REBOOTED:
+        return _failed(Reason.NODE_REBOOTED, pod.message or "the node was restarted while it ran")
+    evicted = pod.disrupted or pod.reason == Reason.EVICTED
+    if evicted and (pod.disrupted_at is None or not_before(ended_at, pod.disrupted_at)):
+        return _failed(Reason.EVICTED, pod.message or "its pod was evicted")
+    asked_at = pod.deletion_requested_at
+    if pod.deleting and (asked_at is None or not_before(ended_at, asked_at)):
+        if job is not None and job.deleting:
+            return _failed(Reason.JOB_DELETED, "its Job was deleted while it ran")
+        return _failed(Reason.POD_DELETED, "its pod was deleted while it ran")
+    return None
+
+
+def _init_failed(broken: Sequence[_Ended]) -> Outcome | None:
+    if not broken:
+        return None
+    name, end = broken[0]
+    if end.reason == Reason.OOM_KILLED:
+        return _failed(
+            Reason.OOM_KILLED, f"init container {name} ran out of memory (exit code {end.exit_code})"
+        )
+    return _failed(Reason.INIT_FAILED, f"init container {name} ended with exit code {end.exit_code}")
+
+
+def _exited(ended: Sequence[_Ended]) -> Outcome | None:
+    """A failure by exit code, if there is one."""
+    if not any(end.exit_code for _, end in ended):
+        return None
+    name, end = _deciding(ended)
+    if end.reason == Reason.OOM_KILLED:
+        return _failed(Reason.OOM_KILLED, f"container {name} ran out of memory (exit code {end.exit_code})")
+    return _failed(Reason.NON_ZERO_EXIT, f"container {name} ended with exit code {end.exit_code}")
+
+
+def _by_phase(pod: PodFacts, complete: bool) -> Outcome:
+    """No exit code of ours says failure. A pod that failed only over an injected container did not fail for us."""
+    if complete or pod.phase == "Succeeded":
+        return Outcome(phase=Phase.SUCCEEDED, reason=Reason.SUCCEEDED)
+    said = ": ".join(part for part in (pod.reason, pod.message) if part)
+    return _failed(Reason.JOB_FAILED, f"its pod failed: {said}" if said else "its pod failed")
+
+
+def _failed(reason: Reason, message: str) -> Outcome:
+    return Outcome(phase=Phase.FAILED, reason=reason, message=message)
+
+
+def _deciding(ends: Sequence[_Ended]) -> _Ended:
+    """The container whose exit code is told: the one that failed first, else the first of the template."""
+    failed = [each for each in ends if each[1].exit_code]
+    return min(failed, key=lambda each: each[1].finished_at or _END_OF_TIME) if failed else ends[0]
+
+
+def _with_containers(
+    verdict: Outcome, pod: PodFacts, template: TemplateNames, ends: Sequence[_Ended]
+) -> Outcome:
+    """The verdict with what the containers left: code, times and result."""
+    starts = [end.started_at for _, end in ends if end.started_at]
+    finishes = [end.finished_at for _, end in ends if end.finished_at]
+    results = [end.message for name, end in ends if name in template.containers[:1]]
+    return replace(
+        verdict,
+        exit_code=_deciding(ends)[1].exit_code if ends else None,
+        started_at=min(starts, default=None),
+        finished_at=max(finishes, default=None),
+        result=results[0] if results else None,
+        pod_uid=pod.uid,
+    )
+
+
+def _of_job(job: JobFacts | None, stop: Stop | None) -> Outcome | None:
+    """What a Job without pods says by itself."""
+    if job is None:
+        return None
+    if job.complete or job.failed:
+        if stop is not None and stop.cut(job.verdict_at):
+            return stopped_outcome(stop)
+        if job.complete:
+            return Outcome(phase=Phase.SUCCEEDED, reason=Reason.SUCCEEDED, finished_at=job.verdict_at)
+        said = ": ".join(part for part in (job.verdict_reason, job.verdict_message) if part)
+        return replace(_failed(Reason.JOB_FAILED, said or "its Job failed"), finished_at=job.verdict_at)
+    if stop is not None and (job.at_rest or (job.deleting and not job.active)):
+        return stopped_outcome(stop)
+    return None
+
+
+def _pod_vanished(stop: Stop | None, uid: str) -> Outcome:
+    """The recorded pod is gone though our finalizer should have held it."""
+    if stop is not None:
+        return replace(stopped_outcome(stop), pod_uid=uid)
+    return replace(_failed(Reason.POD_DELETED, "its pod was removed and left no result"), pod_uid=uid)

@@ -1,0 +1,136 @@
+"""Whether the Job of an attempt is there, was never created, or was lost. Knows what was recorded and what a read saw.
+
+Nothing is judged before the Job is confirmed created, and a cache never confirms that something is missing.
+"""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from jangar.api.phases import OnJobMissing
+from jangar.api.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedJob:
+    """The intent, written before the create call, and what became of it."""
+
+    name: str
+    attempt: int
+    created: bool = False
+    """The API server acknowledged the create."""
+    observed: bool = False
+    uid: str | None = None
+
+    @property
+    def was_there(self) -> bool:
+        """Whether the Job existed for certain; creating it again could then run the work twice."""
+        return self.created or self.observed or self.uid is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A Job of that name was read."""
+
+    uid: str
+    live: bool = False
+    """Read from the API server, not from the cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotInCache:
+    """The cache has no such Job, which proves nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmedAbsent:
+    """The API server itself says that there is no such Job."""
+
+
+Sight = Seen | NotInCache | ConfirmedAbsent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotYetJudged:
+    """No intent is recorded: there is nothing to look for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmByLiveRead:
+    """Ask the API server before concluding anything."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateAgain:
+    """It was never created: create it, under the same name, so that a create on the wire collides with it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeverStarted:
+    """It was never created and must not be any more, because the work is being stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """It was there and is gone without an outcome: Warning, condition, counter, and the policy."""
+
+    name: str
+    then: OnJobMissing
+    reason: Reason = Reason.WORKFLOW_JOB_MISSING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoneAfterOutcome:
+    """Its end is recorded, so that it may be gone; `confirmed` where the API server says so."""
+
+    confirmed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Present:
+    """It is there; `uid` is to be recorded where it was not."""
+
+    uid: str
+
+
+Presence = NotYetJudged | ConfirmByLiveRead | CreateAgain | NeverStarted | Lost | GoneAfterOutcome | Present
+
+
+def presence(
+    recorded: RecordedJob | None,
+    sight: Sight,
+    *,
+    outcome_recorded: bool,
+    policy: OnJobMissing = OnJobMissing.FAIL,
+    stopping: bool = False,
+) -> Presence:
+    """What the read means. `stopping`: nothing is created or retried any more."""
+    if recorded is None:
+        return NotYetJudged()
+    match sight:
+        case Seen(uid=uid) if recorded.uid in {None, uid}:
+            return Present(uid=uid)
+        case Seen(live=live):
+            # Another Job of that name: ours has gone, and somebody made a new one.
+            return _gone(recorded, policy, live=live, outcome_recorded=outcome_recorded, stopping=stopping)
+        case NotInCache():
+            return _gone(recorded, policy, live=False, outcome_recorded=outcome_recorded, stopping=stopping)
+        case ConfirmedAbsent():
+            return _gone(recorded, policy, live=True, outcome_recorded=outcome_recorded, stopping=stopping)
+        case _:
+            assert_never(sight)
+
+
+def _gone(
+    recorded: RecordedJob, policy: OnJobMissing, *, live: bool, outcome_recorded: bool, stopping: bool
+) -> Presence:
+    if outcome_recorded:
+        return GoneAfterOutcome(confirmed=live)
+    if not live:
+        return ConfirmByLiveRead(name=recorded.name)
+    if recorded.was_there:
+        return Lost(name=recorded.name, then=OnJobMissing.FAIL if stopping else policy)
+    return NeverStarted() if stopping else CreateAgain(name=recorded.name)

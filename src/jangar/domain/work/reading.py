@@ -1,0 +1,123 @@
+"""Jobs and pods as the API server serves them, read into facts. Tolerant: a field may be missing anywhere."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from jangar.domain.times import parse_rfc3339
+from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
+
+Doc = Mapping[str, Any]
+
+
+def pod_facts(pod: Doc) -> PodFacts:
+    """What counts of a pod."""
+    meta, status = _part(pod, "metadata"), _part(pod, "status")
+    disruption = _condition(status, "DisruptionTarget")
+    return PodFacts(
+        name=meta.get("name") or "",
+        uid=meta.get("uid") or "",
+        created_at=_time(meta, "creationTimestamp"),
+        phase=status.get("phase"),
+        reason=status.get("reason"),
+        message=status.get("message"),
+        deleting=bool(meta.get("deletionTimestamp")),
+        deletion_requested_at=_deletion_requested_at(meta),
+        disrupted=bool(disruption),
+        disrupted_at=_time(disruption, "lastTransitionTime"),
+        containers=_containers(status.get("containerStatuses")),
+        init_containers=_containers(status.get("initContainerStatuses")),
+        finalizers=tuple(meta.get("finalizers") or ()),
+    )
+
+
+def _deletion_requested_at(meta: Doc) -> datetime | None:
+    """When the deletion was asked for: `deletionTimestamp` is that plus the grace period that stands beside it.
+
+    A kubelet that shortens the grace period to nothing rewrites both together (`BeforeDelete` in Kubernetes'
+    apiserver).
+    """
+    deadline, grace = _time(meta, "deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
+    return deadline - timedelta(seconds=grace) if deadline and grace is not None else None
+
+
+def _containers(statuses: Iterable[Doc] | None) -> tuple[ContainerFacts, ...]:
+    return tuple(_container(each) for each in statuses or ())
+
+
+def _container(status: Doc) -> ContainerFacts:
+    state = _part(status, "state")
+    ended = state.get("terminated")
+    return ContainerFacts(
+        name=status.get("name") or "",
+        running=state.get("running") is not None,
+        terminated=_terminated(ended) if ended is not None else None,
+    )
+
+
+def _terminated(ended: Doc) -> Terminated:
+    """The end of a container; one without an exit code is no success."""
+    return Terminated(
+        exit_code=ended.get("exitCode", -1),
+        reason=ended.get("reason"),
+        started_at=_time(ended, "startedAt"),
+        finished_at=_time(ended, "finishedAt"),
+        message=ended.get("message"),
+    )
+
+
+def job_facts(job: Doc) -> JobFacts:
+    """What counts of a Job."""
+    meta, spec, status = _part(job, "metadata"), _part(job, "spec"), _part(job, "status")
+    complete, failed = _condition(status, "Complete"), _condition(status, "Failed")
+    verdict = complete or failed
+    active, terminating = status.get("active") or 0, status.get("terminating") or 0
+    return JobFacts(
+        name=meta.get("name") or "",
+        uid=meta.get("uid") or "",
+        created_at=_time(meta, "creationTimestamp"),
+        deleting=bool(meta.get("deletionTimestamp")),
+        suspended=bool(spec.get("suspend")),
+        at_rest=bool(_condition(status, "Suspended")) and not active and not terminating,
+        active=active,
+        complete=bool(complete),
+        failed=bool(failed),
+        verdict_at=_time(verdict, "lastTransitionTime"),
+        verdict_reason=verdict.get("reason"),
+        verdict_message=verdict.get("message"),
+        ttl_seconds=spec.get("ttlSecondsAfterFinished"),
+        finalizers=tuple(meta.get("finalizers") or ()),
+    )
+
+
+def template_names(template: Doc) -> TemplateNames:
+    """Names of a pod template's own containers. An init container that always restarts is a sidecar."""
+    spec = _part(template, "spec")
+    return TemplateNames(
+        containers=tuple(each["name"] for each in spec.get("containers") or ()),
+        init_containers=tuple(
+            each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") != "Always"
+        ),
+    )
+
+
+def _part(doc: Doc, name: str) -> Doc:
+    part: Doc = doc.get(name) or {}
+    return part
+
+
+def _condition(status: Doc, kind: str) -> Doc:
+    """The condition if it holds, else an empty document."""
+    for each in status.get("conditions") or ():
+        if each.get("type") == kind and each.get("status") == "True":
+            found: Doc = each
+            return found
+    return {}
+
+
+def _time(doc: Doc, field: str) -> datetime | None:
+    """A time that cannot be read is one that nobody knows: a Job is judged without it, not never."""
+    try:
+        return parse_rfc3339(doc[field])
+    except (KeyError, ValueError, AttributeError):
+        return None

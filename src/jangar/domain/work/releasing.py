@@ -1,0 +1,137 @@
+"""How a Job and its pods are let go once their end is recorded: TTL first, then our finalizers, only ours.
+
+Knows what holds an object; whether the end is recorded is told.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from jangar.domain.retention.values import Keep
+from jangar.domain.work.facts import JobFacts, PodFacts
+
+OUTCOME_FINALIZER = "jangar.proompteng.ai/outcome"
+"""Holds a Job and its pods until their end is recorded."""
+CLEANUP_FINALIZER = "jangar.proompteng.ai/cleanup"
+"""Holds a run or child until its work is stopped and released."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetTtl:
+    """Set the Job's `ttlSecondsAfterFinished`, before its finalizer is removed."""
+
+    name: str
+    uid: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseJob:
+    """Remove our finalizer from the Job with this JSON patch."""
+
+    name: str
+    uid: str
+    patch: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePod:
+    """Remove our finalizer from the pod with this JSON patch."""
+
+    name: str
+    uid: str
+    patch: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePod:
+    """Delete a pod that only injected containers keep alive."""
+
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteJob:
+    """Delete a Job that will never complete, now that its end is recorded."""
+
+    name: str
+    uid: str
+
+
+ReleaseStep = SetTtl | ReleaseJob | ReleasePod | DeletePod | DeleteJob
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What to do now, in this order, and when to look again; no steps and no time mean that nothing is held."""
+
+    steps: tuple[ReleaseStep, ...] = ()
+    look_again_at: datetime | None = None
+
+
+def release(
+    job: JobFacts | None,
+    pods: Sequence[PodFacts],
+    *,
+    acknowledged: bool,
+    gave_up: bool = False,
+    lifetime: Keep,
+    floor: timedelta,
+    now: datetime,
+) -> Release:
+    """How the work is let go; nothing before the outcome is acknowledged as written.
+
+    `lifetime` is the TTL that the Job gets (`job_lifetime`), `floor` the time for which its name must stay taken.
+    `gave_up`: the attempt was ended over work that may still run; its pods are held until they have ended.
+    """
+    if not acknowledged:
+        return Release()
+    steps = [step for pod in pods for step in _release_pod(pod, held=gave_up and not pod.is_over)]
+    if job is None or (gave_up and not all(pod.is_over for pod in pods)):
+        return Release(steps=tuple(steps))
+    free_at = job.created_at + floor if job.created_at else now
+    if job.deleting:
+        if now < free_at:
+            return Release(steps=tuple(steps), look_again_at=free_at)
+        return Release(steps=(*steps, *_release_job(job)))
+    if lifetime.seconds is not None and job.ttl_seconds != lifetime.seconds:
+        steps.append(SetTtl(name=job.name, uid=job.uid, seconds=lifetime.seconds))
+    steps.extend(_release_job(job))
+    if not job.suspended:
+        return Release(steps=tuple(steps))
+    if now < free_at:
+        return Release(steps=tuple(steps), look_again_at=free_at)
+    return Release(steps=(*steps, DeleteJob(name=job.name, uid=job.uid)))
+
+
+def _release_pod(pod: PodFacts, *, held: bool) -> list[ReleaseStep]:
+    steps: list[ReleaseStep] = []
+    if not pod.is_over and not pod.deleting:
+        steps.append(DeletePod(name=pod.name, uid=pod.uid))
+    patch = our_finalizer_patch(pod.finalizers, frozenset({OUTCOME_FINALIZER}))
+    if patch and not held:
+        steps.append(ReleasePod(name=pod.name, uid=pod.uid, patch=patch))
+    return steps
+
+
+def _release_job(job: JobFacts) -> list[ReleaseStep]:
+    patch = our_finalizer_patch(job.finalizers, frozenset({OUTCOME_FINALIZER}))
+    return [ReleaseJob(name=job.name, uid=job.uid, patch=patch)] if patch else []
+
+
+def our_finalizer_patch(finalizers: Sequence[str], ours: frozenset[str]) -> tuple[dict[str, Any], ...]:
+    """A JSON patch that removes only ours, from the last to the first; empty if there is none.
+
+    Each removal tests what it removes, so that a list that changed meanwhile refuses the patch as a whole.
+    """
+    patch: list[dict[str, Any]] = []
+    for index in reversed(range(len(finalizers))):
+        if finalizers[index] in ours:
+            path = f"/metadata/finalizers/{index}"
+            patch += [
+                {"op": "test", "path": path, "value": finalizers[index]},
+                {"op": "remove", "path": path},
+            ]
+    return tuple(patch)

@@ -1,0 +1,208 @@
+"""Functions that Kubernetes adds to CEL: lists, text, sets, regular expressions, URLs, quantities.
+
+Plain Python over plain values; the library is not imported here. A function charges what it looks at to the
+fuel of the running evaluation, so that none can be made to spin.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from jangar.schema import cel_quantity, cel_text
+from jangar.schema.cel_budget import MOST_WORK
+from jangar.schema.correlation import same_json
+
+OUT_OF_FUEL: Final = "out of fuel"
+"""What an exhausted function says; the evaluator tells it from other errors by this."""
+_FUEL: Final = MOST_WORK // 20  # a step in Python costs about twenty of the library's
+_LONGEST_RANGE: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One signature. Types are CEL's names, `any` stands for each of them; a method's target comes first."""
+
+    name: str
+    takes: tuple[str, ...]
+    gives: str
+    body: Callable[..., Any]
+    method: bool = True
+
+
+class _Fuel(threading.local):
+    left: int = 0
+
+
+_fuel = _Fuel()
+
+
+def refuel() -> None:
+    """Start counting anew, for one evaluation in this thread."""
+    _fuel.left = _FUEL
+
+
+def _charged(body: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any) -> Any:
+        _fuel.left -= 10 + sum(len(each) if isinstance(each, str | list | dict) else 1 for each in args)
+        if _fuel.left < 0:
+            raise ValueError(OUT_OF_FUEL)
+        return body(*args)
+
+    return run
+
+
+def _ordered(values: Sequence[Any]) -> list[Any]:
+    kinds = {int if isinstance(each, bool) else type(each) for each in values}
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        raise ValueError("no such overload: items of several types have no order")
+    return list(values)
+
+
+def is_sorted(values: list[Any]) -> bool:
+    ordered = _ordered(values)
+    return all(a <= b for a, b in zip(ordered, ordered[1:], strict=False))
+
+
+def total(values: list[Any]) -> Any:
+    if any(isinstance(each, bool | str | list | dict) for each in values):
+        raise ValueError("no such overload: only numbers have a sum")
+    return sum(values)
+
+
+def extreme(choose: Callable[[list[Any]], Any], name: str, values: list[Any]) -> Any:
+    if not values:
+        raise ValueError(f"{name} called on empty list")
+    return choose(_ordered(values))
+
+
+def position(values: list[Any], wanted: Any) -> int:
+    return next((n for n, each in enumerate(values) if _equal(each, wanted)), -1)
+
+
+def last_position(values: list[Any], wanted: Any) -> int:
+    return next((n for n in range(len(values) - 1, -1, -1) if _equal(values[n], wanted)), -1)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(one, numbers) and isinstance(other, numbers) and bool not in {type(one), type(other)}:
+        return one == other
+    return same_json(one, other)
+
+
+def distinct(values: list[Any]) -> list[Any]:
+    kept: list[Any] = []
+    for each in values:
+        # Quadratic like upstream's, so it pays for every comparison.
+        _fuel.left -= len(kept)
+        if _fuel.left < 0:
+            raise ValueError(OUT_OF_FUEL)
+        if position(kept, each) < 0:
+            kept.append(each)
+    return kept
+
+
+def flatten(values: list[Any]) -> list[Any]:
+    return [inner for each in values for inner in (each if isinstance(each, list) else [each])]
+
+
+def part(values: list[Any], start: int, end: int) -> list[Any]:
+    if not 0 <= start <= end <= len(values):
+        raise ValueError(f"cannot slice({start}, {end}), list is length {len(values)}")
+    return values[start:end]
+
+
+def numbers_below(count: int) -> list[int]:
+    if count > _LONGEST_RANGE:
+        raise ValueError(OUT_OF_FUEL)
+    return list(range(count))
+
+
+def has_all(values: list[Any], wanted: list[Any]) -> bool:
+    _fuel.left -= len(values) * len(wanted)
+    if _fuel.left < 0:
+        raise ValueError(OUT_OF_FUEL)
+    return all(position(values, each) >= 0 for each in wanted)
+
+
+def are_equivalent(one: list[Any], other: list[Any]) -> bool:
+    return has_all(one, other) and has_all(other, one)
+
+
+def intersect(one: list[Any], other: list[Any]) -> bool:
+    _fuel.left -= len(one) * len(other)
+    if _fuel.left < 0:
+        raise ValueError(OUT_OF_FUEL)
+    return any(position(one, each) >= 0 for each in other)
+
+
+_LISTS: Final = (
+    Overload("isSorted", ("list",), "bool", is_sorted),
+    Overload("sum", ("list",), "dyn", total),
+    Overload("min", ("list",), "dyn", partial(extreme, min, "min")),
+    Overload("max", ("list",), "dyn", partial(extreme, max, "max")),
+    Overload("indexOf", ("list", "any"), "int", position),
+    Overload("lastIndexOf", ("list", "any"), "int", last_position),
+    Overload("distinct", ("list",), "list", distinct),
+    Overload("flatten", ("list",), "list", flatten),
+    Overload("slice", ("list", "int", "int"), "list", part),
+    Overload("sort", ("list",), "list", lambda values: sorted(_ordered(values))),
+    Overload("reverse", ("list",), "list", lambda values: values[::-1]),
+    Overload("lists.range", ("int",), "list", numbers_below, method=False),
+    Overload("sets.contains", ("list", "list"), "bool", has_all, method=False),
+    Overload("sets.equivalent", ("list", "list"), "bool", are_equivalent, method=False),
+    Overload("sets.intersects", ("list", "list"), "bool", intersect, method=False),
+)
+_TEXT: Final = (
+    Overload("charAt", ("string", "int"), "string", cel_text.char_at),
+    Overload("indexOf", ("string", "string"), "int", cel_text.index_of),
+    Overload("indexOf", ("string", "string", "int"), "int", cel_text.index_of),
+    Overload("lastIndexOf", ("string", "string"), "int", cel_text.last_index_of),
+    Overload("lastIndexOf", ("string", "string", "int"), "int", cel_text.last_index_of),
+    Overload("join", ("list",), "string", cel_text.joined),
+    Overload("join", ("list", "string"), "string", cel_text.joined),
+    Overload("lowerAscii", ("string",), "string", cel_text.lower_ascii),
+    Overload("upperAscii", ("string",), "string", cel_text.upper_ascii),
+    Overload("replace", ("string", "string", "string"), "string", cel_text.replaced),
+    Overload("replace", ("string", "string", "string", "int"), "string", cel_text.replaced),
+    Overload("split", ("string", "string"), "list", cel_text.split),
+    Overload("split", ("string", "string", "int"), "list", cel_text.split),
+    Overload("substring", ("string", "int"), "string", cel_text.substring),
+    Overload("substring", ("string", "int", "int"), "string", cel_text.substring),
+    Overload("trim", ("string",), "string", cel_text.trimmed),
+    Overload("reverse", ("string",), "string", lambda text: text[::-1]),
+    Overload("strings.quote", ("string",), "string", cel_text.quote, method=False),
+    Overload("format", ("string", "list"), "string", cel_text.formatted),
+    Overload("find", ("string", "string"), "string", cel_text.find),
+    Overload("findAll", ("string", "string"), "list", cel_text.find_all),
+    Overload("findAll", ("string", "string", "int"), "list", cel_text.find_all),
+    Overload("isURL", ("string",), "bool", cel_text.is_url, method=False),
+    Overload("url", ("string",), "map", cel_text.url, method=False),
+    *(Overload(f"get{each}", ("map",), "string", partial(cel_text.url_part, each)) for each in cel_text.URL_PARTS),
+    Overload("getQuery", ("map",), "map", partial(cel_text.url_part, "Query")),
+    Overload("isIP", ("string",), "bool", cel_text.is_ip, method=False),
+    Overload("isCIDR", ("string",), "bool", cel_text.is_cidr, method=False),
+)
+_QUANTITIES: Final = (
+    Overload("isQuantity", ("string",), "bool", cel_quantity.is_quantity, method=False),
+    Overload("quantity", ("string",), "map", cel_quantity.quantity, method=False),
+    Overload("asApproximateFloat", ("map",), "double", cel_quantity.as_float),
+    Overload("asInteger", ("map",), "int", cel_quantity.as_integer),
+    Overload("isInteger", ("map",), "bool", cel_quantity.is_integer),
+    Overload("sign", ("map",), "int", cel_quantity.sign),
+    Overload("compareTo", ("map", "map"), "int", cel_quantity.compared),
+    Overload("isGreaterThan", ("map", "map"), "bool", lambda a, b: cel_quantity.compared(a, b) > 0),
+    Overload("isLessThan", ("map", "map"), "bool", lambda a, b: cel_quantity.compared(a, b) < 0),
+    *(
+        Overload(name, ("map", other), "map", partial(cel_quantity.shifted, direction))
+        for name, direction in (("add", 1), ("sub", -1))
+        for other in ("map", "int")
+    ),
+)
+
+OVERLOADS: Final = tuple(
+    Overload(each.name, each.takes, each.gives, _charged(each.body), each.method)
+    for each in (*_LISTS, *_TEXT, *_QUANTITIES)
+)

@@ -1,0 +1,28 @@
+"""DAG-9: a million names, made of parts that invite confusion, and no two alike."""
+
+from itertools import product
+
+import pytest
+
+from jangar.domain.orchestration.child_names import child_name
+
+UIDS = ("u", "u1", "u-1", "u:1", "1:u")
+ATTEMPTS = range(1, 41)
+PAIRS = 1_000_000
+
+
+def adversarial_steps():
+    """5,000 names that a careless slug, cut or separator would confuse with each other."""
+    letters = ("a", "A", "-", "_", "1")
+    short = ["".join(parts) for length in range(1, 6) for parts in product(letters, repeat=length)]
+    long = [f"{'x' * 55}{'-_'[number % 2]}{number}" for number in range(5000 - len(short))]
+    return [*short, *long]
+
+
+@pytest.mark.rule("DAG-9")
+def test_a_million_attempts_have_a_million_names():
+    """DAG-9: names differ whenever uid, step or attempt differ, however alike they look."""
+    steps = adversarial_steps()
+    assert len(set(steps)) == len(steps)
+    names = {child_name("r", uid, step, attempt) for uid, step, attempt in product(UIDS, steps, ATTEMPTS)}
+    assert len(names) == len(UIDS) * len(steps) * len(ATTEMPTS) == PAIRS

@@ -1,0 +1,1 @@
+"""Builders and simulators that tests share."""
