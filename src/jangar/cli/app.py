@@ -44,7 +44,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _jangar(
-    version: Annotated[  # noqa: ARG001 - the callback acts
+    version: Annotated[
         bool,
         typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
     ] = False,

@@ -24,7 +24,7 @@ def run() -> NoReturn:
         _end("out of memory")
     except OSError as error:
         _end(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
-    except Exception as error:  # noqa: BLE001 - the outermost guard of the process
+    except Exception as error:
         if os.environ.get("JANGAR_DEBUG"):
             raise
         _end(

@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from jangar.schema.cel_ast import Tree, tree_of
-from jangar.schema.cel_budget import Traits, is_affordable
+from jangar.schema.cel_budget import Traits, is_affordable, measured
 from jangar.schema.cel_functions import OUT_OF_FUEL, OVERLOADS, refuel
 from jangar.schema.errors import CelEvaluationError, CelSyntaxError
 
@@ -30,7 +30,7 @@ _WORDING: Final = (
     (re.compile(r"^divide by zero$"), "division by zero"),
     (re.compile(r"^No matching overloads found.*", re.DOTALL), "no such overload"),
     (re.compile(r"^Applying SELECT to non-message type$|^Invalid container type:.*"), "no such overload"),
-    (re.compile(r"^cannot convert string to int$"), "type conversion error"),
+    (re.compile(r"^cannot convert string to int$"), "type conversion error from 'string' to 'int'"),
 )
 
 
@@ -125,11 +125,14 @@ def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
 
 def _syntax_error(source: str, text: str) -> CelSyntaxError:
     if (found := _PLACE.search(text)) is None:
-        return CelSyntaxError(source, _STATUS.sub("", text))
+        too_deep = "recursion limit exceeded" in text
+        return CelSyntaxError(source, "the expression nests too deep" if too_deep else _STATUS.sub("", text))
     line, column, problem = max(int(found[1]), 0), max(int(found[2]), 0), found[3]
     problem = _STATUS.sub("", problem).removesuffix(" (in container '')")
+    if problem.startswith("Exceeded max recursion depth"):
+        problem = "the expression nests too deep"
     where = f" at line {line}, column {column}" if line else ""
-    return CelSyntaxError(source, f"{problem}{where}", line=line, column=column)
+    return CelSyntaxError(source, f"{problem}{where}", line=line, column=column, report=_STATUS.sub("", text))
 
 
 @cache
@@ -196,7 +199,7 @@ def _plain(value: Any) -> Any:
 
 def _size(bindings: Mapping[str, Any]) -> int:
     try:
-        return len(orjson.dumps(bindings))
+        return len(orjson.dumps(bindings, default=repr))
     except (TypeError, ValueError):
         # Whatever JSON cannot hold is measured the slow way.
-        return 2**40
+        return sum(measured(each).size for each in bindings.values())

@@ -18,10 +18,19 @@ _Scope = Mapping[str, Node | None]
 
 def undefined_fields(expr: Expr, node: Node, *, root: bool, optional_old: bool) -> list[tuple[str, int]]:
     """Names of fields that cannot exist, and the offset of each in the source."""
-    seen = _as_resource(node) if root else node
-    scope: _Scope = {"self": seen, "oldSelf": None if optional_old else seen}
-    found = list(_undefined(expr, scope))
+    found = _undefined(expr, _scope(node, root=root, optional_old=optional_old))
     return sorted(set(found), key=lambda each: each[1])
+
+
+def known_type(expr: Expr, node: Node, *, root: bool) -> str:
+    """The JSON type the expression gives, where it only picks a field; else nothing."""
+    found = _node_of(expr, _scope(node, root=root, optional_old=True))
+    return found.type if found is not None else ""
+
+
+def _scope(node: Node, *, root: bool, optional_old: bool) -> _Scope:
+    seen = _as_resource(node) if root else node
+    return {"self": seen, "oldSelf": None if optional_old else seen}
 
 
 def _as_resource(node: Node) -> Node:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jangar.schema.cel import Bindings, Program, compiled
-from jangar.schema.cel_ast import mentions
+from jangar.schema.cel_ast import Expr, Fold, mentions
+from jangar.schema.cel_fields import known_type, undefined_fields
 from jangar.schema.cel_values import Projection, projection
 from jangar.schema.correlation import Correlation
 from jangar.schema.errors import (
@@ -29,6 +30,7 @@ from jangar.schema.node import Node, Rule
 BUDGET: Final = 10_000_000
 _VARIABLES: Final = (("oldSelf", "dyn"), ("self", "dyn"))
 _OPTIONAL: Final = (("_had_old", "bool"), ("_old", "dyn"), ("self", "dyn"))
+_WRAPPING: Final = "cel.bind(oldSelf, _had_old ? optional.of(_old) : optional.none(), "
 _OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
@@ -44,35 +46,65 @@ class CompiledRule:
     uses_old: bool
     target: FieldPath
 
+    message_error: str = ""
+
     @classmethod
-    def of(cls, rule: Rule, node: Node) -> "CompiledRule":
+    def of(cls, rule: Rule, node: Node, *, root: bool) -> "CompiledRule":
         target = field_path(rule.field_path, node) if rule.field_path else None
-        try:
-            program = program_of(rule.rule, optional_old=rule.optional_old_self)
-            error = ""
-        except CelSyntaxError as problem:
-            program, error = None, str(problem)
-        message = None
+        program, error = _checked(rule, rule.rule, node, root=root, gives="bool")
+        message, message_error = None, ""
         if rule.message_expression and program is not None:
-            try:
-                message = program_of(rule.message_expression, optional_old=rule.optional_old_self)
-            except CelSyntaxError as problem:
-                error = str(problem)
+            message, message_error = _checked(rule, rule.message_expression, node, root=root, gives="string")
         old = "_had_old" if rule.optional_old_self else "oldSelf"
-        uses_old = program is not None and mentions(program.tree.root, old)
-        return cls(rule, program, error, message, uses_old, target or FieldPath("", ()))
+        # Around an optional rule the wrapping itself mentions the old value, so only the rule is asked.
+        body = _unwrapped(program.tree.root) if program is not None and rule.optional_old_self else None
+        uses_old = program is not None and mentions(body or program.tree.root, "oldSelf" if body else old)
+        return cls(rule, program, error, message, uses_old, target or FieldPath("", ()), message_error)
 
     @property
     def name(self) -> str:
         return self.rule.message.strip() or self.rule.rule.strip()
 
 
+def _checked(rule: Rule, source: str, node: Node, *, root: bool, gives: str) -> tuple[Program | None, str]:
+    """The program, or what Kubernetes says of a source that cannot be one."""
+    prefix = "" if gives == "bool" else "messageExpression "
+    try:
+        program = program_of(source, optional_old=rule.optional_old_self)
+    except CelSyntaxError as problem:
+        return None, f"{prefix}compilation failed: {problem.report}"
+    tree = _unwrapped(program.tree.root) if rule.optional_old_self else program.tree.root
+    undefined = undefined_fields(tree, node, root=root, optional_old=rule.optional_old_self)
+    if undefined:
+        shift = len(_WRAPPING) if rule.optional_old_self else 0
+        reports = [_report(source, f"undefined field '{name}'", at - shift) for name, at in undefined]
+        return None, f"{prefix}compilation failed: " + "\n".join(reports)
+    known = known_type(tree, node, root=root)
+    if program.gives not in {gives.upper(), "DYN"} or known not in {"", gives, {"bool": "boolean"}.get(gives)}:
+        what = "cel expression must evaluate to a bool" if gives == "bool" else f"{prefix}must evaluate to a string"
+        return None, what
+    return program, ""
+
+
+def _report(source: str, problem: str, at: int) -> str:
+    """A compiler's account of one problem: the line it is in, with a mark below."""
+    start = source.rfind("\n", 0, max(at, 0)) + 1
+    line = source[start:].partition("\n")[0]
+    column = max(at, 0) - start + 1
+    mark = "." * (column - 1) + "^"
+    return f"ERROR: <input>:{source.count(chr(10), 0, start) + 1}:{column}: {problem}\n | {line}\n | {mark}"
+
+
+def _unwrapped(expr: Expr) -> Expr:
+    """The rule inside the binding that was put around it."""
+    return expr.result if isinstance(expr, Fold) else expr
+
+
 def program_of(source: str, *, optional_old: bool) -> Program:
     if not optional_old:
         return compiled(source, _VARIABLES)
     # The library takes no optional value from outside, so one is made around the rule.
-    wrapped = f"cel.bind(oldSelf, _had_old ? optional.of(_old) : optional.none(), {source}\n)"
-    return compiled(wrapped, _OPTIONAL)
+    return compiled(f"{_WRAPPING}{source}\n)", _OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +143,7 @@ class RuleSet:
     def of(cls, root: Node) -> "RuleSet | None":
         ruled: set[Node] = set()
         rules: dict[Node, tuple[CompiledRule, ...]] = {}
-        if not _collect(root, ruled, rules):
+        if not _collect(root, ruled, rules, root=True):
             return None
         return cls(root, frozenset(ruled), rules, {node: projection(node) for node in rules})
 
@@ -122,10 +154,12 @@ class RuleSet:
         return list(run.node(obj, old, self.root, (), "", ratchet))
 
 
-def _collect(node: Node, ruled: set[Node], rules: dict[Node, tuple[CompiledRule, ...]]) -> bool:
-    below = [_collect(child, ruled, rules) for child in node.children()]
+def _collect(
+    node: Node, ruled: set[Node], rules: dict[Node, tuple[CompiledRule, ...]], *, root: bool
+) -> bool:
+    below = [_collect(child, ruled, rules, root=child.embedded) for child in node.children()]
     if node.rules:
-        rules[node] = tuple(CompiledRule.of(rule, node) for rule in node.rules if rule.rule.strip())
+        rules[node] = tuple(CompiledRule.of(rule, node, root=root) for rule in node.rules if rule.rule.strip())
     if node.rules or any(below):
         ruled.add(node)
         return True

@@ -41,11 +41,15 @@ class CelError(SchemaError):
 
 
 class CelSyntaxError(CelError):
-    """The expression does not compile. `line` and `column` count from 1; 0 when the place is not known."""
+    """The expression does not compile. `line` and `column` count from 1; 0 when the place is not known.
 
-    def __init__(self, source: str, problem: str, *, line: int = 0, column: int = 0) -> None:
+    `report` is the compiler's own account: every problem, with the line it is in and a mark below.
+    """
+
+    def __init__(self, source: str, problem: str, *, line: int = 0, column: int = 0, report: str = "") -> None:
         super().__init__(source, problem)
         self.line, self.column = line, column
+        self.report = report or f"ERROR: <input>:{line}:{column}: {problem}"
 
 
 class CelEvaluationError(CelError):

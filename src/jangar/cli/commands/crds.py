@@ -25,7 +25,7 @@ Examples:
 def crds_command(
     output: Annotated[CrdFormat, typer.Option("--output", "-o", help="How to show them.")] = CrdFormat.YAML,
 ) -> None:
-    """Print the CustomResourceDefinitions of every kind, ready for kubectl."""
+    """Print the CRDs of every kind, for kubectl."""
     from jangar.cli.json_text import json_text  # noqa: PLC0415 - heavy
     from jangar.cli.yaml_text import yaml_text  # noqa: PLC0415
     from jangar.crdgen.crd import crds  # noqa: PLC0415

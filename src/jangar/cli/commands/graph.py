@@ -44,8 +44,9 @@ def graph_command(
     ] = None,
     output: Annotated[GraphFormat, typer.Option("--output", "-o", help="What to draw.")] = GraphFormat.TEXT,
 ) -> None:
-    """Draw the DAG of every Orchestration, and of every run that holds its own definition.
+    """Draw the DAG of an orchestration.
 
+    Every Orchestration is drawn, and every run that holds its own definition.
     Steps stand below what they need. A graph too wide for the terminal is listed level by level.
     """
     from jangar.lint.errors import CannotRead  # noqa: PLC0415 - heavy
@@ -98,7 +99,7 @@ def _dag(checked: "CheckedObject") -> "Dag":
     spec = checked.definition.whole if checked.definition else None
     defined = define(spec, compile_condition=compile_when) if spec else []
     if isinstance(defined, list):
-        raise AssertionError("a definition with problems was refused before")
+        raise AssertionError("a definition with problems was refused before")  # noqa: TRY004 - not a type error
     return Dag(
         kind=checked.manifest.kind.name,
         name=checked.manifest.name,

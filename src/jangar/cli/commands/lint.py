@@ -35,16 +35,17 @@ Exit codes: 0 no problems, 1 problems, 2 wrong usage or a file that cannot be re
 def lint_command(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="FILE|DIR|-...", help="Files, directories, or - for standard input."),
+        typer.Argument(metavar="FILE|DIR|-", help="Files, directories, or - for standard input."),
     ],
     output: Annotated[
         LintFormat, typer.Option("--output", "-o", help="How to show problems.")
     ] = LintFormat.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail the check too.")] = False,
 ) -> None:
-    """Check manifests before anything runs: syntax, schema, rules, graphs, references.
+    """Check manifests and list every problem.
 
-    Reads YAML and JSON, finds all problems at once, each with its line and what to do. Needs no cluster.
+    Syntax, schema, rules, graphs and references of YAML and JSON files: all problems at once, each with its
+    line and what to do about it. Needs no cluster.
     Objects that are not jangar's are passed over.
     """
     from jangar.lint.errors import CannotRead  # noqa: PLC0415 - heavy

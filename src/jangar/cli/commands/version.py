@@ -27,7 +27,7 @@ def version_command(
         VersionFormat, typer.Option("--output", "-o", help="How to show them.")
     ] = VersionFormat.TEXT,
 ) -> None:
-    """Print the versions of jangar, of Python and of the API."""
+    """Print the versions of jangar and its API."""
     import platform  # noqa: PLC0415 - not needed for --help
 
     from jangar.api.kind import VERSION  # noqa: PLC0415

@@ -35,14 +35,16 @@ def aftermath(observation: Observation, record: RunRecord, now: datetime) -> Aft
     times: list[datetime] = [now + observation.limits.cleanup_interval] if open_ones else []
     if record.lifecycle.is_terminal:
         strays = _strays(observation, {each.name for each in record.left_behind})
-        actions += [_stop(name, record, now) for name in strays]
+        actions += [_stop(name, record, now) for name in strays if not _heard(observation.children[name])]
         times += _second_look(observation, record, actions, now)
         times += _release(observation, [*(each.name for each in open_ones), *strays], actions, now)
     return Aftermath(actions=tuple(actions), look_again_at=min(times, default=None))
 
 
 def _looked_at(left: LeftBehind, child: Child | None, now: datetime) -> LeftBehind:
-    ended = isinstance(child, ChildGone) or (isinstance(child, ChildSeen) and child.phase in TERMINAL)
+    ended = isinstance(child, ChildGone) or (
+        isinstance(child, ChildSeen) and child.phase in TERMINAL and not child.left_behind
+    )
     return replace(left, ended_at=now) if ended and left.ended_at is None else left
 
 
@@ -56,14 +58,11 @@ def _stop(name: str, record: RunRecord, now: datetime) -> StopChild:
 
 
 def _strays(observation: Observation, known: set[str]) -> list[str]:
-    """Children that live on after the run's end and that nobody told to stop: their create was on the wire."""
+    """Children that live on after the run's end without being recorded: their create was on the wire."""
     return sorted(
         name
         for name, child in observation.children.items()
-        if isinstance(child, ChildSeen)
-        and child.phase not in TERMINAL
-        and not child.stop_requested
-        and name not in known
+        if isinstance(child, ChildSeen) and child.phase not in TERMINAL and name not in known
     )
 
 

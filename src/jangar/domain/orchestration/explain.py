@@ -1,7 +1,7 @@
 """Why a step is as it is, in words (RUN-4). Asks the same rules that decided; the CLI and the web page say the same."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from jangar.api.orchestration import Policies
@@ -38,18 +38,40 @@ class RunView:
     record: RunRecord
     policies: Policies | None = None
     suspended: bool = False
+    states: Sequence[StepState] = field(init=False)
+    in_force: RunPolicies = field(init=False)
+    is_full: bool = field(init=False)
+    """No further step may have a live child."""
 
-    @property
-    def in_force(self) -> RunPolicies:
-        return policies_in_force(self.definition.policies, self.policies)
+    def __post_init__(self) -> None:
+        in_force = policies_in_force(self.definition.policies, self.policies)
+        states = self.record.steps or self.definition.fresh
+        live = sum(1 for state in states if state.is_live and state.kind in CHILD_KINDS)
+        object.__setattr__(self, "states", states)
+        object.__setattr__(self, "in_force", in_force)
+        object.__setattr__(
+            self, "is_full", in_force.max_parallel is not None and live >= in_force.max_parallel
+        )
 
 
 def explain_step(run: RunView, name: str) -> Explanation | None:
     """Why this step is as it is; None if the run has no such step."""
-    if name not in run.definition.graph.names:
-        return None
-    step = run.definition.steps[run.definition.graph.names.index(name)]
-    state = run.record.steps[step.index] if run.record.steps else run.definition.fresh[step.index]
+    names = run.definition.graph.names
+    return explanation(run, names.index(name)) if name in names else None
+
+
+def explain_run(run: RunView) -> tuple[Explanation, ...]:
+    """The same for every step that has not succeeded, in list order."""
+    return tuple(
+        explanation(run, index)
+        for index, state in enumerate(run.states)
+        if state.phase is not StepPhase.SUCCEEDED
+    )
+
+
+def explanation(run: RunView, index: int) -> Explanation:
+    """Why the step at this place is as it is."""
+    step, state = run.definition.steps[index], run.states[index]
     match state.phase:
         case StepPhase.PENDING if not state.attempt:
             return _unstarted(run, step, state)
@@ -59,13 +81,6 @@ def explain_step(run: RunView, name: str) -> Explanation | None:
             return _retrying(run, step, state)
         case _:
             return _said(state, _ended(run, step, state))
-
-
-def explain_run(run: RunView) -> tuple[Explanation, ...]:
-    """The same for every step that has not ended well, in list order."""
-    states = run.record.steps or run.definition.fresh
-    names = [state.name for state in states if state.phase is not StepPhase.SUCCEEDED]
-    return tuple(found for name in names if (found := explain_step(run, name)) is not None)
 
 
 def _said(
@@ -87,8 +102,8 @@ def _said(
 
 
 def _unstarted(run: RunView, step: StepDefinition, state: StepState) -> Explanation:
-    states = run.record.steps or run.definition.fresh
-    unmet = [states[need] for need in step.needs if not releases(states[need], run.definition.mode)]
+    needed = [run.states[need] for need in step.needs]
+    unmet = [each for each in needed if not releases(each, run.definition.mode)]
     if unmet:
         shown = ", ".join(f"{each.name} ({each.phase})" for each in unmet[:SHOWN_NEEDS])
         more = f" and {len(unmet) - SHOWN_NEEDS} more" if len(unmet) > SHOWN_NEEDS else ""
@@ -99,7 +114,7 @@ def _unstarted(run: RunView, step: StepDefinition, state: StepState) -> Explanat
     if run.suspended:
         sentence = "the run is suspended: set spec.suspend to false to go on"
         return _said(state, sentence, reason=Reason.SUSPENDED)
-    if _is_full(run) and step.kind in CHILD_KINDS:
+    if run.is_full and step.kind in CHILD_KINDS:
         limit = run.in_force.max_parallel
         sentence = f"waits for a place: {limit} of {limit} steps run (policies.maxParallel)"
         return _said(state, sentence, reason=Reason.WAITING_FOR_PLACE)
@@ -108,12 +123,6 @@ def _unstarted(run: RunView, step: StepDefinition, state: StepState) -> Explanat
         sentence = "the run has not started" + (f": {lifecycle.message}" if lifecycle.message else "")
         return _said(state, sentence, reason=lifecycle.reason or Reason.PENDING)
     return _said(state, "may start, and is about to", reason=Reason.PENDING)
-
-
-def _is_full(run: RunView) -> bool:
-    limit = run.in_force.max_parallel
-    live = sum(1 for state in run.record.steps if state.is_live and state.kind in CHILD_KINDS)
-    return limit is not None and live >= limit
 
 
 def _live(run: RunView, step: StepDefinition, state: StepState) -> Explanation:
@@ -141,7 +150,7 @@ def _retrying(run: RunView, step: StepDefinition, state: StepState) -> Explanati
     )
     if run.suspended:
         sentence += ", once the run is resumed"
-    elif _is_full(run):
+    elif run.is_full:
         sentence += ", once there is a place (policies.maxParallel)"
     return _said(state, sentence, until=state.next_retry_at)
 

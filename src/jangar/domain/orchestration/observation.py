@@ -34,7 +34,7 @@ class ChildSeen:
     stop_requested: bool = False
     """Our request to stop has reached its spec."""
     left_behind: bool = False
-    """It ended, but work of its own had not at the deadline."""
+    """It ended, but work of its own had not at the deadline and may still run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,11 +64,11 @@ def plan(observation: Observation, now: datetime, previous: Plan | None = None) 
     )
     if recorded.lifecycle.is_terminal:
         return _finished(observation, decision, now)
-    if not isinstance(observation.definition, Definition):
-        return _undefined(observation, decision, now)
-    if not observation.pinned and not recorded.steps:
-        return _unpinned(observation, observation.definition, decision, now)
-    return _Planner(observation, observation.definition, decision, now).plan(previous)
+    definition = observation.definition
+    unpinned = not observation.pinned and not recorded.steps
+    if unpinned or not isinstance(definition, Definition):
+        return _not_begun(observation, decision, now)
+    return _Planner(observation, definition, decision, now).plan(previous)
 
 
 def _finished(observation: Observation, decision: Decision, now: datetime) -> Plan:
@@ -85,45 +85,24 @@ def _finished(observation: Observation, decision: Decision, now: datetime) -> Pl
     return Plan(status=status, actions=after.actions, look_again_at=after.look_again_at)
 
 
-def _undefined(observation: Observation, decision: Decision, now: datetime) -> Plan:
-    """No definition, or a bad one: nothing starts."""
-    policies = policies_in_force(None, observation.run.policies)
-    deadline = _run_deadline(observation, policies)
+def _not_begun(observation: Observation, decision: Decision, now: datetime) -> Plan:
+    """No definition, a bad one, or one that is not stored yet as it is now (DAG-3): nothing starts."""
+    definition = observation.definition
+    defined = definition.policies if isinstance(definition, Definition) else None
+    deadline = _run_deadline(observation, policies_in_force(defined, observation.run.policies))
     verdict = undefined_verdict(
-        observation.definition,
+        definition,
         cancelled=isinstance(decision, Accepted),
         timed_out=deadline is not None and now >= deadline,
     )
-    return _without_steps(observation, decision, verdict, now, look_again_at=deadline)
-
-
-def _unpinned(observation: Observation, definition: Definition, decision: Decision, now: datetime) -> Plan:
-    """Nothing starts before the definition is stored as it is now (DAG-3)."""
-    deadline = _run_deadline(observation, policies_in_force(definition.policies, observation.run.policies))
-    if isinstance(decision, Accepted):
-        verdict = Verdict(
-            phase=Phase.CANCELLED, reason=Reason.CANCELLED, message="cancelled before it started"
-        )
-        return _without_steps(observation, decision, verdict, now)
-    verdict = Verdict(phase=Phase.PENDING, reason=Reason.PENDING)
-    return _without_steps(observation, decision, verdict, now, PinDefinition(), look_again_at=deadline)
-
-
-def _without_steps(
-    observation: Observation,
-    decision: Decision,
-    verdict: Verdict,
-    now: datetime,
-    *actions: Action,
-    look_again_at: datetime | None = None,
-) -> Plan:
     cancel = decision.cancel if isinstance(decision, Accepted) else None
     record = replace(observation.recorded, cancel=cancel)
     status = with_verdict(record, observation, verdict, decision, now=now)
     if verdict.phase in TERMINAL:
         after = aftermath(observation, status, now)
         return Plan(status=status, actions=after.actions, look_again_at=after.look_again_at)
-    return Plan(status=status, actions=actions, look_again_at=look_again_at)
+    actions = (PinDefinition(),) if isinstance(definition, Definition) else ()
+    return Plan(status=status, actions=actions, look_again_at=deadline)
 
 
 def _run_deadline(observation: Observation, policies: RunPolicies) -> datetime | None:

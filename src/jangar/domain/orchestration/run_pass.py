@@ -100,16 +100,20 @@ class RunPass:
     def start(self) -> None:
         """Start what may start, in list order, until places run out; a start that fails frees its place at once."""
         held = self.observation.run.suspend
-        retries = [] if held else [each for each in self.progress.retrying if self._is_due(each)]
-        heapify(retries)
+        retries = [] if held else self._due_retries()
         while True:
             self._cascade(judging=not held)
             self._fail_fast()
             if held or not self._start_one(retries):
                 return
-            for index in self.progress.retrying - set(retries):
-                if self._is_due(index):
-                    heappush(retries, index)
+
+    def _due_retries(self) -> list[int]:
+        """Steps whose next attempt may begin and needs a place; those that need none join the others like them."""
+        due = sorted(filter(self._is_due, self.progress.retrying))
+        for index in due:
+            if self.definition.steps[index].kind not in CHILD_KINDS:
+                heappush(self.waiting_free, index)
+        return [index for index in due if self.definition.steps[index].kind in CHILD_KINDS]
 
     def _is_due(self, index: int) -> bool:
         when = self.progress.states[index].next_retry_at

@@ -169,12 +169,12 @@ def _hole(text: str, start: int) -> tuple[Reference, int]:
 
 
 def _reference(path: str, place: int, default: str | None) -> Reference:
-    names = path.split(".", 3)
-    if all(path.split(".")):
-        if names[0] == "parameters" and len(names) > 1:
-            return ParameterRef(name=path.partition(".")[2], default=default)
-        if names[0] == "steps" and len(names) > 3 and names[2] == "outputs":  # noqa: PLR2004 - steps.STEP.outputs.NAME
-            return OutputRef(step=names[1], name=names[3], default=default)
+    names = path.split(".")
+    match names if all(names) else ():
+        case ["parameters", _, *_]:
+            return ParameterRef(name=".".join(names[1:]), default=default)
+        case ["steps", step, "outputs", _, *_]:
+            return OutputRef(step=step, name=".".join(names[3:]), default=default)
     raise _SyntaxError(place, f"expected parameters.NAME or steps.STEP.outputs.NAME, found {_short(path)}")
 
 

@@ -1,4 +1,4 @@
-"""What a run without a usable definition is: waiting for it, refused for it, or ended before it came."""
+"""What a run that cannot begin yet is: waiting for its definition, refused for it, or ended before it came."""
 
 from collections.abc import Sequence
 from typing import assert_never

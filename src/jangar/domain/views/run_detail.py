@@ -8,7 +8,7 @@ from jangar.api.phases import ExecutionMode, StepKind, StepPhase
 from jangar.domain.conditions import Condition
 from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.explain import RunView, explain_step
+from jangar.domain.orchestration.explain import RunView, explanation
 from jangar.domain.orchestration.state import Attempt, LeftBehind, StepState
 from jangar.domain.views.run_row import RunIdentity, RunRow, elapsed, run_row
 
@@ -53,12 +53,11 @@ class RunDetail:
 def run_detail(identity: RunIdentity, run: RunView, *, now: datetime) -> RunDetail:
     """A run and its steps in list order."""
     record = run.record
-    states = record.steps or run.definition.fresh
     return RunDetail(
         row=run_row(identity, record, now=now),
         mode=record.mode or run.definition.mode,
-        counts=Counts.of(states).document(),
-        steps=tuple(_step_row(run, state, index, now) for index, state in enumerate(states)),
+        counts=Counts.of(run.states).document(),
+        steps=tuple(_step_row(run, state, index, now) for index, state in enumerate(run.states)),
         outputs=record.outputs or {},
         conditions=record.lifecycle.conditions,
         cancel_requested_at=record.cancel.requested_at if record.cancel else None,
@@ -67,13 +66,13 @@ def run_detail(identity: RunIdentity, run: RunView, *, now: datetime) -> RunDeta
 
 
 def _step_row(run: RunView, state: StepState, index: int, now: datetime) -> StepRow:
-    found = explain_step(run, state.name)
+    found = explanation(run, index)
     return StepRow(
         name=state.name,
         kind=state.kind,
         phase=state.phase,
-        reason=found.reason if found else str(state.reason),
-        sentence=found.sentence if found else state.message,
+        reason=found.reason,
+        sentence=found.sentence,
         attempt=state.attempt,
         attempts=state.attempts,
         child=state.child,

@@ -88,7 +88,7 @@ def release(
     """
     if not acknowledged:
         return Release()
-    steps = [step for pod in pods for step in _release_pod(pod, held=gave_up and not pod.is_over)]
+    steps = [step for pod in pods for step in _release_pod(pod, gave_up=gave_up)]
     if job is None or (gave_up and not all(pod.is_over for pod in pods)):
         return Release(steps=tuple(steps))
     free_at = job.created_at + floor if job.created_at else now
@@ -106,12 +106,14 @@ def release(
     return Release(steps=(*steps, DeleteJob(name=job.name, uid=job.uid)))
 
 
-def _release_pod(pod: PodFacts, *, held: bool) -> list[ReleaseStep]:
+def _release_pod(pod: PodFacts, *, gave_up: bool) -> list[ReleaseStep]:
+    """A pod that is only being torn down is left to end by itself: deleting it would keep its Job from completing."""
     steps: list[ReleaseStep] = []
-    if not pod.is_over and not pod.deleting:
+    kept_alive = gave_up or any(each.running for each in pod.containers)
+    if kept_alive and not pod.is_over and not pod.deleting:
         steps.append(DeletePod(name=pod.name, uid=pod.uid))
     patch = our_finalizer_patch(pod.finalizers, frozenset({OUTCOME_FINALIZER}))
-    if patch and not held:
+    if patch and (pod.is_over or not gave_up):
         steps.append(ReleasePod(name=pod.name, uid=pod.uid, patch=patch))
     return steps
 

@@ -1,0 +1,1 @@
+"""Measured figures, each beside its goal. `make bench` runs them all."""
