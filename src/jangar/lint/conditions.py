@@ -13,5 +13,9 @@ def compile_when(source: str, /) -> Condition:
     try:
         return compile_condition(source, _VARIABLES)
     except CelSyntaxError as error:
-        where = f" (line {error.line}, column {error.column})" if error.line else ""
+        where = (
+            f" (line {error.line}, column {error.column})"
+            if error.line and "line" not in error.problem
+            else ""
+        )
         raise ValueError(f"{error.problem}{where}") from error

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from jangar.api.problems import Problem, dotted
 from jangar.api.reasons import Reason
-from jangar.lint.marks import Path, Position
+from jangar.lint.marks import Path, Position, Text
 from jangar.lint.reasons import FileReason
 from jangar.lint.tree import Flaw
 
@@ -59,15 +60,43 @@ class Complaint:
         )
 
 
-def finding_of_flaw(file: str, flaw: Flaw, position: Position, first: Position | None) -> Finding:
-    message = flaw.message if first is None else f"{flaw.message}, first on line {first.line}"
+class Owner(NamedTuple):
+    """The object that a flaw stands in, as far as its text can be trusted. `depth` is where its own fields begin."""
+
+    kind: str = ""
+    name: str = ""
+    depth: int = 0
+
+    @classmethod
+    def of(cls, value: object, path: Path) -> "Owner":
+        """Of a document, or of the item of a list of objects."""
+        match value, path:
+            case {"kind": str(kind), "items": list(items)}, ("items", int(index), *_) if kind.endswith(
+                "List"
+            ):
+                item = items[index] if index < len(items) else None
+                return cls.of(item, ())._replace(depth=2)
+            case {"kind": str(kind), "metadata": {"name": str(name)}}, _:
+                return cls(kind, name)
+            case {"kind": str(kind)}, _:
+                return cls(kind)
+            case _:
+                return cls()
+
+
+def finding_of_flaw(file: str, flaw: Flaw, text: Text, owner: "Owner") -> Finding:
+    message = flaw.message
+    if flaw.first_offset is not None:
+        message = f"{message}, first on line {text.position(flaw.first_offset).line}"
     return Finding(
         file=file,
-        position=position,
+        position=text.position(flaw.offset),
         reason=flaw.reason,
         message=short(message),
         fix=flaw.fix,
-        field=short(dotted(flaw.path)),
+        field=short(dotted(flaw.path[owner.depth :])),
+        kind=short(owner.kind),
+        name=short(owner.name),
     )
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from jangar.lint.across import findings_across
 from jangar.lint.documents import FileContent, read_documents
 from jangar.lint.files import SourceFile
-from jangar.lint.finding import Finding, Severity, finding_of_flaw
+from jangar.lint.finding import Finding, Owner, Severity, finding_of_flaw
 from jangar.lint.manifests import Sorted, sort_document
 from jangar.lint.objects import CheckedObject, check_object
-from jangar.lint.tree import Flaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +51,9 @@ def lint(sources: Iterable[SourceFile]) -> Report:
 
 
 def _flaw_findings(file: str, content: FileContent) -> list[Finding]:
-    flaws: list[Flaw] = [*content.flaws, *(flaw for each in content.documents for flaw in each.flaws)]
-    position = content.text.position
-    return [
-        finding_of_flaw(
-            file,
-            flaw,
-            position(flaw.offset),
-            None if flaw.first_offset is None else position(flaw.first_offset),
+    findings = [finding_of_flaw(file, flaw, content.text, Owner()) for flaw in content.flaws]
+    for each in content.documents:
+        findings.extend(
+            finding_of_flaw(file, flaw, content.text, Owner.of(each.value, flaw.path)) for flaw in each.flaws
         )
-        for flaw in flaws
-    ]
+    return findings

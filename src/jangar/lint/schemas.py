@@ -15,6 +15,9 @@ from jangar.lint.reasons import FileReason
 from jangar.schema import CompiledSchema, ErrorType, FieldError, UnknownField, admit, check
 
 _NO_RULE_RUN: Final = "some validation rules were not checked"
+_BARE: Final = ("boolean", "integer", "number")
+"""Types that are written without quotes."""
+_JSON_TYPES: Final = frozenset({*_BARE, "string", "array", "object", "null"})
 
 
 @cache
@@ -65,24 +68,25 @@ def _known_fields(schema: JsonObject, path: Path) -> list[str]:
 
 
 def _complaint(error: FieldError) -> Complaint:
-    field = f"{error.field} in body "
-    return Complaint(
-        path=error.path,
-        reason=Reason.INVALID_VALUE,
-        message=error.body.replace(field, ""),
-        fix=_fix(error),
-    )
+    return Complaint(path=error.path, reason=Reason.INVALID_VALUE, message=_message(error), fix=_fix(error))
+
+
+def _message(error: FieldError) -> str:
+    """Kubernetes' words, less the field, which stands before them, and less what they say twice."""
+    own = f"{error.field} in body "
+    if error.type is ErrorType.TYPE_INVALID and error.detail.startswith(own):
+        wanted, _, found = error.detail.removeprefix(own).rpartition(": ")
+        return f"{wanted}, found {error.bad_value if error.bad_value in _JSON_TYPES else found}"
+    return error.body.replace(own, "")
 
 
 def _fix(error: FieldError) -> str:
-    match error.type:
-        case ErrorType.REQUIRED:
-            return f"add {error.path[-1]}" if error.path and not error.detail else ""
-        case ErrorType.TYPE_INVALID if "of type string" in error.detail and error.bad_value in {
-            "boolean",
-            "integer",
-            "number",
-        }:
+    if error.type is ErrorType.REQUIRED:
+        return f"add {error.path[-1]}" if error.path and not error.detail else ""
+    if error.type is ErrorType.TYPE_INVALID:
+        wants_text = "of type string" in error.detail
+        if wants_text and error.bad_value in _BARE:
             return "quote it to make it text"
-        case _:
-            return ""
+        if not wants_text and error.bad_value == "string" and any(each in error.detail for each in _BARE):
+            return "write it without quotes"
+    return ""

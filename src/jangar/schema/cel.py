@@ -103,10 +103,17 @@ class Program:
 def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
     """The program of `source` over variables of these CEL types. Raises CelSyntaxError."""
     if len(source) > LONGEST_SOURCE:
-        raise CelSyntaxError(source[:80], f"the expression has {len(source)} characters, more than {LONGEST_SOURCE}")
+        raise CelSyntaxError(
+            source[:80], f"the expression has {len(source)} characters, more than {LONGEST_SOURCE}"
+        )
     if unfit := _UNFIT.search(source):
-        line, column = source.count("\n", 0, unfit.start()) + 1, unfit.start() - source.rfind("\n", 0, unfit.start())
-        raise CelSyntaxError(source, f"character U+{ord(unfit[0]):04X} is not allowed", line=line, column=column)
+        line, column = (
+            source.count("\n", 0, unfit.start()) + 1,
+            unfit.start() - source.rfind("\n", 0, unfit.start()),
+        )
+        raise CelSyntaxError(
+            source, f"character U+{ord(unfit[0]):04X} is not allowed", line=line, column=column
+        )
     environment = _environment(variables)
     try:
         expression = environment.compile(source)
@@ -160,7 +167,9 @@ def _environment(variables: tuple[tuple[str, str], ...]) -> Any:
         ext_optional.ExtOptional(),
     ]
     return cel.NewEnv(
-        variables={name: types[kind] for name, kind in variables}, extensions=extensions, functions=_functions(cel)
+        variables={name: types[kind] for name, kind in variables},
+        extensions=extensions,
+        functions=_functions(cel),
     )
 
 

@@ -181,7 +181,9 @@ def _list(fields: "_Fields", positions: dict[int, int], _at: int) -> Expr:
 
 def _struct(fields: "_Fields", positions: dict[int, int], _at: int) -> Expr:
     entries = [_fields(each) for each in fields.get(2, ())]
-    return Literal(tuple(_expr(each, positions) for entry in entries for n in (3, 4) for each in entry.get(n, ())))
+    return Literal(
+        tuple(_expr(each, positions) for entry in entries for n in (3, 4) for each in entry.get(n, ()))
+    )
 
 
 def _fold(fields: "_Fields", positions: dict[int, int], _at: int) -> Expr:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final
 
 from jangar.schema import cel_quantity, cel_text
@@ -62,7 +63,7 @@ def _ordered(values: Sequence[Any]) -> list[Any]:
 
 def is_sorted(values: list[Any]) -> bool:
     ordered = _ordered(values)
-    return all(a <= b for a, b in zip(ordered, ordered[1:], strict=False))
+    return all(a <= b for a, b in pairwise(ordered))
 
 
 def total(values: list[Any]) -> Any:
@@ -180,7 +181,10 @@ _TEXT: Final = (
     Overload("findAll", ("string", "string", "int"), "list", cel_text.find_all),
     Overload("isURL", ("string",), "bool", cel_text.is_url, method=False),
     Overload("url", ("string",), "map", cel_text.url, method=False),
-    *(Overload(f"get{each}", ("map",), "string", partial(cel_text.url_part, each)) for each in cel_text.URL_PARTS),
+    *(
+        Overload(f"get{each}", ("map",), "string", partial(cel_text.url_part, each))
+        for each in cel_text.URL_PARTS
+    ),
     Overload("getQuery", ("map",), "map", partial(cel_text.url_part, "Query")),
     Overload("isIP", ("string",), "bool", cel_text.is_ip, method=False),
     Overload("isCIDR", ("string",), "bool", cel_text.is_cidr, method=False),

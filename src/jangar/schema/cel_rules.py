@@ -55,10 +55,7 @@ class CompiledRule:
         message, message_error = None, ""
         if rule.message_expression and program is not None:
             message, message_error = _checked(rule, rule.message_expression, node, root=root, gives="string")
-        old = "_had_old" if rule.optional_old_self else "oldSelf"
-        # Around an optional rule the wrapping itself mentions the old value, so only the rule is asked.
-        body = _unwrapped(program.tree.root) if program is not None and rule.optional_old_self else None
-        uses_old = program is not None and mentions(body or program.tree.root, "oldSelf" if body else old)
+        uses_old = program is not None and mentions(_body(program, rule), "oldSelf")
         return cls(rule, program, error, message, uses_old, target or FieldPath("", ()), message_error)
 
     @property
@@ -73,15 +70,23 @@ def _checked(rule: Rule, source: str, node: Node, *, root: bool, gives: str) -> 
         program = program_of(source, optional_old=rule.optional_old_self)
     except CelSyntaxError as problem:
         return None, f"{prefix}compilation failed: {problem.report}"
-    tree = _unwrapped(program.tree.root) if rule.optional_old_self else program.tree.root
+    tree = _body(program, rule)
     undefined = undefined_fields(tree, node, root=root, optional_old=rule.optional_old_self)
     if undefined:
         shift = len(_WRAPPING) if rule.optional_old_self else 0
         reports = [_report(source, f"undefined field '{name}'", at - shift) for name, at in undefined]
         return None, f"{prefix}compilation failed: " + "\n".join(reports)
     known = known_type(tree, node, root=root)
-    if program.gives not in {gives.upper(), "DYN"} or known not in {"", gives, {"bool": "boolean"}.get(gives)}:
-        what = "cel expression must evaluate to a bool" if gives == "bool" else f"{prefix}must evaluate to a string"
+    if program.gives not in {gives.upper(), "DYN"} or known not in {
+        "",
+        gives,
+        {"bool": "boolean"}.get(gives),
+    }:
+        what = (
+            "cel expression must evaluate to a bool"
+            if gives == "bool"
+            else f"{prefix}must evaluate to a string"
+        )
         return None, what
     return program, ""
 
@@ -95,14 +100,16 @@ def _report(source: str, problem: str, at: int) -> str:
     return f"ERROR: <input>:{source.count(chr(10), 0, start) + 1}:{column}: {problem}\n | {line}\n | {mark}"
 
 
-def _unwrapped(expr: Expr) -> Expr:
-    """The rule inside the binding that was put around it."""
-    return expr.result if isinstance(expr, Fold) else expr
+def _body(program: Program, rule: Rule) -> Expr:
+    """The rule itself, without the binding that is put around an optional one."""
+    root = program.tree.root
+    return root.result if rule.optional_old_self and isinstance(root, Fold) else root
 
 
 def program_of(source: str, *, optional_old: bool) -> Program:
+    plain = compiled(source, _VARIABLES)
     if not optional_old:
-        return compiled(source, _VARIABLES)
+        return plain
     # The library takes no optional value from outside, so one is made around the rule.
     return compiled(f"{_WRAPPING}{source}\n)", _OPTIONAL)
 
@@ -140,14 +147,15 @@ class RuleSet:
     projections: Mapping[Node, Projection | None]
 
     @classmethod
-    def of(cls, root: Node) -> "RuleSet | None":
+    def of(cls, node: Node, *, root: bool = True) -> "RuleSet | None":
+        """`root` tells that the node is a whole resource, whose metadata rules may look at."""
         ruled: set[Node] = set()
         rules: dict[Node, tuple[CompiledRule, ...]] = {}
-        if not _collect(root, ruled, rules, root=True):
+        if not _collect(node, ruled, rules, root=root):
             return None
-        return cls(root, frozenset(ruled), rules, {node: projection(node) for node in rules})
+        return cls(node, frozenset(ruled), rules, {each: projection(each) for each in rules})
 
-    def errors(self, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:
+    def errors(self, obj: Any, old: Any) -> list[FieldError]:
         """What the rules say about `obj`; with `old`, about the change from it."""
         run = _Run(self)
         ratchet = _Ratchet(Correlation(obj, old, self.root)) if old is not None else _Ratchet()
@@ -159,7 +167,9 @@ def _collect(
 ) -> bool:
     below = [_collect(child, ruled, rules, root=child.embedded) for child in node.children()]
     if node.rules:
-        rules[node] = tuple(CompiledRule.of(rule, node, root=root) for rule in node.rules if rule.rule.strip())
+        rules[node] = tuple(
+            CompiledRule.of(rule, node, root=root) for rule in node.rules if rule.rule.strip()
+        )
     if node.rules or any(below):
         ruled.add(node)
         return True
@@ -238,7 +248,9 @@ def _evaluation_problem(error: CelEvaluationError, rule: CompiledRule) -> str:
     return f"{error.problem} evaluating rule: {rule.name}"
 
 
-def _broken(rule: CompiledRule, bindings: Bindings, value: Any, node: Node, at: Path, name: str) -> FieldError:
+def _broken(
+    rule: CompiledRule, bindings: Bindings, value: Any, node: Node, at: Path, name: str
+) -> FieldError:
     detail = _message(rule, bindings)
     shown = ".".join(part for part in (name, rule.target.text) if part) or NO_FIELD
     path = (*at, *rule.target.path)

@@ -9,7 +9,9 @@ from jangar.schema import formats
 from jangar.schema.cel_budget import LARGEST_TEXT
 from jangar.schema.go_text import number, quoted
 
-_SPACES: Final = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+_SPACES: Final = (
+    "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+)
 _VERB: Final = re.compile(r"%(\.[0-9]{1,3})?([a-zA-Z%])")
 _LONGEST_SEARCHED: Final = 10_000
 URL_PARTS: Final = ("Scheme", "Host", "Hostname", "Port", "EscapedPath")
@@ -121,7 +123,9 @@ def _verb(verb: str, precision: int, value: Any) -> str:
             text = value.encode().hex()
             return text.upper() if verb == "X" else text
         case _:
-            raise ValueError(f"could not parse formatting clause: unrecognized formatting clause {quoted(verb)}")
+            raise ValueError(
+                f"could not parse formatting clause: unrecognized formatting clause {quoted(verb)}"
+            )
 
 
 def _shown(value: Any) -> str:
@@ -159,7 +163,10 @@ def _searched(text: str) -> str:
 @lru_cache(maxsize=512)
 def _searcher(pattern: str) -> re.Pattern[str]:
     """Python's engine backtracks, so a pattern that could make it do so at length is refused."""
-    if re.search(r"[+*}?]\)?[+*{]|\)[+*{]|\\[1-9]|\(\?[=!<]", pattern) or len(re.findall(r"[*+{]", pattern)) > 3:  # noqa: PLR2004
+    if (
+        re.search(r"[+*}?]\)?[+*{]|\)[+*{]|\\[1-9]|\(\?[=!<]", pattern)
+        or len(re.findall(r"[*+{]", pattern)) > 3
+    ):  # noqa: PLR2004
         raise ValueError(f"find does not take the pattern {quoted(pattern)}: repeat less")
     try:
         return re.compile(pattern, re.ASCII)
@@ -173,7 +180,9 @@ def is_url(text: str) -> bool:
 
 def url(text: str) -> dict[str, Any]:
     if not formats.is_uri(text):
-        raise ValueError(f"URL parse error during conversion from string: parse {quoted(text)}: invalid URI for request")
+        raise ValueError(
+            f"URL parse error during conversion from string: parse {quoted(text)}: invalid URI for request"
+        )
     parts = urlsplit(text)
     host = parts.netloc.rpartition("@")[2]
     return {

@@ -30,7 +30,9 @@ class Correlation:
 
     def index(self, n: int) -> "Correlation | None":
         old = self.old_item(n)
-        return None if old is None or self.node.items is None else Correlation(self.new[n], old, self.node.items)
+        return (
+            None if old is None or self.node.items is None else Correlation(self.new[n], old, self.node.items)
+        )
 
     def old_item(self, n: int) -> Any:
         """The old item that has the keys of the new item `n`, if there is one."""

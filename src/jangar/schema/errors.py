@@ -46,7 +46,9 @@ class CelSyntaxError(CelError):
     `report` is the compiler's own account: every problem, with the line it is in and a mark below.
     """
 
-    def __init__(self, source: str, problem: str, *, line: int = 0, column: int = 0, report: str = "") -> None:
+    def __init__(
+        self, source: str, problem: str, *, line: int = 0, column: int = 0, report: str = ""
+    ) -> None:
         super().__init__(source, problem)
         self.line, self.column = line, column
         self.report = report or f"ERROR: <input>:{line}:{column}: {problem}"
@@ -87,7 +89,9 @@ _TITLES: Final = {
     ErrorType.TYPE_INVALID: "Invalid value",
     ErrorType.INTERNAL: "Internal error",
 }
-_VALUELESS: Final = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL})
+_VALUELESS: Final = frozenset(
+    {ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL}
+)
 
 
 class _Omitted:

@@ -9,7 +9,13 @@ _ESCAPES: Final = {
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
     "\\": "\\\\", '"': '\\"',
 }  # fmt: skip
-_HTML: Final = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
+_HTML: Final = (
+    ("<", "\\u003c"),
+    (">", "\\u003e"),
+    ("&", "\\u0026"),
+    ("\u2028", "\\u2028"),
+    ("\u2029", "\\u2029"),
+)
 _FIXED_NOTATION_BELOW: Final = 21
 _INT64: Final = 2**63
 
@@ -62,10 +68,16 @@ def _digits(value: float) -> tuple[str, int]:
     return (digits.rstrip("0") or "0"), (power if digits else 0)
 
 
+class Struct(dict[str, object]):
+    """A Go struct: printed with its fields in their own order."""
+
+
 def as_json(value: object) -> str:
-    """Go's json.Marshal: sorted keys, HTML characters escaped."""
+    """Go's json.Marshal: maps with sorted keys, HTML characters escaped."""
     try:
-        text = orjson.dumps(_whole_floats_as_integers(value), option=orjson.OPT_SORT_KEYS).decode()
+        text = orjson.dumps(
+            _whole_floats_as_integers(value), option=0 if isinstance(value, Struct) else orjson.OPT_SORT_KEYS
+        ).decode()
     except (TypeError, ValueError, RecursionError):
         # Integers beyond 64 bits, lone surrogates and very deep values: shown, if not as Go would.
         return quoted(repr(value)[:200])

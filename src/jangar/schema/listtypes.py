@@ -34,11 +34,14 @@ def duplicates(obj: Mapping[str, Any], node: Node, keyed: frozenset[Node]) -> li
     return errors
 
 
-def _walk(value: Any, node: Node, keyed: frozenset[Node], at: Path, field: str, errors: list[FieldError]) -> None:
+def _walk(
+    value: Any, node: Node, keyed: frozenset[Node], at: Path, field: str, errors: list[FieldError]
+) -> None:
     if isinstance(value, list):
         if node.list_type == "set":
             errors.extend(
-                duplicate(f"{field}[{n}]", value[n], path=(*at, n)) for n in _repeated([identity(v) for v in value])
+                duplicate(f"{field}[{n}]", value[n], path=(*at, n))
+                for n in _repeated([identity(v) for v in value])
             )
         elif node.list_type == "map":
             errors.extend(_repeated_keys(value, node, at, field))
@@ -59,8 +62,12 @@ def _repeated_keys(values: list[Any], node: Node, at: Path, field: str) -> list[
         if each is not None and not isinstance(each, dict):
             problem = "must be an object for an array of list-type map"
             return [invalid(f"{field}[{n}]", each, problem, path=(*at, n))]
-    keys = [{name: each[name] for name in node.list_map_keys if name in each} if each else {} for each in values]
-    seen = _repeated([tuple(identity(key.get(name, _UNSPECIFIED)) for name in node.list_map_keys) for key in keys])
+    keys = [
+        {name: each[name] for name in node.list_map_keys if name in each} if each else {} for each in values
+    ]
+    seen = _repeated(
+        [tuple(identity(key.get(name, _UNSPECIFIED)) for name in node.list_map_keys) for key in keys]
+    )
     return [duplicate(f"{field}[{n}]", keys[n], path=(*at, n)) for n in seen]
 
 

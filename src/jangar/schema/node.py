@@ -155,7 +155,9 @@ def _read(cls: type[Node], schema: Mapping[str, Any], at: Path) -> Node:
             name: _read(cls, each, (*at, "properties", name))
             for name, each in (schema.get("properties") or {}).items()
         },
-        additional=_read(cls, additional, (*at, "additionalProperties")) if isinstance(additional, dict) else None,
+        additional=_read(cls, additional, (*at, "additionalProperties"))
+        if isinstance(additional, dict)
+        else None,
         has_additional=additional is not None,
         forbids_additional=additional is False,
         all_of=_several(cls, schema, "allOf", at),

@@ -19,7 +19,9 @@ class UnknownField:
     @property
     def field(self) -> str:
         """The field in the words of fieldValidation=Strict: spec.steps[0].foo."""
-        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path).removeprefix(".")
+        return "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path
+        ).removeprefix(".")
 
     @property
     def message(self) -> str:

@@ -178,9 +178,7 @@ def _fields(value: dict[str, Any], node: Node, name: str, at: Path, old: Correla
     for key, child in node.properties.items():
         if key in value:
             outcome.merge(_field(value, child, key, f"{name}.{key}" if name else key, at, old))
-    outcome.add(
-        *(messages.missing(f"{name}.{key}", (*at, key)) for key in node.required if key not in value)
-    )
+    outcome.add(*(messages.missing(f"{name}.{key}", (*at, key)) for key in node.required if key not in value))
     return outcome
 
 

@@ -2,12 +2,14 @@
 
 import json
 import re
+from copy import deepcopy
 
 import pytest
 
 from jangar.api.kind import Kind
 from jangar.api.kinds import KINDS
 from jangar.api.lifecycle import Steerable
+from jangar.api.tools import TOOL_RUN
 from jangar.crdgen.crd import crd_of, crds
 from jangar.crdgen.structural import RULES
 from jangar.schema import structural_problems
@@ -85,8 +87,16 @@ def test_no_name_means_two_kinds():
 
 
 @every_kind
-def test_the_schema_is_structural(kind: Kind):
+def test_the_schema_is_structural_and_its_rules_compile(kind: Kind):
     assert structural_problems(schema_of(kind)) == []
+
+
+@pytest.mark.parametrize("rule", ["self.toolRef.nane == ''", "self.cancel + 1", "self.toolRef =="])
+def test_a_rule_that_does_not_compile_would_be_found(rule):
+    """Holds the test above to its name."""
+    schema = deepcopy(schema_of(TOOL_RUN))
+    schema["properties"]["spec"][RULES].append({"rule": rule, "message": "m"})
+    assert len(structural_problems(schema)) == 1
 
 
 @every_kind

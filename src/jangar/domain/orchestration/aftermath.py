@@ -49,7 +49,7 @@ def _looked_at(left: LeftBehind, child: Child | None, now: datetime) -> LeftBehi
 
 
 def _heard(child: Child | None) -> bool:
-    return isinstance(child, ChildSeen) and child.stop_requested
+    return isinstance(child, ChildSeen) and (child.stop_requested or child.phase in TERMINAL)
 
 
 def _stop(name: str, record: RunRecord, now: datetime) -> StopChild:

@@ -100,28 +100,26 @@ class RunPass:
     def start(self) -> None:
         """Start what may start, in list order, until places run out; a start that fails frees its place at once."""
         held = self.observation.run.suspend
-        retries = [] if held else self._due_retries()
+        free, placed = ([], []) if held else self._due_retries()
         while True:
             self._cascade(judging=not held)
             self._fail_fast()
-            if held or not self._start_one(retries):
+            if held or not self._start_one(free, placed):
                 return
 
-    def _due_retries(self) -> list[int]:
-        """Steps whose next attempt may begin and needs a place; those that need none join the others like them."""
+    def _due_retries(self) -> tuple[list[int], list[int]]:
+        """Steps whose next attempt may begin, those that need no place first; both in list order."""
         due = sorted(filter(self._is_due, self.progress.retrying))
-        for index in due:
-            if self.definition.steps[index].kind not in CHILD_KINDS:
-                heappush(self.waiting_free, index)
-        return [index for index in due if self.definition.steps[index].kind in CHILD_KINDS]
+        placed = [index for index in due if self.definition.steps[index].kind in CHILD_KINDS]
+        return [index for index in due if self.definition.steps[index].kind not in CHILD_KINDS], placed
 
     def _is_due(self, index: int) -> bool:
         when = self.progress.states[index].next_retry_at
         return when is None or when <= self.now
 
-    def _start_one(self, retries: list[int]) -> bool:
+    def _start_one(self, free: list[int], placed: list[int]) -> bool:
         """Begin the next attempts; True when one of them failed at its start, so that others may follow from it."""
-        while (index := self._next_start(retries)) is not None:
+        while (index := self._next_start(free, placed)) is not None:
             step, state = self.definition.steps[index], self.progress.states[index]
             state = begun(step, state, self.observation.run, self.observation.limits, self.scope, self.now)
             self.progress.move(index, state)
@@ -129,17 +127,17 @@ class RunPass:
                 return True
         return False
 
-    def _next_start(self, retries: list[int]) -> int | None:
-        if self.waiting_free:
-            return heappop(self.waiting_free)
+    def _next_start(self, free: list[int], placed: list[int]) -> int | None:
+        if self.waiting_free or free:
+            return heappop(self.waiting_free or free)
         limit = self.policies.max_parallel
         if limit is not None and self.progress.placed >= limit:
             return None
         first_wait = self.waiting[0] if self.waiting else None
-        first_retry = retries[0] if retries else None
+        first_retry = placed[0] if placed else None
         if first_wait is not None and (first_retry is None or first_wait < first_retry):
             return heappop(self.waiting)
-        return heappop(retries) if retries else None
+        return heappop(placed) if placed else None
 
     def _cascade(self, *, judging: bool) -> None:
         """Skip or make ready every touched step; without judging, those that may start stay touched."""

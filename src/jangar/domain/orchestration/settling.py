@@ -32,14 +32,14 @@ class Settled:
 
     state: StepState
     left_behind: bool = False
-    """Its child had not ended at the deadline of its stop."""
+    """Its child, or work of its child, had not ended at the deadline of its stop."""
 
 
 def settle(step: StepDefinition, state: StepState, child: Child | None, rules: Settling) -> Settled:
     """The state of a live step, given what is known of its child now."""
     match child:
         case ChildSeen() if child.phase in TERMINAL:
-            return Settled(state=_concluded(step, state, child, rules))
+            return Settled(state=_concluded(step, state, child, rules), left_behind=child.left_behind)
         case ChildSeen():
             return _still_running(step, _seen(state, child, rules.now), rules)
         case ChildRefused():

@@ -50,7 +50,8 @@ class Guesses:
         """The most similar known name, the first of equals; None if none is similar enough."""
         if len(wrong) > _LONGEST_GUESS:
             return None
-        return self._folded.get(_folded(wrong)) or self._most_similar(wrong)
+        alike = self._folded.get(_folded(wrong))
+        return self._most_similar(wrong) if alike is None and self._left >= 0 else alike
 
     def fix(self, wrong: str, otherwise: str) -> str:
         """What to do about the wrong name, as a sentence."""
@@ -58,10 +59,11 @@ class Guesses:
         return otherwise if found is None else f"did you mean {quoted(found)}?"
 
     def _most_similar(self, wrong: str) -> str | None:
-        matcher = SequenceMatcher(autojunk=False)
-        matcher.set_seq2(wrong)
+        matcher = SequenceMatcher(b=wrong, autojunk=False)
         best, best_ratio = None, _ALIKE
         for name in self._known:
+            if self._left < 0:
+                return None
             self._left -= _GLANCE
             matcher.set_seq1(name)
             if matcher.real_quick_ratio() >= best_ratio and matcher.quick_ratio() >= best_ratio:
@@ -69,8 +71,6 @@ class Guesses:
                 ratio = matcher.ratio()
                 if ratio > best_ratio or (best is None and ratio == best_ratio):
                     best, best_ratio = name, ratio
-            if self._left < 0:
-                return None
         return best
 
 

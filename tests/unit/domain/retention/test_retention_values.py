@@ -51,7 +51,7 @@ def test_a_setting_is_seconds_or_never(text, expected):
 
 @pytest.mark.parametrize(
     "text", ["-1", "+5", "1.5", "2.592e+06", "10m", "soon", "1_000", "٦٠٠", "0x10", "1 000"]
-)  # noqa: RUF001
+)
 @pytest.mark.rule("GC-5")
 def test_a_bad_setting_is_refused_with_its_name_and_the_fix(text):
     """GC-5: values are checked when read; a bad one stops the process with the variable's name."""

@@ -1,0 +1,126 @@
+"""Keywords a CustomResourceDefinition may not use, or not so. Knows schemas as JSON, and Kubernetes' words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from jangar.schema.errors import FieldError, Path, forbidden, invalid, not_supported, required
+from jangar.schema.node import Node, place
+from jangar.schema.schema_reading import UNSUPPORTED
+from jangar.schema.schema_lists import list_problems
+from jangar.schema.schema_rules import rule_problems, rule_shape_problems
+
+_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
+_META: Final = frozenset({"apiVersion", "kind", "metadata"})
+_Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a schema stands, and what is forbidden there."""
+
+    at: Path = ()
+    no_defaults: str | None = None
+    inside_metadata: bool = False
+    old_self_lost_at: Path | None = None
+
+    def below(self, *steps: str | int) -> "Place":
+        return replace(self, at=(*self.at, *steps))
+
+    def field(self, *steps: str | int) -> str:
+        at = (*self.at, *steps)
+        return place(at) if at else ""
+
+
+def keyword_problems(schema: _Schema, *, with_rules: bool) -> list[FieldError]:
+    """Problems of the schema and of every schema inside it; of rules too, where the schema lets them be read."""
+    schemas, rules = _problems(schema, Place(), with_rules=with_rules, root=True)
+    return [*schemas, *rules]
+
+
+def _problems(
+    schema: _Schema, where: Place, *, with_rules: bool, root: bool = False
+) -> tuple[list[FieldError], list[FieldError]]:
+    found = [*_plain(schema, where)]
+    rules: list[FieldError] = []
+    for inner, place_of_it, ruled in _inner(schema, where, root=root):
+        more, more_rules = _problems(inner, place_of_it, with_rules=with_rules and ruled)
+        found += more
+        rules += more_rules
+    found += _extensions(schema, where)
+    found += list_problems(schema, where.at)
+    found += rule_shape_problems(schema, where.at)
+    if with_rules and not found and schema.get("x-kubernetes-validations"):
+        as_root = root or bool(schema.get("x-kubernetes-embedded-resource"))
+        rules += rule_problems(Node.of(schema), where.at, where.old_self_lost_at, root=as_root)
+    return found, rules
+
+
+def _plain(schema: _Schema, where: Place) -> Iterator[FieldError]:
+    kind, path = schema.get("type", ""), where.at
+    if kind and kind not in _TYPES:
+        yield not_supported(where.field("type"), kind, _TYPES, path=path)
+    if schema.get("default") is not None and where.no_defaults is not None:
+        detail = " ".join(each for each in ("must not be set", where.no_defaults) if each)
+        yield forbidden(where.field("default"), detail, path=path)
+    for keyword in UNSUPPORTED:
+        if schema.get(keyword) or (
+            keyword in {"dependencies", "additionalItems", "$ref"} and keyword in schema
+        ):
+            yield forbidden(where.field(keyword), f"{keyword} is not supported", path=path)
+    if kind == "null":
+        problem = "type cannot be set to null, use nullable as an alternative"
+        yield forbidden(where.field("type"), problem, path=path)
+    if isinstance(schema.get("items"), list) and schema["items"]:
+        yield forbidden(where.field("items"), "items must be a schema object and not an array", path=path)
+    if where.inside_metadata and schema.get("x-kubernetes-embedded-resource"):
+        problem = "must not be used inside of resource meta"
+        yield forbidden(where.field("x-kubernetes-embedded-resource"), problem, path=path)
+    if schema.get("uniqueItems"):
+        problem = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield forbidden(where.field("uniqueItems"), problem, path=path)
+    additional = schema.get("additionalProperties")
+    if schema.get("properties") and (additional is False or isinstance(additional, dict)):
+        problem = "additionalProperties and properties are mutual exclusive"
+        yield forbidden(where.field("additionalProperties"), problem, path=path)
+
+
+def _inner(schema: _Schema, where: Place, *, root: bool) -> Iterator[tuple[_Schema, Place, bool]]:
+    """Schemas inside, where they stand, and whether rules there are looked at."""
+    additional = schema.get("additionalProperties")
+    if isinstance(additional, dict):
+        inside = where.below("additionalProperties")
+        if where.inside_metadata:
+            inside = replace(inside, no_defaults="inside additionalProperties applying to object metadata")
+        yield additional, inside, True
+    resource = root or bool(schema.get("x-kubernetes-embedded-resource"))
+    for name, each in (schema.get("properties") or {}).items():
+        inside = where.below("properties", name)
+        if resource and name in _META:
+            inside = replace(inside, inside_metadata=True)
+            inside = replace(inside, no_defaults=f"in top-level {name}") if root else inside
+        yield each, inside, True
+    if schema.get("not") is not None:
+        yield schema["not"], where.below("not"), False
+    for keyword in ("allOf", "oneOf", "anyOf"):
+        for n, each in enumerate(schema.get(keyword) or ()):
+            yield each, where.below(keyword, n), False
+    if isinstance(schema.get("items"), dict):
+        inside = where.below("items")
+        if schema.get("x-kubernetes-list-type") != "map" and inside.old_self_lost_at is None:
+            inside = replace(inside, old_self_lost_at=where.at)
+        yield schema["items"], inside, True
+
+
+def _extensions(schema: _Schema, where: Place) -> Iterator[FieldError]:
+    kind, path = schema.get("type", ""), where.at
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        keyword = "x-kubernetes-preserve-unknown-fields"
+        yield invalid(where.field(keyword), False, "must be true or undefined", path=path)  # noqa: FBT003
+    map_type = schema.get("x-kubernetes-map-type")
+    if map_type is not None and kind != "object":
+        problem = "must be object if x-kubernetes-map-type is specified"
+        name = where.field("type")
+        yield invalid(name, kind, problem, path=path) if kind else required(name, problem, path=path)
+    if map_type is not None and map_type not in {"atomic", "granular"}:
+        yield not_supported(where.field("x-kubernetes-map-type"), map_type, ("atomic", "granular"), path=path)

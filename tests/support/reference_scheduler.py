@@ -1,0 +1,235 @@
+"""A slow scheduler written from the words of the contract alone; the planner is compared with it.
+
+It knows the whole script of a run and steps through its moments one by one. It shares no code with the planner.
+"""
+
+from dataclasses import dataclass, field
+
+from support.scenarios import CANCEL_TIMEOUT, CHILD_MARGIN, FIRST_LOOK, End, OnStop, Scenario, ScriptedStep, When
+
+ENDED = {"Succeeded", "Failed", "Skipped", "Cancelled"}
+SKIPPED_BY_NEED = {"DependencyFailed", "DependencySkipped"}
+
+
+@dataclass(slots=True)
+class ExpectedStep:
+    """What is predicted of a step, and what the prediction needs on its way."""
+
+    script: ScriptedStep
+    phase: str = "Waiting"  # or Live, Retrying, and the ends
+    reason: str = ""
+    causes: list[int] = field(default_factory=list)
+    """All of them; the record keeps the first ten."""
+    children: int = 0
+    attempt: int = 0
+    began: int = 0
+    retry_at: int = 0
+    stop: tuple[str, int, int] | None = None
+    """Reason, since when, until when."""
+
+    def ends(self) -> tuple[int, str, bool]:
+        """When the live attempt ends, how, and whether it leaves work behind."""
+        does = self.script.attempt(self.attempt)
+        alone = self.began + does.pending_for + does.runs_for
+        if does.end is End.REFUSED:
+            return self.began, does.end, False
+        if self.stop is None:
+            return alone, does.end, False
+        reason, since, until = self.stop
+        ways = [(until, reason, True)]
+        if does.end in {End.SUCCEEDS, End.FAILS}:
+            ways.append((alone, reason, False))
+        if does.on_stop is OnStop.OBEYS:
+            ways.append((since + does.grace, reason, False))
+        if does.on_stop is OnStop.WORK_IGNORES:
+            ways.append((until - CHILD_MARGIN, reason, True))
+        return min(ways, key=lambda way: way[0])
+
+
+@dataclass(slots=True)
+class Expected:
+    """What is predicted of a run."""
+
+    phase: str = "Running"
+    reason: str = ""
+    finished: int = 0
+    steps: list[ExpectedStep] = field(default_factory=list)
+    left_behind: set[tuple[str, int]] = field(default_factory=set)
+
+
+class Reference:
+    """One prediction under way."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.needs = scenario.needs()
+        self.run = Expected(steps=[ExpectedStep(script=step) for step in scenario.steps])
+        self.steps = self.run.steps
+        self.cancelled = self.timed_out = False
+
+    def predict(self) -> Expected:
+        now = FIRST_LOOK
+        while not self.finished(now):
+            now = min(moment for moment in self.moments() if moment > now)
+        return self.run
+
+    def moments(self) -> list[int]:
+        """Every time at which something may change, so far as it is known now."""
+        scenario = self.scenario
+        found = [scenario.defined_at, scenario.cancel_at or 0, scenario.total_timeout or 0]
+        found += [edge for span in scenario.suspended for edge in span]
+        for step in self.steps:
+            if step.phase == "Live":
+                found += [step.ends()[0], step.began + (step.script.timeout or 0)]
+            if step.phase == "Retrying":
+                found.append(step.retry_at)
+        return found
+
+    def finished(self, now: int) -> bool:
+        """Let everything happen that happens at this moment; an end comes before whatever is asked."""
+        before = None
+        while before != (before := [(each.phase, each.attempt, each.stop) for each in self.steps]):
+            for step in self.steps:
+                if step.phase == "Live" and step.ends()[0] <= now:
+                    self.attempt_ends(step, now)
+            self.skip_dependents()
+            self.stop_the_run(now)
+            for step in self.steps:
+                limit = step.script.timeout
+                if step.phase == "Live" and not step.stop and limit and step.began + limit <= now:
+                    step.stop = ("StepTimedOut", now, now + CANCEL_TIMEOUT)
+            if not self.cancelled and not self.timed_out and self.scenario.defined_at <= now:
+                self.start_steps(now)
+        if self.run.phase == "Running" and all(step.phase in ENDED for step in self.steps):
+            self.fold(now)
+        return self.run.phase != "Running"
+
+    def attempt_ends(self, step: ExpectedStep, now: int) -> None:
+        _, how, leaves_work = step.ends()
+        stopped = step.stop is not None
+        step.stop = None
+        if leaves_work:
+            self.run.left_behind.add((step.script.name, step.attempt))
+        retries = step.script.retries if step.script.retries is not None else self.scenario.retries or 0
+        again = how in {End.FAILS, "StepTimedOut"} and step.attempt <= retries  # DAG-9
+        again = again and (not leaves_work or step.script.retry_when_missing)  # CAN-6
+        if how == End.SUCCEEDS:
+            step.phase = "Succeeded"
+        elif how == "Cancelled" or how == End.CANCELLED_BY_HAND:
+            step.phase, step.reason = "Cancelled", "RunCancelled" if stopped else "ChildCancelled"
+        elif again and self.cancelled:
+            step.phase, step.reason = "Cancelled", "RunCancelled"  # CAN-2: as one that waits to retry
+        elif again and not self.timed_out:
+            step.phase, step.retry_at = "Retrying", now + step.script.backoff
+        else:
+            named = {End.FAILS: "NonZeroExit", End.REFUSED: "PolicyDenied"}
+            gone = {End.DELETED_BY_HAND: "ChildDeleted", End.VANISHES: "ChildDeleted"}
+            step.phase, step.reason = "Failed", (named | gone).get(how, how)
+
+    def skip_dependents(self) -> None:
+        """DAG-5, until nothing more follows; then DAG-6."""
+        changed = True
+        while changed:
+            changed = False
+            for index, step in enumerate(self.steps):
+                if step.phase == "Waiting" and (bad := [need for need in self.needs[index] if self.bars(need)]):
+                    changed = True
+                    self.skip_for(step, bad)
+        if self.scenario.fail_fast and any(map(self.is_unforgiven, self.steps)):
+            for step in self.steps:
+                if step.phase == "Waiting":
+                    step.phase, step.reason = "Skipped", "FailFast"
+
+    def bars(self, index: int) -> bool:
+        step = self.steps[index]
+        if step.phase == "Skipped" and step.reason == "ConditionFalse":
+            return not self.scenario.sequential
+        return step.phase in {"Skipped", "Cancelled"} or self.is_unforgiven(step)
+
+    @staticmethod
+    def is_unforgiven(step: ExpectedStep) -> bool:
+        return (step.phase == "Failed" and not step.script.forgiven) or step.phase == "Cancelled"
+
+    def skip_for(self, step: ExpectedStep, bad: list[int]) -> None:
+        """The nearest failed ancestors; where there is none, the nearest whose own condition was false."""
+        roots: set[int] = set()
+        for need in bad:
+            by_need = self.steps[need].reason in SKIPPED_BY_NEED
+            roots.update(self.steps[need].causes if by_need else [need])
+        failed = sorted(root for root in roots if self.steps[root].phase != "Skipped")
+        step.phase, step.reason = "Skipped", "DependencyFailed" if failed else "DependencySkipped"
+        step.causes = failed or sorted(roots)
+
+    def stop_the_run(self, now: int) -> None:
+        """CAN-2 and DAG-10. A run that is being cancelled no longer times out."""
+        if all(step.phase in ENDED for step in self.steps):
+            return
+        cancel_at, total = self.scenario.cancel_at, self.scenario.total_timeout
+        if cancel_at is not None and cancel_at <= now and not self.cancelled:
+            self.cancelled = True
+            self.cut("Cancelled", "RunCancelled", "Cancelled", now)
+        if total and total <= now and not self.timed_out and not self.cancelled:
+            self.timed_out = True
+            self.cut("RunTimedOut", "RunTimedOut", "Failed", now)
+
+    def cut(self, reason: str, skipped: str, phase: str, now: int) -> None:
+        for step in self.steps:
+            if step.phase == "Waiting":
+                step.phase, step.reason = "Skipped", skipped
+            elif step.phase == "Retrying":
+                step.phase, step.reason = phase, skipped
+            elif step.phase == "Live" and step.stop is None:
+                step.stop = (reason, now, now + CANCEL_TIMEOUT)
+
+    def start_steps(self, now: int) -> None:
+        """DAG-4 and DAG-8: in list order, as long as there are places."""
+        if any(begin <= now < end for begin, end in self.scenario.suspended):
+            return
+        index = 0
+        while index < len(self.steps):
+            step = self.steps[index]
+            waits = step.phase == "Waiting" and all(map(self.lets_start, self.needs[index]))
+            due = step.phase == "Retrying" and step.retry_at <= now
+            live = sum(each.phase == "Live" for each in self.steps)
+            if (waits or due) and live < (self.scenario.max_parallel or len(self.steps)):
+                self.start(step, now)
+                self.skip_dependents()
+                index = -1  # somebody further up may be free now
+            index += 1
+
+    def lets_start(self, need: int) -> bool:
+        step = self.steps[need]
+        passed_over = self.scenario.sequential and step.reason == "ConditionFalse"
+        forgiven = step.phase == "Failed" and step.script.forgiven
+        return step.phase == "Succeeded" or forgiven or passed_over
+
+    def start(self, step: ExpectedStep, now: int) -> None:
+        script = step.script
+        if script.when is When.FALSE:
+            step.phase, step.reason = "Skipped", "ConditionFalse"
+        elif script.when is When.ERROR:
+            step.phase, step.reason = "Failed", "ConditionError"
+        elif script.lacks_input:
+            step.phase, step.reason = "Failed", "MissingInput"
+        else:
+            step.phase, step.began, step.attempt = "Live", now, step.attempt + 1
+            step.children += script.attempt(step.attempt).end is not End.REFUSED
+
+    def fold(self, now: int) -> None:
+        """DAG-7."""
+        cut = any(step.reason == "RunCancelled" for step in self.steps)
+        if self.timed_out:
+            self.run.phase, self.run.reason = "Failed", "RunTimedOut"
+        elif self.cancelled and cut:
+            self.run.phase = "Cancelled"
+            self.run.reason = "CancelTimedOut" if self.run.left_behind else "Cancelled"
+        elif any(map(self.is_unforgiven, self.steps)):
+            self.run.phase = "Failed"
+        else:
+            self.run.phase = "Succeeded"
+        self.run.finished = now
+
+
+def predict(scenario: Scenario) -> Expected:
+    """How the run of this scenario ends if nothing is late and nothing is lost."""
+    return Reference(scenario).predict()
