@@ -30,14 +30,16 @@ class ExpectedStep:
     def ends(self) -> tuple[int, str, bool]:
         """When the live attempt ends, how, and whether it leaves work behind."""
         does = self.script.attempt(self.attempt)
-        alone = self.began + does.pending_for + does.runs_for
+        alone = ordered = self.began + does.pending_for + does.runs_for
         if does.end is End.REFUSED:
             return self.began, does.end, False
+        if does.end is End.DELETED_BY_HAND:
+            alone += does.grace  # its work is stopped before it goes
         if self.stop is None:
             return alone, does.end, False
         reason, since, until = self.stop
         ways = [(until, reason, True)]
-        if does.end in {End.SUCCEEDS, End.FAILS}:
+        if does.end in {End.SUCCEEDS, End.FAILS} or ordered <= since:
             ways.append((alone, reason, False))
         if does.on_stop is OnStop.OBEYS:
             ways.append((since + does.grace, reason, False))
@@ -87,26 +89,34 @@ class Reference:
 
     def finished(self, now: int) -> bool:
         """Let everything happen that happens at this moment; an end comes before whatever is asked."""
+        if now < self.scenario.defined_at:
+            return self.ended_undefined(now)
         before = None
         while before != (before := [(each.phase, each.attempt, each.stop) for each in self.steps]):
             for step in self.steps:
+                limit = step.script.timeout
                 if step.phase == "Live" and step.ends()[0] <= now:
                     self.attempt_ends(step, now)
-            self.skip_dependents()
-            self.stop_the_run(now)
-            for step in self.steps:
-                limit = step.script.timeout
-                if step.phase == "Live" and not step.stop and limit and step.began + limit <= now:
+                elif step.phase == "Live" and not step.stop and limit and step.began + limit <= now:
                     step.stop = ("StepTimedOut", now, now + CANCEL_TIMEOUT)
-            if not self.cancelled and not self.timed_out and self.scenario.defined_at <= now:
+            self.skip_dependents(judging=False)
+            self.stop_the_run(now)
+            if not self.cancelled and not self.timed_out:
                 self.start_steps(now)
         if self.run.phase == "Running" and all(step.phase in ENDED for step in self.steps):
             self.fold(now)
         return self.run.phase != "Running"
 
+    def ended_undefined(self, now: int) -> bool:
+        """What a run that waits for its definition can still do."""
+        self.stop_the_run(now)
+        if self.cancelled or self.timed_out:
+            self.fold(now)
+            self.run.steps = []
+        return self.cancelled or self.timed_out
+
     def attempt_ends(self, step: ExpectedStep, now: int) -> None:
         _, how, leaves_work = step.ends()
-        stopped = step.stop is not None
         step.stop = None
         if leaves_work:
             self.run.left_behind.add((step.script.name, step.attempt))
@@ -115,26 +125,43 @@ class Reference:
         again = again and (not leaves_work or step.script.retry_when_missing)  # CAN-6
         if how == End.SUCCEEDS:
             step.phase = "Succeeded"
-        elif how == "Cancelled" or how == End.CANCELLED_BY_HAND:
-            step.phase, step.reason = "Cancelled", "RunCancelled" if stopped else "ChildCancelled"
+        elif how == End.CANCELLED_BY_HAND:
+            step.phase, step.reason = "Cancelled", "ChildCancelled"
+        elif how == "Cancelled":
+            step.phase, step.reason = "Cancelled", "CancelTimedOut" if leaves_work else "RunCancelled"
         elif again and self.cancelled:
             step.phase, step.reason = "Cancelled", "RunCancelled"  # CAN-2: as one that waits to retry
         elif again and not self.timed_out:
             step.phase, step.retry_at = "Retrying", now + step.script.backoff
         else:
-            named = {End.FAILS: "NonZeroExit", End.REFUSED: "PolicyDenied"}
+            named = {End.FAILS: "NonZeroExit", End.REFUSED: "StartRefused"}
             gone = {End.DELETED_BY_HAND: "ChildDeleted", End.VANISHES: "ChildDeleted"}
             step.phase, step.reason = "Failed", (named | gone).get(how, how)
 
-    def skip_dependents(self) -> None:
-        """DAG-5, until nothing more follows; then DAG-6."""
-        changed = True
-        while changed:
-            changed = False
-            for index, step in enumerate(self.steps):
-                if step.phase == "Waiting" and (bad := [need for need in self.needs[index] if self.bars(need)]):
-                    changed = True
-                    self.skip_for(step, bad)
+    def skip_dependents(self, *, judging: bool) -> None:
+        """DAG-5: each step after all that it needs, so that whatever follows at this moment follows at once."""
+        for index in self.in_order():
+            step = self.steps[index]
+            if step.phase == "Waiting" and (bad := [need for need in self.needs[index] if self.bars(need)]):
+                self.skip_for(step, bad)
+            elif judging and self.may_start(index) and step.script.when is When.FALSE:
+                step.phase, step.reason = "Skipped", "ConditionFalse"
+            elif judging and self.may_start(index) and step.script.when is When.ERROR:
+                step.phase, step.reason = "Failed", "ConditionError"
+
+    def in_order(self) -> list[int]:
+        order: list[int] = []
+        while len(order) < len(self.steps):
+            left = (index for index in range(len(self.steps)) if index not in order)
+            order.append(next(index for index in left if set(self.needs[index]) <= set(order)))
+        return order
+
+    def may_start(self, index: int) -> bool:
+        """DAG-4."""
+        return self.steps[index].phase == "Waiting" and all(map(self.lets_start, self.needs[index]))
+
+    def fail_fast(self) -> None:
+        """DAG-6. What has started goes on, and so do its retries."""
         if self.scenario.fail_fast and any(map(self.is_unforgiven, self.steps)):
             for step in self.steps:
                 if step.phase == "Waiting":
@@ -182,20 +209,18 @@ class Reference:
                 step.stop = (reason, now, now + CANCEL_TIMEOUT)
 
     def start_steps(self, now: int) -> None:
-        """DAG-4 and DAG-8: in list order, as long as there are places."""
-        if any(begin <= now < end for begin, end in self.scenario.suspended):
-            return
-        index = 0
-        while index < len(self.steps):
-            step = self.steps[index]
-            waits = step.phase == "Waiting" and all(map(self.lets_start, self.needs[index]))
+        """DAG-8: in list order, as long as there are places. DAG-15: nothing while suspended."""
+        held = any(begin <= now < end for begin, end in self.scenario.suspended)
+        self.skip_dependents(judging=not held)
+        self.fail_fast()
+        for index, step in enumerate(() if held else self.steps):
             due = step.phase == "Retrying" and step.retry_at <= now
             live = sum(each.phase == "Live" for each in self.steps)
-            if (waits or due) and live < (self.scenario.max_parallel or len(self.steps)):
+            if (self.may_start(index) or due) and live < (self.scenario.max_parallel or len(self.steps)):
                 self.start(step, now)
-                self.skip_dependents()
-                index = -1  # somebody further up may be free now
-            index += 1
+                if step.phase != "Live":
+                    return self.start_steps(now)  # somebody further up may be free now
+        return None
 
     def lets_start(self, need: int) -> bool:
         step = self.steps[need]
@@ -204,29 +229,25 @@ class Reference:
         return step.phase == "Succeeded" or forgiven or passed_over
 
     def start(self, step: ExpectedStep, now: int) -> None:
-        script = step.script
-        if script.when is When.FALSE:
-            step.phase, step.reason = "Skipped", "ConditionFalse"
-        elif script.when is When.ERROR:
-            step.phase, step.reason = "Failed", "ConditionError"
-        elif script.lacks_input:
+        if step.script.lacks_input:
             step.phase, step.reason = "Failed", "MissingInput"
         else:
             step.phase, step.began, step.attempt = "Live", now, step.attempt + 1
-            step.children += script.attempt(step.attempt).end is not End.REFUSED
+            step.children += step.script.attempt(step.attempt).end is not End.REFUSED
 
     def fold(self, now: int) -> None:
         """DAG-7."""
-        cut = any(step.reason == "RunCancelled" for step in self.steps)
+        cut = any(step.reason in {"RunCancelled", "CancelTimedOut"} for step in self.steps)
+        late = any(step.reason == "CancelTimedOut" for step in self.steps)
         if self.timed_out:
             self.run.phase, self.run.reason = "Failed", "RunTimedOut"
         elif self.cancelled and cut:
             self.run.phase = "Cancelled"
-            self.run.reason = "CancelTimedOut" if self.run.left_behind else "Cancelled"
+            self.run.reason = "CancelTimedOut" if late else "Cancelled"
         elif any(map(self.is_unforgiven, self.steps)):
-            self.run.phase = "Failed"
+            self.run.phase, self.run.reason = "Failed", "StepFailed"
         else:
-            self.run.phase = "Succeeded"
+            self.run.phase = self.run.reason = "Succeeded"
         self.run.finished = now
 
 

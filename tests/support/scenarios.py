@@ -55,8 +55,8 @@ class Attempt:
     runs_for: int = 5 * SECOND
     on_stop: OnStop = OnStop.OBEYS
     grace: int = SECOND
-    keeps_result: bool = False
-    """Asked to stop, it says its own result if it has one before it obeys."""
+    names_the_limit: bool = False
+    """Stopped for a time limit, it ends as Failed with that reason and not as Cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,5 +216,5 @@ def _attempt(random: Random, trouble: float, whole_seconds: bool) -> Attempt:
         runs_for=lasting(200 if long_ else 8) + SECOND,
         on_stop=random.choice((OnStop.OBEYS,) * 4 + (OnStop.WORK_IGNORES, OnStop.IGNORES)),
         grace=random.choice((0, lasting(6))),
-        keeps_result=random.random() < 0.5,
+        names_the_limit=random.random() < 0.5,
     )

@@ -102,6 +102,8 @@ class StepKind(StrEnum):
     SIGNAL_WAIT = "SignalWait"
     CHECKPOINT = "Checkpoint"
     MEMORY_OP = "MemoryOp"
+    JOB = "Job"
+    """A step of an AgentRun's workflow; never written in an orchestration."""
 
 
 TERMINAL = frozenset({Phase.SUCCEEDED, Phase.FAILED, Phase.CANCELLED})
@@ -111,8 +113,12 @@ CHILD_OBJECTS = {
     StepKind.AGENT_RUN: "AgentRun",
     StepKind.TOOL_RUN: "ToolRun",
     StepKind.SUB_ORCHESTRATION: "OrchestrationRun",
+    StepKind.JOB: "Job",
 }
 """The kind of object that a step of a kind creates."""
+
+ORCHESTRATION_KINDS = tuple(kind for kind in StepKind if kind is not StepKind.JOB)
+"""Kinds that users write in an orchestration."""
 
 CHILD_KINDS = frozenset(CHILD_OBJECTS)
 """Kinds that create a child object; the others decide by looking (gates, waits) and hold no place."""

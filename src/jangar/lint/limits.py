@@ -8,7 +8,7 @@ MAX_BYTES: Final = 10 * 1024 * 1024
 MAX_LINE: Final = 1024 * 1024
 """Bytes of one line: an object of that size could not be stored anyway."""
 
-MAX_DOCUMENTS: Final = 5_000
+MAX_DOCUMENTS: Final = 2_000
 """Documents of one file."""
 
 MAX_DEPTH: Final = 64

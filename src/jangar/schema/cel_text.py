@@ -13,6 +13,9 @@ _SPACES: Final = (
     "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 )
 _VERB: Final = re.compile(r"%(\.[0-9]{1,3})?([a-zA-Z%])")
+_BACKTRACKS: Final = re.compile(r"[+*}?]\)?[+*{]|\)[+*{]|\\[1-9]|\(\?[=!<]")
+_REPEAT: Final = re.compile(r"[*+{]")
+_MOST_REPEATS: Final = 2
 _LONGEST_SEARCHED: Final = 10_000
 URL_PARTS: Final = ("Scheme", "Host", "Hostname", "Port", "EscapedPath")
 
@@ -163,10 +166,7 @@ def _searched(text: str) -> str:
 @lru_cache(maxsize=512)
 def _searcher(pattern: str) -> re.Pattern[str]:
     """Python's engine backtracks, so a pattern that could make it do so at length is refused."""
-    if (
-        re.search(r"[+*}?]\)?[+*{]|\)[+*{]|\\[1-9]|\(\?[=!<]", pattern)
-        or len(re.findall(r"[*+{]", pattern)) > 3
-    ):  # noqa: PLR2004
+    if _BACKTRACKS.search(pattern) or len(_REPEAT.findall(pattern)) > _MOST_REPEATS:
         raise ValueError(f"find does not take the pattern {quoted(pattern)}: repeat less")
     try:
         return re.compile(pattern, re.ASCII)

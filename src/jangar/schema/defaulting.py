@@ -1,5 +1,6 @@
 """Nulls and defaults: what the server fills in. Knows a schema tree and JSON; works in place on the caller's copy."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from jangar.schema.node import Node
@@ -11,12 +12,10 @@ def drop_nulls(value: Any, node: Node) -> None:
     if isinstance(value, dict):
         dropped = []
         for name, each in value.items():
-            child = node.child(name)
-            if child is None:
+            if (child := node.child(name)) is None:
                 continue
-            if each is None:
-                if not child.nullable and child.default is None:
-                    dropped.append(name)
+            if each is None and not child.nullable and child.default is None:
+                dropped.append(name)
             elif type(each) is dict or type(each) is list:
                 drop_nulls(each, child)
         for name in dropped:
@@ -31,24 +30,30 @@ def apply_defaults(value: Any, node: Node, defaulted: frozenset[Node]) -> None:
     """Fill in defaults. `defaulted` holds the nodes below which there are any, so that others are not entered."""
     if isinstance(value, dict):
         for name, child in node.properties.items():
-            if child.default is not None:
-                present = value.get(name)
-                if present is None and (name not in value or not child.nullable):
-                    value[name] = copied(child.default)
-            if child in defaulted and name in value:
-                apply_defaults(value[name], child, defaulted)
+            if child in defaulted:
+                _fill_field(value, name, child, defaulted)
         if node.additional is not None and node.additional in defaulted:
-            inner = node.additional
-            for name, each in value.items():
-                if name not in node.properties:
-                    if each is None and not inner.nullable:
-                        value[name] = copied(inner.default)
-                    apply_defaults(value[name], inner, defaulted)
+            _fill_members(
+                value, [name for name in value if name not in node.properties], node.additional, defaulted
+            )
     elif isinstance(value, list) and node.items is not None and node.items in defaulted:
-        for n, each in enumerate(value):
-            if each is None and not node.items.nullable:
-                value[n] = copied(node.items.default)
-            apply_defaults(value[n], node.items, defaulted)
+        _fill_members(value, range(len(value)), node.items, defaulted)
+
+
+def _fill_field(value: dict[str, Any], name: str, child: Node, defaulted: frozenset[Node]) -> None:
+    present = value.get(name)
+    if present is None and child.default is not None and (name not in value or not child.nullable):
+        present = value[name] = copied(child.default)
+    if present is not None:
+        apply_defaults(present, child, defaulted)
+
+
+def _fill_members(values: Any, keys: Iterable[str | int], node: Node, defaulted: frozenset[Node]) -> None:
+    """Defaults for members that share one schema: none is added, a null may be replaced."""
+    for key in keys:
+        if values[key] is None and not node.nullable:
+            values[key] = copied(node.default)
+        apply_defaults(values[key], node, defaulted)
 
 
 def defaulted_nodes(node: Node) -> frozenset[Node]:

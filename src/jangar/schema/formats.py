@@ -73,7 +73,7 @@ def is_email(text: str) -> bool:
 
 
 def is_hostname(text: str) -> bool:
-    return len(text.encode()) <= 255 and _HOSTNAME(text)  # noqa: PLR2004
+    return len(text.encode()) <= 255 and _HOST.fullmatch(text) is not None  # noqa: PLR2004
 
 
 def is_ipv4(text: str) -> bool:
@@ -132,8 +132,8 @@ def is_credit_card(text: str) -> bool:
 
 _DATE: Final = _matching(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))", re.ASCII)
-_GO_DURATION: Final = _matching(r"[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
-_SCALA_DURATION: Final = re.compile(r"[0-9]+\s*([A-Za-zµ]+)", re.ASCII)
+_GO_DURATION: Final = _matching(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
+_SCALA_DURATION: Final = re.compile(r"(?<![0-9])[0-9]++\s*+([A-Za-zµ]+)", re.ASCII)
 _BAD_PERCENT: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
 _NAMED_ADDRESS: Final = re.compile(r"[^<>]*<([^<>]*)>")
 _ADDRESS: Final = _matching(
@@ -141,10 +141,11 @@ _ADDRESS: Final = _matching(
     r"""@([^\s()<>\[\]:;@\\,."\x00-\x20]+(\.[^\s()<>\[\]:;@\\,."\x00-\x20]+)*|\[[0-9a-fA-F:.]+\])"""
 )
 # One label at a time: the pattern upstream compiles is linear in RE2 only.
-_HOSTNAME: Final = re.compile(
-    r"[^\W_](-?(?:[^\W_]){0,62})?|([^\W_]((?:[^\W_]|-){0,61}[^\W_])?\.)+[^\W\d_]{2,63}"
-).fullmatch
+_HOST: Final = re.compile(r"[^\W_](-?(?:[^\W_]){0,62})?|([^\W_]((?:[^\W_]|-){0,61}[^\W_])?\.)+[^\W\d_]{2,63}")
 _CREDIT_CARD: Final = _matching(_CARDS)
+
+_SHORT: Final = _matching(_SHORT_NAME)
+_LONG_NAME: Final = _matching(rf"{_SHORT_NAME}(\.{_SHORT_NAME})*")
 
 FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "bsonobjectid": _matching(f"{_HEX}{{24}}"),
@@ -156,7 +157,7 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "duration": is_duration,
     "email": is_email,
     "hexcolor": _matching(f"#?({_HEX}{{3}}|{_HEX}{{6}})"),
-    "hostname": lambda text: bool(is_hostname(text)),
+    "hostname": is_hostname,
     "ipv4": is_ipv4,
     "ipv6": is_ipv6,
     "isbn": lambda text: is_isbn10(text) or is_isbn13(text),
@@ -175,9 +176,6 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "uuid5": _matching(_UUID % ("5", "[89abAB]")),
 }
 """Checks by format name, dashes removed. A format that is not here is not checked."""
-
-_SHORT: Final = _matching(_SHORT_NAME)
-_LONG_NAME: Final = _matching(rf"{_SHORT_NAME}(\.{_SHORT_NAME})*")
 
 
 def checked_format(name: str) -> str:

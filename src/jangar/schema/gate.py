@@ -87,7 +87,7 @@ def _numbers(node: Node, schema: dict[str, Any]) -> None:
         schema.update({"exclusiveMaximum": math.floor(high)} if node.exclusive_maximum else {"maximum": high})
     if node.multiple_of is not None:
         whole = node.multiple_of >= 1 and node.multiple_of == int(node.multiple_of)
-        schema.update({"multipleOf": int(node.multiple_of)} if whole else {"enum": []})
+        schema["multipleOf" if whole else "enum"] = int(node.multiple_of) if whole else []
 
 
 def _containers(node: Node, schema: dict[str, Any]) -> None:

@@ -39,22 +39,24 @@ def _walk(
 ) -> None:
     if isinstance(value, list):
         if node.list_type == "set":
-            errors.extend(
-                duplicate(f"{field}[{n}]", value[n], path=(*at, n))
-                for n in _repeated([identity(v) for v in value])
-            )
+            errors.extend(_repeated_items(value, at, field))
         elif node.list_type == "map":
             errors.extend(_repeated_keys(value, node, at, field))
         if node.items is not None and node.items in keyed:
             for n, each in enumerate(value):
                 _walk(each, node.items, keyed, (*at, n), f"{field}[{n}]", errors)
     elif isinstance(value, dict):
-        if node.additional is not None and node.additional in keyed:
-            for name, each in value.items():
-                _walk(each, node.additional, keyed, (*at, name), f"{field}[{name}]", errors)
-        for name, child in node.properties.items():
-            if child in keyed and name in value:
-                _walk(value[name], child, keyed, (*at, name), f"{field}.{name}" if field else name, errors)
+        for name, each in value.items():
+            child = node.child(name)
+            if child is not None and child in keyed:
+                inner = f"{field}.{name}" if field else name
+                inner = inner if name in node.properties else f"{field}[{name}]"
+                _walk(each, child, keyed, (*at, name), inner, errors)
+
+
+def _repeated_items(values: list[Any], at: Path, field: str) -> list[FieldError]:
+    seen = _repeated([identity(each) for each in values])
+    return [duplicate(f"{field}[{n}]", values[n], path=(*at, n)) for n in seen]
 
 
 def _repeated_keys(values: list[Any], node: Node, at: Path, field: str) -> list[FieldError]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from jangar.schema.errors import Path, SchemaRejected
 
@@ -63,10 +63,10 @@ class Node:
     map_type: str = ""
     rules: tuple[Rule, ...] = ()
 
-    @classmethod
-    def of(cls, schema: Mapping[str, Any]) -> Self:
+    @staticmethod
+    def of(schema: Mapping[str, Any]) -> "Node":
         """The tree of `schema`. Raises SchemaRejected where a keyword has the wrong shape."""
-        return _read(cls, schema, ())
+        return _read(schema, ())
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def misshapen(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield keyword, " or ".join(kind.__name__ for kind in kinds)
 
 
-def _read(cls: type[Node], schema: Mapping[str, Any], at: Path) -> Node:
+def _read(schema: Mapping[str, Any], at: Path) -> Node:
     if not isinstance(schema, dict):
         raise SchemaRejected(f"a schema must be an object, found {type(schema).__name__} at {place(at)}")
     if len(at) > 2 * MAX_DEPTH:
@@ -130,7 +130,7 @@ def _read(cls: type[Node], schema: Mapping[str, Any], at: Path) -> Node:
     items = schema.get("items")
     negated = schema.get("not")
     enum = schema.get("enum")
-    return cls(
+    return Node(
         at=at,
         type=schema.get("type") or "",
         nullable=bool(schema.get("nullable")),
@@ -150,20 +150,18 @@ def _read(cls: type[Node], schema: Mapping[str, Any], at: Path) -> Node:
         min_properties=schema.get("minProperties"),
         max_properties=schema.get("maxProperties"),
         required=_names(schema, "required", at),
-        items=_read(cls, items, (*at, "items")) if items is not None else None,
+        items=_read(items, (*at, "items")) if items is not None else None,
         properties={
-            name: _read(cls, each, (*at, "properties", name))
+            name: _read(each, (*at, "properties", name))
             for name, each in (schema.get("properties") or {}).items()
         },
-        additional=_read(cls, additional, (*at, "additionalProperties"))
-        if isinstance(additional, dict)
-        else None,
+        additional=_read(additional, (*at, "additionalProperties")) if isinstance(additional, dict) else None,
         has_additional=additional is not None,
         forbids_additional=additional is False,
-        all_of=_several(cls, schema, "allOf", at),
-        any_of=_several(cls, schema, "anyOf", at),
-        one_of=_several(cls, schema, "oneOf", at),
-        negated=_read(cls, negated, (*at, "not")) if negated is not None else None,
+        all_of=_several(schema, "allOf", at),
+        any_of=_several(schema, "anyOf", at),
+        one_of=_several(schema, "oneOf", at),
+        negated=_read(negated, (*at, "not")) if negated is not None else None,
         int_or_string=bool(schema.get("x-kubernetes-int-or-string")),
         preserves_unknown=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
         embedded=bool(schema.get("x-kubernetes-embedded-resource")),
@@ -174,8 +172,8 @@ def _read(cls: type[Node], schema: Mapping[str, Any], at: Path) -> Node:
     )
 
 
-def _several(cls: type[Node], schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[Node, ...]:
-    return tuple(_read(cls, each, (*at, keyword, n)) for n, each in enumerate(schema.get(keyword) or ()))
+def _several(schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[Node, ...]:
+    return tuple(_read(each, (*at, keyword, n)) for n, each in enumerate(schema.get(keyword) or ()))
 
 
 def _names(schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[str, ...]:

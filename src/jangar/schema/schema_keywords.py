@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from jangar.schema.errors import FieldError, Path, forbidden, invalid, not_supported, required
 from jangar.schema.node import Node, place
-from jangar.schema.schema_reading import UNSUPPORTED
 from jangar.schema.schema_lists import list_problems
+from jangar.schema.schema_reading import UNSUPPORTED
 from jangar.schema.schema_rules import rule_problems, rule_shape_problems
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
@@ -116,7 +116,7 @@ def _extensions(schema: _Schema, where: Place) -> Iterator[FieldError]:
     kind, path = schema.get("type", ""), where.at
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         keyword = "x-kubernetes-preserve-unknown-fields"
-        yield invalid(where.field(keyword), False, "must be true or undefined", path=path)  # noqa: FBT003
+        yield invalid(where.field(keyword), False, "must be true or undefined", path=path)
     map_type = schema.get("x-kubernetes-map-type")
     if map_type is not None and kind != "object":
         problem = "must be object if x-kubernetes-map-type is specified"

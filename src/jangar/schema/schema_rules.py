@@ -68,7 +68,7 @@ def rule_problems(node: Node, at: Path, old_self_lost_at: Path | None, *, root: 
             yield invalid(place((*where, "rule")), rule.rule, problem, path=where)
         if not compiled.uses_old and rule.optional_old_self:
             problem = "may not be set if oldSelf is not used in rule"
-            yield invalid(place((*where, "optionalOldSelf")), True, problem, path=where)  # noqa: FBT003
+            yield invalid(place((*where, "optionalOldSelf")), True, problem, path=where)
 
 
 def _shown(rule: Rule) -> Struct:

@@ -67,13 +67,7 @@ def _outcome(value: Any, node: Node, name: str, at: Path, old: Correlation | Non
     outcome.met += 1
     match value:
         case str():
-            outcome.add(*_text_errors(value, node, name, at))
-            outcome.met += 1
-            check = FORMATS.get(format_.replace("-", ""))
-            if check is not None:
-                outcome.met += 1
-                if not check(value):
-                    outcome.add(messages.wrong_format(name, at, format_, value))
+            _check_text(value, node, format_, name, at, outcome)
         case bool():
             pass
         case int() | float():
@@ -91,6 +85,16 @@ def _outcome(value: Any, node: Node, name: str, at: Path, old: Correlation | Non
         outcome.met += 1
     outcome.met += 1
     return outcome
+
+
+def _check_text(value: str, node: Node, format_: str, name: str, at: Path, outcome: Outcome) -> None:
+    outcome.add(*_text_errors(value, node, name, at))
+    outcome.met += 1
+    check = FORMATS.get(format_.replace("-", ""))
+    if check is not None:
+        outcome.met += 1
+        if not check(value):
+            outcome.add(messages.wrong_format(name, at, format_, value))
 
 
 def json_type(value: Any) -> str:

@@ -10,8 +10,11 @@ from jangar.lint.marks import Position
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param('{"a": [1, -2, 3.5, 1e2, true, false, null, "x"], "b": {}, "c": []}',
-                     [{"a": [1, -2, 3.5, 100.0, True, False, None, "x"], "b": {}, "c": []}], id="every-type"),
+        pytest.param(
+            '{"a": [1, -2, 3.5, 1e2, true, false, null, "x"], "b": {}, "c": []}',
+            [{"a": [1, -2, 3.5, 100.0, True, False, None, "x"], "b": {}, "c": []}],
+            id="every-type",
+        ),
         pytest.param('{"a": 1}\n{"a": 2} {"a": 3}', [{"a": 1}, {"a": 2}, {"a": 3}], id="stream"),
         pytest.param('{"a": "\\u00e9\\ud83d\\ude00\\n\\/"}', [{"a": "é😀\n/"}], id="escapes"),
         pytest.param('{\n\t"a": 1\n}', [{"a": 1}], id="tabs"),
@@ -19,7 +22,7 @@ from jangar.lint.marks import Position
         pytest.param('{"a": 1}\n---\n{"a": 2}', [{"a": 1}, {"a": 2}], id="json-documents-of-yaml"),
         pytest.param('[{"a": 1}]', [[{"a": 1}]], id="list"),
     ],
-)  # fmt: skip
+)
 def test_json_has_its_values(text, expected):
     assert flaws(text) == []
     assert values(text) == expected
@@ -29,16 +32,40 @@ def test_json_has_its_values(text, expected):
     ("text", "expected"),
     [
         pytest.param('{"a": 1,\n "a": 2}', ['2:2 DuplicateKey: duplicate key "a"'], id="duplicate-key"),
-        pytest.param('{"a": 1,}', ["1:9 InvalidSyntax: not valid JSON: expected a key in double quotes, found '}'"], id="last-comma"),
-        pytest.param('{"a" 1}', ["1:6 InvalidSyntax: not valid JSON: expected a colon, found '1'"], id="no-colon"),
-        pytest.param('{"a": [1 2]}', ["1:10 InvalidSyntax: not valid JSON: expected a comma or ], found '2'"], id="no-comma"),
-        pytest.param('{"a": ', ["1:7 InvalidSyntax: not valid JSON: expected a value, found the end"], id="cut-off"),
-        pytest.param('{"a": NaN}', ["1:7 InvalidSyntax: not valid JSON: expected a value, a key or a bracket, found 'N'"], id="nan"),
-        pytest.param('{"a": "\\ud800"}', ["1:7 InvalidSyntax: not valid JSON: expected a string with valid escapes, found '\"'"], id="half-a-pair"),
-        pytest.param('{"a": 9223372036854775808}', ["1:7 InvalidNumber: the number does not fit in 64 bits"], id="beyond-64-bits"),
+        pytest.param(
+            '{"a": 1,}',
+            ["1:9 InvalidSyntax: not valid JSON: expected a key in double quotes, found '}'"],
+            id="last-comma",
+        ),
+        pytest.param(
+            '{"a" 1}', ["1:6 InvalidSyntax: not valid JSON: expected a colon, found '1'"], id="no-colon"
+        ),
+        pytest.param(
+            '{"a": [1 2]}',
+            ["1:10 InvalidSyntax: not valid JSON: expected a comma or ], found '2'"],
+            id="no-comma",
+        ),
+        pytest.param(
+            '{"a": ', ["1:7 InvalidSyntax: not valid JSON: expected a value, found the end"], id="cut-off"
+        ),
+        pytest.param(
+            '{"a": NaN}',
+            ["1:7 InvalidSyntax: not valid JSON: expected a value, a key or a bracket, found 'N'"],
+            id="nan",
+        ),
+        pytest.param(
+            '{"a": "\\ud800"}',
+            ["1:7 InvalidSyntax: not valid JSON: expected a string with valid escapes, found '\"'"],
+            id="half-a-pair",
+        ),
+        pytest.param(
+            '{"a": 9223372036854775808}',
+            ["1:7 InvalidNumber: the number does not fit in 64 bits"],
+            id="beyond-64-bits",
+        ),
         pytest.param('{"a": 1e999}', ["1:7 InvalidNumber: the number is too large"], id="beyond-float"),
     ],
-)  # fmt: skip
+)
 def test_a_flaw_of_json_is_told_with_its_place(text, expected):
     assert flaws(text, is_json=True) == expected
 

@@ -8,6 +8,8 @@ from lint_cases import flaws
 
 from jangar.lint.documents import read_documents
 
+BUSY = 2
+"""Room for a machine that does other things."""
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(9)
 )
@@ -17,33 +19,42 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     ("data", "reason", "message"),
     [
         pytest.param(LAUGHS.encode(), "TooManyAliases", "aliases repeat too much", id="billion-laughs"),
-        pytest.param(b"a: &a\n" + b"".join(b" - &b%d {<<: [*a]}\n" % n for n in range(9)), "TooManyAliases", "contains itself", id="merge-in-itself"),
+        pytest.param(
+            b"a: &a\n" + b"".join(b" - &b%d {<<: [*a]}\n" % n for n in range(9)),
+            "TooManyAliases",
+            "contains itself",
+            id="merge-in-itself",
+        ),
         pytest.param(b"[" * 100_000, "TooDeep", "more than 64 levels", id="brackets"),
         pytest.param(b"{a: " * 100_000, "TooDeep", "more than 64 levels", id="braces"),
         pytest.param(b"- " * 100_000, "TooDeep", "more than 64 levels", id="dashes"),
         pytest.param(b'{"a":' * 100_000, "TooDeep", "more than 64 levels", id="json"),
         pytest.param(b"a: " + b"x" * 10_000_000, "TooLarge", "line 1 is longer than 1 MiB", id="10-MB-line"),
-        pytest.param(b"a: 1\nb: [" + b"1," * 5_000_000 + b"]", "TooLarge", "line 2 is longer than 1 MiB", id="10-MB-list-in-a-line"),
+        pytest.param(
+            b"a: 1\nb: [" + b"1," * 5_000_000 + b"]",
+            "TooLarge",
+            "line 2 is longer than 1 MiB",
+            id="10-MB-list-in-a-line",
+        ),
         pytest.param(b"x\n" * 6_000_000, "TooLarge", "the file is larger than 10 MiB", id="12-MB"),
-        pytest.param(b"--- 1\n" * 200_000, "TooLarge", "more than 5,000 documents", id="documents"),
-        pytest.param(b"{} " * 200_000, "TooLarge", "more than 5,000 documents", id="json-documents"),
+        pytest.param(b"--- 1\n" * 200_000, "TooLarge", "more than 2,000 documents", id="documents"),
+        pytest.param(b"{} " * 200_000, "TooLarge", "more than 2,000 documents", id="json-documents"),
     ],
-)  # fmt: skip
+)
 def test_hostile_text_is_refused_quickly_and_in_little_memory(data, reason, message):
     """Well under the 100 ms and 100 MB that users are promised."""
     read_documents(b"warm: up")
-    tracemalloc.start()
     began = perf_counter()
-    try:
-        found = flaws(data)
-    finally:
-        took, (_, peak) = perf_counter() - began, tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+    found = flaws(data)
+    took = perf_counter() - began
+    tracemalloc.start()
+    flaws(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == 1
     assert reason in found[0]
     assert message in found[0]
-    assert len(found) == 1
-    # Tracing alone makes this several times slower than it is; hence five times the promise.
-    assert took < 0.5
+    assert took < 0.1 * BUSY
     assert peak < 50_000_000
 
 

@@ -7,6 +7,13 @@ from jangar.lint.documents import read_documents
 from jangar.lint.marks import Position
 
 
+TAB = "1:1 InvalidSyntax: not valid YAML: found character that cannot start any token (while scanning for the next token)"
+OPEN_QUOTE = (
+    "2:1 InvalidSyntax: not valid YAML: found unexpected end of stream "
+    "(while scanning a quoted scalar that begins 1 line above)"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -46,31 +53,73 @@ def test_yaml_has_the_values_kubernetes_reads(text, expected):
     ("text", "expected"),
     [
         pytest.param("a: 1\nb: 2\na: 3\n", ['3:1 DuplicateKey: duplicate key "a"'], id="duplicate-key"),
-        pytest.param("\ta: 1\n", ["1:1 InvalidSyntax: not valid YAML: found character that cannot start any token "
-                                  "(while scanning for the next token)"], id="tab"),
-        pytest.param("a: b: c\n", ["1:5 InvalidSyntax: not valid YAML: mapping values are not allowed in this context"], id="colon"),
-        pytest.param("a: 'x\n", ["2:1 InvalidSyntax: not valid YAML: found unexpected end of stream "
-                                 "(while scanning a quoted scalar that begins 1 line above)"], id="open-quote"),
-        pytest.param("a: \x01\n", ["1:4 InvalidSyntax: not valid YAML: control characters are not allowed"], id="control"),
-        pytest.param("on: 1\n", ["1:1 InvalidKey: a key must be text, and YAML reads on as a boolean"], id="boolean-key"),
-        pytest.param("1: 1\n", ["1:1 InvalidKey: a key must be text, and YAML reads 1 as a number"], id="number-key"),
-        pytest.param("~: 1\n", ["1:1 InvalidKey: a key must be text, and YAML reads ~ as null"], id="null-key"),
-        pytest.param("a: {{ parameters.x }}\n", ["1:5 InvalidKey: a mapping or list cannot be a key"], id="bare-template"),
+        pytest.param("\ta: 1\n", [TAB], id="tab"),
+        pytest.param(
+            "a: b: c\n",
+            ["1:5 InvalidSyntax: not valid YAML: mapping values are not allowed in this context"],
+            id="colon",
+        ),
+        pytest.param("a: 'x\n", [OPEN_QUOTE], id="open-quote"),
+        pytest.param(
+            "a: \x01\n",
+            ["1:4 InvalidSyntax: not valid YAML: control characters are not allowed"],
+            id="control",
+        ),
+        pytest.param(
+            "on: 1\n",
+            ["1:1 InvalidKey: a key must be text, and YAML reads on as a boolean"],
+            id="boolean-key",
+        ),
+        pytest.param(
+            "1: 1\n", ["1:1 InvalidKey: a key must be text, and YAML reads 1 as a number"], id="number-key"
+        ),
+        pytest.param(
+            "~: 1\n", ["1:1 InvalidKey: a key must be text, and YAML reads ~ as null"], id="null-key"
+        ),
+        pytest.param(
+            "a: {{ parameters.x }}\n",
+            ["1:5 InvalidKey: a mapping or list cannot be a key"],
+            id="bare-template",
+        ),
         pytest.param("? [a]\n: b\n", ["1:3 InvalidKey: a mapping or list cannot be a key"], id="list-key"),
-        pytest.param("a: &x [1]\n*x : 2\n", ["2:1 InvalidKey: *x is not text and cannot be a key"], id="alias-key"),
+        pytest.param(
+            "a: &x [1]\n*x : 2\n", ["2:1 InvalidKey: *x is not text and cannot be a key"], id="alias-key"
+        ),
         pytest.param("a: *x\n", ["1:4 InvalidSyntax: unknown anchor *x"], id="unknown-anchor"),
-        pytest.param("a: &a [*a]\n", ["1:8 TooManyAliases: anchor &a contains itself"], id="anchor-in-itself"),
-        pytest.param("a: {<<: 5}\n", ["1:9 InvalidKey: << needs a mapping or a list of mappings"], id="merge-of-a-number"),
-        pytest.param("a: !!python/object:os.system x\n", ["1:4 UnsupportedTag: the tag !!python/object:os.system is not supported"], id="python-tag"),
-        pytest.param("a: !thing {b: 1}\n", ["1:4 UnsupportedTag: the tag !thing is not supported"], id="mapping-tag"),
+        pytest.param(
+            "a: &a [*a]\n", ["1:8 TooManyAliases: anchor &a contains itself"], id="anchor-in-itself"
+        ),
+        pytest.param(
+            "a: {<<: 5}\n",
+            ["1:9 InvalidKey: << needs a mapping or a list of mappings"],
+            id="merge-of-a-number",
+        ),
+        pytest.param(
+            "a: !!python/object:os.system x\n",
+            ["1:4 UnsupportedTag: the tag !!python/object:os.system is not supported"],
+            id="python-tag",
+        ),
+        pytest.param(
+            "a: !thing {b: 1}\n", ["1:4 UnsupportedTag: the tag !thing is not supported"], id="mapping-tag"
+        ),
         pytest.param("a: !!int x\n", ["1:4 UnsupportedTag: x is not !!int"], id="wrong-tag"),
-        pytest.param("a: .inf\n", ["1:4 InvalidNumber: not a number and infinity do not exist in JSON: .inf"], id="infinity"),
-        pytest.param("a: 99999999999999999999\n", ["1:4 InvalidNumber: the number does not fit in 64 bits: 99999999999999999999"], id="beyond-64-bits"),
+        pytest.param(
+            "a: .inf\n",
+            ["1:4 InvalidNumber: not a number and infinity do not exist in JSON: .inf"],
+            id="infinity",
+        ),
+        pytest.param(
+            "a: 99999999999999999999\n",
+            ["1:4 InvalidNumber: the number does not fit in 64 bits: 99999999999999999999"],
+            id="beyond-64-bits",
+        ),
         pytest.param(b"a: \xff\n", ["1:4 InvalidEncoding: the file is not UTF-8: byte 0xff"], id="latin-1"),
-        pytest.param("a: 1\n".encode("utf-16"), ["1:1 InvalidEncoding: the file is not UTF-8: byte 0xff"], id="utf-16"),
+        pytest.param(
+            "a: 1\n".encode("utf-16"), ["1:1 InvalidEncoding: the file is not UTF-8: byte 0xff"], id="utf-16"
+        ),
         pytest.param("a: \0\n", ["1:4 InvalidEncoding: the file holds a NUL character"], id="nul"),
     ],
-)  # fmt: skip
+)
 def test_a_flaw_is_told_with_its_place(text, expected):
     assert flaws(text) == expected
 
@@ -103,5 +152,8 @@ def test_the_first_of_two_equal_keys_counts_and_both_lines_are_known():
     ],
 )
 def test_every_field_has_a_place(path, expected):
-    text = "# head\nspec:\n  steps:\n  - name: a\n  - name: b\n    dependsOn: [a]\n\nx:\n  &x {c: 1}\nb: *x\nd: {<<: *x}\n"
+    text = (
+        "# head\nspec:\n  steps:\n  - name: a\n  - name: b\n    dependsOn: [a]\n"
+        "\nx:\n  &x {c: 1}\nb: *x\nd: {<<: *x}\n"
+    )
     assert read_documents(text.encode()).documents[0].position(path) == expected

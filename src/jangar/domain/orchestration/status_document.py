@@ -124,7 +124,7 @@ def _reference(state: StepState) -> JsonObject | None:
     return _present(
         {
             "apiVersion": kind and kind.api_version,
-            "kind": kind.name if kind else str(state.kind),
+            "kind": CHILD_OBJECTS.get(state.kind, str(state.kind)),
             "name": state.child,
             "uid": state.child_uid,
         }

@@ -107,7 +107,7 @@ def _check_steps(
     problems = checked.problems
     for index, step in enumerate(spec.steps):
         place = Place(path=("spec", "steps", index), step=step.name or None, index=index)
-        problems.extend(name_problems(step, place, declared.steps, index))
+        problems.extend(name_problems(step.name, place, declared.steps, index))
         problems.extend(kind_problems(step, place, guesses))
         problems.extend(reference_problems(step, place))
         problems.extend(dependency_problems(step, place, declared))

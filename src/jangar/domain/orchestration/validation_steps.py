@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from jangar.api.orchestration import Step
-from jangar.api.phases import StepKind
+from jangar.api.phases import ORCHESTRATION_KINDS, StepKind
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.graph import cycles
@@ -13,7 +13,7 @@ from jangar.domain.orchestration.validation_references import Declared, Place
 from jangar.domain.orchestration.wording import Guesses, arrows, quoted
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
-_KINDS = {kind.value: kind for kind in StepKind}
+_KINDS = {kind.value: kind for kind in ORCHESTRATION_KINDS}
 _KIND_NAMES = ", ".join(_KINDS)
 
 
@@ -22,21 +22,21 @@ def kind_of(step: Step) -> StepKind | None:
     return _KINDS.get(step.kind)
 
 
-def name_problems(step: Step, place: Place, first: Mapping[str, int], index: int) -> Iterator[Problem]:
+def name_problems(name: str, place: Place, first: Mapping[str, int], index: int) -> Iterator[Problem]:
     here = place.at("name")
-    if not step.name.strip():
+    if not name.strip():
         yield here.problem(Reason.STEP_MISSING_NAME, "the step has no name", "give it a name")
         return
-    if not _NAME.fullmatch(step.name):
+    if not _NAME.fullmatch(name):
         yield here.problem(
             Reason.INVALID_STEP_NAME,
-            f"{quoted(step.name)} cannot be a step's name",
+            f"{quoted(name)} cannot be a step's name",
             "use 1-63 letters, digits, - and _, beginning and ending with a letter or digit",
         )
-    if (earlier := first[step.name]) != index:
+    if (earlier := first[name]) != index:
         yield here.problem(
             Reason.DUPLICATE_STEP,
-            f"steps[{earlier}] and steps[{index}] are both named {quoted(step.name)}",
+            f"steps[{earlier}] and steps[{index}] are both named {quoted(name)}",
             "give each step its own name",
         )
 

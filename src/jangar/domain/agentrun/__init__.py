@@ -1,0 +1,1 @@
+"""What an agent run means beyond its one Job. Imports: jangar.api, jangar.domain."""
