@@ -67,6 +67,10 @@ class Reference:
         self.needs = scenario.needs()
         self.run = Expected(steps=[ExpectedStep(script=step) for step in scenario.steps])
         self.steps = self.run.steps
+        self.order: list[int] = []
+        while len(self.order) < len(self.steps):
+            left = (index for index in range(len(self.steps)) if index not in self.order)
+            self.order.append(next(index for index in left if set(self.needs[index]) <= set(self.order)))
         self.cancelled = self.timed_out = False
 
     def predict(self) -> Expected:
@@ -140,7 +144,7 @@ class Reference:
 
     def skip_dependents(self, *, judging: bool) -> None:
         """DAG-5: each step after all that it needs, so that whatever follows at this moment follows at once."""
-        for index in self.in_order():
+        for index in self.order:
             step = self.steps[index]
             if step.phase == "Waiting" and (bad := [need for need in self.needs[index] if self.bars(need)]):
                 self.skip_for(step, bad)
@@ -148,13 +152,6 @@ class Reference:
                 step.phase, step.reason = "Skipped", "ConditionFalse"
             elif judging and self.may_start(index) and step.script.when is When.ERROR:
                 step.phase, step.reason = "Failed", "ConditionError"
-
-    def in_order(self) -> list[int]:
-        order: list[int] = []
-        while len(order) < len(self.steps):
-            left = (index for index in range(len(self.steps)) if index not in order)
-            order.append(next(index for index in left if set(self.needs[index]) <= set(order)))
-        return order
 
     def may_start(self, index: int) -> bool:
         """DAG-4."""

@@ -143,7 +143,7 @@ def a_scenario(seed: int, **fixed: object) -> Scenario:
         fail_fast=random.random() < 0.2,
         max_parallel=random.choice((None, None, 1, 2, 3, 0)),
         retries=random.choice((None, None, None, 1, 2)),
-        total_timeout=random.choice((None, None, None, None, 10, 30, 70)),
+        total_timeout=random.choice((None,) * 6 + (10, 30, 70)),
         suspended=_suspensions(random),
         defined_at=random.choice((0,) * 9 + (4 * SECOND + 125,)),
         pinned=random.random() < 0.8,
@@ -172,7 +172,7 @@ def _suspensions(random: Random) -> tuple[tuple[int, int], ...]:
 
 def _steps(random: Random, count: int, *, edges: bool) -> tuple[ScriptedStep, ...]:
     density = random.choice((0.0, 0.1, 0.2, 0.4, 0.8))
-    trouble = random.choice((0.0, 0.05, 0.15, 0.4))
+    trouble = random.choice((0.0, 0.1, 0.3, 0.5))
     whole_seconds = random.random() < 0.5
     order = list(range(count))
     random.shuffle(order)
@@ -185,20 +185,21 @@ def _steps(random: Random, count: int, *, edges: bool) -> tuple[ScriptedStep, ..
 def _step(
     random: Random, index: int, needs: tuple[int, ...], trouble: float, whole_seconds: bool
 ) -> ScriptedStep:
-    unlucky = random.random() < trouble / 2
-    return ScriptedStep(
+    unlucky = random.random() < trouble / 3
+    step = ScriptedStep(
         name=f"s{index}",
         needs=needs,
         kind=random.choice((StepKind.TOOL_RUN, StepKind.TOOL_RUN, StepKind.SUB_ORCHESTRATION)),
         when=random.choice(tuple(When)) if unlucky else random.choice((None, None, When.TRUE)),
-        lacks_input=random.random() < trouble / 4,
+        lacks_input=random.random() < trouble / 6,
         forgiven=random.random() < 0.25,
         retries=random.choice((None, None, 0, 1, 2)),
         backoff=random.choice((0, 0, 1, 3)) * SECOND,
-        timeout=random.choice((None, None, None, 2, 5, 9)) and random.choice((2, 5, 9)) * SECOND,
+        timeout=random.choice((None,) * 8 + (2, 5, 9, 15)),
         retry_when_missing=random.random() < 0.3,
         attempts=tuple(_attempt(random, trouble, whole_seconds) for _ in range(3)),
     )
+    return replace(step, timeout=step.timeout * SECOND) if step.timeout else step
 
 
 def _attempt(random: Random, trouble: float, whole_seconds: bool) -> Attempt:
@@ -208,7 +209,7 @@ def _attempt(random: Random, trouble: float, whole_seconds: bool) -> Attempt:
     end = End.SUCCEEDS
     if random.random() < trouble:
         rare = (End.CANCELLED_BY_HAND, End.DELETED_BY_HAND, End.VANISHES, End.REFUSED)
-        end = random.choice((End.FAILS,) * 6 + rare)
+        end = random.choice((End.FAILS,) * 9 + rare)
     long_ = random.random() < 0.05
     return Attempt(
         end=end,

@@ -143,9 +143,8 @@ def _reference_complaints(each: CheckedObject, catalogue: Catalogue) -> Iterator
             manifest.spec if each.definition_path == ("spec",) else manifest.spec.get("orchestration")
         )
         steps = inside.get("steps") if isinstance(inside, dict) else None
-        holders += [
-            ((*each.definition_path, "steps", n), step) for n, step in enumerate(steps or ()) if steps
-        ]
+        if isinstance(steps, list):
+            holders += [((*each.definition_path, "steps", n), step) for n, step in enumerate(steps)]
     for path, holder in holders:
         for field in _REFERENCES.keys() & holder.keys() if isinstance(holder, dict) else ():
             kind, name = _REFERENCES[field], _name_in(holder[field])

@@ -29,12 +29,8 @@ def check_object(manifest: Manifest) -> CheckedObject:
     of_graph = (
         [] if definition is None or path is None else list(definition_complaints(definition, under=path))
     )
-    of_schema = schema_complaints(manifest.kind, manifest.value)
-    complaints = [
-        *metadata_complaints(manifest.value),
-        *_not_said_by(of_graph, of_schema),
-        *of_graph,
-    ]
+    better = [*metadata_complaints(manifest.value), *of_graph]
+    complaints = [*better, *_not_said_by(better, schema_complaints(manifest.kind, manifest.value))]
     flawed = manifest.flawed_paths
     return CheckedObject(
         manifest=manifest,

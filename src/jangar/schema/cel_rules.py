@@ -25,7 +25,7 @@ from jangar.schema.errors import (
     required,
 )
 from jangar.schema.field_paths import FieldPath, field_path
-from jangar.schema.node import Node, Rule
+from jangar.schema.node import Node, Routes, Rule, routes_to
 
 BUDGET: Final = 10_000_000
 _VARIABLES: Final = (("oldSelf", "dyn"), ("self", "dyn"))
@@ -139,41 +139,35 @@ class _Ratchet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleSet:
-    """All rules of a schema. `ruled` holds the nodes worth entering."""
+    """All rules of a schema, and the ways to the parts of an object that have any."""
 
     root: Node
-    ruled: frozenset[Node]
+    routes: Routes
     rules: Mapping[Node, tuple[CompiledRule, ...]]
     projections: Mapping[Node, Projection | None]
 
     @classmethod
     def of(cls, node: Node, *, root: bool = True) -> "RuleSet | None":
         """`root` tells that the node is a whole resource, whose metadata rules may look at."""
-        ruled: set[Node] = set()
-        rules: dict[Node, tuple[CompiledRule, ...]] = {}
-        if not _collect(node, ruled, rules, root=root):
+        routes = routes_to(node, lambda each: bool(each.rules))
+        if not routes:
             return None
-        return cls(node, frozenset(ruled), rules, {each: projection(each) for each in rules})
+        rules = {
+            each: tuple(
+                CompiledRule.of(rule, each, root=root if each is node else each.embedded)
+                for rule in each.rules
+                if rule.rule.strip()
+            )
+            for each in routes
+            if each.rules
+        }
+        return cls(node, routes, rules, {each: projection(each) for each in rules})
 
     def errors(self, obj: Any, old: Any) -> list[FieldError]:
         """What the rules say about `obj`; with `old`, about the change from it."""
         run = _Run(self)
         ratchet = _Ratchet(Correlation(obj, old, self.root)) if old is not None else _Ratchet()
         return list(run.node(obj, old, self.root, (), "", ratchet))
-
-
-def _collect(
-    node: Node, ruled: set[Node], rules: dict[Node, tuple[CompiledRule, ...]], *, root: bool
-) -> bool:
-    below = [_collect(child, ruled, rules, root=child.embedded) for child in node.children()]
-    if node.rules:
-        rules[node] = tuple(
-            CompiledRule.of(rule, node, root=root) for rule in node.rules if rule.rule.strip()
-        )
-    if node.rules or any(below):
-        ruled.add(node)
-        return True
-    return False
 
 
 @dataclass(slots=True)
@@ -186,7 +180,7 @@ class _Run:
     def node(
         self, value: Any, old: Any, node: Node, at: Path, name: str, ratchet: _Ratchet
     ) -> Iterator[FieldError]:
-        if value is None or node not in self.rules.ruled or self.left < 0:
+        if value is None or node not in self.rules.routes or self.left < 0:
             return
         if node in self.rules.rules:
             yield from self._expressions(value, old, node, at, name, ratchet)
@@ -199,7 +193,7 @@ class _Run:
             was = old if isinstance(old, dict) else {}
             for key, each in value.items():
                 child = node.child(key)
-                if child is not None and child in self.rules.ruled:
+                if child is not None and child in self.rules.routes:
                     inner = f"{name}.{key}" if name else key
                     inner = inner if key in node.properties else f"{name}[{key}]"
                     yield from self.node(each, was.get(key), child, (*at, key), inner, ratchet.key(key))
@@ -240,8 +234,8 @@ class _Run:
 
 def _evaluation_problem(error: CelEvaluationError, rule: CompiledRule) -> str:
     if error.over_budget:
-        limit = "operation cancelled: actual cost limit exceeded"
-        return f"'{limit}': no further validation rules will be run due to call cost exceeds limit for rule: {rule.name}"
+        about = "no further validation rules will be run due to call cost exceeds limit for rule"
+        return f"'operation cancelled: actual cost limit exceeded': {about}: {rule.name}"
     if error.problem.startswith("no such overload"):
         about = "call arguments did not match a supported operator, function or macro signature for rule"
         return f"'{error.problem}': {about}: {rule.name}"

@@ -8,22 +8,22 @@ from typing import Any, Self
 import jsonschema_rs
 
 from jangar.schema.cel_rules import RuleSet
-from jangar.schema.defaulting import defaulted_nodes
-from jangar.schema.embedded import embedding_nodes
+from jangar.schema.defaulting import default_routes
+from jangar.schema.embedded import embedding_routes
 from jangar.schema.gate import gate_of
-from jangar.schema.listtypes import keyed_nodes
-from jangar.schema.node import Node
+from jangar.schema.listtypes import keyed_routes
+from jangar.schema.node import Node, Routes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CompiledSchema:
-    """The openAPIV3Schema of one version of one kind. The sets hold the nodes worth entering."""
+    """The openAPIV3Schema of one version of one kind. Routes lead to the parts that need work."""
 
     root: Node
     gate: jsonschema_rs.Draft202012Validator
-    defaulted: frozenset[Node]
-    keyed: frozenset[Node]
-    embedding: frozenset[Node]
+    defaulted: Routes
+    keyed: Routes
+    embedding: Routes
 
     @classmethod
     def of(cls, schema: Mapping[str, Any]) -> Self:
@@ -32,9 +32,9 @@ class CompiledSchema:
         return cls(
             root=root,
             gate=gate_of(root),
-            defaulted=defaulted_nodes(root),
-            keyed=keyed_nodes(root),
-            embedding=embedding_nodes(root),
+            defaulted=default_routes(root),
+            keyed=keyed_routes(root),
+            embedding=embedding_routes(root),
         )
 
     @cached_property

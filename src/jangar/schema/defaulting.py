@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from jangar.schema.node import Node
+from jangar.schema.node import Node, Routes, routes_to
 from jangar.schema.pruning import copied
 
 
@@ -26,46 +26,30 @@ def drop_nulls(value: Any, node: Node) -> None:
                 drop_nulls(each, node.items)
 
 
-def apply_defaults(value: Any, node: Node, defaulted: frozenset[Node]) -> None:
-    """Fill in defaults. `defaulted` holds the nodes below which there are any, so that others are not entered."""
-    if isinstance(value, dict):
-        for name, child in node.properties.items():
-            if child in defaulted:
-                _fill_field(value, name, child, defaulted)
+def default_routes(node: Node) -> Routes:
+    """The ways to every node that has a default."""
+    return routes_to(node, lambda each: each.default is not None)
+
+
+def apply_defaults(value: Any, node: Node, defaulted: Routes) -> None:
+    """Fill in defaults along these routes."""
+    if type(value) is dict:
+        for name, child in defaulted[node]:
+            present = value.get(name)
+            if present is None and child.default is not None and (name not in value or not child.nullable):
+                present = value[name] = copied(child.default)
+            if type(present) is dict or type(present) is list:
+                apply_defaults(present, child, defaulted)
         if node.additional is not None and node.additional in defaulted:
-            _fill_members(
-                value, [name for name in value if name not in node.properties], node.additional, defaulted
-            )
-    elif isinstance(value, list) and node.items is not None and node.items in defaulted:
+            members = [name for name in value if name not in node.properties]
+            _fill_members(value, members, node.additional, defaulted)
+    elif type(value) is list and node.items is not None and node.items in defaulted:
         _fill_members(value, range(len(value)), node.items, defaulted)
 
 
-def _fill_field(value: dict[str, Any], name: str, child: Node, defaulted: frozenset[Node]) -> None:
-    present = value.get(name)
-    if present is None and child.default is not None and (name not in value or not child.nullable):
-        present = value[name] = copied(child.default)
-    if present is not None:
-        apply_defaults(present, child, defaulted)
-
-
-def _fill_members(values: Any, keys: Iterable[str | int], node: Node, defaulted: frozenset[Node]) -> None:
+def _fill_members(values: Any, keys: Iterable[str | int], node: Node, defaulted: Routes) -> None:
     """Defaults for members that share one schema: none is added, a null may be replaced."""
     for key in keys:
         if values[key] is None and not node.nullable:
             values[key] = copied(node.default)
         apply_defaults(values[key], node, defaulted)
-
-
-def defaulted_nodes(node: Node) -> frozenset[Node]:
-    """Every node that has a default, or has one somewhere below."""
-    found: set[Node] = set()
-    _collect(node, found)
-    return frozenset(found)
-
-
-def _collect(node: Node, found: set[Node]) -> bool:
-    below = [_collect(child, found) for child in node.children()]
-    if node.default is not None or any(below):
-        found.add(node)
-        return True
-    return False

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from jangar.schema.errors import FieldError, Path, invalid, required
-from jangar.schema.node import Node
+from jangar.schema.node import Node, Routes, routes_to
 
 _LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_LABEL: Final = 63
@@ -16,23 +16,13 @@ _LABEL_RULE: Final = (
 )
 
 
-def embedding_nodes(node: Node) -> frozenset[Node]:
-    """Every node that is an embedded resource, or has one somewhere below."""
-    found: set[Node] = set()
-    _collect(node, found)
-    return frozenset(found)
-
-
-def _collect(node: Node, found: set[Node]) -> bool:
-    below = [_collect(child, found) for child in node.children()]
-    if node.embedded or any(below):
-        found.add(node)
-        return True
-    return False
+def embedding_routes(node: Node) -> Routes:
+    """The ways to every embedded resource."""
+    return routes_to(node, lambda each: each.embedded)
 
 
 def embedded_errors(
-    value: Any, node: Node, embedding: frozenset[Node], at: Path = (), field: str = ""
+    value: Any, node: Node, embedding: Routes, at: Path = (), field: str = ""
 ) -> Iterator[FieldError]:
     """What is wrong with apiVersion, kind and metadata of the resources inside `value`."""
     if node not in embedding:

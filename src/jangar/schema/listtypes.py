@@ -1,42 +1,61 @@
 """Uniqueness in lists of type set and map. Knows schemas and JSON; hashes, so wide lists stay linear."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
 
 from jangar.schema.errors import FieldError, Path, duplicate, invalid
-from jangar.schema.node import Node
+from jangar.schema.node import Node, Routes, routes_to
 
 _UNSPECIFIED: Final = object()
 
 
-def keyed_nodes(node: Node) -> frozenset[Node]:
-    """Every node that is a list of type set or map, or has one somewhere below."""
-    found: set[Node] = set()
-    _collect(node, found)
-    return frozenset(found)
+def keyed_routes(node: Node) -> Routes:
+    """The ways to every list of type set or map."""
+    return routes_to(node, lambda each: each.list_type in {"set", "map"})
 
 
-def _collect(node: Node, found: set[Node]) -> bool:
-    below = [_collect(child, found) for child in node.children()]
-    if node.list_type in {"set", "map"} or any(below):
-        found.add(node)
-        return True
-    return False
-
-
-def duplicates(obj: Mapping[str, Any], node: Node, keyed: frozenset[Node]) -> list[FieldError]:
+def duplicates(obj: Any, node: Node, keyed: Routes) -> list[FieldError]:
     """Items that repeat an earlier one; each repeated value is told once, at its second place."""
     errors: list[FieldError] = []
-    if node in keyed:
+    if node in keyed and _may_repeat(obj, node, keyed):
         _walk(obj, node, keyed, (), "", errors)
     return errors
 
 
-def _walk(
-    value: Any, node: Node, keyed: frozenset[Node], at: Path, field: str, errors: list[FieldError]
-) -> None:
+def _may_repeat(value: Any, node: Node, keyed: Routes) -> bool:
+    """A quick look, which may be wrong only when it says yes: Python takes 1 for true, Kubernetes does not."""
+    if type(value) is dict:
+        if any(name in value and _may_repeat(value[name], child, keyed) for name, child in keyed[node]):
+            return True
+        inner = node.additional
+        return (
+            inner is not None
+            and inner in keyed
+            and any(_may_repeat(value[name], inner, keyed) for name in value)
+        )
+    if type(value) is not list:
+        return False
+    if node.list_type in {"set", "map"} and not _is_distinct(value, node):
+        return True
+    items = node.items
+    return items is not None and items in keyed and any(_may_repeat(each, items, keyed) for each in value)
+
+
+def _is_distinct(values: list[Any], node: Node) -> bool:
+    try:
+        if node.list_type == "set":
+            return len(set(values)) == len(values)
+        if len(node.list_map_keys) == 1:
+            name = node.list_map_keys[0]
+            return len({each.get(name) for each in values}) == len(values)
+        return len({tuple(each.get(name) for name in node.list_map_keys) for each in values}) == len(values)
+    except (TypeError, AttributeError):
+        # Items that cannot be hashed, or are no objects: the slow way knows.
+        return False
+
+
+def _walk(value: Any, node: Node, keyed: Routes, at: Path, field: str, errors: list[FieldError]) -> None:
     if isinstance(value, list):
         if node.list_type == "set":
             errors.extend(_repeated_items(value, at, field))

@@ -1,8 +1,8 @@
 """A schema as a tree of typed nodes, read once. Knows keywords and their shapes; checks no value and no rule."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from jangar.schema.errors import Path, SchemaRejected
 
@@ -92,6 +92,25 @@ class Node:
         yield from (*self.all_of, *self.any_of, *self.one_of)
         if self.negated is not None:
             yield self.negated
+
+
+Routes: TypeAlias = Mapping[Node, tuple[tuple[str, Node], ...]]
+"""Nodes worth entering for some work, each with those of its properties that are worth entering too."""
+
+
+def routes_to(root: Node, wanted: Callable[[Node], bool]) -> Routes:
+    """The ways from `root` to every wanted node below it, so that the rest of an object need not be walked."""
+    routes: dict[Node, tuple[tuple[str, Node], ...]] = {}
+
+    def leads(node: Node) -> bool:
+        below = [leads(child) for child in node.children()]
+        if wanted(node) or any(below):
+            routes[node] = tuple((name, child) for name, child in node.properties.items() if child in routes)
+            return True
+        return False
+
+    leads(root)
+    return routes
 
 
 _SHAPES: Final[Mapping[str, type | tuple[type, ...]]] = {

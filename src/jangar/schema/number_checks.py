@@ -31,9 +31,7 @@ def number_errors(value: float, node: Node, name: str, at: Path) -> list[FieldEr
         factor = int(node.multiple_of) if integral else node.multiple_of
         if factor <= 0:
             errors.append(messages.useless_factor(name, at, factor))
-        elif (integral and value % factor) or (
-            not integral and not is_whole(1 / factor * value if factor < 1 else value / factor)
-        ):
+        elif value % factor if integral else not _divides(factor, value):
             errors.append(messages.not_multiple(name, at, value, factor))
     if node.minimum is not None:
         low = int(node.minimum) if integral else node.minimum
@@ -53,3 +51,7 @@ def _as_float(value: float) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def _divides(factor: float, value: float) -> bool:
+    return is_whole(1 / factor * value if factor < 1 else value / factor)

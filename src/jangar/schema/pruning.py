@@ -1,7 +1,7 @@
 """Dropping fields that no schema names, and telling which. Knows a schema tree and JSON; validates nothing."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from jangar.schema.errors import Path
@@ -28,82 +28,122 @@ class UnknownField:
         return f'unknown field "{self.field}"'
 
 
-def pruned(obj: Mapping[str, Any], node: Node) -> tuple[dict[str, Any], list[UnknownField]]:
+@dataclass(slots=True)
+class _Found:
+    """What a walk came across. Paths are written from their end, and only where there is something to write."""
+
+    unknown: list[list[str | int]] = field(default_factory=list)
+    nulls: bool = False
+
+    def inside(self, step: str | int, since: int) -> None:
+        for path in self.unknown[since:]:
+            path.append(step)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    kept: dict[str, Any]
+    unknown: list[UnknownField]
+    has_nulls: bool
+
+
+def pruned(obj: Mapping[str, Any], node: Node) -> Pruned:
     """A copy of the resource `obj` without unknown fields, and those fields, sorted.
 
     apiVersion, kind and metadata stay as they are. Values below x-kubernetes-preserve-unknown-fields that no
     schema describes are not copied but shared.
     """
-    unknown: list[Path] = []
-    kept = _object(obj, node, (), unknown, embedded=True)
-    fields = [UnknownField(path=path) for path in unknown]
-    return kept, sorted(fields, key=lambda each: each.field) if len(fields) > 1 else fields
+    found = _Found()
+    kept = _object(obj, node, found, embedded=True)
+    # A server is silent about metadata it drops from the root; there is none here to drop.
+    fields = [UnknownField(path=tuple(reversed(path))) for path in found.unknown]
+    fields.sort(key=lambda each: each.field)
+    return Pruned(kept=kept, unknown=fields, has_nulls=found.nulls)
 
 
 def pruned_value(value: Any, node: Node) -> Any:
     """A copy of `value`, any part of a resource, without unknown fields."""
-    return _value(value, node, (), [])
+    return _value(value, node, _Found())
 
 
-def _value(value: Any, node: Node | None, at: Path, unknown: list[Path]) -> Any:
+def _value(value: Any, node: Node | None, found: _Found) -> Any:
     if type(value) is dict:
-        return _object(value, node, at, unknown, embedded=node is not None and node.embedded)
-    if type(value) is list:
-        items = node.items if node is not None else None
-        if node is not None and node.preserves_unknown and items is None:
-            return value
-        if not value or (type(value[0]) not in {dict, list} and not _has_containers(value)):
-            return value.copy()
-        if node is not None and node.preserves_unknown:
-            return [_kept(each, items, (*at, n), unknown) for n, each in enumerate(value)]
-        return [_value(each, items, (*at, n), unknown) for n, each in enumerate(value)]
-    return value
-
-
-def _has_containers(values: list[Any]) -> bool:
-    return any(type(each) is dict or type(each) is list for each in values)
-
-
-def _object(
-    value: Mapping[str, Any], node: Node | None, at: Path, unknown: list[Path], *, embedded: bool
-) -> dict[str, Any]:
+        return _object(value, node, found, embedded=node is not None and node.embedded)
+    if type(value) is not list:
+        found.nulls = found.nulls or value is None
+        return value
     if node is None:
-        unknown.extend((*at, name) for name in value)
+        return _without_schema(value, found)
+    if node.preserves_unknown:
+        return value if node.items is None else _members(value, node.items, found, _kept)
+    if not any(type(each) is dict or type(each) is list for each in value):
+        return value.copy()
+    return _members(value, node.items, found, _value)
+
+
+def _members(values: list[Any], items: Node | None, found: _Found, walk: "_Walk") -> list[Any]:
+    kept = []
+    for n, each in enumerate(values):
+        since = len(found.unknown)
+        kept.append(walk(each, items, found))
+        if len(found.unknown) > since:
+            found.inside(n, since)
+    return kept
+
+
+_Walk = Callable[[Any, Node | None, _Found], Any]
+
+
+def _object(value: Mapping[str, Any], node: Node | None, found: _Found, *, embedded: bool) -> dict[str, Any]:
+    if node is None:
+        found.unknown.extend([name] for name in value)
         return {}
     kept: dict[str, Any] = {}
     properties, additional, preserve = node.properties, node.has_additional, node.preserves_unknown
     for name, each in value.items():
+        child = properties.get(name)
         if embedded and name in _META:
             kept[name] = copied(each) if name == "metadata" else each
-        elif (found := properties.get(name)) is not None:
+        elif child is not None or additional:
             kind = type(each)
-            kept[name] = _value(each, found, (*at, name), unknown) if kind is dict or kind is list else each
-        elif additional:
-            kept[name] = _value(each, node.additional, (*at, name), unknown)
+            if kind is dict or kind is list:
+                since = len(found.unknown)
+                kept[name] = _value(each, child if child is not None else node.additional, found)
+                if len(found.unknown) > since:
+                    found.inside(name, since)
+            else:
+                found.nulls = found.nulls or each is None
+                kept[name] = each
         elif preserve:
             kept[name] = each
-        elif at or name not in _META:
-            unknown.append((*at, name))
+        else:
+            found.unknown.append([name])
     return kept
 
 
-def _kept(value: Any, node: Node | None, at: Path, unknown: list[Path]) -> Any:
+def _kept(value: Any, node: Node | None, found: _Found) -> Any:
     """Below a preserving list: like pruning, except that what no schema names stays."""
     if node is None or not isinstance(value, dict | list):
         return value
     if isinstance(value, list):
-        return [_kept(each, node.items, (*at, n), unknown) for n, each in enumerate(value)]
-    kept: dict[str, Any] = {}
-    for name, each in value.items():
-        if node.embedded and name in _META:
-            kept[name] = each
-        elif name in node.properties:
-            kept[name] = _value(each, node.properties[name], (*at, name), unknown)
-        elif node.has_additional:
-            kept[name] = _value(each, node.additional, (*at, name), unknown)
-        else:
-            kept[name] = each
-    return kept
+        return _members(value, node.items, found, _kept)
+    return _object(value, replace(node, preserves_unknown=True), found, embedded=node.embedded)
+
+
+def _without_schema(values: list[Any], found: _Found) -> list[Any]:
+    """Lists and scalars stay, objects lose every field. However deep: it works on a list of what is left to do."""
+    root = values.copy()
+    left: list[tuple[list[Any], tuple[str | int, ...]]] = [(root, ())]
+    while left:
+        kept, at = left.pop()
+        for n, each in enumerate(kept):
+            if isinstance(each, dict):
+                kept[n] = {}
+                found.unknown.extend([name, n, *reversed(at)] for name in each)
+            elif isinstance(each, list):
+                kept[n] = each.copy()
+                left.append((kept[n], (*at, n)))
+    return root
 
 
 def copied(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from jangar.schema.cel_rules import RuleSet
 from jangar.schema.correlation import same_json
-from jangar.schema.embedded import embedded_errors, embedding_nodes
+from jangar.schema.embedded import embedded_errors, embedding_routes
 from jangar.schema.errors import NO_FIELD, FieldError, invalid
 from jangar.schema.node import Node, place
 from jangar.schema.pruning import pruned, pruned_value
@@ -28,13 +28,13 @@ def default_problems(node: Node) -> Iterator[FieldError]:
 def _problems(node: Node, default: Any, field: str) -> Iterator[FieldError]:
     at = (*node.at, "default")
     kept = (
-        pruned(default, node)[0]
+        pruned(default, node).kept
         if node.embedded and isinstance(default, dict)
         else pruned_value(default, node)
     )
     if not same_json(kept, default):
         yield invalid(field, default, "must not have unknown fields", path=at)
-    errors = [*embedded_errors(default, node, embedding_nodes(node)), *value_errors(default, node)]
+    errors = [*embedded_errors(default, node, embedding_routes(node)), *value_errors(default, node)]
     if not errors:
         rules = RuleSet.of(node, root=node.embedded)
         errors = rules.errors(default, default) or rules.errors(default, None) if rules is not None else []

@@ -29,11 +29,13 @@ _BLOCKING: Final = frozenset(
 
 def admit(schema: CompiledSchema, obj: Mapping[str, Any]) -> tuple[dict[str, Any], list[UnknownField]]:
     """A pruned and defaulted copy of `obj`, and the fields that were dropped because no schema names them."""
-    admitted, unknown = pruned(obj, schema.root)
-    drop_nulls(admitted, schema.root)
-    if schema.root in schema.defaulted:
+    found = pruned(obj, schema.root)
+    admitted = found.kept
+    if found.has_nulls:
+        drop_nulls(admitted, schema.root)
+    if schema.defaulted:
         apply_defaults(admitted, schema.root, schema.defaulted)
-    return admitted, unknown
+    return admitted, found.unknown
 
 
 def check(

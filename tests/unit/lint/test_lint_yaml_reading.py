@@ -6,8 +6,10 @@ from lint_cases import flaws, values
 from jangar.lint.documents import read_documents
 from jangar.lint.marks import Position
 
-
-TAB = "1:1 InvalidSyntax: not valid YAML: found character that cannot start any token (while scanning for the next token)"
+TAB = (
+    "1:1 InvalidSyntax: not valid YAML: found character that cannot start any token "
+    "(while scanning for the next token)"
+)
 OPEN_QUOTE = (
     "2:1 InvalidSyntax: not valid YAML: found unexpected end of stream "
     "(while scanning a quoted scalar that begins 1 line above)"
