@@ -127,7 +127,9 @@ def check_action(simulation: "Simulation", action: Action) -> None:
             announced = action.child in stops or action.child in left or recorded.lifecycle.is_terminal
             assert announced, f"CAN-4: {action.child} is stopped unannounced"
             if (stop := stops.get(action.child)) is not None and action.child not in left:
-                assert action.deadline == stop.deadline - timedelta(seconds=2), "CAN-6: 2 s before its parent's"
+                assert action.deadline == stop.deadline - timedelta(seconds=2), (
+                    "CAN-6: 2 s before its parent's"
+                )
         case SuspendChild():
             assert not recorded.lifecycle.is_terminal, "a finished run suspends nothing"
         case ReleaseRun():
@@ -143,7 +145,9 @@ def _check_needs(simulation: "Simulation", state: StepState) -> None:
         other = simulation.recorded.steps[need]
         forgiven = other.phase is StepPhase.FAILED and scenario.steps[need].forgiven
         passed_over = scenario.sequential and other.reason == Reason.CONDITION_FALSE
-        assert other.phase is StepPhase.SUCCEEDED or forgiven or passed_over, f"I5: {state.name} before {other}"
+        assert other.phase is StepPhase.SUCCEEDED or forgiven or passed_over, (
+            f"I5: {state.name} before {other}"
+        )
 
 
 def check_end(simulation: "Simulation") -> None:
@@ -160,6 +164,8 @@ def check_end(simulation: "Simulation") -> None:
         assert not child.is_live, f"I7: {child.name} runs on"
         if child.name in known and child.name not in left and seen is not None:
             assert seen.finished_at <= finished, f"I3: {child.name} ended after its run"
-    assert all(each.ended_at is not None for each in recorded.left_behind), "CAN-6: clean-up goes on to the end"
+    assert all(each.ended_at is not None for each in recorded.left_behind), (
+        "CAN-6: clean-up goes on to the end"
+    )
     terminal = [phase for _, version in simulation.versions if (phase := version.lifecycle.phase) in TERMINAL]
     assert len(set(terminal)) == 1, "I2: one terminal phase"

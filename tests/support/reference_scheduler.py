@@ -5,7 +5,16 @@ It knows the whole script of a run and steps through its moments one by one. It 
 
 from dataclasses import dataclass, field
 
-from support.scenarios import CANCEL_TIMEOUT, CHILD_MARGIN, FIRST_LOOK, End, OnStop, Scenario, ScriptedStep, When
+from support.scenarios import (
+    CANCEL_TIMEOUT,
+    CHILD_MARGIN,
+    FIRST_LOOK,
+    End,
+    OnStop,
+    Scenario,
+    ScriptedStep,
+    When,
+)
 
 ENDED = {"Succeeded", "Failed", "Skipped", "Cancelled"}
 SKIPPED_BY_NEED = {"DependencyFailed", "DependencySkipped"}
@@ -133,7 +142,7 @@ class Reference:
             step.phase, step.reason = "Cancelled", "ChildCancelled"
         elif how == "Cancelled":
             step.phase, step.reason = "Cancelled", "CancelTimedOut" if leaves_work else "RunCancelled"
-        elif again and self.cancelled:
+        elif again and self.cancelled and not self.timed_out:
             step.phase, step.reason = "Cancelled", "RunCancelled"  # CAN-2: as one that waits to retry
         elif again and not self.timed_out:
             step.phase, step.retry_at = "Retrying", now + step.script.backoff

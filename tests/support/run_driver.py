@@ -75,9 +75,7 @@ class Driver:
         self.change(requested_by=self.run.requested_by | frozenset(by or (Requester.CANCEL,)))
 
     def delete(self) -> None:
-        self.change(
-            requested_by=self.run.requested_by | frozenset({Requester.DELETION}), deleted_at=self.now
-        )
+        self.change(requested_by=self.run.requested_by | frozenset({Requester.DELETION}), deleted_at=self.now)
 
     def child(self, step: str) -> "DrivenChild":
         """The child of the step's current or last attempt."""
@@ -141,9 +139,7 @@ class DrivenChild:
     def becomes(self, phase: Phase, **facts: Any) -> None:
         known = self.run.children.get(self.name)
         if not isinstance(known, ChildSeen):
-            known = ChildSeen(
-                name=self.name, uid=f"uid-of-{self.name}", phase=phase, created_at=self.run.now
-            )
+            known = ChildSeen(name=self.name, uid=f"uid-of-{self.name}", phase=phase, created_at=self.run.now)
         self.run.children[self.name] = replace(known, phase=phase, **facts)
 
     def appears(self, **facts: Any) -> None:

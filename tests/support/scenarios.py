@@ -211,10 +211,12 @@ def _attempt(random: Random, trouble: float, whole_seconds: bool) -> Attempt:
         rare = (End.CANCELLED_BY_HAND, End.DELETED_BY_HAND, End.VANISHES, End.REFUSED)
         end = random.choice((End.FAILS,) * 9 + rare)
     long_ = random.random() < 0.05
+    # What vanishes is missed only after a live read, so it never falls together with a time limit.
+    apart = 3 if end is End.VANISHES else 0
     return Attempt(
         end=end,
         pending_for=random.choice((0, lasting(2))),
-        runs_for=lasting(200 if long_ else 8) + SECOND,
+        runs_for=lasting(200 if long_ else 8) + SECOND + apart,
         on_stop=random.choice((OnStop.OBEYS,) * 4 + (OnStop.WORK_IGNORES, OnStop.IGNORES)),
         grace=random.choice((0, lasting(6))),
         names_the_limit=random.random() < 0.5,

@@ -237,7 +237,9 @@ class World:
         while (when := self.next_change()) is not None and when <= now:
             for child in self.children.values():
                 if child.next_change() == when:
-                    ends_unnoted = child.uid not in uids and (child.deleting or child.script.end is End.VANISHES)
+                    ends_unnoted = child.uid not in uids and (
+                        child.deleting or child.script.end is End.VANISHES
+                    )
                     if ends_unnoted and child.is_live and child.told is None and child.alone <= when:
                         child.script = replace(child.script, runs_for=child.script.runs_for + 500)
                         continue
@@ -248,7 +250,9 @@ class World:
 class Simulation:
     """One run of one scenario. `versions` are all statuses that were recorded."""
 
-    def __init__(self, scenario: Scenario, faults: Faults | None = None, *, salt: int = 0, **given: object) -> None:
+    def __init__(
+        self, scenario: Scenario, faults: Faults | None = None, *, salt: int = 0, **given: object
+    ) -> None:
         self.scenario = scenario
         self.faults = faults or Faults()
         self.random = Random(scenario.seed * 7919 + salt)  # noqa: S311 - a script, not a secret
@@ -277,7 +281,9 @@ class Simulation:
     def observation(self) -> Observation:
         return Observation(
             run=self._run(),
-            definition=self.definition if self.defined else DefinitionMissing(message="no such Orchestration"),
+            definition=self.definition
+            if self.defined
+            else DefinitionMissing(message="no such Orchestration"),
             recorded=self.recorded,
             children=self._children(),
             pinned=self.pinned,
@@ -332,7 +338,9 @@ class Simulation:
                 break
             self.now = min(times)
             if self.faults.idle_looks and self.random.random() < self.faults.idle_looks:
-                self.now = self.random.randrange(self.now - (self.now - max(0, self.now - SECOND)), self.now + 1)
+                self.now = self.random.randrange(
+                    self.now - (self.now - max(0, self.now - SECOND)), self.now + 1
+                )
         assert self.recorded.lifecycle.is_terminal, f"stuck at {self.now} ms: {self.recorded.lifecycle}"
         check_end(self)
         return self

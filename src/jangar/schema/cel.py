@@ -13,11 +13,12 @@ from typing import Any, Final
 import orjson
 
 from jangar.schema.cel_ast import Tree, tree_of
-from jangar.schema.cel_budget import Traits, is_affordable, measured
+from jangar.schema.cel_budget import Traits, is_affordable, measured, nests_deeper
 from jangar.schema.cel_functions import OUT_OF_FUEL, OVERLOADS, refuel
 from jangar.schema.errors import CelEvaluationError, CelSyntaxError
 
 LONGEST_SOURCE: Final = 10_000
+_DEEPEST: Final = 250
 OVER_BUDGET: Final = "the expression asks for more work than its budget allows"
 _ANY: Final = ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null")
 _PLACE: Final = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
@@ -37,19 +38,13 @@ _WORDING: Final = (
 class Bindings:
     """Values for the variables of one or more programs, handed to the library once for all of them."""
 
-    __slots__ = ("_activations", "_size", "values")
+    __slots__ = ("_activations", "size", "values")
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
-        self._size = -1
+        self.size = _measured_size(values)
+        """Characters of JSON; -1 when the values nest too deep for the library, which recurses."""
         self._activations: dict[int, Any] = {}
-
-    @property
-    def size(self) -> int:
-        """Characters of JSON."""
-        if self._size < 0:
-            self._size = _size(self.values)
-        return self._size
 
     def activation(self, environment: Any) -> Any:
         found = self._activations.get(id(environment))
@@ -71,6 +66,8 @@ class Program:
 
     def run(self, bindings: "Bindings") -> Any:
         """The value, as plain Python. Raises CelEvaluationError."""
+        if bindings.size < 0:
+            raise CelEvaluationError(self.source, "the values nest too deep", over_budget=True)
         if (self.traits.loops or self.traits.grows) and not is_affordable(
             self.tree.root, self.traits, bindings.values, bindings.size
         ):
@@ -206,9 +203,9 @@ def _plain(value: Any) -> Any:
             return str(value)
 
 
-def _size(bindings: Mapping[str, Any]) -> int:
+def _measured_size(values: Mapping[str, Any]) -> int:
     try:
-        return len(orjson.dumps(bindings, default=repr))
+        return len(orjson.dumps(values, default=repr))
     except (TypeError, ValueError):
-        # Whatever JSON cannot hold is measured the slow way.
-        return sum(measured(each).size for each in bindings.values())
+        # JSON cannot hold them: a number too long, a broken character, or no end of nesting.
+        return -1 if nests_deeper(values, _DEEPEST) else sum(measured(each).size for each in values.values())

@@ -109,6 +109,20 @@ def measured(value: Any) -> Bound:
     return Bound(size=size + 1, count=longest, item=item + 1)
 
 
+def nests_deeper(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, Mapping | list)
+            for inner in (each.values() if isinstance(each, Mapping) else each)
+        ]
+        if not level:
+            return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class _Measure:
     value: Any

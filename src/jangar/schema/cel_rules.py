@@ -204,7 +204,8 @@ class _Run:
         project = self.rules.projections[node]
         seen = project(value) if project is not None else value
         was = project(old) if project is not None and old is not None else old
-        plain = Bindings({"self": seen} if was is None else {"self": seen, "oldSelf": was})
+        plain = Bindings({"self": seen})
+        changed = Bindings({"self": seen, "oldSelf": was})
         optional = Bindings({"self": seen, "_old": was, "_had_old": was is not None})
         shown = name or NO_FIELD
         for rule in self.rules.rules[node]:
@@ -213,7 +214,7 @@ class _Run:
                 continue
             if rule.uses_old and was is None and not rule.rule.optional_old_self:
                 continue
-            bindings = optional if rule.rule.optional_old_self else plain
+            bindings = optional if rule.rule.optional_old_self else changed if rule.uses_old else plain
             self.left -= rule.program.cost(bindings)
             if self.left < 0:
                 yield invalid(shown, node.type, _OUT_OF_BUDGET, path=at)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import jsonschema_rs
 
 from jangar.schema.errors import SchemaRejected
-from jangar.schema.formats import FORMATS, checked_format
+from jangar.schema.formats import FORMATS
 from jangar.schema.node import Node
 from jangar.schema.patterns import portable
 
@@ -64,7 +64,7 @@ def _means_the_same(node: Node) -> bool:
 
 
 def _text(node: Node, schema: dict[str, Any]) -> None:
-    format_ = checked_format(node.format).replace("-", "")
+    format_ = node.format.replace("-", "")
     if format_ in FORMATS:
         schema["format"] = f"kubernetes-{format_}"
     if node.pattern:

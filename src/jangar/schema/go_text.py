@@ -79,8 +79,8 @@ def as_json(value: object) -> str:
             _whole_floats_as_integers(value), option=0 if isinstance(value, Struct) else orjson.OPT_SORT_KEYS
         ).decode()
     except (TypeError, ValueError, RecursionError):
-        # Integers beyond 64 bits, lone surrogates and very deep values: shown, if not as Go would.
-        return quoted(repr(value)[:200])
+        # Integers beyond 64 bits, lone surrogates and very deep values have no JSON here.
+        return quoted(str(value)) if isinstance(value, int) else f"<{type(value).__name__}>"
     for char, escape in _HTML:
         if char in text:
             text = text.replace(char, escape)

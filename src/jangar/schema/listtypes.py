@@ -109,5 +109,6 @@ def identity(value: Any) -> Any:
         try:
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         except (TypeError, ValueError):
-            return repr(value)
+            # Too deep, or a number too long: such a value equals nothing but itself.
+            return id(value)
     return (type(value), value)

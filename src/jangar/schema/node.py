@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from jangar.schema.errors import Path, SchemaRejected
+from jangar.schema.formats import checked_format
 
 MAX_DEPTH: Final = 64
 """How deep a schema may nest: every walk over an object recurses as deep as its schema, never deeper."""
@@ -64,9 +65,13 @@ class Node:
     rules: tuple[Rule, ...] = ()
 
     @staticmethod
-    def of(schema: Mapping[str, Any]) -> "Node":
-        """The tree of `schema`. Raises SchemaRejected where a keyword has the wrong shape."""
-        return _read(schema, ())
+    def of(schema: Mapping[str, Any], *, every_format: bool = False) -> "Node":
+        """The tree of `schema`. Raises SchemaRejected where a keyword has the wrong shape.
+
+        Formats that Kubernetes does not check are left out, except, as upstream, when a schema's own defaults
+        are judged: then a wrong type is named after the format, checked or not.
+        """
+        return _read(schema, (), every_format=every_format)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -137,7 +142,7 @@ def misshapen(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield keyword, " or ".join(kind.__name__ for kind in kinds)
 
 
-def _read(schema: Mapping[str, Any], at: Path) -> Node:
+def _read(schema: Mapping[str, Any], at: Path, *, every_format: bool) -> Node:
     if not isinstance(schema, dict):
         raise SchemaRejected(f"a schema must be an object, found {type(schema).__name__} at {place(at)}")
     if len(at) > 2 * MAX_DEPTH:
@@ -149,11 +154,12 @@ def _read(schema: Mapping[str, Any], at: Path) -> Node:
     items = schema.get("items")
     negated = schema.get("not")
     enum = schema.get("enum")
+    text_format = schema.get("format") or ""
     return Node(
         at=at,
         type=schema.get("type") or "",
         nullable=bool(schema.get("nullable")),
-        format=schema.get("format") or "",
+        format=text_format if every_format else checked_format(text_format),
         default=schema.get("default"),
         enum=tuple(enum) if enum is not None else None,
         pattern=schema.get("pattern") or "",
@@ -169,18 +175,20 @@ def _read(schema: Mapping[str, Any], at: Path) -> Node:
         min_properties=schema.get("minProperties"),
         max_properties=schema.get("maxProperties"),
         required=_names(schema, "required", at),
-        items=_read(items, (*at, "items")) if items is not None else None,
+        items=_read(items, (*at, "items"), every_format=every_format) if items is not None else None,
         properties={
-            name: _read(each, (*at, "properties", name))
+            name: _read(each, (*at, "properties", name), every_format=every_format)
             for name, each in (schema.get("properties") or {}).items()
         },
-        additional=_read(additional, (*at, "additionalProperties")) if isinstance(additional, dict) else None,
+        additional=_read(additional, (*at, "additionalProperties"), every_format=every_format)
+        if isinstance(additional, dict)
+        else None,
         has_additional=additional is not None,
         forbids_additional=additional is False,
-        all_of=_several(schema, "allOf", at),
-        any_of=_several(schema, "anyOf", at),
-        one_of=_several(schema, "oneOf", at),
-        negated=_read(negated, (*at, "not")) if negated is not None else None,
+        all_of=_several(schema, "allOf", at, every_format=every_format),
+        any_of=_several(schema, "anyOf", at, every_format=every_format),
+        one_of=_several(schema, "oneOf", at, every_format=every_format),
+        negated=_read(negated, (*at, "not"), every_format=every_format) if negated is not None else None,
         int_or_string=bool(schema.get("x-kubernetes-int-or-string")),
         preserves_unknown=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
         embedded=bool(schema.get("x-kubernetes-embedded-resource")),
@@ -191,8 +199,11 @@ def _read(schema: Mapping[str, Any], at: Path) -> Node:
     )
 
 
-def _several(schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[Node, ...]:
-    return tuple(_read(each, (*at, keyword, n)) for n, each in enumerate(schema.get(keyword) or ()))
+def _several(schema: Mapping[str, Any], keyword: str, at: Path, *, every_format: bool) -> tuple[Node, ...]:
+    return tuple(
+        _read(each, (*at, keyword, n), every_format=every_format)
+        for n, each in enumerate(schema.get(keyword) or ())
+    )
 
 
 def _names(schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[str, ...]:

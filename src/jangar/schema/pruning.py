@@ -1,6 +1,6 @@
 """Dropping fields that no schema names, and telling which. Knows a schema tree and JSON; validates nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -133,17 +133,26 @@ def _kept(value: Any, node: Node | None, found: _Found) -> Any:
 def _without_schema(values: list[Any], found: _Found) -> list[Any]:
     """Lists and scalars stay, objects lose every field. However deep: it works on a list of what is left to do."""
     root = values.copy()
-    left: list[tuple[list[Any], tuple[str | int, ...]]] = [(root, ())]
+    left: list[tuple[list[Any], _Link]] = [(root, None)]
     while left:
-        kept, at = left.pop()
+        kept, link = left.pop()
         for n, each in enumerate(kept):
             if isinstance(each, dict):
                 kept[n] = {}
-                found.unknown.extend([name, n, *reversed(at)] for name in each)
+                found.unknown.extend([name, n, *_followed(link)] for name in each)
             elif isinstance(each, list):
                 kept[n] = each.copy()
-                left.append((kept[n], (*at, n)))
+                left.append((kept[n], (n, link)))
     return root
+
+
+_Link = tuple[int, Any] | None
+
+
+def _followed(link: "_Link") -> Iterator[int]:
+    while link is not None:
+        n, link = link
+        yield n
 
 
 def copied(value: Any) -> Any:

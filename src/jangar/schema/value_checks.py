@@ -11,7 +11,7 @@ from typing import Any, Final
 from jangar.schema import messages
 from jangar.schema.correlation import Correlation, same_json
 from jangar.schema.errors import FieldError, Path
-from jangar.schema.formats import FORMATS, checked_format
+from jangar.schema.formats import FORMATS
 from jangar.schema.node import Node
 from jangar.schema.number_checks import is_whole, number_errors
 from jangar.schema.patterns import matcher
@@ -60,7 +60,7 @@ def _outcome(value: Any, node: Node, name: str, at: Path, old: Correlation | Non
             outcome.met += 1
         outcome.add(*_enum_errors(value, node, name, at))
         return outcome
-    format_ = checked_format(node.format)
+    format_ = node.format
     if node.types or format_:
         _check_type(value, node, format_, name, at, outcome)
     outcome.merge(_junctions(value, node, name, at))

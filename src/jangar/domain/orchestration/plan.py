@@ -159,9 +159,10 @@ class _Planner:
     def _work(self, work: RunPass, looked_at: set[int], *, resumed: bool) -> None:
         """The order of the rules: truth first, then what was asked, then new starts."""
         stopping = self.cancel is not None or self.stop is not None
-        work.settle(looked_at, self.observation.children, stopping=stopping)
+        # An attempt that a cancel keeps from being repeated was cut: it goes the way of one that waits to retry.
+        work.settle(looked_at, self.observation.children, stopping=self.stop is not None)
         work.skip_dependents()
-        if stopping and resumed:
+        if stopping and resumed and not work.progress.retrying:
             return
         if self._times_out(work):
             self.stop = Stop(

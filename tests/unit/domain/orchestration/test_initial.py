@@ -27,7 +27,9 @@ def ended(**phases):
 @pytest.mark.rule("DAG-16")
 def test_a_new_run_begins_with_every_step_pending_in_list_order():
     """DAG-16: nothing is known of a new run."""
-    definition = a_definition(a_step("a"), {"name": "b", "kind": "SubOrchestration", "orchestrationRef": {"name": "o"}})
+    definition = a_definition(
+        a_step("a"), {"name": "b", "kind": "SubOrchestration", "orchestrationRef": {"name": "o"}}
+    )
     assert initial_states(definition, {}, NOON) == (
         StepState(name="a", kind=StepKind.TOOL_RUN),
         StepState(name="b", kind=StepKind.SUB_ORCHESTRATION),

@@ -59,4 +59,7 @@ def test_one_byte_more_fails_the_run():
         ),
         None,
     )
-    assert returned({"i": "x" * 4089})[0].message == "the outputs of the run are 4097 bytes; at most 4096 are kept"
+    assert (
+        returned({"i": "x" * 4089})[0].message
+        == "the outputs of the run are 4097 bytes; at most 4096 are kept"
+    )

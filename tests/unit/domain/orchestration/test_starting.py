@@ -128,7 +128,10 @@ def test_the_next_attempt_has_its_own_name_and_forgets_the_last_ones_end():
 @pytest.mark.rule("DAG-11")
 @pytest.mark.parametrize(
     ("given", "phase"),
-    [pytest.param({"x": ""}, StepPhase.PENDING, id="empty"), pytest.param({"x": "1"}, StepPhase.PENDING, id="given")],
+    [
+        pytest.param({"x": ""}, StepPhase.PENDING, id="empty"),
+        pytest.param({"x": "1"}, StepPhase.PENDING, id="given"),
+    ],
 )
 def test_a_value_that_is_there_starts_the_step(given, phase):
     """DAG-11: empty text is a value."""
@@ -139,7 +142,10 @@ def test_a_value_that_is_there_starts_the_step(given, phase):
 def test_a_missing_value_fails_the_step_at_its_start():
     """DAG-11: MissingInput names the first reference that nothing answers; no attempt begins."""
     found = begun_once(
-        a_step("a", **{"with": {"k": "x", "l": "{{ parameters.y }}-{{ parameters.z }}", "m": "{{ parameters.q }}"}})
+        a_step(
+            "a",
+            **{"with": {"k": "x", "l": "{{ parameters.y }}-{{ parameters.z }}", "m": "{{ parameters.q }}"}},
+        )
     )
     assert (found.phase, found.reason, found.message) == (
         StepPhase.FAILED,
@@ -182,7 +188,12 @@ NESTED = {"name": "a", "kind": "SubOrchestration", "orchestrationRef": {"name": 
             id="too-deep",
         ),
         pytest.param(
-            a_step("a", toolRef={"name": "inner"}), ("inner", "outer"), 2, "Starting", "", id="a-tool-is-no-nesting"
+            a_step("a", toolRef={"name": "inner"}),
+            ("inner", "outer"),
+            2,
+            "Starting",
+            "",
+            id="a-tool-is-no-nesting",
         ),
     ],
 )
@@ -205,7 +216,9 @@ def test_a_kind_that_this_controller_does_not_run_fails_by_name():
     ("spec", "expected"),
     [
         pytest.param({}, {"x": "1", "y": "2", "k": "1!"}, id="none-declared-hands-all-on"),
-        pytest.param({"parameters": [{"name": "x"}, {"name": "y"}]}, {"k": "1!"}, id="declared-hands-on-what-with-says"),
+        pytest.param(
+            {"parameters": [{"name": "x"}, {"name": "y"}]}, {"k": "1!"}, id="declared-hands-on-what-with-says"
+        ),
     ],
 )
 def test_a_child_gets_what_with_says_and_undeclared_parameters(spec, expected):

@@ -11,7 +11,9 @@ from jangar.domain.orchestration.undefined import all_problems, undefined_verdic
 from support.builders import a_definition, a_step
 
 PROBLEMS = (
-    Problem(reason=Reason.DUPLICATE_STEP, path=("spec", "steps", 1, "name"), message="twice", fix="rename it"),
+    Problem(
+        reason=Reason.DUPLICATE_STEP, path=("spec", "steps", 1, "name"), message="twice", fix="rename it"
+    ),
     Problem(reason=Reason.ENTRYPOINT_MISSING, path=("spec", "entrypoint"), message="no such step"),
 )
 MISSING = DefinitionMissing(message='Orchestration "nightly" does not exist')

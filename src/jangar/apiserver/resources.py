@@ -1,0 +1,91 @@
+"""What a kind is to the server: its names, its schema, its columns and its strategy. Knows no storage, no request.
+
+Built-in kinds and custom ones look alike from here on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from jangar.schema import CompiledSchema, FieldError
+
+JsonObject = dict[str, Any]
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+class Strategy(Protocol):
+    """What a kind does beyond its schema. Never sees storage.
+
+    `obj` is a private copy that `prepare_*` may change in place; `validate*` must not. Objects are whole: apiVersion,
+    kind and metadata included; metadata itself is checked by the handlers. `old` is never changed.
+    """
+
+    def prepare_create(self, obj: JsonObject) -> None:
+        """Defaults, generated fields, and dropping what a creator may not set (status)."""
+        ...
+
+    def prepare_update(self, obj: JsonObject, old: Mapping[str, Any], subresource: str) -> None:
+        """The same for an update; the part that this subresource may not touch is put back from `old`."""
+        ...
+
+    def validate_create(self, obj: Mapping[str, Any]) -> list[FieldError]: ...
+
+    def validate_update(
+        self, obj: Mapping[str, Any], old: Mapping[str, Any], subresource: str
+    ) -> list[FieldError]: ...
+
+    def warnings(self, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[str]:
+        """What the user is warned of; sent as Warning headers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
+    """A column of a Table. `path` is a JSONPath without braces; None where a kind computes its cells itself."""
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceType:
+    """One kind in one version, as it is served."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    strategy: Strategy
+    namespaced: bool = True
+    list_kind: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    subresources: frozenset[str] = frozenset()
+    """Such as status, scale, log."""
+    has_generation: bool = True
+    is_custom: bool = False
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """OpenAPI v3, whole: for explain, for pruning, and for how lists and maps merge."""
+    compiled: CompiledSchema | None = None
+    columns: Sequence[TableColumn] = ()
+    selectable_fields: tuple[str, ...] = ()
+    """Field selectors beyond metadata.name and metadata.namespace, such as status.phase."""
+    stored_as: str = ""
+    """`plural.group`: every version of a kind is stored in one place."""
+    grace_seconds: int | None = None
+    """Deletion waits for a grace period (Pod)."""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
