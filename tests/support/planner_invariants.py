@@ -122,7 +122,7 @@ def check_action(simulation: "Simulation", action: Action) -> None:
             assert state.is_live, f"I1: a create for {state}"
             _check_needs(simulation, state)
         case StopChild():
-            stops = {each.child: each.stop for each in recorded.steps if each.stop}
+            stops = {each.child: each.stop for each in recorded.steps if each.stop and each.is_live}
             left = {each.name for each in recorded.left_behind}
             announced = action.child in stops or action.child in left or recorded.lifecycle.is_terminal
             assert announced, f"CAN-4: {action.child} is stopped unannounced"

@@ -3,11 +3,12 @@
 Built-in kinds and custom ones look alike from here on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from jangar.schema import CompiledSchema, FieldError
+from jangar.apiserver.names import subdomain_problems
+from jangar.schema import CompiledSchema, FieldError, UnknownField
 
 JsonObject = dict[str, Any]
 
@@ -20,6 +21,13 @@ class Strategy(Protocol):
     `obj` is a private copy that `prepare_*` may change in place; `validate*` must not. Objects are whole: apiVersion,
     kind and metadata included; metadata itself is checked by the handlers. `old` is never changed.
     """
+
+    def decode(self, obj: JsonObject) -> tuple[JsonObject, list[UnknownField]]:
+        """As this kind is typed: a copy without the fields it does not know, which are reported.
+
+        Raises ApiError for a value of a type that a field cannot have.
+        """
+        ...
 
     def prepare_create(self, obj: JsonObject) -> None:
         """Defaults, generated fields, and dropping what a creator may not set (status)."""
@@ -79,6 +87,12 @@ class ResourceType:
     """Field selectors beyond metadata.name and metadata.namespace, such as status.phase."""
     stored_as: str = ""
     """`plural.group`: every version of a kind is stored in one place."""
+    name_problems: Callable[[str], list[str]] = subdomain_problems
+    """Which names an object may have."""
+    unconditional_update: bool = False
+    """A PUT may leave resourceVersion out."""
+    create_on_update: bool = False
+    """A PUT may create."""
     grace_seconds: int | None = None
     """Deletion waits for a grace period (Pod)."""
 

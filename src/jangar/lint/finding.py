@@ -7,6 +7,7 @@ from typing import NamedTuple
 from jangar.api.problems import Problem, dotted
 from jangar.api.reasons import Reason
 from jangar.lint.marks import Path, Position, Text
+from jangar.lint.naming import name_in
 from jangar.lint.reasons import FileReason
 from jangar.lint.tree import Flaw
 
@@ -76,10 +77,8 @@ class Owner(NamedTuple):
             ):
                 item = items[index] if index < len(items) else None
                 return cls.of(item, ())._replace(depth=2)
-            case {"kind": str(kind), "metadata": {"name": str(name)}}, _:
-                return cls(kind, name)
             case {"kind": str(kind)}, _:
-                return cls(kind)
+                return cls(kind, name_in(value.get("metadata") if isinstance(value, dict) else None))
             case _:
                 return cls()
 

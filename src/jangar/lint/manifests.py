@@ -13,6 +13,7 @@ from jangar.domain.orchestration.wording import Guesses
 from jangar.lint.documents import Document
 from jangar.lint.finding import Complaint, Finding, short
 from jangar.lint.marks import Path
+from jangar.lint.naming import name_in
 from jangar.lint.reasons import FileReason
 
 _OURS: Final = "proompteng.ai"
@@ -56,11 +57,7 @@ class Manifest:
 
     @cached_property
     def name(self) -> str:
-        """Its name; of an object that gets one later, what it begins with and a star; else nothing."""
-        name, prefix = self.metadata.get("name"), self.metadata.get("generateName")
-        if isinstance(name, str):
-            return name
-        return f"{prefix}*" if isinstance(prefix, str) and prefix else ""
+        return name_in(self.metadata)
 
     @cached_property
     def namespace(self) -> str:

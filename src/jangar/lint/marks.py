@@ -1,8 +1,6 @@
 """Where each field of a document stands in its text. Knows offsets, lines and columns; knows no syntax."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 Path = tuple[str | int, ...]
@@ -54,19 +52,17 @@ class Branch:
 
 
 class Text:
-    """The text of one file, and where its lines begin."""
+    """The text of one file. Lines are counted from the place asked for last: problems come nearly in order."""
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._last = 0
+        self._last_line = 1
 
     def position(self, offset: int) -> Position:
-        line = bisect_right(self._line_starts, offset)
-        return Position(line, offset - self._line_starts[line - 1] + 1)
-
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        starts, offset = [0], self.text.find("\n")
-        while offset >= 0:
-            starts.append(offset + 1)
-            offset = self.text.find("\n", offset + 1)
-        return starts
+        if offset >= self._last:
+            self._last_line += self.text.count("\n", self._last, offset)
+        else:
+            self._last_line -= self.text.count("\n", offset, self._last)
+        self._last = offset
+        return Position(self._last_line, offset - self.text.rfind("\n", 0, offset))

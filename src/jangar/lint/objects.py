@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.lint.definitions import ReadDefinition, definition_complaints, read_definition
@@ -9,7 +10,7 @@ from jangar.lint.finding import Complaint
 from jangar.lint.manifests import Manifest
 from jangar.lint.marks import Path
 from jangar.lint.metadata import metadata_complaints
-from jangar.lint.schemas import schema_complaints
+from jangar.lint.schemas import admitted_object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +25,14 @@ class CheckedObject:
 
 def check_object(manifest: Manifest) -> CheckedObject:
     """Metadata, schema and graph. What was wrong with a field's text already is not said again."""
+    admitted, of_schema = admitted_object(manifest.kind, manifest.value)
     path = _definition_path(manifest)
-    definition = None if path is None else read_definition(_at(manifest, path))
+    definition = None if path is None else read_definition(_at(admitted, path))
     of_graph = (
         [] if definition is None or path is None else list(definition_complaints(definition, under=path))
     )
     better = [*metadata_complaints(manifest.value), *of_graph]
-    complaints = [*better, *_not_said_by(better, schema_complaints(manifest.kind, manifest.value))]
+    complaints = [*better, *_not_said_by(better, of_schema)]
     flawed = manifest.flawed_paths
     return CheckedObject(
         manifest=manifest,
@@ -48,8 +50,10 @@ def _definition_path(manifest: Manifest) -> Path | None:
     return None
 
 
-def _at(manifest: Manifest, path: Path) -> object:
-    return manifest.value.get("spec") if path == ("spec",) else manifest.spec.get("orchestration")
+def _at(value: Any, path: Path) -> Any:
+    for part in path:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def _not_said_by(better: list[Complaint], others: list[Complaint]) -> Iterator[Complaint]:

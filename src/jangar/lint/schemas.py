@@ -31,8 +31,8 @@ def _root(kind: Kind) -> JsonObject:
     return root_schema(kind)
 
 
-def schema_complaints(kind: Kind, value: JsonObject) -> list[Complaint]:
-    """Everything the schema of `kind` refuses, unknown fields included."""
+def admitted_object(kind: Kind, value: JsonObject) -> tuple[JsonObject, list[Complaint]]:
+    """The object as the API server would store it, and everything it refuses, unknown fields included."""
     admitted, unknown = admit(schema_of(kind), value)
     complaints = list(_unknown_complaints(kind, unknown))
     complaints.extend(
@@ -40,7 +40,7 @@ def schema_complaints(kind: Kind, value: JsonObject) -> list[Complaint]:
         for error in check(schema_of(kind), admitted)
         if not error.detail.startswith(_NO_RULE_RUN)
     )
-    return complaints
+    return admitted, complaints
 
 
 def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Complaint]:

@@ -30,6 +30,8 @@ class Node:
 
     at: Path = ()
     type: str = ""
+    types: tuple[str, ...] = ()
+    """The JSON types a value may have; any, when there is none."""
     nullable: bool = False
     format: str = ""
     default: Any = None
@@ -65,19 +67,13 @@ class Node:
     rules: tuple[Rule, ...] = ()
 
     @staticmethod
-    def of(schema: Mapping[str, Any], *, every_format: bool = False) -> "Node":
+    def of(schema: Mapping[str, Any], *, as_written: bool = False) -> "Node":
         """The tree of `schema`. Raises SchemaRejected where a keyword has the wrong shape.
 
-        Formats that Kubernetes does not check are left out, except, as upstream, when a schema's own defaults
-        are judged: then a wrong type is named after the format, checked or not.
+        Formats that Kubernetes does not check are left out, and int-or-string decides over the type; except, as
+        upstream, when a schema's own defaults are judged: then the schema is taken `as_written`.
         """
-        return _read(schema, (), every_format=every_format)
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        if self.int_or_string:
-            return ("integer", "string")
-        return (self.type,) if self.type else ()
+        return _read(schema, (), as_written=as_written)
 
     def child(self, name: str) -> "Node | None":
         """The node that describes the field `name` of an object, if any does."""
@@ -142,7 +138,7 @@ def misshapen(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield keyword, " or ".join(kind.__name__ for kind in kinds)
 
 
-def _read(schema: Mapping[str, Any], at: Path, *, every_format: bool) -> Node:
+def _read(schema: Mapping[str, Any], at: Path, *, as_written: bool) -> Node:
     if not isinstance(schema, dict):
         raise SchemaRejected(f"a schema must be an object, found {type(schema).__name__} at {place(at)}")
     if len(at) > 2 * MAX_DEPTH:
@@ -155,11 +151,14 @@ def _read(schema: Mapping[str, Any], at: Path, *, every_format: bool) -> Node:
     negated = schema.get("not")
     enum = schema.get("enum")
     text_format = schema.get("format") or ""
+    kind = schema.get("type") or ""
+    either = bool(schema.get("x-kubernetes-int-or-string")) and not as_written
     return Node(
         at=at,
-        type=schema.get("type") or "",
+        type=kind,
+        types=("integer", "string") if either else (kind,) if kind else (),
         nullable=bool(schema.get("nullable")),
-        format=text_format if every_format else checked_format(text_format),
+        format=text_format if as_written else checked_format(text_format),
         default=schema.get("default"),
         enum=tuple(enum) if enum is not None else None,
         pattern=schema.get("pattern") or "",
@@ -175,20 +174,20 @@ def _read(schema: Mapping[str, Any], at: Path, *, every_format: bool) -> Node:
         min_properties=schema.get("minProperties"),
         max_properties=schema.get("maxProperties"),
         required=_names(schema, "required", at),
-        items=_read(items, (*at, "items"), every_format=every_format) if items is not None else None,
+        items=_read(items, (*at, "items"), as_written=as_written) if items is not None else None,
         properties={
-            name: _read(each, (*at, "properties", name), every_format=every_format)
+            name: _read(each, (*at, "properties", name), as_written=as_written)
             for name, each in (schema.get("properties") or {}).items()
         },
-        additional=_read(additional, (*at, "additionalProperties"), every_format=every_format)
+        additional=_read(additional, (*at, "additionalProperties"), as_written=as_written)
         if isinstance(additional, dict)
         else None,
         has_additional=additional is not None,
         forbids_additional=additional is False,
-        all_of=_several(schema, "allOf", at, every_format=every_format),
-        any_of=_several(schema, "anyOf", at, every_format=every_format),
-        one_of=_several(schema, "oneOf", at, every_format=every_format),
-        negated=_read(negated, (*at, "not"), every_format=every_format) if negated is not None else None,
+        all_of=_several(schema, "allOf", at, as_written=as_written),
+        any_of=_several(schema, "anyOf", at, as_written=as_written),
+        one_of=_several(schema, "oneOf", at, as_written=as_written),
+        negated=_read(negated, (*at, "not"), as_written=as_written) if negated is not None else None,
         int_or_string=bool(schema.get("x-kubernetes-int-or-string")),
         preserves_unknown=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
         embedded=bool(schema.get("x-kubernetes-embedded-resource")),
@@ -199,9 +198,9 @@ def _read(schema: Mapping[str, Any], at: Path, *, every_format: bool) -> Node:
     )
 
 
-def _several(schema: Mapping[str, Any], keyword: str, at: Path, *, every_format: bool) -> tuple[Node, ...]:
+def _several(schema: Mapping[str, Any], keyword: str, at: Path, *, as_written: bool) -> tuple[Node, ...]:
     return tuple(
-        _read(each, (*at, keyword, n), every_format=every_format)
+        _read(each, (*at, keyword, n), as_written=as_written)
         for n, each in enumerate(schema.get(keyword) or ())
     )
 

@@ -51,7 +51,7 @@ def structural_problems(schema: _Schema, *, field: str = ROOT) -> list[FieldErro
     if readable:
         structure = [*_invariants(schema, "root", ()), *_completeness(schema, schema, (), ())]
         structure.sort(key=lambda each: each.message)
-        problems += structure or default_problems(Node.of(schema, every_format=True))
+        problems += structure or default_problems(Node.of(schema, as_written=True))
     problems += keyword_problems(schema, with_rules=readable and not problems)
     return _named(problems, field)
 

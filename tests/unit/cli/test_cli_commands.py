@@ -63,7 +63,7 @@ def test_lint_tells_a_problem_as_compilers_do_and_fails(file):
     ran = run("lint", file(CYCLE))
     assert ran.exit_code == 1
     assert ran.stdout == (
-        "nightly.yaml:6:35: error: Orchestration/nightly: spec.steps[0].dependsOn: "
+        "nightly.yaml:6:37: error: Orchestration/nightly: spec.steps[0].dependsOn: "
         "steps wait for each other: build -> test -> build (remove one of these dependencies)\n"
     )
     assert ran.stderr == "1 object in 1 file: 1 problem\n"
@@ -72,7 +72,7 @@ def test_lint_tells_a_problem_as_compilers_do_and_fails(file):
 def test_lint_reads_standard_input():
     ran = run("lint", "-", input=CYCLE)
     assert ran.exit_code == 1
-    assert ran.stdout.startswith("<stdin>:6:35: error: ")
+    assert ran.stdout.startswith("<stdin>:6:37: error: ")
 
 
 def test_warnings_fail_only_when_asked_to(file):
@@ -100,7 +100,7 @@ def test_lint_as_json_has_every_part_of_a_problem(file):
             {
                 "file": "nightly.yaml",
                 "line": 6,
-                "column": 35,
+                "column": 37,
                 "kind": "Orchestration",
                 "name": "nightly",
                 "field": "spec.steps[0].dependsOn",

@@ -42,6 +42,12 @@ def test_a_definition_is_written_once_and_then_costs_nothing():
     assert looked_at(first, generation=1, now=LATER) is first
 
 
+@pytest.mark.rule("ST-2")
+def test_a_definition_carries_exactly_the_generation_given():
+    """ST-2: also the generation 0 of an object that has none."""
+    assert looked_at(DefinitionStatus(), generation=0).observed_generation == 0
+
+
 @pytest.mark.rule("ST-2", "DAG-2")
 def test_the_generation_advances_also_when_the_spec_is_invalid():
     """ST-2, DAG-2: and each condition carries it."""

@@ -335,6 +335,13 @@ def test_conditions_that_nobody_claims_stay_in_their_place():
     )
 
 
+@pytest.mark.parametrize("old", [(), (a_condition(generation=None),)], ids=["new", "without-a-generation"])
+@pytest.mark.rule("ST-2")
+def test_a_condition_carries_exactly_the_generation_given(old):
+    """ST-2: also the generation 0 of an object that has none."""
+    assert merge(old, [a_claim()], generation=0, now=NOON)[0].observed_generation == 0
+
+
 @pytest.mark.rule("ST-5")
 def test_the_last_claim_about_a_condition_counts():
     """ST-5: a status that flips and returns within one pass has not changed."""

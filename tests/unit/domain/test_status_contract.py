@@ -154,6 +154,12 @@ def test_a_run_seen_only_at_its_end_starts_and_ends_then():
     assert (found.started_at, found.finished_at, found.updated_at) == (after(8), after(8), after(8))
 
 
+@pytest.mark.rule("ST-4")
+def test_an_end_alone_is_no_start():
+    """ST-4: what is not said to have run never started, such as a run of an invalid definition."""
+    assert passed(Lifecycle(), Phase.FAILED).started_at is None
+
+
 @pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.FAILED])
 @pytest.mark.rule("ST-4")
 def test_a_finished_at_that_is_there_is_never_moved(phase):
@@ -236,13 +242,16 @@ def test_a_terminal_object_without_conditions_gets_those_of_its_own_phase_only(p
 
 @pytest.mark.parametrize(
     ("started", "expected"),
-    [pytest.param(None, after(60), id="now"), pytest.param(after(90), after(90), id="not-before-the-start")],
+    [
+        pytest.param(None, after(70), id="not-before-a-child"),
+        pytest.param(after(90), after(90), id="nor-the-start"),
+    ],
 )
 @pytest.mark.rule("ST-4")
 def test_a_terminal_object_always_has_finished_at(started, expected):
     """ST-4: an object that ended without it gets it at the next pass."""
     lacking = replace(A_FINISHED_RUN, finished_at=None, started_at=started)
-    found = passed(lacking, Phase.SUCCEEDED, generation=4, now=after(60), children_finished_at=after(20))
+    found = passed(lacking, Phase.SUCCEEDED, generation=4, now=after(60), children_finished_at=after(70))
     assert (found.started_at, found.finished_at, found.updated_at) == (started, expected, after(60))
 
 

@@ -1,15 +1,13 @@
 """What is too much is refused before it costs anything."""
 
 import tracemalloc
-from time import perf_counter
+from time import process_time
 
 import pytest
 from lint_cases import flaws
 
 from jangar.lint.documents import read_documents
 
-BUSY = 2
-"""Room for a machine that does other things."""
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(9)
 )
@@ -44,9 +42,9 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 def test_hostile_text_is_refused_quickly_and_in_little_memory(data, reason, message):
     """Well under the 100 ms and 100 MB that users are promised."""
     read_documents(b"warm: up")
-    began = perf_counter()
+    began = process_time()
     found = flaws(data)
-    took = perf_counter() - began
+    took = process_time() - began
     tracemalloc.start()
     flaws(data)
     _, peak = tracemalloc.get_traced_memory()
@@ -54,7 +52,7 @@ def test_hostile_text_is_refused_quickly_and_in_little_memory(data, reason, mess
     assert len(found) == 1
     assert reason in found[0]
     assert message in found[0]
-    assert took < 0.1 * BUSY
+    assert took < 0.1
     assert peak < 50_000_000
 
 

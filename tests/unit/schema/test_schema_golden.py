@@ -31,7 +31,9 @@ def test_rules_speak_as_in_kube_apiserver(case):
     thing = {"apiVersion": "e/v1", "kind": "T", "metadata": {"name": "x"}}
     obj = {**thing, "spec": case.get("spec", RULES["spec"])}
     old = {**thing, "spec": case["old"]} if "old" in case else None
-    assert sorted([error.type.value, error.message] for error in check(schema, obj, old=old)) == case["errors"]
+    assert (
+        sorted([error.type.value, error.message] for error in check(schema, obj, old=old)) == case["errors"]
+    )
 
 
 @pytest.mark.parametrize("case", by_number(RULES["cases"]))
@@ -40,7 +42,9 @@ def test_rules_that_cannot_work_are_refused_with_the_schema(case):
     schema = placed(RULES["schema"], case["where"], case["rules"])
     problems = sorted(problem.message for problem in structural_problems(schema))
     if any(".messageExpression: Invalid value" in each and "overload" in each for each in case["problems"]):
-        pytest.skip("overloads of fields are checked when the message is made: the library knows no field types")
+        pytest.skip(
+            "overloads of fields are checked when the message is made: the library knows no field types"
+        )
     assert problems == case["problems"]
 
 

@@ -79,6 +79,14 @@ class Compacted(Exception):
         self.asked, self.floor = asked, floor
 
 
+class NotReached(Exception):
+    """A state was asked for that is not there yet."""
+
+    def __init__(self, asked: int, newest: int) -> None:
+        super().__init__(f"revision {asked} is newer than {newest}, the newest there is")
+        self.asked, self.newest = asked, newest
+
+
 class TooSlow(Exception):
     """A watcher did not keep up and was dropped; it lists again."""
 
@@ -90,12 +98,32 @@ class Snapshot(NamedTuple):
     objects: Sequence[Stored]
 
 
-class Store(Protocol):
-    """The seam. All answers are about committed state."""
+class Watch(Protocol):
+    """Batches of events, without a gap or a repeat; raises Compacted or TooSlow, ends when the store closes.
+
+    An empty batch is a heartbeat: nothing happened for a while.
+    """
+
+    def __aiter__(self) -> AsyncIterator[Sequence[Event]]: ...
+
+    async def __anext__(self) -> Sequence[Event]: ...
 
     @property
     def revision(self) -> int:
-        """The newest committed revision."""
+        """Everything up to here was delivered; what a bookmark says."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop watching. Use `contextlib.aclosing`."""
+        ...
+
+
+class Store(Protocol):
+    """The seam. All answers are about committed state. Errors of the storage itself: `errors.py`."""
+
+    @property
+    def revision(self) -> int:
+        """The newest committed revision. An empty store is at 1, never 0, which means "any" to Kubernetes."""
         ...
 
     @property
@@ -110,7 +138,7 @@ class Store(Protocol):
         ...
 
     def list_at(self, resource: str, namespace: str | None, revision: int) -> Snapshot:
-        """The same as of an older revision; raises Compacted."""
+        """The same as of an older revision; raises Compacted or NotReached."""
         ...
 
     def owned_by(self, uid: str) -> Sequence[Stored]:
@@ -118,18 +146,18 @@ class Store(Protocol):
         ...
 
     async def change(self, key: Key, change: Change) -> Stored | None:
-        """Change one object; returns after the commit. What was removed is returned as its last state."""
-        ...
+        """Change one object; returns after the commit. What was removed is returned as its last state.
 
-    def watch(self, resource: str, namespace: str | None, since: int) -> AsyncIterator[Sequence[Event]]:
-        """Batches of events after `since`, without a gap or a repeat; raises Compacted or TooSlow.
-
-        An empty batch is a heartbeat: everything up to `revision` was delivered.
+        What `change` raises is raised here. A caller that is cancelled after that learns nothing; the change happens.
         """
         ...
 
+    def watch(self, resource: str, namespace: str | None, since: int) -> Watch:
+        """What happens after `since`, which may lie ahead. Raises Compacted at once if it is below the floor."""
+        ...
+
     async def compact(self, floor: int) -> None:
-        """Forget history before `floor`; current objects stay."""
+        """Forget history before `floor`; current objects stay. Less is forgotten while a watch still reads it."""
         ...
 
     async def close(self) -> None:

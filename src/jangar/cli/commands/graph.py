@@ -69,9 +69,9 @@ def graph_command(
 def _refuse_problems(report: "Report", chosen: "Sequence[CheckedObject]") -> None:
     """Problems of the file as a whole, and of what is to be drawn."""
     from jangar.cli.findings import finding_lines  # noqa: PLC0415 - heavy
-    from jangar.lint.finding import Severity  # noqa: PLC0415
+    from jangar.lint.finding import Severity, short  # noqa: PLC0415
 
-    drawn = {(each.manifest.kind.name, each.manifest.name) for each in chosen}
+    drawn = {(each.manifest.kind.name, short(each.manifest.name)) for each in chosen}
     problems = [
         each
         for each in report.findings
@@ -99,7 +99,10 @@ def _dag(checked: "CheckedObject") -> "Dag":
     spec = checked.definition.whole if checked.definition else None
     defined = define(spec, compile_condition=compile_when) if spec else []
     if isinstance(defined, list):
-        raise AssertionError("a definition with problems was refused before")  # noqa: TRY004 - not a type error
+        write_error(
+            f"jangar graph: {checked.manifest.kind.name}/{checked.manifest.name} has problems; see jangar lint"
+        )
+        raise typer.Exit(ExitCode.FAILED)
     return Dag(
         kind=checked.manifest.kind.name,
         name=checked.manifest.name,

@@ -17,7 +17,7 @@ from jangar.domain.conditions import (
 from jangar.domain.orchestration.observation import Observation
 from jangar.domain.orchestration.outcome import Verdict
 from jangar.domain.orchestration.state import RunRecord
-from jangar.domain.status_contract import advance
+from jangar.domain.status_contract import Lifecycle, advance
 
 
 def with_verdict(  # noqa: PLR0913 - one argument a fact that the conditions depend on
@@ -43,7 +43,10 @@ def with_verdict(  # noqa: PLR0913 - one argument a fact that the conditions dep
         unforgiven_failure=unforgiven,
         cancel_timed_out=verdict.reason == Reason.CANCEL_TIMED_OUT,
     )
-    holding = [*_suspended(suspended=suspended), *_cancel_ignored(decision, verdict.phase, cut=cut)]
+    holding = [
+        *_suspended(suspended=suspended),
+        *_cancel_ignored(decision, verdict.phase, old.lifecycle, cut=cut),
+    ]
     decided = {ConditionType.SUSPENDED}
     if not old.lifecycle.is_terminal or any(each.type is ConditionType.CANCEL_IGNORED for each in holding):
         decided.add(ConditionType.CANCEL_IGNORED)
@@ -81,8 +84,11 @@ def _suspended(*, suspended: bool) -> list[Claim]:
     ]
 
 
-def _cancel_ignored(decision: Decision, phase: Phase, *, cut: bool) -> list[Claim]:
-    """A cancel that changed nothing says so: it came too late, cut nothing, or is switched off."""
+def _cancel_ignored(decision: Decision, phase: Phase, old: Lifecycle, *, cut: bool) -> list[Claim]:
+    """A cancel that changed nothing says so: it came too late, cut nothing, or is switched off.
+
+    A finished run keeps the reason that it gave first: nothing about it changes any more.
+    """
     match decision:
         case Ignored(reason=reason) | Accepted(ignored=Reason() as reason):
             pass
@@ -90,4 +96,10 @@ def _cancel_ignored(decision: Decision, phase: Phase, *, cut: bool) -> list[Clai
             reason = too_late(phase)
         case _:
             return []
-    return [Claim(type=ConditionType.CANCEL_IGNORED, status=ConditionStatus.TRUE, reason=reason)]
+    said = [
+        each.reason
+        for each in old.conditions
+        if each.type == ConditionType.CANCEL_IGNORED and each.status is ConditionStatus.TRUE
+    ]
+    first = said[0] if said and old.is_terminal else reason
+    return [Claim(type=ConditionType.CANCEL_IGNORED, status=ConditionStatus.TRUE, reason=first)]

@@ -22,9 +22,10 @@ RUNNING = Lifecycle(phase=Phase.RUNNING)
 STARTED = StepState(name="a", kind=StepKind.TOOL_RUN, phase=StepPhase.CANCELLED, attempt=1, child="a-1")
 SEEN = replace(STARTED, child_uid="uid-of-a-1")
 RUNS, HEARD = a_child("left"), a_child("left", stop_requested=True)
+LATER = at(70)
 
 
-def after(record, *children, now=at(70), deleted_at=None, read=ChildrenRead.NOT_YET):
+def after(record, *children, now=LATER, deleted_at=None, read=ChildrenRead.NOT_YET):
     observation = an_observation(
         DEFINITION, children=children, run=a_run(deleted_at=deleted_at), children_read=read
     )

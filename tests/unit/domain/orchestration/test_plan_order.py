@@ -5,7 +5,7 @@ import pytest
 from jangar.api.phases import CHILD_KINDS, ExecutionMode, StepKind
 from jangar.domain.orchestration.actions import StartChild
 from jangar.domain.orchestration.observation import Limits
-from support.builders import NOON, a_definition, a_run, a_step, at
+from support.builders import NOON, a_definition, a_step, at
 from support.run_driver import Driver
 
 GATES = Limits(supported_kinds=CHILD_KINDS | {StepKind.APPROVAL_GATE})
@@ -165,9 +165,7 @@ def test_the_runs_own_bound_wins():
 def test_a_step_waiting_to_retry_holds_no_place():
     """DAG-8: its place goes to the next one, and it waits for a place when its time has come."""
     run = Driver(
-        a_definition(
-            a_step("a", retries=1, retryBackoffSeconds=5), a_step("b"), policies={"maxParallel": 1}
-        )
+        a_definition(a_step("a", retries=1, retryBackoffSeconds=5), a_step("b"), policies={"maxParallel": 1})
     )
     run.tick()
     run.child("a").fails()
@@ -211,7 +209,8 @@ def test_a_due_retry_takes_its_turn_in_list_order():
 def test_a_gate_holds_no_place_and_waits_for_none():
     """DAG-8: a step at a gate holds no place."""
     run = Driver(
-        a_definition(a_step("a"), a_gate("g"), a_step("b"), a_gate("h"), policies={"maxParallel": 1}), limits=GATES
+        a_definition(a_step("a"), a_gate("g"), a_step("b"), a_gate("h"), policies={"maxParallel": 1}),
+        limits=GATES,
     )
     run.tick()
     assert run.starts == ["a", "g", "h"]
@@ -224,9 +223,7 @@ def test_a_gate_holds_no_place_and_waits_for_none():
 @pytest.mark.rule("DAG-8")
 def test_the_retry_of_a_gate_waits_for_no_place_either():
     """DAG-8: maxParallel bounds steps with a live child, and a gate has none."""
-    run = Driver(
-        a_definition(a_step("a"), a_gate("g", retries=1), policies={"maxParallel": 1}), limits=GATES
-    )
+    run = Driver(a_definition(a_step("a"), a_gate("g", retries=1), policies={"maxParallel": 1}), limits=GATES)
     run.tick()
     run.child("a").runs()
     run.child("g").fails("Denied")
@@ -271,8 +268,3 @@ def test_a_thousand_independent_steps_start_in_list_order():
     run = Driver(a_definition(*map(a_step, names)))
     run.tick()
     assert run.starts == names
-
-
-def test_a_run_of_a_builder_is_not_suspended_and_not_cancelled():
-    """The builder's defaults, on which the stories rest."""
-    assert (a_run().suspend, a_run().requested_by, a_run().deleted_at) == (False, frozenset(), None)

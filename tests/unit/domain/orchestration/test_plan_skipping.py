@@ -107,8 +107,8 @@ def test_causes_are_the_nearest_failures_in_list_order():
     run.tick(1)
     assert run.steps["b"] == "Failed/MissingInput"
     assert causes(run, "d") == (("c",), 1), "b had not failed yet when c's failure skipped d"
-    assert run.message == "step b failed: MissingInput (parameters.x has no value and no default); " + (
-        "step c failed: ChildFailed"
+    assert run.message == (
+        "step b failed: MissingInput (parameters.x has no value and no default); step c failed: ChildFailed"
     )
 
 
@@ -134,7 +134,9 @@ def test_a_false_condition_skips_the_step_and_in_a_graph_all_that_depend_on_it()
 @pytest.mark.rule("DAG-5")
 def test_a_list_passes_over_a_false_condition():
     """DAG-5: in Sequential mode the next step runs, in the same pass."""
-    run = Driver(a_definition(*(a_step(name, graph=False, when=NO if name != "c" else None) for name in "abcd")))
+    run = Driver(
+        a_definition(*(a_step(name, graph=False, when=NO if name != "c" else None) for name in "abcd"))
+    )
     run.tick()
     assert run.steps == {
         "a": "Skipped/ConditionFalse",
@@ -170,7 +172,9 @@ def test_a_failure_wins_over_a_false_condition():
 @pytest.mark.rule("DAG-5")
 def test_a_condition_behind_a_failure_is_never_asked():
     """DAG-5: skipped for the failure, not for the condition."""
-    run = Driver(a_definition(a_step("a"), a_step("b", "a"), a_step("w", "a", when=NO), a_step("c", "b", "w")))
+    run = Driver(
+        a_definition(a_step("a"), a_step("b", "a"), a_step("w", "a", when=NO), a_step("c", "b", "w"))
+    )
     run.tick()
     run.child("a").fails()
     run.tick(1)
@@ -215,7 +219,12 @@ def test_fail_fast_starts_nothing_after_the_first_unforgiven_failure():
     """DAG-6: Skipped/FailFast; dependents of the failure say DependencyFailed; what runs goes on."""
     run = Driver(
         a_definition(
-            a_step("a"), a_step("b"), a_step("c", "b"), a_step("d", "a"), a_step("e", "c"), policies={"failFast": True}
+            a_step("a"),
+            a_step("b"),
+            a_step("c", "b"),
+            a_step("d", "a"),
+            a_step("e", "c"),
+            policies={"failFast": True},
         )
     )
     run.tick()
@@ -275,7 +284,9 @@ def test_fail_fast_acts_on_a_start_that_fails():
 @pytest.mark.rule("DAG-6")
 def test_fail_fast_lets_a_step_that_has_begun_retry():
     """DAG-6: it stops new starts of steps; one that has begun keeps its attempts."""
-    run = Driver(a_definition(a_step("a"), a_step("b", retries=1), a_step("c", "b"), policies={"failFast": True}))
+    run = Driver(
+        a_definition(a_step("a"), a_step("b", retries=1), a_step("c", "b"), policies={"failFast": True})
+    )
     run.tick()
     run.child("b").fails()
     run.tick(1)

@@ -6,7 +6,7 @@ from jangar.api.phases import CHILD_KINDS, StepKind
 from jangar.domain.orchestration.actions import StopChild
 from jangar.domain.orchestration.observation import DefinitionMissing, Limits
 from jangar.domain.orchestration.state import LeftBehind, Stop
-from support.builders import a_definition, a_run, a_step, at
+from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 
 LIMIT = {"policies": {"timeouts": {"totalSeconds": 100}}}
@@ -291,4 +291,3 @@ def test_the_earliest_of_all_timers_is_looked_at_first():
     run.child("b").succeeds()
     run.tick(1)
     assert run.look_again_at == at(25)
-    assert a_run(created_at=at(-75)).created_at == at(-75)

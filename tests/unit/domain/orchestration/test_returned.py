@@ -44,7 +44,7 @@ def test_outputs_are_rendered_and_a_missing_one_is_absent(outputs, expected):
 )
 def test_exactly_4096_bytes_are_kept(text, size):
     """DAG-11: at most 4,096 bytes of compact JSON, text beyond ASCII not escaped."""
-    assert size == len('{"i":""}'.encode()) + len(text.encode())
+    assert size == len(b'{"i":""}') + len(text.encode())
     assert returned({"i": text}) == (SUCCESS, {"i": text})
 
 

@@ -313,6 +313,19 @@ def missing_reference(field, message, fix, *under):
             id="kind-without-a-guess",
         ),
         pytest.param(
+            spec(step("a", "Job")),
+            [
+                problem(
+                    Reason.UNSUPPORTED_STEP,
+                    ("steps", 0, "kind"),
+                    'kind "Job" is not supported',
+                    f"use one of {KINDS}",
+                    "a",
+                )
+            ],
+            id="kind-of-an-agent-runs-workflow",
+        ),
+        pytest.param(
             spec(step("a", "AgentRun")),
             [
                 *missing_reference("agentRef", "a step of kind AgentRun needs agentRef", "add agentRef"),

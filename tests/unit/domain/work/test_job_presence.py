@@ -40,6 +40,13 @@ FAIL, RETRY = OnJobMissing.FAIL, OnJobMissing.RETRY
         pytest.param(
             KNOWN, Seen(uid="u2", live=True), {}, Lost(name="build-1", then=FAIL), id="another-took-its-name"
         ),
+        pytest.param(
+            KNOWN,
+            Seen(uid="u2", live=True),
+            {"policy": RETRY, "stopping": True},
+            Lost(name="build-1", then=FAIL),
+            id="another-took-its-name-while-stopping",
+        ),
         pytest.param(INTENT, ConfirmedAbsent(), {}, CreateAgain(name="build-1"), id="never-created"),
         pytest.param(
             INTENT, ConfirmedAbsent(), {"stopping": True}, NeverStarted(), id="never-created-when-stopping"

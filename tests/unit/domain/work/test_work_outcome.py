@@ -210,55 +210,62 @@ def test_the_outcome_carries_what_the_containers_left():
     )
 
 
+@pytest.mark.rule("DAG-11")
+def test_only_the_templates_first_container_returns_a_result():
+    """DAG-11: what another container left is not taken for it."""
+    pod = a_pod(ended("helper", 4, message="not the result"), phase="Failed")
+    assert read(pod, template=OURS).result is None
+
+
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        pytest.param(read(a_pod(ended())), "", id="success-needs-no-words"),
+        pytest.param(lambda: read(a_pod(ended())), "", id="success-needs-no-words"),
         pytest.param(
-            read(a_pod(ended("main", 137, reason="OOMKilled"))),
+            lambda: read(a_pod(ended("main", 137, reason="OOMKilled"))),
             "container main ran out of memory (exit code 137)",
             id="memory",
         ),
         pytest.param(
-            read(a_pod(init_containers=(ended("fetch", 2),))),
+            lambda: read(a_pod(init_containers=(ended("fetch", 2),))),
             "init container fetch ended with exit code 2",
             id="init",
         ),
         pytest.param(
-            read(a_pod(init_containers=(ended("fetch", 137, reason="OOMKilled"),))),
+            lambda: read(a_pod(init_containers=(ended("fetch", 137, reason="OOMKilled"),))),
             "init container fetch ran out of memory (exit code 137)",
             id="init-memory",
         ),
         pytest.param(
-            read(a_pod(phase="Failed", reason="Evicted", message="disk is full")),
+            lambda: read(a_pod(phase="Failed", reason="Evicted", message="disk is full")),
             "disk is full",
             id="eviction",
         ),
         pytest.param(
-            read(a_pod(phase="Failed", reason="Evicted")), "its pod was evicted", id="eviction-untold"
+            lambda: read(a_pod(phase="Failed", reason="Evicted")), "its pod was evicted", id="eviction-untold"
         ),
         pytest.param(
-            read(a_pod(phase="Failed", reason="NodeRebooted")),
+            lambda: read(a_pod(phase="Failed", reason="NodeRebooted")),
             "the node was restarted while it ran",
             id="reboot",
         ),
-        pytest.param(read(a_pod(phase="Failed")), "its pod failed", id="pod"),
+        pytest.param(lambda: read(a_pod(phase="Failed")), "its pod failed", id="pod"),
         pytest.param(
-            read(a_pod(phase="Failed", reason="DeadlineExceeded", message="too long")),
+            lambda: read(a_pod(phase="Failed", reason="DeadlineExceeded", message="too long")),
             "its pod failed: DeadlineExceeded: too long",
             id="pod-with-words",
         ),
         pytest.param(
-            read(a_pod(ended(), deleting=True)), "its pod was deleted while it ran", id="pod-deleted"
+            lambda: read(a_pod(ended(), deleting=True)), "its pod was deleted while it ran", id="pod-deleted"
         ),
         pytest.param(
-            read(a_pod(ended(), deleting=True), job=a_job(deleting=True)),
+            lambda: read(a_pod(ended(), deleting=True), job=a_job(deleting=True)),
             "its Job was deleted while it ran",
             id="job-deleted",
         ),
-        pytest.param(read(a_pod(ended()), stop=a_stop()), "stopped on request", id="cancel"),
+        pytest.param(lambda: read(a_pod(ended()), stop=a_stop()), "stopped on request", id="cancel"),
         pytest.param(
-            read(a_pod(ended()), stop=a_stop(reason=Reason.STEP_TIMED_OUT)),
+            lambda: read(a_pod(ended()), stop=a_stop(reason=Reason.STEP_TIMED_OUT)),
             "stopped: StepTimedOut",
             id="timeout",
         ),
@@ -267,7 +274,7 @@ def test_the_outcome_carries_what_the_containers_left():
 @pytest.mark.rule("RUN-4")
 def test_the_message_says_what_happened(found, message):
     """RUN-4: every end can be explained."""
-    assert found.message == message
+    assert found().message == message
 
 
 @pytest.mark.parametrize(
@@ -342,6 +349,8 @@ def test_the_last_container_to_end_is_the_end():
     """CAN-7: work of which a part was still running when the stop came was stopped."""
     pod = a_pod(ended("main", at=5), ended("helper", at=12))
     assert verdict(read(pod, template=OURS, stop=a_stop(10))) == STOPPED
+    partly = a_pod(ended("main", at=5), phase="Failed")
+    assert verdict(read(partly, template=OURS, stop=a_stop(10))) == STOPPED
     unknown = a_pod(ended("main", at=5), ended("helper", at=None))
     assert verdict(read(unknown, template=OURS, stop=a_stop(10))) == STOPPED
 
@@ -492,7 +501,7 @@ def test_a_recorded_pod_that_vanished_ends_the_attempt(stop, expected):
     ("found", "message", "finished_at"),
     [
         pytest.param(
-            read(
+            lambda: read(
                 job=a_job(
                     failed=True,
                     verdict_at=after(5),
@@ -506,20 +515,27 @@ def test_a_recorded_pod_that_vanished_ends_the_attempt(stop, expected):
             id="failed",
         ),
         pytest.param(
-            read(job=a_job(failed=True), live=True), "its Job failed", None, id="failed-without-words"
+            lambda: read(job=a_job(failed=True), live=True), "its Job failed", None, id="failed-without-words"
         ),
         pytest.param(
-            read(job=a_job(complete=True, verdict_at=after(5)), live=True), "", after(5), id="complete"
+            lambda: read(job=a_job(complete=True, verdict_at=after(5)), live=True),
+            "",
+            after(5),
+            id="complete",
         ),
         pytest.param(
-            read(first_pod_uid="p1", live=True), "its pod was removed and left no result", None, id="gone"
+            lambda: read(first_pod_uid="p1", live=True),
+            "its pod was removed and left no result",
+            None,
+            id="gone",
         ),
     ],
 )
 @pytest.mark.rule("GC-3")
 def test_the_jobs_own_verdict_is_told(found, message, finished_at):
     """GC-3: reason and message of the Job's condition."""
-    assert (found.message, found.finished_at) == (message, finished_at)
+    end = found()
+    assert (end.message, end.finished_at) == (message, finished_at)
 
 
 @pytest.mark.rule("RUN-3")

@@ -1,0 +1,37 @@
+"""Answers to writes: the object in the form that was asked for, with warnings as headers."""
+
+from collections.abc import Iterable
+
+import orjson
+
+from jangar.apiserver.messages import Request, Response
+from jangar.apiserver.representations import chosen
+from jangar.apiserver.resources import JsonObject, ResourceType
+
+_HEAD = ("apiVersion", "kind", "metadata")
+
+
+def object_answer(
+    request: Request,
+    resource: ResourceType,
+    obj: JsonObject,
+    *,
+    status: int = 200,
+    warnings: Iterable[str] = (),
+) -> Response:
+    shown = chosen(request)
+    return Response(
+        status=status,
+        body=shown.one(resource, orjson.dumps(ordered(obj))) + b"\n",
+        content_type=shown.content_type,
+        headers=warning_headers(warnings),
+    )
+
+
+def ordered(obj: JsonObject) -> JsonObject:
+    """Type and metadata first: stored bytes begin alike, so that lists are spliced without parsing."""
+    return {name: obj[name] for name in _HEAD if name in obj} | obj
+
+
+def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in dict.fromkeys(warnings))

@@ -1,0 +1,125 @@
+"""From the bytes of a request to an object: JSON, YAML or protobuf, with what strict decoding would refuse.
+
+Knows media types and duplicate keys; knows no kind. Kinds decode themselves further (`Strategy.decode`).
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import yaml
+
+from jangar.apiserver import errors
+from jangar.apiserver.messages import Request
+from jangar.apiserver.resources import JsonObject
+
+JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
+MAX_DEPTH = 200
+
+Protobuf = Callable[[bytes], JsonObject]
+"""Decodes a protobuf body into the object it holds."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Decoded:
+    """An object as it was sent, and what a strict reader would refuse about the text."""
+
+    object: JsonObject
+    strict_problems: list[str] = field(default_factory=list)
+
+
+def media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").split(";")[0].strip().lower()
+
+
+def decode_object(request: Request, *, protobuf: Protobuf | None) -> Decoded:
+    """The object in the body of a create or update."""
+    found = media_type(request)
+    accepted = [JSON, YAML, PROTOBUF] if protobuf else [JSON, YAML]
+    match found:
+        case "application/json" | "":
+            return decode_json(request.body)
+        case "application/yaml":
+            return decode_yaml(request.body)
+        case "application/vnd.kubernetes.protobuf" if protobuf is not None:
+            return Decoded(object=protobuf(request.body))
+        case _:
+            raise errors.unsupported_media_type(accepted)
+
+
+def decode_json(body: bytes) -> Decoded:
+    document = read_json(body)
+    if not isinstance(document, dict):
+        raise errors.bad_request(_not_an_object(document))
+    return Decoded(object=document, strict_problems=_duplicate_keys(body))
+
+
+def read_json(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise errors.bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+
+
+def decode_yaml(body: bytes) -> Decoded:
+    """YAML as Kubernetes takes it: whatever has no JSON form is refused."""
+    try:
+        document = yaml.load(body, Loader=yaml.CSafeLoader)
+        plain = orjson.loads(orjson.dumps(document))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise errors.bad_request(f"error converting YAML to JSON: {error}") from error
+    except (TypeError, RecursionError) as error:
+        raise errors.bad_request(f"error converting YAML to JSON: {error}") from error
+    if not isinstance(plain, dict):
+        raise errors.bad_request(_not_an_object(plain))
+    return Decoded(object=plain)
+
+
+def _not_an_object(document: Any) -> str:
+    kind = {list: "array", str: "string", bool: "bool"}.get(type(document), "number")
+    return (
+        "couldn't get version/kind; json parse error: json: cannot unmarshal "
+        f'{kind} into Go value of type struct {{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
+        'Kind string "json:\\"kind,omitempty\\"" }'
+    )
+
+
+def _duplicate_keys(body: bytes) -> list[str]:
+    """`duplicate field "spec.x"` for each key that an object repeats, in the order they stand."""
+    repeated = False
+
+    def plain(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        found = dict(items)
+        repeated = repeated or len(found) < len(items)
+        return found
+
+    try:
+        json.loads(body, object_pairs_hook=plain)
+        if not repeated:
+            return []
+        paths: list[str] = []
+        _walk(json.loads(body, object_pairs_hook=_Members), "", paths)
+    except (ValueError, RecursionError):
+        return []
+    return [f'duplicate field "{path}"' for path in paths]
+
+
+class _Members(list[tuple[str, Any]]):
+    """Members of a JSON object as they stand, repeated ones included."""
+
+
+def _walk(value: Any, path: str, paths: list[str]) -> None:
+    if isinstance(value, _Members):
+        seen: set[str] = set()
+        for key, member in value:
+            here = f"{path}.{key}" if path else key
+            if key in seen:
+                paths.append(here)
+            seen.add(key)
+            _walk(member, here, paths)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _walk(item, f"{path}[{index}]", paths)

@@ -1,0 +1,158 @@
+"""What deleting means: options, preconditions, finalizers, grace. Shared by DELETE, collections and the collectors."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.serving import Serving
+from jangar.apiserver.storage.store import Key, Put, Remove, Stored
+from jangar.apiserver.writing import holders, put, remove
+
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+_FINALIZERS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
+_PROPAGATION = ("Background", "Foreground", "Orphan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteOptions:
+    """How an object is to be deleted."""
+
+    propagation: str | None = None
+    grace_seconds: int | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    dry_run: bool = False
+
+
+def delete_options(document: JsonObject) -> DeleteOptions:
+    """Raises for options that Kubernetes refuses."""
+    propagation = document.get("propagationPolicy")
+    orphan = document.get("orphanDependents")
+    if propagation is not None and orphan is not None:
+        raise errors.bad_request("orphanDependents and deletionPropagation cannot be both set")
+    if propagation is not None and propagation not in _PROPAGATION:
+        raise _invalid(
+            f'propagationPolicy: Unsupported value: "{propagation}": supported values: "Background", "Foreground", '
+            '"Orphan"'
+        )
+    if orphan is not None:
+        propagation = "Orphan" if orphan else "Background"
+    grace = document.get("gracePeriodSeconds")
+    preconditions = document.get("preconditions") or {}
+    return DeleteOptions(
+        propagation=propagation,
+        grace_seconds=max(int(grace), 0) if grace is not None else None,
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        dry_run="All" in (document.get("dryRun") or ()),
+    )
+
+
+def _invalid(problem: str) -> errors.ApiError:
+    return errors.ApiError(
+        422,
+        "Invalid",
+        f'DeleteOptions.meta.k8s.io "" is invalid: {problem}',
+        details={"group": "meta.k8s.io", "kind": "DeleteOptions"},
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Deleted:
+    """What became of a deletion."""
+
+    object: JsonObject
+    gone: bool
+
+
+async def delete(serving: Serving, resource: ResourceType, key: Key, options: DeleteOptions) -> Deleted:
+    """Remove an object, or mark it and leave it to those who hold it."""
+    found: list[Deleted] = []
+
+    def change(stored: Stored | None) -> Put | Remove | None:
+        found.clear()
+        if stored is None:
+            raise errors.not_found(resource.plural, resource.group, key.name)
+        obj = orjson.loads(stored.data)
+        check_preconditions(resource, obj, options)
+        changed = _mark(serving, resource, obj, options)
+        gone = not holders(obj)
+        found.append(Deleted(object=obj, gone=gone))
+        if options.dry_run or not (gone or changed):
+            return None
+        return remove(obj) if gone else put(obj)
+
+    await serving.store.change(key, change)
+    return found[0]
+
+
+def check_preconditions(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> None:
+    meta = obj["metadata"]
+    if options.uid is not None and options.uid != meta["uid"]:
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({meta['uid']}). "
+        )
+        why += "The object might have been deleted and then recreated"
+        raise errors.ApiError(
+            409,
+            "Conflict",
+            f'Operation cannot be fulfilled on {resource.kind} "{meta["name"]}": {why}',
+            details={"name": meta["name"], "kind": resource.kind},
+        )
+    if options.resource_version is not None and options.resource_version != meta["resourceVersion"]:
+        why = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
+            f"in record ({meta['resourceVersion']}). The object might have been modified"
+        )
+        raise errors.ApiError(
+            409,
+            "Conflict",
+            f'Operation cannot be fulfilled on {resource.kind} "{meta["name"]}": {why}',
+            details={"name": meta["name"], "kind": resource.kind},
+        )
+
+
+def _mark(serving: Serving, resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> bool:
+    """Set what deletion sets; whether anything of it is new."""
+    meta = obj["metadata"]
+    before = orjson.dumps(meta)
+    wanted = _FINALIZERS.get(options.propagation or "")
+    finalizers = [
+        each for each in meta.get("finalizers") or () if each not in (FOREGROUND, ORPHAN) or not wanted
+    ]
+    if wanted:
+        finalizers.append(wanted)
+    _set(meta, "finalizers", finalizers)
+    grace = _grace(resource, obj, options)
+    if holders(obj) or grace:
+        if not meta.get("deletionTimestamp"):
+            meta["deletionTimestamp"] = serving.after(grace)
+            meta["deletionGracePeriodSeconds"] = grace
+            if resource.has_generation and meta.get("generation"):
+                meta["generation"] += 1
+        elif grace < meta.get("deletionGracePeriodSeconds", 0):
+            meta["deletionGracePeriodSeconds"] = grace
+            meta["deletionTimestamp"] = serving.after(grace)
+    return orjson.dumps(meta) != before
+
+
+def _grace(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> int:
+    """Seconds that a pod on a node is given; everything else goes at once."""
+    if resource.grace_seconds is None or not (obj.get("spec") or {}).get("nodeName"):
+        return 0
+    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return 0
+    if options.grace_seconds is not None:
+        return options.grace_seconds
+    stated: Any = (obj.get("spec") or {}).get("terminationGracePeriodSeconds")
+    return int(stated) if stated is not None else resource.grace_seconds
+
+
+def _set(meta: JsonObject, name: str, value: list[str]) -> None:
+    if value:
+        meta[name] = value
+    else:
+        meta.pop(name, None)

@@ -1,0 +1,76 @@
+"""DELETE of one object and of a collection."""
+
+from jangar.apiserver import errors
+from jangar.apiserver.answers import object_answer
+from jangar.apiserver.body import PROTOBUF, media_type, read_json
+from jangar.apiserver.deletion import DeleteOptions, delete, delete_options
+from jangar.apiserver.handlers.list import matching
+from jangar.apiserver.messages import Answer, Request, Response, json_response
+from jangar.apiserver.representations import chosen
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.selection import selection_of
+from jangar.apiserver.serving import Serving, key_of
+from jangar.apiserver.target import Target
+
+ANSWERED_WHOLE = frozenset({"pods", "serviceaccounts", "persistentvolumeclaims", "resourcequotas"})
+"""Kinds whose deletion is answered with the object instead of a Status."""
+
+
+async def delete_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    """Gone at once, or marked and held by finalizers or a grace period."""
+    options = _options(serving, request)
+    done = await delete(serving, resource, key_of(resource, target.namespace, target.name or ""), options)
+    if not done.gone or (resource.plural in ANSWERED_WHOLE and not resource.group):
+        return object_answer(request, resource, done.object)
+    return json_response(_success(resource, done.object))
+
+
+def _success(resource: ResourceType, obj: JsonObject) -> JsonObject:
+    details: JsonObject = {"name": obj["metadata"]["name"]}
+    if resource.group:
+        details["group"] = resource.group
+    details |= {"kind": resource.plural, "uid": obj["metadata"]["uid"]}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+
+
+async def delete_collection(
+    serving: Serving, resource: ResourceType, target: Target, request: Request
+) -> Answer:
+    """Everything that the selectors mean, one by one; answered with what was there."""
+    options = _options(serving, request)
+    selection = selection_of(request, resource)
+    snapshot = matching(serving, resource, target.namespace, selection)
+    for stored in snapshot.objects:
+        try:
+            await delete(serving, resource, stored.key, options)
+        except errors.ApiError as error:
+            if error.reason != "NotFound":
+                raise
+    meta: JsonObject = {"resourceVersion": str(snapshot.revision)}
+    if resource.is_custom:
+        meta["continue"] = ""
+    shown = chosen(request)
+    items = [each.data for each in snapshot.objects]
+    return Response(body=shown.many(resource, items, meta), content_type=shown.content_type)
+
+
+def _options(serving: Serving, request: Request) -> DeleteOptions:
+    document: JsonObject = {}
+    if request.body:
+        if media_type(request) == PROTOBUF and serving.protobuf is not None:
+            document = serving.protobuf(request.body)
+        else:
+            found = read_json(request.body)
+            if not isinstance(found, dict):
+                raise errors.bad_request("couldn't get version/kind; the delete options are not an object")
+            document = found
+    for name in ("propagationPolicy", "gracePeriodSeconds", "orphanDependents"):
+        value = request.parameter(name)
+        if value is not None and not request.body:
+            document[name] = value == "true" if name == "orphanDependents" else value
+    if request.query.get("dryRun"):
+        document["dryRun"] = list(request.query["dryRun"])
+    try:
+        return delete_options(document)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise errors.bad_request(f"cannot read DeleteOptions: {error}") from error

@@ -1,0 +1,133 @@
+"""GET of a collection: selectors, pages, and the revision that a watch may go on from."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.messages import Answer, Request, Response
+from jangar.apiserver.representations import chosen
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.selection import Selection, selection_of
+from jangar.apiserver.serving import Serving
+from jangar.apiserver.storage.store import Compacted, Snapshot, Stored
+from jangar.apiserver.target import Target
+
+_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+async def list_objects(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    """Objects in key order. A page is followed by a token that names its revision and its last key."""
+    selection = selection_of(request, resource)
+    page = _page(request)
+    snapshot = _snapshot(serving, resource, target.namespace, request, page)
+    found = [each for each in snapshot.objects if page.follows(each) and selection.matches(each)]
+    meta: JsonObject = {"resourceVersion": str(snapshot.revision)}
+    limit = page.limit
+    if limit and len(found) > limit:
+        meta["continue"] = _token(snapshot.revision, found[limit - 1])
+        if selection.is_everything:
+            meta["remainingItemCount"] = len(found) - limit
+        found = found[:limit]
+    elif resource.is_custom:
+        meta["continue"] = ""
+    shown = chosen(request)
+    return Response(
+        body=shown.many(resource, [each.data for each in found], meta), content_type=shown.content_type
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    limit: int = 0
+    revision: int | None = None
+    after: tuple[str, str] | None = None
+
+    def follows(self, stored: Stored) -> bool:
+        return self.after is None or (stored.key.namespace, stored.key.name) > self.after
+
+
+def _page(request: Request) -> _Page:
+    text = request.parameter("limit") or "0"
+    try:
+        limit = max(int(text), 0)
+    except ValueError as error:
+        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+    token = request.parameter("continue")
+    if not token:
+        return _Page(limit=limit)
+    if request.parameter("resourceVersion") not in (None, "", "0"):
+        raise errors.bad_request("specifying resource version is not allowed when using continue")
+    try:
+        padded = token + "=" * (-len(token) % 4)
+        found = orjson.loads(base64.urlsafe_b64decode(padded))
+        namespace, _, name = found["start"].rstrip("\0").rpartition("/")
+        return _Page(limit=limit, revision=int(found["rv"]), after=(namespace, name))
+    except (binascii.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise errors.bad_request(f"continue key is not valid: {error}") from error
+
+
+def _token(revision: int, last: Stored) -> str:
+    start = f"{last.key.namespace}/{last.key.name}\0"
+    document = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
+    return base64.urlsafe_b64encode(document).decode().rstrip("=")
+
+
+def _snapshot(
+    serving: Serving, resource: ResourceType, namespace: str | None, request: Request, page: _Page
+) -> Snapshot:
+    """The newest state; an older one for the next page of a list, or where resourceVersionMatch=Exact asks for it."""
+    stored_as = resource.stored_as or resource.qualified
+    revision = page.revision if page.revision is not None else _exact_revision(serving, request, page)
+    if revision is None:
+        return serving.store.list(stored_as, namespace)
+    try:
+        return serving.store.list_at(stored_as, namespace, revision)
+    except Compacted as error:
+        if page.revision is not None:
+            raise errors.Expired(_EXPIRED) from error
+        raise errors.Expired(f"The resourceVersion for the provided list is too old: {revision}") from error
+
+
+def _exact_revision(serving: Serving, request: Request, page: _Page) -> int | None:
+    version = request.parameter("resourceVersion") or ""
+    match = request.parameter("resourceVersionMatch") or ""
+    if match and not version:
+        raise errors.bad_request(
+            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
+        )
+    if version and not version.isdigit():
+        raise errors.bad_request(f"invalid resource version {version!r}")
+    if match not in ("", "Exact", "NotOlderThan"):
+        raise errors.bad_request(
+            f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
+        )
+    asked = int(version or 0)
+    if asked > serving.store.revision:
+        raise errors.ApiError(
+            504,
+            "Timeout",
+            f"Too large resource version: {asked}, current: {serving.store.revision}",
+            details={
+                "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+                "retryAfterSeconds": 1,
+            },
+            headers=(("Retry-After", "1"),),
+        )
+    exact = match == "Exact" or (page.limit and asked and not match)
+    return asked if exact and asked else None
+
+
+def matching(
+    serving: Serving, resource: ResourceType, namespace: str | None, selection: Selection
+) -> Snapshot:
+    """The newest objects that a selection means."""
+    snapshot = serving.store.list(resource.stored_as or resource.qualified, namespace)
+    return Snapshot(snapshot.revision, [each for each in snapshot.objects if selection.matches(each)])

@@ -1,0 +1,42 @@
+"""PUT of an object or of its status."""
+
+from jangar.apiserver import errors
+from jangar.apiserver.admission import admitted, check_name_matches
+from jangar.apiserver.answers import object_answer
+from jangar.apiserver.messages import Answer, Request
+from jangar.apiserver.options import write_options
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.serving import Serving, key_of
+from jangar.apiserver.target import Target
+from jangar.apiserver.writing import create, update
+from jangar.schema import ErrorType, FieldError
+
+
+async def update_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    """Replace what is stored; a stated resourceVersion must be the stored one."""
+    options = write_options(request, kind="UpdateOptions")
+    found = admitted(serving, resource, target, request, options)
+    check_name_matches(target, found.object)
+    version = found.object["metadata"].get("resourceVersion")
+    if version and not str(version).isdigit():
+        raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    key = key_of(resource, target.namespace, target.name or "")
+    if serving.store.get(key) is None and resource.create_on_update:
+        written = await create(serving, resource, target.namespace, found.object, options)
+        return object_answer(request, resource, written.object, status=201, warnings=found.warnings)
+    if not version and not resource.unconditional_update and serving.store.get(key) is not None:
+        problem = FieldError(
+            type=ErrorType.INVALID,
+            field="metadata.resourceVersion",
+            bad_value=0,
+            detail="must be specified for an update",
+        )
+        raise errors.invalid(resource.kind, resource.group, target.name or "", [problem])
+
+    def replacement(old: JsonObject) -> tuple[JsonObject, bool]:
+        del old
+        return found.object, False
+
+    written = await update(serving, resource, key, replacement, options, subresource=target.subresource)
+    warnings = [*found.warnings, *(written.warnings or ())]
+    return object_answer(request, resource, written.object, warnings=warnings)

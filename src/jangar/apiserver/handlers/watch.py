@@ -1,0 +1,198 @@
+"""WATCH: events after a revision, bookmarks, the initial list as events, and an end in time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.messages import Answer, Request, Stream
+from jangar.apiserver.representations import Representation, Whole, chosen
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.selection import Selection, selection_of
+from jangar.apiserver.serving import Serving
+from jangar.apiserver.storage.store import Compacted, Event, EventType, Stored, TooSlow
+from jangar.apiserver.target import Target
+
+BOOKMARK_SECONDS = 60.0
+DEFAULT_SECONDS = 1800
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watch:
+    """What one watcher asked for."""
+
+    serving: Serving
+    resource: ResourceType
+    namespace: str | None
+    selection: Selection
+    shown: Representation
+    bookmarks: bool
+    seconds: float
+
+
+async def watch(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    """A stream of events, one JSON document a line."""
+    selection = selection_of(request, resource)
+    if target.name is not None:
+        request_fields = f"metadata.name={target.name}"
+        selection = selection_of(
+            Request(method="GET", path="", query={"fieldSelector": [request_fields]}), resource
+        )
+    version = request.parameter("resourceVersion") or ""
+    if version and not version.isdigit():
+        raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    initial = request.flag("sendInitialEvents")
+    _check_initial(request, initial=initial)
+    asked = _Watch(
+        serving=serving,
+        resource=resource,
+        namespace=target.namespace,
+        selection=selection,
+        shown=chosen(request),
+        bookmarks=request.flag("allowWatchBookmarks"),
+        seconds=float(request.parameter("timeoutSeconds") or DEFAULT_SECONDS),
+    )
+    lines = _lines(asked, int(version or 0), initial=initial or version in ("", "0"), marked=initial)
+    return Stream(chunks=lines, content_type=asked.shown.content_type)
+
+
+def _check_initial(request: Request, *, initial: bool) -> None:
+    match = request.parameter("resourceVersionMatch")
+    if initial and match != "NotOlderThan":
+        raise _invalid_options(
+            "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        )
+    if match and request.parameter("sendInitialEvents") is None:
+        raise _invalid_options(
+            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+            "provided"
+        )
+
+
+def _invalid_options(problem: str) -> errors.ApiError:
+    return errors.ApiError(
+        422,
+        "Invalid",
+        f'ListOptions.meta.k8s.io "" is invalid: {problem}',
+        details={"group": "meta.k8s.io", "kind": "ListOptions"},
+    )
+
+
+async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> AsyncIterator[bytes]:
+    first = True
+    if initial:
+        since, lines = _initial(asked)
+        first = not lines
+        if marked and asked.bookmarks:
+            lines.append(_bookmark(asked, since, initial_end=True))
+        if lines:
+            yield b"".join(lines)
+    async for batch in _until(asked, since):
+        lines = []
+        for item in batch:
+            line = _shown(asked, item, first=first) if isinstance(item, Event) else item
+            if line is not None:
+                lines.append(line)
+                first = first and not isinstance(item, Event)
+        if lines:
+            yield b"".join(lines)
+
+
+def _initial(asked: _Watch) -> tuple[int, list[bytes]]:
+    """What is there already, as if it had just been added."""
+    snapshot = asked.serving.store.list(asked.resource.stored_as or asked.resource.qualified, asked.namespace)
+    lines: list[bytes] = []
+    for stored in snapshot.objects:
+        if asked.selection.matches(stored):
+            shown = asked.shown.event(asked.resource, stored.data, first=not lines)
+            lines.append(_line(EventType.ADDED, shown))
+    return snapshot.revision, lines
+
+
+async def _until(asked: _Watch, since: int) -> AsyncIterator[list[Event | bytes]]:
+    """Batches until the time is over; an error that ends the watch is its last line."""
+    stored_as = asked.resource.stored_as or asked.resource.qualified
+    loop = asyncio.get_running_loop()
+    end = loop.time() + asked.seconds
+    next_bookmark = loop.time() + BOOKMARK_SECONDS
+    events = aiter(asked.serving.store.watch(stored_as, asked.namespace, since))
+    pending: asyncio.Task[object] | None = None
+    try:
+        while (left := min(end, next_bookmark) - loop.time()) > 0 or loop.time() < end:
+            pending = pending or asyncio.ensure_future(anext(events))
+            done, _ = await asyncio.wait({pending}, timeout=max(left, 0))
+            if loop.time() >= next_bookmark and asked.bookmarks:
+                next_bookmark = loop.time() + BOOKMARK_SECONDS
+                if not done:
+                    yield [_bookmark(asked, asked.serving.store.revision)]
+            if done:
+                batch, pending = pending.result(), None
+                yield list(batch)  # type: ignore[call-overload]
+    except Compacted as error:
+        yield [_error_line(errors.Expired(f"too old resource version: {error.asked} ({error.floor})"))]
+    except TooSlow:
+        return
+    finally:
+        if pending is not None:
+            pending.cancel()
+
+
+def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:
+    """The event as this watcher sees it: an object that begins or ceases to match is added or deleted to them."""
+    was = event.previous is not None and asked.selection.matches(event.previous)
+    matches = event.type is not EventType.DELETED and asked.selection.matches(event.object)
+    match (was, matches):
+        case (False, False):
+            if event.type is not EventType.DELETED or not asked.selection.matches(event.object):
+                return None
+            kind, stored = EventType.DELETED, event.object
+        case (False, True):
+            kind, stored = EventType.ADDED, event.object
+        case (True, True):
+            kind, stored = EventType.MODIFIED, event.object
+        case _:
+            kind, stored = EventType.DELETED, _last_seen(event)
+    return _line(kind, asked.shown.event(asked.resource, stored.data, first=first))
+
+
+def _last_seen(event: Event) -> Stored:
+    """What a watcher last knew of an object that left its selection, with the revision at which it left."""
+    if event.type is EventType.DELETED or event.previous is None:
+        return event.object
+    obj = orjson.loads(event.previous.data)
+    obj["metadata"]["resourceVersion"] = str(event.object.revision)
+    return Stored(
+        key=event.object.key,
+        uid=event.object.uid,
+        revision=event.object.revision,
+        data=orjson.dumps(obj),
+        labels=event.previous.labels,
+    )
+
+
+def _line(kind: str, data: bytes) -> bytes:
+    return b'{"type":"' + kind.encode() + b'","object":' + data + b"}\n"
+
+
+def _bookmark(asked: _Watch, revision: int, *, initial_end: bool = False) -> bytes:
+    meta: JsonObject = {"resourceVersion": str(revision), "creationTimestamp": None}
+    if asked.resource.is_custom:
+        meta.pop("creationTimestamp")
+    if initial_end:
+        meta["annotations"] = {INITIAL_EVENTS_END: "true"}
+    obj: JsonObject = {
+        "kind": asked.resource.kind,
+        "apiVersion": asked.resource.api_version,
+        "metadata": meta,
+    }
+    data = orjson.dumps(obj)
+    return _line(
+        "BOOKMARK", data if isinstance(asked.shown, Whole) else asked.shown.one(asked.resource, data)
+    )
+
+
+def _error_line(error: errors.ApiError) -> bytes:
+    return _line("ERROR", orjson.dumps(error.status()))

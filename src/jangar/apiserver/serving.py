@@ -1,0 +1,37 @@
+"""What every handler is given: the store, the table of kinds, a clock and a source of uids. Wires nothing itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from jangar.apiserver.body import Protobuf
+from jangar.apiserver.registry import Registry
+from jangar.apiserver.resources import ResourceType
+from jangar.apiserver.storage.store import Key, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """The parts of a running server that requests use."""
+
+    store: Store
+    registry: Registry
+    clock: Callable[[], datetime]
+    new_uid: Callable[[], str]
+    new_suffix: Callable[[], str]
+    """Five characters for generateName."""
+    protobuf: Protobuf | None = None
+
+    def now(self) -> str:
+        """The time as metadata shows it: whole seconds."""
+        return self.after(0)
+
+    def after(self, seconds: int) -> str:
+        """The time so many seconds from now."""
+        moment = self.clock().astimezone(UTC) + timedelta(seconds=seconds)
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def key_of(resource: ResourceType, namespace: str | None, name: str) -> Key:
+    """Where an object of this kind is stored."""
+    return Key(resource.stored_as or resource.qualified, namespace or "", name)

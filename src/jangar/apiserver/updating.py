@@ -1,0 +1,155 @@
+"""What an update may change: metadata the server guards, generation, and optimistic locking. Pure but for the clock
+that stamps managed fields; stores nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.apply.managed_fields import managed_after_write
+from jangar.apiserver.object_meta import metadata_errors
+from jangar.apiserver.options import WriteOptions
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.serving import Serving
+from jangar.schema import ErrorType, FieldError
+
+Mutation = Callable[[JsonObject], tuple[JsonObject, bool]]
+"""From a private copy of the stored object to the wanted one; the flag says that managedFields are already right."""
+
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+_IMMUTABLE = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+def checked_update(
+    serving: Serving,
+    resource: ResourceType,
+    old: JsonObject,
+    mutation: Mutation,
+    options: WriteOptions,
+    *,
+    subresource: str,
+) -> tuple[JsonObject | None, list[str]]:
+    """The object to store, or None if nothing changes; and warnings."""
+    obj, managed = mutation(orjson.loads(orjson.dumps(old)))
+    meta = obj.setdefault("metadata", {})
+    check_version(resource, old, meta)
+    _keep_server_fields(old, meta)
+    resource.strategy.prepare_update(obj, old, subresource)
+    _advance_generation(resource, obj, old, subresource)
+    problems = [
+        *_metadata_update_errors(old, meta),
+        *metadata_errors(resource, meta),
+        *resource.strategy.validate_update(obj, old, subresource),
+    ]
+    if problems:
+        raise errors.invalid(resource.kind, resource.group, old["metadata"]["name"], problems)
+    if not managed:
+        meta["managedFields"] = managed_after_write(
+            resource, old, obj, manager=options.manager, subresource=subresource, now=serving.now()
+        )
+    if not meta.get("managedFields"):
+        meta.pop("managedFields", None)
+    warnings = resource.strategy.warnings(obj, old)
+    if _same(obj, old):
+        return None, warnings
+    return obj, warnings
+
+
+def check_version(resource: ResourceType, old: JsonObject, meta: JsonObject) -> None:
+    """Optimistic locking: a stated resourceVersion or uid must be the stored one."""
+    name = old["metadata"]["name"]
+    uid, stored_uid = meta.get("uid"), old["metadata"]["uid"]
+    if uid and uid != stored_uid:
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {registry_key(resource, old)}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {stored_uid}"
+        )
+        raise errors.conflict(resource.plural, resource.group, name, why)
+    version = meta.get("resourceVersion")
+    if version and version != old["metadata"]["resourceVersion"]:
+        raise errors.conflict(resource.plural, resource.group, name, _MODIFIED)
+
+
+def registry_key(resource: ResourceType, obj: JsonObject) -> str:
+    """The key as kube-apiserver's messages show it."""
+    meta = obj["metadata"]
+    place = f"{resource.group}/{resource.plural}" if resource.is_custom else resource.plural
+    parts = ["/registry", place, meta.get("namespace") or "", meta["name"]]
+    return "/".join(part for part in parts if part)
+
+
+def _keep_server_fields(old: JsonObject, meta: JsonObject) -> None:
+    before = old["metadata"]
+    meta["resourceVersion"] = before["resourceVersion"]
+    for name in ("uid", "creationTimestamp", "namespace", "name"):
+        if not meta.get(name) and name in before:
+            meta[name] = before[name]
+    for name in ("generation", "selfLink"):
+        meta.pop(name, None)
+        if name in before:
+            meta[name] = before[name]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        if name not in meta and name in before:
+            meta[name] = before[name]
+
+
+def _advance_generation(resource: ResourceType, obj: JsonObject, old: JsonObject, subresource: str) -> None:
+    """The generation rises when anything but metadata and status changes."""
+    if not resource.has_generation or subresource == "status":
+        return
+    if _desired(obj) != _desired(old):
+        obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _desired(obj: JsonObject) -> JsonObject:
+    return {
+        name: value for name, value in obj.items() if name not in ("metadata", "status", "apiVersion", "kind")
+    }
+
+
+def _metadata_update_errors(old: JsonObject, meta: JsonObject) -> list[FieldError]:
+    before = old["metadata"]
+    problems = [
+        FieldError(
+            type=ErrorType.INVALID,
+            field=f"metadata.{name}",
+            bad_value=meta.get(name),
+            detail="field is immutable",
+        )
+        for name in ("name", "namespace", *_IMMUTABLE)
+        if meta.get(name) != before.get(name)
+    ]
+    if before.get("deletionTimestamp"):
+        added = [
+            each for each in meta.get("finalizers") or () if each not in (before.get("finalizers") or ())
+        ]
+        if added:
+            problems.append(
+                FieldError(
+                    type=ErrorType.FORBIDDEN,
+                    field="metadata.finalizers",
+                    detail="no new finalizers can be added if the object is being deleted, found new finalizers "
+                    f"[]string{{{', '.join(_quoted(each) for each in added)}}}",
+                )
+            )
+    return problems
+
+
+def _quoted(text: str) -> str:
+    return orjson.dumps(text).decode()
+
+
+def _same(obj: JsonObject, old: JsonObject) -> bool:
+    """Whether a write would change anything; when fields were last managed is nothing."""
+    return _timeless(obj) == _timeless(old)
+
+
+def _timeless(obj: JsonObject) -> dict[str, Any]:
+    meta = obj["metadata"]
+    managed = [
+        {name: value for name, value in each.items() if name != "time"}
+        for each in meta.get("managedFields", ())
+    ]
+    return obj | {"metadata": meta | {"managedFields": managed}}

@@ -1,0 +1,234 @@
+"""How objects are created and changed: the order of checks, what the server sets itself, and the one place that puts.
+
+A write is prepared and checked in a function of the stored object that never awaits, so nothing comes in between.
+Knows no verb and no kind.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.answers import ordered
+from jangar.apiserver.apply.managed_fields import managed_after_write
+from jangar.apiserver.object_meta import metadata_errors
+from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.serving import Serving, key_of
+from jangar.apiserver.storage.store import Key, Put, Remove, Stored
+from jangar.apiserver.updating import Mutation, checked_update
+from jangar.schema import FieldError, UnknownField
+
+GENERATED_NAME_BASE = 58
+TRIES = 8
+
+
+@dataclass(slots=True, kw_only=True)
+class Written:
+    """What became of a write."""
+
+    object: JsonObject
+    created: bool = False
+    deleted: bool = False
+    warnings: list[str] | None = None
+
+
+def strict_check(
+    resource: ResourceType, unknown: list[UnknownField], problems: list[str], options: WriteOptions
+) -> list[str]:
+    """Refuse, warn about, or ignore what the kind does not know; the warnings are returned."""
+    found = [*problems, *(f'unknown field "{each.field}"' for each in unknown)]
+    if not found or options.validation == IGNORE:
+        return []
+    if options.validation == STRICT:
+        message = (
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+            f"strict decoding error: {', '.join(found)}"
+        )
+        raise errors.bad_request(message)
+    return found
+
+
+async def create(
+    serving: Serving,
+    resource: ResourceType,
+    namespace: str | None,
+    obj: JsonObject,
+    options: WriteOptions,
+    *,
+    managed: bool = False,
+) -> Written:
+    """Create an object that was decoded already. With generateName, taken names are tried again.
+
+    `managed` says that its managedFields are right as they are.
+    """
+    check_namespace(serving, resource, namespace)
+    meta = obj.setdefault("metadata", {})
+    base = str(meta.get("generateName") or "")
+    generated = base and not meta.get("name")
+    for _ in range(TRIES):
+        if generated:
+            meta["name"] = base[:GENERATED_NAME_BASE] + serving.new_suffix()
+        try:
+            return await _create_named(serving, resource, namespace, obj, options, managed=managed)
+        except errors.ApiError as error:
+            if not (generated and error.reason == "AlreadyExists"):
+                raise
+    raise errors.ApiError(
+        409,
+        "AlreadyExists",
+        f'{resource.qualified} "{meta["name"]}" already exists, the server was not able to generate a unique name for '
+        "the object",
+        details={
+            "name": meta["name"],
+            "group": resource.group,
+            "kind": resource.plural,
+            "retryAfterSeconds": 1,
+        },
+        headers=(("Retry-After", "1"),),
+    )
+
+
+async def _create_named(
+    serving: Serving,
+    resource: ResourceType,
+    namespace: str | None,
+    sent: JsonObject,
+    options: WriteOptions,
+    *,
+    managed: bool,
+) -> Written:
+    obj = orjson.loads(orjson.dumps(sent))
+    _stamp_new(serving, resource, namespace, obj)
+    resource.strategy.prepare_create(obj)
+    problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_create(obj)]
+    if problems:
+        raise invalid(resource, obj, problems)
+    meta = obj["metadata"]
+    if not managed:
+        meta["managedFields"] = managed_after_write(
+            resource, None, obj, manager=options.manager, subresource="", now=serving.now()
+        )
+    if not meta.get("managedFields"):
+        meta.pop("managedFields", None)
+    key = key_of(resource, namespace, obj["metadata"]["name"])
+    warnings = resource.strategy.warnings(obj, None)
+
+    def change(stored: Stored | None) -> Put | None:
+        if stored is not None:
+            raise errors.already_exists(resource.plural, resource.group, key.name)
+        return None if options.dry_run else put(obj)
+
+    await serving.store.change(key, change)
+    return Written(object=obj, created=True, warnings=warnings)
+
+
+def _stamp_new(serving: Serving, resource: ResourceType, namespace: str | None, obj: JsonObject) -> None:
+    """What the server alone sets."""
+    meta = obj["metadata"]
+    if meta.get("resourceVersion"):
+        raise errors.internal("resourceVersion should not be set on objects to be created")
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
+        meta.pop(name, None)
+    meta["uid"] = serving.new_uid()
+    meta["creationTimestamp"] = serving.now()
+    if namespace is not None and resource.namespaced:
+        meta["namespace"] = namespace
+    if resource.has_generation:
+        meta["generation"] = 1
+
+
+def check_namespace(serving: Serving, resource: ResourceType, namespace: str | None) -> None:
+    """Nothing is created in a namespace that does not exist or is going away."""
+    if not resource.namespaced or namespace is None:
+        return
+    stored = serving.store.get(Key("namespaces", "", namespace))
+    if stored is None:
+        raise errors.not_found("namespaces", "", namespace)
+    if orjson.loads(stored.data)["metadata"].get("deletionTimestamp"):
+        raise errors.forbidden(
+            resource.plural,
+            resource.group,
+            "",
+            f"unable to create new content in namespace {namespace} because it is being terminated",
+            [
+                {
+                    "reason": "NamespaceTerminating",
+                    "message": f"namespace {namespace} is being terminated",
+                    "field": "metadata.namespace",
+                }
+            ],
+        )
+
+
+async def update(
+    serving: Serving,
+    resource: ResourceType,
+    key: Key,
+    mutation: Mutation,
+    options: WriteOptions,
+    *,
+    subresource: str = "",
+) -> Written:
+    """Change an object by a function of what is stored. No change at all writes nothing."""
+    result: list[Written] = []
+
+    def change(stored: Stored | None) -> Put | Remove | None:
+        result.clear()
+        if stored is None:
+            raise errors.not_found(resource.plural, resource.group, key.name)
+        old = orjson.loads(stored.data)
+        obj, warnings = checked_update(serving, resource, old, mutation, options, subresource=subresource)
+        if obj is None:
+            result.append(Written(object=old, warnings=warnings))
+            return None
+        result.append(Written(object=obj, warnings=warnings))
+        if options.dry_run:
+            return None
+        if obj["metadata"].get("deletionTimestamp") and not holders(obj):
+            result[0].deleted = True
+            return remove(obj)
+        return put(obj)
+
+    await serving.store.change(key, change)
+    return result[0]
+
+
+def holders(obj: JsonObject) -> list[str]:
+    """What keeps a deleted object: finalizers, and a grace period that has not ended."""
+    meta = obj["metadata"]
+    held = list(meta.get("finalizers") or [])
+    if meta.get("deletionGracePeriodSeconds"):
+        held.append("grace")
+    return held + list(
+        (obj.get("spec") or {}).get("finalizers") or [] if obj.get("kind") == "Namespace" else []
+    )
+
+
+def put(obj: JsonObject) -> Put:
+    """Store the object under its own revision."""
+    meta = obj["metadata"]
+    return Put(
+        uid=meta["uid"],
+        render=_renderer(obj),
+        labels=meta.get("labels") or {},
+        owners=tuple(owner["uid"] for owner in meta.get("ownerReferences") or ()),
+    )
+
+
+def remove(obj: JsonObject) -> Remove:
+    return Remove(render=_renderer(obj))
+
+
+def _renderer(obj: JsonObject) -> Callable[[int], bytes]:
+    def render(revision: int) -> bytes:
+        obj["metadata"]["resourceVersion"] = str(revision)
+        return orjson.dumps(ordered(obj))
+
+    return render
+
+
+def invalid(resource: ResourceType, obj: dict[str, Any], problems: list[FieldError]) -> errors.ApiError:
+    return errors.invalid(resource.kind, resource.group, obj["metadata"].get("name") or "", problems)

@@ -1,0 +1,290 @@
+"""What a case does to an API server, and the record of it.
+
+A case writes `{ns}` where it means its own namespace; every request and answer is kept as it was, and `transcript.py`
+makes the record comparable afterwards. Knows nothing of which server it talks to.
+"""
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from support.api_servers import ApiServer
+from support.kube_http import Answer, HttpClient, Stream
+
+JSON = "application/json"
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+KEPT_HEADERS = ("Content-Type", "Warning", "Retry-After", "Allow")
+WAIT = 45.0
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+Select = Callable[[Any], Any]
+
+
+class Unprepared(AssertionError):
+    """What a case needs before its first recorded request could not be made."""
+
+
+@dataclass(kw_only=True)
+class Step:
+    """One request, or one stretch of a watch, with what came back."""
+
+    request: str
+    headers: dict[str, str] = field(default_factory=dict)
+    sent: Any = None
+    status: int
+    answered_with: dict[str, list[str]] = field(default_factory=dict)
+    body: Any = None
+    events: list[Any] | None = None
+
+
+class Session:
+    """One case's hold of a server."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self.server = server
+        self.ns = "ns-" + "".join(secrets.choice(_ALPHABET) for _ in range(6))
+        self.steps: list[Step] = []
+        self._client = server.client()
+        self._is_recording = True
+        self._watches: list[Watching] = []
+        with self.unrecorded():
+            self.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{ns}"}})
+
+    def close(self) -> None:
+        for watching in self._watches:
+            watching.close()
+        self._client.close()
+
+    # -- requests -----------------------------------------------------------------------------------------------
+
+    def get(self, path: str, **how: Any) -> Answer:
+        return self.request("GET", path, **how)
+
+    def post(self, path: str, body: Any = None, **how: Any) -> Answer:
+        return self.request("POST", path, body, **how)
+
+    def put(self, path: str, body: Any = None, **how: Any) -> Answer:
+        return self.request("PUT", path, body, **how)
+
+    def patch(self, path: str, body: Any, media: str = MERGE, **how: Any) -> Answer:
+        return self.request("PATCH", path, body, media=media, **how)
+
+    def merge(self, path: str, body: Any, **how: Any) -> Answer:
+        return self.patch(path, body, MERGE, **how)
+
+    def apply(self, path: str, body: Any, manager: str | None = "one", *, force: bool = False, **how: Any) -> Answer:
+        query = "&".join([*([f"fieldManager={manager}"] if manager else []), *(["force=true"] if force else [])])
+        joined = path + ("&" if "?" in path else "?") + query if query else path
+        return self.patch(joined, body, APPLY, **how)
+
+    def delete(self, path: str, body: Any = None, **how: Any) -> Answer:
+        return self.request("DELETE", path, body, **how)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        media: str | None = JSON,
+        accept: str | None = None,
+        headers: dict[str, str] | None = None,
+        token: str | None = None,
+        select: Select | None = None,
+        shown: str | None = None,
+        seconds: float = 30.0,
+    ) -> Answer:
+        """Send it and record it. `select` keeps a part of the answer; `shown` stands for a body too long to keep."""
+        sent = self.filled(body)
+        content = _content(sent)
+        extra = dict(headers or {})
+        if accept is not None:
+            extra["Accept"] = accept
+        if content is not None and media is not None:
+            extra["Content-Type"] = media
+        client = self._client if token is None else self.server.client(token=token)
+        answer = client.request(method, self.filled(path), content, self.filled(extra), seconds=seconds)
+        if token is not None:
+            client.close()
+        if self._is_recording:
+            kept = {name: value for name, value in extra.items() if (name, value) != ("Content-Type", JSON)}
+            self.steps.append(
+                Step(
+                    request=f"{method} {self.filled(path)}",
+                    headers=kept,
+                    sent=shown or (sent if not isinstance(sent, bytes) else sent.decode(errors="backslashreplace")),
+                    status=answer.status,
+                    answered_with=_kept(answer.headers),
+                    body=select(answer.body) if select is not None else answer.body,
+                )
+            )
+        elif not answer.is_success:
+            raise Unprepared(f"{method} {self.filled(path)}: {answer.status} {answer.content.decode(errors='replace')}")
+        return answer
+
+    # -- watches ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def watch(self, path: str, *, accept: str | None = None, select: Select | None = None) -> Iterator["Watching"]:
+        """Open a watch; what is read from it is recorded when it is read."""
+        headers = {"Accept": accept} if accept else {}
+        joined = self.filled(path) + ("&" if "?" in path else "?") + "watch=true"
+        stream = self._client.stream(joined, headers)
+        watching = Watching(self, stream, joined, headers, select)
+        self._watches.append(watching)
+        try:
+            yield watching
+        finally:
+            watching.close()
+
+    def record_events(
+        self, request: str, headers: dict[str, str], stream: Stream, events: list[Any], select: Select | None
+    ) -> None:
+        if self._is_recording:
+            shown = [select(event) for event in events] if select else events
+            answered = _kept(stream.headers)
+            self.steps.append(
+                Step(
+                    request=f"WATCH {request}",
+                    headers=headers,
+                    status=stream.status,
+                    answered_with=answered,
+                    events=shown,
+                )
+            )
+
+    # -- what is not part of the rule ---------------------------------------------------------------------------
+
+    @contextmanager
+    def unrecorded(self) -> Iterator[None]:
+        """Requests that only prepare: not kept, and each must succeed."""
+        before, self._is_recording = self._is_recording, False
+        try:
+            yield
+        finally:
+            self._is_recording = before
+
+    def eventually(self, path: str, holds: Callable[[Answer], bool], *, record: bool = True, **how: Any) -> Answer:
+        """Ask until it holds, unrecorded; then ask once more for the record."""
+        deadline = time.monotonic() + WAIT
+        while not holds(answer := self._client.request("GET", self.filled(path))):
+            if time.monotonic() > deadline:
+                raise Unprepared(f"GET {self.filled(path)} still answers {answer.status} {answer.content[:2000]!r}")
+            time.sleep(0.05)
+        return self.get(path, **how) if record else answer
+
+    def gone(self, path: str) -> Answer:
+        return self.eventually(path, lambda answer: answer.status == 404)  # noqa: PLR2004
+
+    def install(self, crd: dict[str, Any]) -> None:
+        """Create a CRD of this case and wait until its served versions answer and discovery shows them."""
+        with self.unrecorded():
+            made = self.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).body
+        for version in made["spec"]["versions"]:
+            if version["served"]:
+                await_kind(self._client, made, version["name"])
+
+    def filled(self, value: Any) -> Any:
+        """`{ns}` replaced by this case's namespace, in text, keys and values."""
+        match value:
+            case str():
+                return value.replace("{ns}", self.ns)
+            case bytes():
+                return value.replace(b"{ns}", self.ns.encode())
+            case dict():
+                return {self.filled(name): self.filled(item) for name, item in value.items()}
+            case list():
+                return [self.filled(item) for item in value]
+            case _:
+                return value
+
+
+class Watching:
+    """An open watch of a case."""
+
+    def __init__(
+        self, session: Session, stream: Stream, request: str, headers: dict[str, str], select: Select | None
+    ) -> None:
+        self._session, self._stream = session, stream
+        self._request, self._headers, self._select = request, headers, select
+
+    @property
+    def status(self) -> int:
+        return self._stream.status
+
+    def read(self, count: int, *, seconds: float = 20.0) -> list[Any]:
+        """The next `count` events; fewer when the stream ends."""
+        return self._until(lambda events: len(events) == count, seconds)
+
+    def until(self, holds: Callable[[Any], bool], *, seconds: float = 20.0) -> list[Any]:
+        """Events up to and with the first one for which it holds."""
+        return self._until(lambda events: bool(events) and holds(events[-1]), seconds)
+
+    def until_named(self, name: str, kind: str = "ADDED") -> list[Any]:
+        """Events up to the one that this case made last, so that nothing can hide behind it."""
+        return self.until(lambda event: event["type"] == kind and _name_of(event["object"]) == name)
+
+    def rest(self, *, seconds: float = 20.0) -> list[Any]:
+        """Everything until the server ends the stream."""
+        return self._until(lambda _: False, seconds)
+
+    def _until(self, enough: Callable[[list[Any]], bool], seconds: float) -> list[Any]:
+        events: list[Any] = []
+        deadline = time.monotonic() + seconds
+        while not enough(events):
+            event = self._stream.next(seconds=max(deadline - time.monotonic(), 0.01))
+            if event is None:
+                break
+            events.append(event)
+        self._session.record_events(self._request, self._headers, self._stream, events, self._select)
+        return events
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def await_kind(client: HttpClient, crd: dict[str, Any], version: str) -> None:
+    """Wait until a CRD's version is served and discovered. On a real server both come a moment after its creation."""
+    group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+    deadline = time.monotonic() + WAIT
+    while True:
+        listed = client.request("GET", f"/apis/{group}/{version}/{plural}?limit=1")
+        found = client.request("GET", f"/apis/{group}/{version}")
+        if listed.is_success and found.is_success and plural in [r["name"] for r in found.body["resources"]]:
+            return
+        if time.monotonic() > deadline:
+            raise Unprepared(f"{plural}.{version}.{group} is not served: {listed.status} {listed.content[:500]!r}")
+        time.sleep(0.05)
+
+
+def _content(sent: Any) -> bytes | None:
+    match sent:
+        case None | bytes():
+            return sent
+        case str():
+            return sent.encode()
+        case _:
+            return json.dumps(sent).encode()
+
+
+def _kept(headers: Any) -> dict[str, list[str]]:
+    return {name: values for name in KEPT_HEADERS if (values := headers.get_all(name))}
+
+
+def _name_of(found: dict[str, Any]) -> str | None:
+    if found.get("kind") == "Table":
+        return found["rows"][0]["object"]["metadata"]["name"] if found["rows"] else None
+    return found.get("metadata", {}).get("name")

@@ -1,0 +1,233 @@
+"""Makes the record of a case comparable: what differs between two runs by nature is replaced by a word for it.
+
+uids            uid-1, uid-2, ... in order of appearance
+resourceVersion rv-1, rv-2, ... in their numeric order; that of a list, table or bookmark: `>=rv-N`, the newest it includes
+times           <time>, <microtime>, unless the case sent that very text
+names           a generated suffix is <random-1>, ...
+the rest        continue tokens, cluster addresses and ports, ages in tables, the case's namespace ({ns})
+Order of managedFields is checked here against the server's own rule (operation, second, manager, version, subresource),
+then made independent of the second in which a write happened.
+"""
+
+import json
+import re
+from dataclasses import asdict
+from itertools import pairwise
+from typing import Any
+
+from contract.kubernetes_api.session import Step
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+AGE = re.compile(r"(\d+[dhms]){1,2}")
+TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
+IN_TEXT = (
+    (re.compile(r"(too old resource version: )\d+ \(\d+\)"), r"\1<old> (<oldest>)"),
+    (re.compile(r"(Too large resource version: )(\d+), current: \d+"), r"\1\2, current: <current>"),
+    (re.compile(r"kube-api-access-[a-z0-9]{5}"), "kube-api-access-<random>"),
+    (re.compile(r"([?&]continue=)[^&]+"), r"\1<continue>"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "<address>"),
+)
+BY_FIELD = {
+    "clusterIP": "<clusterIP>",
+    "clusterIPs": "<clusterIPs>",
+    "nodePort": "<nodePort>",
+    "healthCheckNodePort": "<nodePort>",
+}
+LIST_KINDS = ("List", "Table")
+
+
+def comparable(steps: list[Step], namespace: str) -> list[dict[str, Any]]:
+    """The steps of a case as they are stored in a transcript."""
+    words = _Words(steps, namespace)
+    return [words.step(step) for step in steps]
+
+
+def as_text(case: str, steps: list[dict[str, Any]]) -> str:
+    """A transcript file: one request, header or body field a line, so that a change reads well in a diff."""
+    return json.dumps({"case": case, "steps": steps}, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+class _Words:
+    """The vocabulary of one case: which raw text stands for which word."""
+
+    def __init__(self, steps: list[Step], namespace: str) -> None:
+        self._namespace = namespace
+        self._sent: set[str] = set()
+        self._uids: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        revisions: set[int] = set()
+        for step in steps:
+            for text in _texts([step.sent, step.request]):
+                self._sent.add(text)
+                self._sent.update(found for found in UUID.findall(text) if found not in self._uids)
+            for value in [step.body, *(step.events or [])]:
+                self._learn(value, revisions)
+        self._revisions = sorted(revisions)
+
+    def step(self, step: Step) -> dict[str, Any]:
+        kept = {name: value for name, value in asdict(step).items() if value not in (None, {})}
+        request = re.sub(r"(resourceVersion=)(\d+)", lambda m: m[1] + self._sent_revision(m[2]), step.request)
+        kept["request"] = self._text(request)
+        for name in ("sent", "body", "events"):
+            if name in kept:
+                kept[name] = self._value(kept[name], is_sent=name == "sent")
+        for name in ("answered_with", "headers"):
+            if name in kept:
+                kept[name] = self._value(kept[name])
+        return kept
+
+    # -- learning -----------------------------------------------------------------------------------------------
+
+    def _learn(self, value: Any, revisions: set[int]) -> None:
+        for text in _texts(value):
+            for uid in UUID.findall(text):
+                if uid not in self._sent:
+                    self._uids.setdefault(uid, f"uid-{len(self._uids) + 1}")
+        for found in _objects(value):
+            meta = found.get("metadata")
+            if not isinstance(meta, dict):
+                continue
+            revision = meta.get("resourceVersion")
+            if isinstance(revision, str) and revision.isdigit() and not _is_list(found):
+                revisions.add(int(revision))
+            name, prefix = meta.get("name"), meta.get("generateName")
+            if prefix and name and name.startswith(prefix[:58]) and name not in self._sent and name not in self._names:
+                self._names[name] = f"{prefix[:58]}<random-{len(self._names) + 1}:{len(name) - len(prefix[:58])}>"
+
+    # -- replacing ----------------------------------------------------------------------------------------------
+
+    def _value(self, value: Any, *, is_sent: bool = False, field: str = "", owner: Any = None) -> Any:
+        match value:
+            case dict() if _is_event(value):
+                told = self._value(value["object"], is_sent=is_sent)
+                if value["type"] == "BOOKMARK" and isinstance(told.get("metadata"), dict):
+                    told["metadata"]["resourceVersion"] = self._listed(value["object"]["metadata"]["resourceVersion"])
+                return {"type": value["type"], "object": told}
+            case dict():
+                return self._object(value, is_sent=is_sent)
+            case list() if field == "managedFields" and not is_sent:
+                return self._managed(value)
+            case list() if field == "cells":
+                return [_cell(self._value(cell)) for cell in value]
+            case list() if field in BY_FIELD and value and not is_sent:
+                return BY_FIELD[field] if "None" not in value else value
+            case list():
+                return [self._value(item, is_sent=is_sent) for item in value]
+            case str() if field in BY_FIELD and value not in ("", "None") and not is_sent:
+                return BY_FIELD[field]
+            case int() if field in BY_FIELD and not is_sent:
+                return BY_FIELD[field]
+            case str():
+                return self._text(value)
+            case _:
+                return value
+
+    def _object(self, value: dict[str, Any], *, is_sent: bool) -> dict[str, Any]:
+        told = {
+            self._text(name): self._value(item, is_sent=is_sent, field=name)
+            for name, item in sorted(value.items())
+            if not (name == "items" and _is_list(value))
+        }
+        if isinstance(value.get("items"), list) and _is_list(value):
+            told["items"] = [self._value(item, is_sent=is_sent) for item in value["items"] if not _is_from_elsewhere(item)]
+        meta = value.get("metadata")
+        if isinstance(meta, dict) and isinstance(meta.get("resourceVersion"), str):
+            revision = meta["resourceVersion"]
+            if is_sent:
+                told["metadata"]["resourceVersion"] = self._sent_revision(revision)
+            else:
+                told["metadata"]["resourceVersion"] = self._listed(revision) if _is_list(value) else self._revision(revision)
+        if isinstance(meta, dict) and meta.get("continue"):
+            told["metadata"]["continue"] = "<continue>"
+        if isinstance(value.get("preconditions"), dict) and "resourceVersion" in value["preconditions"]:
+            told["preconditions"]["resourceVersion"] = self._sent_revision(value["preconditions"]["resourceVersion"])
+        if value.get("op") and str(value.get("path", "")).endswith("/resourceVersion"):
+            told["value"] = self._sent_revision(str(value["value"]))
+        return told
+
+    def _managed(self, entries: list[dict[str, Any]]) -> Any:
+        keys = [
+            (entry.get("operation", ""), entry.get("time", ""), entry.get("manager", ""), entry.get("apiVersion", ""),
+             entry.get("subresource", ""))
+            for entry in entries
+        ]  # fmt: skip
+        told = [self._value(entry) for entry in entries]
+        if any(one > two for one, two in pairwise(keys)):
+            return {"not in the order of operation, time, manager, apiVersion, subresource": told}
+        order = sorted(range(len(entries)), key=lambda n: (keys[n][0], *keys[n][2:]))
+        return [told[n] for n in order]
+
+    def _text(self, text: str) -> str:
+        if text in self._names:
+            return self._names[text]
+        if text not in self._sent:
+            if TIME.fullmatch(text):
+                return "<time>"
+            if MICRO_TIME.fullmatch(text):
+                return "<microtime>"
+        text = UUID.sub(lambda found: self._uids.get(found[0], found[0]), text)
+        for name, word in self._names.items():
+            text = text.replace(name, word)
+        text = TOKEN.sub("<token>", text)
+        for pattern, word in IN_TEXT:
+            text = pattern.sub(word, text)
+        return text.replace(self._namespace, "{ns}")
+
+    def _revision(self, revision: str) -> str:
+        return f"rv-{self._revisions.index(int(revision)) + 1}" if revision.isdigit() else revision
+
+    def _listed(self, revision: str) -> str:
+        if not revision.isdigit():
+            return revision
+        included = sum(1 for known in self._revisions if known <= int(revision))
+        return f">=rv-{included}" if included else "before all"
+
+    def _sent_revision(self, revision: str) -> str:
+        """One that an object of this case had, else what the case wrote by hand, else that of a list."""
+        if not revision.isdigit() or len(revision) > 9 or int(revision) < 20:  # noqa: PLR2004
+            return revision
+        return self._revision(revision) if int(revision) in self._revisions else self._listed(revision)
+
+
+def _texts(value: Any) -> list[str]:
+    """Every text in a value, keys included, in an order that does not depend on how a server orders its fields."""
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for name in sorted(value) for text in [name, *_texts(value[name])]]
+        case list():
+            return [text for item in value for text in _texts(item)]
+        case _:
+            return []
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    match value:
+        case dict():
+            return [value, *(found for item in value.values() for found in _objects(item))]
+        case list():
+            return [found for item in value for found in _objects(item)]
+        case _:
+            return []
+
+
+def _is_list(found: dict[str, Any]) -> bool:
+    kind = found.get("kind")
+    return isinstance(kind, str) and kind.endswith(LIST_KINDS) and ("items" in found or "rows" in found)
+
+
+def _is_event(found: dict[str, Any]) -> bool:
+    return set(found) == {"type", "object"} and isinstance(found["object"], dict)
+
+
+def _is_from_elsewhere(item: Any) -> bool:
+    """Objects that a cluster puts into every namespace whether or not the case asked."""
+    meta = item.get("metadata", {}) if isinstance(item, dict) else {}
+    return isinstance(meta, dict) and meta.get("name") == "kube-root-ca.crt"
+
+
+def _cell(cell: Any) -> Any:
+    return "<age>" if isinstance(cell, str) and AGE.fullmatch(cell) else cell

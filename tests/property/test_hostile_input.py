@@ -1,0 +1,294 @@
+"""Bad input: whatever the bytes, lint answers with problems, in good time, and never with an exception.
+
+Five thousand files are made from good ones by breaking them in every way that users, editors and attackers do,
+with a fixed seed. The large ones run in a process of their own, whose memory is measured.
+"""
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from jangar.cli.app import app
+from jangar.lint.files import SourceFile
+from jangar.lint.report import Report, lint
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "charts/agents/examples").glob("*.yaml"))
+CASES = 5_000
+SEEDS = 10
+TYPICAL_SECONDS = 0.1
+"""What users are promised for one bad file, process start aside."""
+WORST_SECONDS = 1.0
+"""No case at all may take longer. Times are of the processor: other processes share the cores."""
+
+ORCHESTRATION = """\
+apiVersion: orchestration.proompteng.ai/v1alpha1
+kind: Orchestration
+metadata:
+  name: nightly
+  labels: {team: core}
+spec:
+  entrypoint: prepare
+  parameters:
+    - {name: env, default: dev, enum: [dev, prod]}
+    - {name: tag, required: true}
+  policies: {failFast: true, maxParallel: 3, timeouts: {totalSeconds: 600}}
+  outputs: [{name: image, value: "{{ steps.build.outputs.image }}"}]
+  steps:
+    - {name: prepare, kind: Checkpoint, dependsOn: []}
+    - name: build
+      kind: ToolRun
+      toolRef: {name: make}
+      dependsOn: [prepare]
+      with: {env: "{{ parameters.env }}", tag: '{{ parameters.tag ?? "none" }}'}
+      outputs: [{name: image, default: none}]
+      retries: 2
+    - {name: ask, kind: ApprovalGate, policyRef: people, dependsOn: [build]}
+    - name: nested
+      kind: SubOrchestration
+      orchestrationRef: {name: weekly}
+      dependsOn: [build]
+      when: parameters.env == 'prod' && steps.build.outputs.image != ''
+    - {name: done, kind: Checkpoint, dependsOn: [ask, nested], continueOnFailure: true}
+---
+apiVersion: orchestration.proompteng.ai/v1alpha1
+kind: OrchestrationRun
+metadata: {generateName: nightly-}
+spec: {orchestrationRef: {name: nightly}, parameters: {tag: v1}}
+"""
+WORDS = (
+    "", "~", "null", "on", "no", "5", "-1", "1e999", "0x1F", ".nan", "99999999999999999999", "2024-01-01", "[]", "{}",
+    "[a, b]", "{a: {b: [c]}}", "*x", "&x y", "!!binary aGk=", "!foo bar", "{{ parameters.x }}", '"{{ broken"', "'",
+    '"', "|", ">-", "?", "- ", ": ", "%", "@", "`", "prepare", "build", "nested", "done", "名前", "a\u202eb", "é" * 300,
+    "x" * 5000, "\\ud800", '"\\x1b[2J"', "spec", "steps", "<<: *x", "dependsOn", "true && ", "size(steps) > 0",
+    "'a'.b(",
+)  # fmt: skip
+VALUES = (
+    None, True, 0, -1, 2**63, 1.5, "", "x", "a b", "名", "\x00", "\u2028", "x" * 3000, [], [[]], [1, "a"], {},
+    {"a": {}},
+    {"name": 5}, {"name": "prepare"}, ["prepare", "prepare"], {"x": None}, "{{ steps.done.outputs.y }}", "parameters.",
+)  # fmt: skip
+
+
+def good_texts() -> list[str]:
+    return [ORCHESTRATION, *(path.read_text() for path in EXAMPLES)]
+
+
+def in_text(text: str, chance: random.Random) -> bytes:
+    """Breaks the text itself: lines moved, repeated, cut, indented, words put in the place of others."""
+    lines = text.splitlines()
+    for _ in range(chance.randint(1, 4)):
+        place = chance.randrange(len(lines))
+        match chance.randrange(8):
+            case 0:
+                lines.insert(chance.randrange(len(lines)), lines[place])
+            case 1:
+                del lines[place]
+            case 2:
+                lines[place] = " " * chance.randint(0, 9) + lines[place].lstrip()
+            case 3:
+                lines[place] = lines[place].replace(" ", "\t", 1)
+            case 4:
+                key, colon, _ = lines[place].partition(": ")
+                lines[place] = f"{key}{colon}{chance.choice(WORDS)}"
+            case 5:
+                words = lines[place].split(" ")
+                words[chance.randrange(len(words))] = chance.choice(WORDS)
+                lines[place] = " ".join(words)
+            case 6:
+                lines[place] = lines[place][: chance.randrange(len(lines[place]) + 1)]
+            case _:
+                lines.insert(place, chance.choice(WORDS))
+        lines = lines or [""]
+    return "\n".join(lines).encode()
+
+
+def in_bytes(text: str, chance: random.Random) -> bytes:
+    """Breaks bytes: flipped, removed, repeated, cut off."""
+    data = bytearray(text.encode())
+    for _ in range(chance.randint(1, 8)):
+        place = chance.randrange(len(data))
+        match chance.randrange(4):
+            case 0:
+                data[place] = chance.randrange(256)
+            case 1:
+                del data[place : place + chance.randint(1, 20)]
+            case 2:
+                data[place:place] = data[place : place + 50] * chance.randint(1, 5)
+            case _:
+                data = data[: place + 1]
+        data = data or bytearray(b"x")
+    return bytes(data)
+
+
+def in_values(text: str, chance: random.Random) -> bytes:
+    """Breaks values: wrong types, absent and unknown fields, wrong names; written as JSON or as YAML."""
+    documents = list(yaml.safe_load_all(text))
+    for _ in range(chance.randint(1, 4)):
+        holder = chance.choice(documents)
+        while isinstance(holder, dict | list) and holder and chance.random() < 0.85:
+            key = chance.choice(list(holder)) if isinstance(holder, dict) else chance.randrange(len(holder))
+            if not isinstance(holder[key], dict | list) or not holder[key] or chance.random() < 0.2:
+                if isinstance(holder, dict) and chance.random() < 0.3:
+                    holder[f"{key}x"] = holder.pop(key)
+                elif chance.random() < 0.2:
+                    del holder[key]
+                else:
+                    holder[key] = chance.choice(VALUES)
+                break
+            holder = holder[key]
+    if chance.random() < 0.5:
+        return "\n".join(json.dumps(each, default=str) for each in documents).encode()
+    return yaml.safe_dump_all(documents, allow_unicode=True).encode()
+
+
+def tangled(_: str, chance: random.Random) -> bytes:
+    """Graphs with every kind of wrong edge: cycles, unknown and repeated names, edges to oneself."""
+    names = [
+        chance.choice(["a", "b", "c", "名", "A_1", "-x", "", "s" * 64, f"s{n}"])
+        for n in range(chance.randint(1, 12))
+    ]
+    steps = [
+        {
+            "name": name,
+            "kind": chance.choice(["Checkpoint", "ToolRun", "SubOrchestration", "Nope", ""]),
+            "dependsOn": chance.choices([*names, "nosuch"], k=chance.randint(0, 4)),
+            "toolRef": {"name": "make"},
+            "orchestrationRef": {"name": chance.choice(["tangled", "other"])},
+            "when": chance.choice([None, "true", "steps.a.outputs.x == 'y'", "parameters.", "1 +"]),
+        }
+        for name in names
+    ]
+    spec = {"entrypoint": chance.choice([None, "a", "nosuch"]), "steps": steps}
+    head = {"apiVersion": "orchestration.proompteng.ai/v1alpha1", "kind": "Orchestration"}
+    return json.dumps({**head, "metadata": {"name": "tangled"}, "spec": spec}).encode()
+
+
+BREAKERS: tuple[Callable[[str, random.Random], bytes], ...] = (
+    in_text,
+    in_text,
+    in_bytes,
+    in_values,
+    in_values,
+    tangled,
+)
+
+
+def linted(data: bytes) -> Report:
+    return lint([SourceFile(name="case.yaml", data=data, named=True)])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """Compiling schemas belongs to the start of a process, which the promise leaves out."""
+    for text in good_texts():
+        assert linted(text.encode()).errors == 0
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_broken_files_give_problems_in_good_time_and_never_an_exception(seed):
+    chance, texts, slow = random.Random(seed), good_texts(), []  # noqa: S311 - repeatable, not secret
+    for number in range(CASES // SEEDS):
+        data = chance.choice(BREAKERS)(chance.choice(texts), chance)
+        began = process_time()
+        report = linted(data)
+        took = process_time() - began
+        assert took < WORST_SECONDS, (number, data)
+        slow.append(took)
+        for each in report.findings:
+            assert each.message, data
+            assert each.position.line >= 1, data
+            assert len(each.message) < 1000, data
+    slow.sort()
+    assert slow[int(len(slow) * 0.99)] < TYPICAL_SECONDS
+
+
+@pytest.mark.parametrize("command", ["lint", "graph"])
+def test_broken_files_end_commands_with_a_code_and_a_line(command):
+    """The whole command, fewer times: exit codes of the table, no traceback, nothing unprintable."""
+    chance, texts, runner = random.Random(99), good_texts(), CliRunner()  # noqa: S311 - repeatable, not secret
+    for _ in range(150):
+        data = chance.choice(BREAKERS)(chance.choice(texts), chance)
+        ran = runner.invoke(app, [command, "-"], input=data)
+        assert ran.exit_code in {0, 1, 4}, data
+        assert ran.exception is None or isinstance(ran.exception, SystemExit), data
+        assert ran.exit_code == 0 or ran.output, data
+        assert all(char.isprintable() or char == "\n" for char in ran.output), data
+
+
+def _steps(count: int, *, needs: Callable[[int], str]) -> bytes:
+    head = "apiVersion: orchestration.proompteng.ai/v1alpha1\nkind: Orchestration\nmetadata: {name: big}\n"
+    steps = [f"  - {{name: s{n}, kind: Checkpoint, dependsOn: [{needs(n)}]}}\n" for n in range(count)]
+    return f"{head}spec:\n  steps:\n{''.join(steps)}".encode()
+
+
+LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(20)
+)
+HOSTILE = {
+    "cycle": (lambda: _steps(300, needs=lambda n: f"s{(n + 1) % 300}"), "steps wait for each other"),
+    "unknown-names": (lambda: _steps(150, needs=lambda n: f"t{n}"), "which does not exist"),
+    "duplicate-keys": (lambda: b"kind: Tool\n" + b"a: 1\n" * 1000, "duplicate key"),
+    "bomb": (LAUGHS.encode, "aliases repeat too much"),
+    "quadratic-bomb": (lambda: b"a: &a [" + b"x," * 5000 + b"]\nb: [" + b"*a," * 5000 + b"]", "aliases repeat"),
+    "long-line": (lambda: b"a: " + b"x" * 10_000_000, "longer than 1 MiB"),
+    "long-line-of-nodes": (lambda: b"a: [" + b"1," * 5_000_000, "longer than 1 MiB"),
+    "long-unicode-line": (lambda: b"a: " + "😀".encode() * 2_500_000, "longer than 1 MiB"),
+    "too-large": (lambda: b"a: 1\n" * 3_000_000, "larger than 10 MiB"),
+    "unicode-names": (
+        lambda: _steps(50, needs=lambda n: "").decode().replace("name: s", "name: 名\u202e").encode(),
+        "cannot be a step's name",
+    ),
+    "wrong-types": (lambda: _steps(100, needs=lambda n: "[1]"), "must be of type string"),
+    "deep-flow": (lambda: b"a: " + b"[" * 1_000_000, "more than 64 levels"),
+    "deep-block": (lambda: "".join(f"{' ' * n}a:\n" for n in range(1000)).encode(), "more than 64 levels"),
+    "deep-json": (lambda: b'{"a":' * 200_000, "more than 64 levels"),
+    "nul": (lambda: b"\0" * 1_000_000, "NUL"),
+    "binary": (lambda: bytes(range(256)) * 4000, "not UTF-8"),
+    "many-documents": (lambda: b"---\na: 1\n" * 100_000, "documents in one file"),
+    "many-anchors": (lambda: b"".join(b"k%d: &a%d x\n" % (n, n) for n in range(3000)), "kind are missing"),
+    "long-key": (lambda: b"? " + b"k" * 500_000 + b"\n: 1\n", "apiVersion and kind are missing"),
+}  # fmt: skip
+_MEASURED = """
+import resource, sys, time
+from jangar.lint.files import SourceFile
+from jangar.lint.report import lint
+lint([SourceFile(name="warm", data=sys.stdin.buffer.read(), named=True)])
+data = open(sys.argv[1], "rb").read()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+began = time.process_time()
+report = lint([SourceFile(name="case.yaml", data=data, named=True)])
+took = time.process_time() - began
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(took, grown, report.errors, sys.argv[2] in "\\n".join(each.message for each in report.findings))
+"""
+
+
+@pytest.mark.parametrize(("make", "message"), HOSTILE.values(), ids=list(HOSTILE))
+def test_hostile_files_are_refused_within_the_promised_time_and_memory(tmp_path, make, message):
+    """100 ms of processor time and 100 MB, measured in a process of its own that has linted before."""
+    file = tmp_path / "case.yaml"
+    file.write_bytes(make())
+    ran = subprocess.run(
+        [sys.executable, "-c", _MEASURED, file, message],
+        input=ORCHESTRATION.encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.stderr == b""
+    took, grown, errors, said = ran.stdout.split()
+    assert said == b"True"
+    assert int(errors) >= 1
+    assert float(took) < TYPICAL_SECONDS
+    assert int(grown) * _RSS_UNIT < 100_000_000
+
+
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024

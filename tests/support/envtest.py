@@ -1,0 +1,22 @@
+"""Where the real Kubernetes parts are. Knows the script that provides them; builds nothing."""
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+BUILD = Path(__file__).parents[2] / "scripts" / "envtest" / "build"
+API_SERVER_PARTS = ("etcd", "kube-apiserver", "kube-controller-manager")
+
+
+@cache
+def assets() -> Path:
+    """The directory that holds the parts, whether or not they are there."""
+    if given := os.environ.get("KUBEBUILDER_ASSETS"):
+        return Path(given)
+    told = subprocess.run([BUILD, "--where"], check=True, capture_output=True, text=True, timeout=30)
+    return Path(told.stdout.strip())
+
+
+def missing_parts(parts: tuple[str, ...] = API_SERVER_PARTS) -> list[str]:
+    return [part for part in parts if not os.access(assets() / part, os.X_OK)]
