@@ -12,7 +12,18 @@ LONGEST = 400
 MEDIAN = 120
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "manager", "types", "logging"}
 CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}
-CLOCK_MODULES = {"time", "random", "secrets", "uuid", "os", "asyncio", "logging", "socket", "subprocess", "threading"}
+CLOCK_MODULES = {
+    "time",
+    "random",
+    "secrets",
+    "uuid",
+    "os",
+    "asyncio",
+    "logging",
+    "socket",
+    "subprocess",
+    "threading",
+}
 
 
 def names(modules):
@@ -51,7 +62,11 @@ def test_the_domain_reads_no_clock_and_does_no_io(module):
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names if alias.name.split(".")[0] in CLOCK_MODULES]
-        if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] in CLOCK_MODULES:
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.level == 0
+            and (node.module or "").split(".")[0] in CLOCK_MODULES
+        ):
             found.append(node.module)
         if isinstance(node, ast.Call):
             found += _clock_calls(node)

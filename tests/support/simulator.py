@@ -76,6 +76,8 @@ class Faults:
     """A cache hears of an event up to this much later, in order; after a restart it may know less than before."""
     on_the_wire: float = 0.0
     """The share of creates, among those cut by a crash, that arrive later all the same."""
+    down: int = 0
+    """A controller that crashed is back up to this much later."""
     idle_looks: float = 0.0
     """Passes without any news: duplicate and late events."""
 
@@ -412,6 +414,7 @@ class Simulation:
         for action in lost:
             if isinstance(action, StartChild) and self.random.random() < self.faults.on_the_wire:
                 self.on_the_wire.append((self.now + self.random.randrange(1, REQUEST_TIMEOUT), action))
+        self.now += self.random.randrange(self.faults.down) if self.faults.down else 0
         self.previous, self.news, self.noted = None, True, {}
         self.children_read = ChildrenRead.NOT_YET
         if self.faults.lag:

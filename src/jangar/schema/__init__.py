@@ -20,6 +20,7 @@ from jangar.schema.errors import (
 )
 from jangar.schema.jsonpath import JsonPath
 from jangar.schema.pruning import UnknownField
+from jangar.schema.schema_reading import unknown_keywords
 from jangar.schema.structural import structural_problems
 from jangar.schema.validation import admit, check
 
@@ -41,4 +42,5 @@ __all__ = [
     "check",
     "compile_condition",
     "structural_problems",
+    "unknown_keywords",
 ]

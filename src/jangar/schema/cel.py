@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from jangar.schema.cel_ast import Tree, tree_of
+from jangar.schema.cel_ast import Expr, tree_of
 from jangar.schema.cel_budget import Traits, is_affordable, measured, nests_deeper
 from jangar.schema.cel_functions import OUT_OF_FUEL, OVERLOADS, refuel
 from jangar.schema.errors import CelEvaluationError, CelSyntaxError
@@ -59,7 +59,7 @@ class Program:
 
     source: str
     gives: str
-    tree: Tree
+    tree: Expr
     traits: Traits
     compiled: Any
     environment: Any
@@ -69,7 +69,7 @@ class Program:
         if bindings.size < 0:
             raise CelEvaluationError(self.source, "the values nest too deep", over_budget=True)
         if (self.traits.loops or self.traits.grows) and not is_affordable(
-            self.tree.root, self.traits, bindings.values, bindings.size
+            self.tree, self.traits, bindings.values, bindings.size
         ):
             raise CelEvaluationError(self.source, OVER_BUDGET, over_budget=True)
         refuel()
@@ -121,7 +121,7 @@ def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
         source=source,
         gives=expression.return_type().name(),
         tree=tree,
-        traits=Traits.of(tree.root),
+        traits=Traits.of(tree),
         compiled=expression,
         environment=environment,
     )

@@ -63,21 +63,15 @@ class Fold:
 Expr = Const | Ident | Select | Call | Literal | Fold
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
-    root: Expr
-    names: frozenset[str]
-    """Variables and functions the checker resolved."""
-
-
-def tree_of(serialized: bytes) -> Tree:
+def tree_of(serialized: bytes) -> Expr:
+    """The tree of what the library serialized: a CheckedExpr inside an Any."""
     checked = _fields(_fields(serialized)[2][0])
     positions: dict[int, int] = {}
-    for entry in _fields(checked[5][0]).get(4, ()) if 5 in checked else ():  # noqa: PLR2004 - source_info
+    source_info, expression = checked.get(5, [b""])[0], checked[4][0]
+    for entry in _fields(source_info).get(4, ()):
         pair = _fields(entry)
         positions[pair.get(1, [0])[0]] = pair.get(2, [0])[0]
-    names = {_text(_fields(_fields(entry)[2][0]), 1) for entry in checked.get(2, ()) if 2 in _fields(entry)}  # noqa: PLR2004
-    return Tree(root=_expr(checked[4][0], positions), names=frozenset(names))
+    return _expr(expression, positions)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

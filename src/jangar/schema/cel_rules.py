@@ -102,7 +102,7 @@ def _report(source: str, problem: str, at: int) -> str:
 
 def _body(program: Program, rule: Rule) -> Expr:
     """The rule itself, without the binding that is put around an optional one."""
-    root = program.tree.root
+    root = program.tree
     return root.result if rule.optional_old_self and isinstance(root, Fold) else root
 
 

@@ -38,11 +38,11 @@ class Condition:
 
     def references(self, variable: str) -> frozenset[str]:
         """Names selected directly from `variable`: steps.build, steps["my-step"], has(steps.build)."""
-        return frozenset(selected_names(self.program.tree.root, variable))
+        return frozenset(selected_names(self.program.tree, variable))
 
     def uses(self, variable: str) -> bool:
         """Whether the condition looks at `variable` at all, by name or as a whole."""
-        return mentions(self.program.tree.root, variable)
+        return mentions(self.program.tree, variable)
 
     def evaluate(self, bindings: Mapping[str, object]) -> object:
         """The value for these bindings, as plain Python. Raises CelEvaluationError."""

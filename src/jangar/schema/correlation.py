@@ -5,10 +5,12 @@ about oldSelf only where it knows the old value: fields go by name, items of a m
 items not at all.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from jangar.schema.listtypes import identity
 from jangar.schema.node import Node
+
+_SCALARS: Final = (str, int, float)
 
 
 class Correlation:
@@ -67,9 +69,9 @@ class Correlation:
 
 
 def _keys(item: Any, node: Node) -> Any:
-    if not isinstance(item, dict) or any(name not in item for name in node.list_map_keys):
-        return None
-    return tuple(identity(item.get(name)) for name in node.list_map_keys)
+    """What tells an item from the others; None when a key is missing or is no scalar."""
+    values = [item.get(name) for name in node.list_map_keys] if isinstance(item, dict) else [None]
+    return tuple(map(identity, values)) if all(isinstance(each, _SCALARS) for each in values) else None
 
 
 def same_json(new: Any, old: Any) -> bool:

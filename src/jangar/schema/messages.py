@@ -106,10 +106,6 @@ def _about_all(at: Path, sentence: str) -> FieldError:
     return invalid(NO_FIELD, "", sentence, path=at)
 
 
-def too_deep(at: Path) -> FieldError:
-    return invalid(NO_FIELD, "", "the object nests too deep to be validated", path=at)
-
-
 def rules_not_run() -> FieldError:
     problem = (
         "some validation rules were not checked because the object was invalid; "

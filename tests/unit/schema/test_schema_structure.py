@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - a table of sentences reads best with one case a line
 import pytest
 
-from jangar.schema import structural_problems
+from jangar.schema import structural_problems, unknown_keywords
 
 ROOT = "spec.validation.openAPIV3Schema"
 
@@ -113,3 +113,9 @@ def test_a_problem_leads_into_the_schema():
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": {}}}}
     (problem,) = structural_problems(schema)
     assert problem.path == ("properties", "a", "items")
+
+
+def test_keywords_kubernetes_does_not_know_are_named():
+    """A server drops them silently, so a rule somebody relies on would not be there."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "const": "x"}}, "$defs": {}}
+    assert [each.field for each in unknown_keywords(schema)] == ["$defs", "properties.a.const"]

@@ -26,6 +26,8 @@ class Broadcaster:
 
     def __init__(self, *, floor: int, revision: int, past: Past, settings: StoreSettings) -> None:
         self.floor, self.revision = floor, revision
+        self.kept = floor
+        """The log has everything from here on. Below the floor only while a watch that began before is reading it."""
         self.settings = settings
         self.past = past
         self.history = History(revision, events=settings.history_events, size=settings.history_bytes)
@@ -144,7 +146,7 @@ class Watcher:
         if self.revision >= self._source.history.start:
             self._take_over()
             return
-        if self.revision < self._source.floor:
+        if self.revision < self._source.kept:
             self.close()
             raise Compacted(self.revision, self._source.floor)
         upto = min(self.revision + STRETCH, self._source.history.start)

@@ -17,6 +17,7 @@ APPLICATION = 0x6A616E67
 """`jang`; says in the file's header that it is ours."""
 VERSION = 1
 BUSY_SECONDS = 5.0
+REMEDY = "restore it from a backup, or move it away to start empty"
 
 # The floor of an empty store is 1 and so is its revision: 0 means "any" to Kubernetes.
 TABLES = """
@@ -119,7 +120,7 @@ class FileLock:
 def damaged(path: Path | str, error: sqlite3.DatabaseError) -> CannotOpen:
     """SQLite's own words for what is wrong with a file, beside its name."""
     if error_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return Corrupt(path, f"damaged ({error}); restore it from a backup")
+        return Corrupt(path, f"damaged ({error}); {REMEDY}")
     return CannotOpen(path, str(error))
 
 

@@ -106,11 +106,13 @@ class SqliteStore:
 
     async def compact(self, floor: int) -> None:
         self._check_open()
-        floor = min(floor, self._broadcaster.oldest_needed())
-        if floor > self.floor:
-            # Nobody may start a watch below it while it is being written.
-            self._broadcaster.floor = floor
-            await self._done(lambda log: log.move_floor(floor))
+        told = self._broadcaster
+        # From now on no watch begins below the floor; those that did are waited for, within limits.
+        told.floor = max(told.floor, min(floor, told.revision))
+        keep = min(told.floor, told.oldest_needed())
+        if keep > told.kept:
+            told.kept = keep
+            await self._done(lambda log: log.move_floor(keep))
         while await self._done(lambda log: log.prune(self._settings.prune_rows)):
             pass
 

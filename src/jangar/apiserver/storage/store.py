@@ -157,7 +157,7 @@ class Store(Protocol):
         ...
 
     async def compact(self, floor: int) -> None:
-        """Forget history before `floor`; current objects stay. Less is forgotten while a watch still reads it."""
+        """Forget history before `floor`; current objects stay, and so does what a watch is still reading."""
         ...
 
     async def close(self) -> None:

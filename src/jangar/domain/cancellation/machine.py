@@ -13,7 +13,7 @@ from jangar.domain.cancellation.request import BY_USER, Requester
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
-    """An accepted request. It is never withdrawn and its times never move."""
+    """An accepted request. It is never withdrawn; its deadline may come nearer, when a parent gives an earlier one."""
 
     requested_at: datetime
     deadline: datetime
@@ -73,7 +73,11 @@ def decide(
         if finished is not None:
             return Accepted(cancel=recorded, ignored=too_late(finished) if fresh else None)
         return Accepted(
-            cancel=replace(recorded, requested_by=_names(requested_by | frozenset(recorded.requested_by)))
+            cancel=replace(
+                recorded,
+                deadline=min(recorded.deadline, deadline or recorded.deadline),
+                requested_by=_names(requested_by | frozenset(recorded.requested_by)),
+            )
         )
     if finished is not None:
         return Ignored(reason=too_late(finished)) if by_user else NotRequested()

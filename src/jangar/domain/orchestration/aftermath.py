@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from jangar.api.phases import TERMINAL
+from jangar.api.phases import CHILD_OBJECTS, TERMINAL
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.actions import Action, ReadChildren, ReleaseRun, StopChild
 from jangar.domain.orchestration.observation import Child, ChildGone, ChildrenRead, ChildSeen, Observation
@@ -24,6 +24,17 @@ def brought_up_to_date(
 ) -> tuple[LeftBehind, ...]:
     """The list with the ends that were seen since. Entries stay: they say whose end may lie after the run's."""
     return tuple(_looked_at(each, children.get(each.name), now) for each in left_behind)
+
+
+def arrived_late(record: RunRecord, children: Mapping[str, Child]) -> tuple[LeftBehind, ...]:
+    """Children whose create was on the wire when the run ended: nothing waited for them, so the list names them."""
+    known = {each.name for each in record.left_behind}
+    return tuple(
+        LeftBehind(kind=CHILD_OBJECTS.get(state.kind, str(state.kind)), name=child.name, uid=child.uid)
+        for state in record.steps
+        if state.child is not None and state.child_uid is None and state.child not in known
+        if isinstance(child := children.get(state.child), ChildSeen)
+    )
 
 
 def aftermath(observation: Observation, record: RunRecord, now: datetime) -> Aftermath:

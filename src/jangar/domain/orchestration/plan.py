@@ -12,7 +12,7 @@ from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.machine import Accepted, Cancel, Decision, decide
 from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
-from jangar.domain.orchestration.aftermath import Aftermath, aftermath, brought_up_to_date
+from jangar.domain.orchestration.aftermath import Aftermath, aftermath, arrived_late, brought_up_to_date
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.initial import initial_states
 from jangar.domain.orchestration.observation import ChildrenRead, ChildSeen, Observation
@@ -78,8 +78,8 @@ def _finished(observation: Observation, decision: Decision, now: datetime) -> Pl
     verdict = Verdict(
         phase=lifecycle.phase or Phase.FAILED, reason=lifecycle.reason or "", message=lifecycle.message or ""
     )
-    left_behind = brought_up_to_date(recorded.left_behind, observation.children, now)
-    record = replace(recorded, left_behind=left_behind)
+    listed = (*recorded.left_behind, *arrived_late(recorded, observation.children))
+    record = replace(recorded, left_behind=brought_up_to_date(listed, observation.children, now))
     status = with_verdict(record, observation, verdict, decision, now=now, cut=True)
     after = aftermath(observation, status, now)
     return Plan(status=status, actions=after.actions, look_again_at=after.look_again_at)
@@ -171,7 +171,8 @@ class _Planner:
                 deadline=self.now + self.observation.limits.cancel_timeout,
             )
         if self.stop is not None:
-            work.stop_for_timeout(self.stop)
+            nearest = min(self.stop.deadline, self.cancel.deadline) if self.cancel else self.stop.deadline
+            work.stop_for_timeout(replace(self.stop, deadline=nearest))
         elif self.cancel is not None:
             work.stop_for_cancel(self.cancel.deadline)
         else:

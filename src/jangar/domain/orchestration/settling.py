@@ -44,12 +44,20 @@ def settle(step: StepDefinition, state: StepState, child: Child | None, rules: S
             return _still_running(step, _seen(state, child, rules.now), rules)
         case ChildRefused():
             return Settled(state=_refused(step, state, child, rules))
-        case ChildGone() if state.child_uid is not None or state.stop is not None:
+        case ChildGone() if state.child_uid is not None or _cannot_arrive(state, rules.now):
             return Settled(state=_vanished(step, state, rules))
         case ChildGone() | None:
             return _still_running(step, state, rules)
         case _:
             assert_never(child)
+
+
+def _cannot_arrive(state: StepState, now: datetime) -> bool:
+    """Whether a child that was never seen may be taken for gone. Its create can still be on the wire: a retry waits
+    for the stop's deadline, which lies after that (DAG-9); where nothing follows, it is found and stopped later.
+    """
+    stop = state.stop
+    return stop is not None and (stop.reason != Reason.STEP_TIMED_OUT or now >= stop.deadline)
 
 
 def moved(state: StepState, now: datetime, phase: StepPhase, reason: str, message: str = "") -> StepState:
@@ -63,9 +71,14 @@ def moved(state: StepState, now: datetime, phase: StepPhase, reason: str, messag
 
 
 def stopped(state: StepState, stop: Stop) -> StepState:
-    """The state of a live step whose stop is announced. A stop that was announced earlier stays in force."""
+    """The state of a live step whose stop is announced.
+
+    A stop that was announced earlier stays in force; only its deadline may come nearer (CAN-6).
+    """
     if state.stop is not None:
-        return state
+        if state.stop.deadline <= stop.deadline:
+            return state
+        return replace(state, stop=replace(state.stop, deadline=stop.deadline))
     announced = moved(
         state, stop.requested_at, StepPhase.RUNNING, Reason.STOPPING, f"stopping: {stop.reason}"
     )

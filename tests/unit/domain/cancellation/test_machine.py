@@ -74,6 +74,21 @@ def test_the_deadline_is_the_earlier_of_the_parents_and_the_operators(given, exp
     assert decided(Requester.OWNER, deadline=given).cancel.deadline == expected
 
 
+@pytest.mark.rule("CAN-6")
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(at(29), at(29), id="earlier-one-comes-nearer"),
+        pytest.param(at(31), at(30), id="later-one-changes-nothing"),
+    ],
+)
+def test_a_parent_that_stops_later_can_only_bring_the_deadline_nearer(given, expected):
+    """CAN-6: a child's deadline lies before its parent's, whoever cancelled the child first."""
+    assert decided(Requester.OWNER, recorded=EARLIER, deadline=given) == Accepted(
+        cancel=Cancel(requested_at=at(-30), deadline=expected, requested_by=("cancel", "owner"))
+    )
+
+
 @pytest.mark.rule("CAN-7")
 @pytest.mark.parametrize(("phase", "reason"), ENDED)
 @pytest.mark.parametrize("by", [Requester.CANCEL, Requester.DESIRED_STATE], ids=str)

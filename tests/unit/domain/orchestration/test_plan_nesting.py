@@ -3,8 +3,9 @@
 import pytest
 
 from jangar.api.phases import StepKind
+from jangar.domain.cancellation.request import Requester
 from jangar.domain.orchestration.actions import StartChild
-from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.observation import ChildrenRead, Limits
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 
@@ -110,3 +111,46 @@ def test_each_level_is_given_two_seconds_less():
     run.tick(1)
     assert run.record.cancel.deadline == at(40)
     assert run.actions[0].deadline == at(38)
+
+
+@pytest.mark.rule("CAN-6")
+@pytest.mark.parametrize(
+    ("limit", "total", "step"),
+    [
+        pytest.param(9, 0, "Failed/StepTimedOut", id="stopped-for-its-own-limit"),
+        pytest.param(0, 9, "Failed/RunTimedOut", id="stopped-for-the-runs-limit"),
+    ],
+)
+def test_a_parents_deadline_bounds_what_was_being_stopped_already(limit, total, step):
+    """CAN-6: the parent waits no longer than it said, whatever else stopped the step."""
+    policies = {"timeouts": {"totalSeconds": total}}
+    run = Driver(a_definition(a_step("a", timeoutSeconds=limit), policies=policies))
+    run.tick()
+    run.child("a").runs()
+    run.tick(9)
+    assert run.look_again_at == at(69)
+    run.change(stop_deadline=at(40))
+    run.cancel(Requester.OWNER)
+    run.tick(1)
+    run.children_read = ChildrenRead.AFTER_CANCEL
+    assert run.look_again_at == at(40)
+    run.tick(29.999)
+    assert run.steps["a"] == "Running/Stopping"
+    run.tick(0.001)
+    assert (run.steps["a"], run.look_again_at) == (step, at(50))
+
+
+@pytest.mark.rule("CAN-6")
+def test_a_parents_deadline_bounds_a_run_that_was_cancelled_by_hand():
+    """CAN-6: the earlier of both deadlines counts, for the run and for its steps."""
+    run = Driver(a_definition(a_step("a")))
+    run.tick()
+    run.child("a").runs()
+    run.cancel()
+    run.tick()
+    assert run.look_again_at == at(60)
+    run.change(stop_deadline=at(40))
+    run.cancel(Requester.OWNER)
+    run.tick(1)
+    assert (run.record.cancel.deadline, run.step("a").stop.deadline) == (at(40), at(40))
+    assert run.look_again_at == at(40)

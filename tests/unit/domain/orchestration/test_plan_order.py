@@ -262,9 +262,9 @@ def test_a_forgiven_failed_start_releases_its_dependents_in_the_same_pass():
 
 
 @pytest.mark.rule("DAG-8")
-def test_a_thousand_independent_steps_start_in_list_order():
-    """DAG-14: big runs work."""
-    names = [f"s{index}" for index in range(1000)]
+def test_many_independent_steps_start_in_list_order():
+    """DAG-8: neither a heap nor a set changes the order."""
+    names = [f"s{index}" for index in range(100)]
     run = Driver(a_definition(*map(a_step, names)))
     run.tick()
     assert run.starts == names

@@ -33,6 +33,15 @@ def test_the_first_stop_stays_in_force():
     assert stopped(first, Stop(requested_at=at(5), reason="Cancelled", deadline=at(65))) is first
 
 
+@pytest.mark.rule("CAN-6")
+def test_a_later_stop_can_only_bring_the_deadline_nearer():
+    """CAN-6: the bound of the run holds for a step that was being stopped already."""
+    first = stopping("StepTimedOut", deadline=at(60))
+    nearer = stopped(first, Stop(requested_at=at(5), reason="Cancelled", deadline=at(59.999)))
+    assert nearer == replace(first, stop=replace(first.stop, deadline=at(59.999)))
+    assert stopped(first, Stop(requested_at=at(5), reason="Cancelled", deadline=at(60))) is first
+
+
 @pytest.mark.rule("CAN-4")
 def test_a_stopping_step_does_not_show_its_childs_words():
     """CAN-4: it says Stopping until it has ended."""

@@ -1,0 +1,76 @@
+"""Records transcripts from a real API server. Run: `make transcripts`, or with PYTHONPATH=tests
+
+    python -m contract.kubernetes_api.record [--check] [PATTERN ...]
+
+Every case is played three times; a case whose record is not the same each time is printed and not stored.
+`--check` stores nothing and says which transcripts are missing, stale or without a case.
+"""
+
+import argparse
+import fnmatch
+import sys
+import time
+
+from contract.kubernetes_api.catalogue import TRANSCRIPTS, Case, cases, run
+from contract.kubernetes_api.comparison import differences
+from contract.kubernetes_api.standard_kinds import prepare
+from support.api_servers import ApiServer, RealApiServer
+from support.envtest import missing_parts
+
+TIMES = 3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pattern", nargs="*", help="which cases, e.g. 'creating/*'; all when left out")
+    parser.add_argument("--check", action="store_true", help="store nothing")
+    parser.add_argument("--times", type=int, default=TIMES)
+    asked = parser.parse_args()
+    if missing := missing_parts():
+        print(f"record: {', '.join(missing)} not found; run 'make envtest'", file=sys.stderr)
+        return 1
+    wanted = [
+        case for case in cases().values() if not asked.pattern or any(fnmatch.fnmatch(case.name, p) for p in asked.pattern)
+    ]
+    print(f"record: {len(wanted)} of {len(cases())} cases, {asked.times} times each")
+    server = RealApiServer()
+    try:
+        prepare(server)
+        failed = [case.name for case in wanted if not _record(case, server, times=asked.times, store=not asked.check)]
+    finally:
+        server.stop()
+    orphans = [path for path in TRANSCRIPTS.rglob("*.json") if _name_of(path) not in cases()]
+    for path in orphans:
+        print(f"record: {path} has no case")
+        if not asked.check and not asked.pattern:
+            path.unlink()
+    print(f"record: {len(wanted) - len(failed)} of {len(wanted)} cases recorded alike; not: {failed or 'none'}")
+    return 1 if failed or (orphans and asked.check) else 0
+
+
+def _record(case: Case, server: ApiServer, *, times: int, store: bool) -> bool:
+    began = time.monotonic()
+    runs = [run(case, server) for _ in range(times)]
+    for again in runs:
+        if again.stopped_by is not None:
+            print(f"BROKEN  {case.name}: {type(again.stopped_by).__name__}: {again.stopped_by}")
+            return False
+        if places := differences(runs[0].steps, again.steps):
+            print(f"UNSTEADY {case.name}\n  " + "\n  ".join(str(place) for place in places[:5]))
+            return False
+    text = runs[0].text(case)
+    stored = case.transcript.read_text() if case.transcript.exists() else None
+    word = "same" if stored == text else "new" if stored is None else "changed"
+    if store and stored != text:
+        case.transcript.parent.mkdir(parents=True, exist_ok=True)
+        case.transcript.write_text(text)
+    print(f"{word:8} {case.name} ({len(runs[0].steps)} steps, {(time.monotonic() - began) / times:.2f} s)", flush=True)
+    return store or stored == text
+
+
+def _name_of(path) -> str:
+    return str(path.relative_to(TRANSCRIPTS).with_suffix(""))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+import pytest
+
+from contract.storage.implementations import IMPLEMENTATIONS
+
+
+@pytest.fixture(params=IMPLEMENTATIONS, ids=lambda implementation: implementation.name)
+def implementation(request):
+    return request.param
+
+
+@pytest.fixture
+def opened(implementation, tmp_path):
+    """Opens a store of the implementation under test; the same one again, if it is closed in between."""
+    return lambda **settings: implementation.open(tmp_path, **settings)

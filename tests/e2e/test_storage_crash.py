@@ -1,0 +1,115 @@
+"""Kill -9 at random moments under load: what was acknowledged is there, nothing is told twice, nothing is left out.
+
+The record of what was promised is kept by this process, in a file of its own; the store has no part in it.
+`JANGAR_CRASH_TRIALS=200` for the whole proof.
+"""
+
+import asyncio
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from e2e.storage_crash_lines import fingerprint
+from jangar.apiserver.storage.sqlite_store import SqliteStore
+
+TRIALS = int(os.environ.get("JANGAR_CRASH_TRIALS", "10"))
+TESTS = Path(__file__).parents[1]
+
+
+class Promise(NamedTuple):
+    revision: int
+    name: str
+    fingerprint: str
+    type: str = ""
+
+
+class Record:
+    """What children said before they died: an append-only file, synced before it is believed."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("ab+")
+        self.acknowledged: list[Promise] = []
+        self.watched: list[Promise] = []
+
+    def take(self, said: bytes) -> None:
+        whole = said[: said.rfind(b"\n") + 1]
+        self._file.write(whole)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        for line in whole.decode().splitlines():
+            kind, revision, *rest = line.split()
+            (self.acknowledged if kind == "A" else self.watched).append(Promise(int(revision), *rest))
+
+    @property
+    def last_watched(self) -> int:
+        return self.watched[-1].revision if self.watched else 1
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def test_a_killed_store_keeps_every_promise(tmp_path):
+    chance = random.Random(os.environ.get("JANGAR_CRASH_SEED", ""))
+    record = Record(tmp_path / "promises.log")
+    path = tmp_path / "store.db"
+    for trial in range(TRIALS):
+        record.take(said_until_killed(path, record.last_watched, chance))
+        # Every other time the next child finds the file as the last one left it.
+        if trial % 2 or trial == TRIALS - 1:
+            asyncio.run(check(path, record))
+    assert len(record.acknowledged) > TRIALS, "the children did work"
+    record.close()
+
+
+def said_until_killed(path: Path, since: int, chance: random.Random) -> bytes:
+    command = [sys.executable, str(TESTS / "e2e" / "storage_crash_child.py"), str(path), str(since)]
+    environment = os.environ | {"PYTHONPATH": str(TESTS)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
+        assert child.stdout is not None
+        said = bytearray()
+        # Mostly at work, sometimes while it starts or recovers.
+        at_work = chance.random() < 0.85
+        while at_work and not said and (more := os.read(child.stdout.fileno(), 65536)):
+            said += more
+        end = time.monotonic() + chance.uniform(0, 0.5)
+        while (left := end - time.monotonic()) > 0:
+            if select.select([child.stdout], [], [], left)[0]:
+                more = os.read(child.stdout.fileno(), 65536)
+                assert more, "the child ended by itself"
+                said += more
+        assert child.poll() is None, "the child ended by itself"
+        child.send_signal(signal.SIGKILL)
+        while more := os.read(child.stdout.fileno(), 65536):
+            said += more
+    return bytes(said)
+
+
+async def check(path: Path, record: Record) -> None:
+    store = SqliteStore.open(path)
+    watch = store.watch("pods", None, record.last_watched)
+    while watch.revision < store.revision:
+        for event in await anext(watch):
+            stored = event.object
+            told = Promise(stored.revision, stored.key.name, fingerprint(stored.data), event.type.value)
+            record.watched.append(told)
+    # All watches, one after the other over every crash, are one stream: no gap, no repeat, no revision used again.
+    assert [told.revision for told in record.watched] == list(range(2, store.revision + 1))
+    for kept in record.acknowledged:
+        told = record.watched[kept.revision - 2]
+        assert told[:3] == kept[:3], "acknowledged, but not what was stored"
+    revisions = [kept.revision for kept in record.acknowledged]
+    assert len(revisions) == len(set(revisions)), "one revision was acknowledged twice"
+    expected = {}
+    for told in record.watched:
+        expected.pop(told.name, None)
+        if told.type != "DELETED":
+            expected[told.name] = (told.revision, told.fingerprint)
+    found = {s.key.name: (s.revision, fingerprint(s.data)) for s in store.list("pods").objects}
+    assert found == expected
+    await store.close()
