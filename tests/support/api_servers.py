@@ -160,7 +160,7 @@ class RealApiServer:
             "--authorization-mode=Node,RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-account-signing-key-file=accounts.key",
-            "--service-account-key-file=accounts.key",
+            "--service-account-key-file=accounts.pub",
             "--allow-privileged=true",
             # One caller at a time needs no fairness, and its bootstrap objects cost seconds of start-up.
             "--enable-priority-and-fairness=false",

@@ -23,7 +23,7 @@ authorityKeyIdentifier = keyid
 
 
 def make_authority(directory: Path) -> None:
-    """Leaves ca.crt, serving.crt, serving.key and accounts.key in `directory`."""
+    """Leaves ca.crt, serving.crt, serving.key, accounts.key and accounts.pub in `directory`."""
     for name in ("ca", "serving"):
         (directory / f"{name}.cnf").write_text(_EXTENSIONS.format(name=f"test-{name}"))
     for name in ("ca", "serving", "accounts"):
@@ -37,6 +37,7 @@ def make_authority(directory: Path) -> None:
             "-out",
             f"{name}.key",
         )
+    _openssl(directory, "pkey", "-in", "accounts.key", "-pubout", "-out", "accounts.pub")
     _openssl(
         directory,
         *("req", "-x509", "-new", "-key", "ca.key", "-config", "ca.cnf", "-extensions", "authority"),

@@ -7,7 +7,7 @@ import pytest
 from jangar.api.phases import Phase, StepKind, StepPhase
 from jangar.domain.cancellation.machine import Cancel
 from jangar.domain.orchestration.actions import ReadChildren, ReleaseRun, StopChild
-from jangar.domain.orchestration.aftermath import Aftermath, aftermath, brought_up_to_date
+from jangar.domain.orchestration.aftermath import Aftermath, aftermath, arrived_late, brought_up_to_date
 from jangar.domain.orchestration.observation import ChildGone, ChildrenRead
 from jangar.domain.orchestration.state import LeftBehind, RunRecord, StepState
 from jangar.domain.status_contract import Lifecycle
@@ -195,3 +195,38 @@ def test_a_run_is_released_only_when_it_is_deleted_and_over():
     """GC-9: a live run is stopped first; one that nobody deletes stays."""
     assert after(RunRecord(lifecycle=OVER)) == Aftermath()
     assert after(RunRecord(lifecycle=RUNNING), deleted_at=NOON) == Aftermath()
+
+
+@pytest.mark.rule("CAN-2", "CAN-6")
+@pytest.mark.parametrize(
+    ("state", "child", "listed"),
+    [
+        pytest.param(STARTED, a_child("a-1"), True, id="arrived-after-the-end"),
+        pytest.param(SEEN, a_child("a-1"), False, id="was-seen-before"),
+        pytest.param(STARTED, ChildGone(name="a-1"), False, id="is-not-there"),
+        pytest.param(STARTED, None, False, id="not-in-the-cache"),
+        pytest.param(replace(STARTED, child=None), a_child("a-1"), False, id="had-none"),
+        pytest.param(replace(STARTED, child="left"), a_child("left"), False, id="is-listed-already"),
+    ],
+)
+def test_a_child_that_arrives_after_the_end_is_listed(state, child, listed):
+    """CAN-5, CAN-6: its end may lie after the run's, so the list names it."""
+    record = RunRecord(lifecycle=OVER, steps=(SEEN, state), left_behind=(LEFT,))
+    children = {child.name: child} if child else {}
+    expected = LeftBehind(kind="ToolRun", name="a-1", uid="uid-of-a-1")
+    assert arrived_late(record, children) == ((expected,) if listed else ())
+
+
+@pytest.mark.rule("CAN-6")
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        pytest.param(StepKind.AGENT_RUN, "AgentRun", id="agent-run"),
+        pytest.param(StepKind.SUB_ORCHESTRATION, "OrchestrationRun", id="nested-run"),
+        pytest.param(StepKind.APPROVAL_GATE, "ApprovalGate", id="has-no-object"),
+    ],
+)
+def test_the_list_names_objects_as_kubectl_does(kind, shown):
+    """CAN-6: kind and name lead to the object."""
+    record = RunRecord(lifecycle=OVER, steps=(replace(STARTED, kind=kind),))
+    assert arrived_late(record, {"a-1": a_child("a-1")})[0].kind == shown

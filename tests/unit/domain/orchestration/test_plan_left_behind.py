@@ -130,6 +130,50 @@ def test_entries_stay_in_the_order_in_which_they_were_left():
     assert [each.uid for each in run.record.left_behind] == [None, None, None]
 
 
+@pytest.mark.rule("CAN-6")
+@pytest.mark.parametrize(
+    ("step", "shown"),
+    [
+        pytest.param(a_step("a", timeoutSeconds=5), "ToolRun", id="tool-run"),
+        pytest.param(
+            {"name": "a", "kind": "SubOrchestration", "orchestrationRef": {"name": "o"}, "timeoutSeconds": 5},
+            "OrchestrationRun",
+            id="nested-run",
+        ),
+    ],
+)
+def test_what_is_left_behind_is_named_as_kubectl_names_it(step, shown):
+    """CAN-6: kind, name and, once it was seen, uid."""
+    run = Driver(a_definition(step))
+    run.tick()
+    run.tick(5)
+    run.tick(60)
+    assert run.record.left_behind == (LeftBehind(kind=shown, name=run.step("a").child),)
+
+
+@pytest.mark.rule("CAN-2", "CAN-5")
+def test_a_child_that_arrives_after_the_end_is_listed_and_stopped():
+    """CAN-2, CAN-5: its create was on the wire; the run's times stay, and the list says why."""
+    run = Driver(a_definition(a_step("a")))
+    run.tick()
+    run.cancel()
+    run.tick()
+    run.children_read = ChildrenRead.AFTER_CANCEL
+    run.child("a").is_gone()
+    run.tick(1)
+    assert (run.phase, run.record.left_behind) == ("Cancelled/Cancelled", ())
+    run.child("a").runs()
+    run.children_read = ChildrenRead.AFTER_REQUEST_TIMEOUT
+    run.tick(10)
+    child = run.step("a").child
+    assert run.record.left_behind == (LeftBehind(kind="ToolRun", name=child, uid=f"uid-of-{child}"),)
+    assert run.actions == (StopChild(child=child, reason="Cancelled", deadline=at(60)),)
+    assert (run.look_again_at, run.record.lifecycle.finished_at) == (at(21), at(1))
+    run.child("a").ends_cancelled()
+    run.tick(1)
+    assert (run.record.left_behind[0].ended_at, run.look_again_at) == (at(12), None)
+
+
 @pytest.mark.rule("GC-9")
 def test_deleting_a_run_is_a_cancel_and_then_it_goes():
     """GC-9: held while its work is stopped, then released."""

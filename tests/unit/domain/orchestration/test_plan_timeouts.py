@@ -44,9 +44,14 @@ def test_a_child_that_never_appears_times_out_too():
     run.tick(10)
     assert run.steps["a"] == "Running/Stopping"
     run.child("a").is_gone()
-    run.tick(1)
+    run.tick(59.999)
+    assert (run.steps["a"], run.look_again_at) == ("Running/Stopping", at(70)), (
+        "its create may be on the wire"
+    )
+    run.tick(0.001)
     assert (run.steps["a"], run.phase) == ("Failed/StepTimedOut", "Failed/StepFailed")
     assert run.message == "step a failed: StepTimedOut (stopped at its time limit)"
+    assert run.record.left_behind == ()
 
 
 @pytest.mark.rule("DAG-10")

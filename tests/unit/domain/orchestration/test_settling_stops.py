@@ -91,6 +91,22 @@ def test_a_stopped_attempt_ends_as_what_stopped_it(reason, expected, message, en
     assert (*verdict(found), found.left_behind) == (expected, message, False)
 
 
+@pytest.mark.rule("DAG-9")
+@pytest.mark.parametrize(
+    ("reason", "now", "expected"),
+    [
+        pytest.param("StepTimedOut", at(59.999), "Running/Stopping", id="timeout-before-the-deadline"),
+        pytest.param("StepTimedOut", at(60), "Retrying/StepTimedOut", id="timeout-at-the-deadline"),
+        pytest.param("Cancelled", at(2), "Cancelled/RunCancelled", id="cancel"),
+        pytest.param("RunTimedOut", at(2), "Retrying/RunTimedOut", id="run-timeout"),
+    ],
+)
+def test_a_child_that_was_never_seen_may_still_arrive_before_a_retry(reason, now, expected):
+    """DAG-9: a new attempt only after the previous one's work is known to have ended."""
+    found = settled(stopping(reason, state=STARTED), GONE, now=now, retries=1)
+    assert (verdict(found)[0], found.left_behind) == (expected, False)
+
+
 @pytest.mark.rule("CAN-6")
 @pytest.mark.parametrize("child", [None, a_child("child", stop_requested=True)], ids=["unseen", "running"])
 @pytest.mark.parametrize(
