@@ -1,4 +1,6 @@
-"""Hammers a store until it is killed, and says on its standard output what it was promised. Run with a path and a revision.
+"""Hammers a store until it is killed, and says on its standard output what it was promised.
+
+Run with a path, and the revision that a watch resumes from.
 
 A line is written after the promise: `A` for a change that was acknowledged, `W` for an event that a watch told.
 """
@@ -14,6 +16,7 @@ from jangar.apiserver.storage.sqlite_store import SqliteStore
 from jangar.apiserver.storage.store import Key, Put, Remove
 
 CALLERS, KEYS, WINDOW = 24, 40, 100
+CHANCE = random.Random()  # noqa: S311 - nothing is secret here
 
 
 async def main(path: str, since: int) -> None:
@@ -28,15 +31,15 @@ async def main(path: str, since: int) -> None:
 
 async def hammer(store):
     while True:
-        name = f"p{random.randrange(KEYS)}"
-        change = remove if random.random() < 0.2 else put
+        name = f"p{CHANCE.randrange(KEYS)}"
+        change = remove if CHANCE.random() < 0.2 else put
         stored = await store.change(Key("pods", "default", name), change)
         if stored is not None:
             say("A", name, stored)
 
 
 def put(_):
-    noise = random.randbytes(random.choice((10, 200, 3000, 20_000))).hex()
+    noise = CHANCE.randbytes(CHANCE.choice((10, 200, 3000, 20_000))).hex()
     return Put(uid="uid", render=lambda revision: f"{revision} {noise}".encode())
 
 

@@ -55,7 +55,7 @@ class Record:
 
 
 def test_a_killed_store_keeps_every_promise(tmp_path):
-    chance = random.Random(os.environ.get("JANGAR_CRASH_SEED", ""))
+    chance = random.Random(os.environ.get("JANGAR_CRASH_SEED", ""))  # noqa: S311
     record = Record(tmp_path / "promises.log")
     path = tmp_path / "store.db"
     for trial in range(TRIALS):

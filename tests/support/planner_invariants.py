@@ -101,6 +101,11 @@ def _check_whole(simulation: "Simulation", new: RunRecord) -> None:
     assert counts.pop("total") == sum(counts.values()) == len(states), "DAG-7: counts"
     if phase in TERMINAL:
         assert all(state.is_terminal for state in states), "DAG-7: ended before its steps"
+        left = {each.name for each in new.left_behind}
+        noted = {state.child_uid for state in states}
+        for child in simulation.world.children.values():
+            listed = not child.is_live or child.uid not in noted or child.name in left
+            assert listed, f"I7: {child.name} runs on unlisted"
     elif simulation.defined and simulation.pinned and phase is not Phase.CANCELLING:
         assert not all(state.is_terminal for state in states), "DAG-7: did not end with its steps"
     limit = simulation.scenario.max_parallel

@@ -4,13 +4,13 @@ a controller that may crash between any two of its steps, and time that jumps to
 Knows how controllers use a plan (record, then act); the rules that must hold are in `planner_invariants`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from random import Random
 
-from jangar.api.phases import TERMINAL, Phase, StepKind
+from jangar.api.phases import Phase, StepKind
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.orchestration.actions import (
     Action,
@@ -36,7 +36,7 @@ from jangar.domain.orchestration.plan import Plan, plan
 from jangar.domain.orchestration.state import RunRecord
 from support.builders import NOON, a_run
 from support.planner_invariants import check_action, check_end, check_version
-from support.scenarios import FIRST_LOOK, SECOND, Attempt, End, OnStop, Scenario
+from support.scenarios import FIRST_LOOK, OWNERS_PATIENCE, SECOND, Attempt, End, OnStop, Scenario
 
 MOST_PASSES = 2000
 MOST_CRASHES = 20
@@ -254,14 +254,15 @@ class World:
 class Simulation:
     """One run of one scenario. `versions` are all statuses that were recorded."""
 
-    def __init__(
-        self, scenario: Scenario, faults: Faults | None = None, *, salt: int = 0, **given: object
-    ) -> None:
+    def __init__(self, scenario: Scenario, faults: Faults | None = None, **given: object) -> None:
         self.scenario = scenario
         self.faults = faults or Faults()
-        self.random = Random(scenario.seed * 7919 + salt)  # noqa: S311 - a script, not a secret
-        self.definition = given.pop("definition", None) or scenario.definition()
+        self.random = Random(scenario.seed)  # noqa: S311 - a script, not a secret
+        self.definition = scenario.definition()
         self.given = given
+        self.on_plan: Callable[[Observation, Plan], None] = lambda seen, found: None
+        self.on_quiet: Callable[[int], None] = lambda until: None
+        """Called when there is nothing to do, with the time of what happens next."""
         self.world = World(self.random, self.faults.lag)
         self.now = FIRST_LOOK
         self.recorded = RunRecord()
@@ -310,6 +311,9 @@ class Simulation:
             requested_by=frozenset({scenario.cancel_by}) if asked else frozenset(),
             deleted_at=moment(scenario.cancel_at or 0) if deleted else None,
             suspend=any(begin <= self.now < end for begin, end in scenario.suspended),
+            stop_deadline=moment(scenario.cancel_at + OWNERS_PATIENCE)
+            if asked and scenario.cancel_by is Requester.OWNER
+            else None,
         )
 
     def _children(self) -> Mapping[str, Child]:
@@ -340,6 +344,7 @@ class Simulation:
             times = [each for each in self._times(look_again_at) if each > self.now]
             if not times:
                 break
+            self.on_quiet(min(times))
             idle = self.random.random() < self.faults.idle_looks
             self.now = self.random.randint(self.now, min(times)) if idle else min(times)
         assert self.recorded.lifecycle.is_terminal, f"stuck at {self.now} ms: {self.recorded.lifecycle}"
@@ -387,12 +392,10 @@ class Simulation:
         return found.look_again_at
 
     def _planned(self, seen: Observation) -> Plan:
-        """The plan, which is the same from scratch as on top of the one before."""
         now = moment(self.now)
         found = plan(seen, now, self.previous)
-        if self.previous is not None:
-            assert found == plan(seen, now), "incremental differs from cold"
-        assert found.look_again_at is None or found.look_again_at > now, "a hot loop"
+        assert found.look_again_at is None or found.look_again_at > now, "ST-7: a hot loop"
+        self.on_plan(seen, found)
         return found
 
     def _crash(self) -> Crash | None:
@@ -525,11 +528,3 @@ class Simulation:
         if known != child:
             self.noted[child.name] = (len(self.world.log), child)
             self.news = True
-
-    # What came of it.
-
-    @property
-    def phase(self) -> Phase:
-        phase = self.recorded.lifecycle.phase
-        assert phase in TERMINAL
-        return phase

@@ -86,7 +86,10 @@ async def delete(serving: Serving, resource: ResourceType, key: Key, options: De
         return remove(obj) if gone else put(obj)
 
     await serving.store.change(key, change)
-    return found[0]
+    [done] = found
+    if not options.dry_run:
+        serving.tell(resource, done.object, gone=done.gone)
+    return done
 
 
 def check_preconditions(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> None:

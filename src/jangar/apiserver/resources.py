@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from jangar.apiserver.messages import User
 from jangar.apiserver.names import subdomain_problems
 from jangar.schema import CompiledSchema, FieldError, UnknownField
 
@@ -93,6 +94,8 @@ class ResourceType:
     """A PUT may leave resourceVersion out."""
     create_on_update: bool = False
     """A PUT may create."""
+    review: Callable[[JsonObject, User], JsonObject] | None = None
+    """A kind that is asked and never stored, such as SelfSubjectAccessReview: the answer to what was posted."""
     grace_seconds: int | None = None
     """Deletion waits for a grace period (Pod)."""
 

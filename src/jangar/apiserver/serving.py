@@ -1,13 +1,22 @@
 """What every handler is given: the store, the table of kinds, a clock and a source of uids. Wires nothing itself."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from jangar.apiserver.body import Protobuf
 from jangar.apiserver.registry import Registry
-from jangar.apiserver.resources import ResourceType
+from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.storage.store import Key, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """A committed write. `object` is the state that was stored, or the last one before it went."""
+
+    resource: ResourceType
+    object: JsonObject
+    gone: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +30,14 @@ class Serving:
     new_suffix: Callable[[], str]
     """Five characters for generateName."""
     protobuf: Protobuf | None = None
+    listeners: list[Callable[[Heard], None]] = field(default_factory=list)
+    """Parts of the server itself that follow every write, after its commit."""
+
+    def tell(self, resource: ResourceType, obj: JsonObject, *, gone: bool = False) -> None:
+        """Let the listeners know of a committed write."""
+        heard = Heard(resource=resource, object=obj, gone=gone)
+        for listener in self.listeners:
+            listener(heard)
 
     def now(self) -> str:
         """The time as metadata shows it: whole seconds."""

@@ -122,6 +122,8 @@ async def _create_named(
         return None if options.dry_run else put(obj)
 
     await serving.store.change(key, change)
+    if not options.dry_run:
+        serving.tell(resource, obj)
     return Written(object=obj, created=True, warnings=warnings)
 
 
@@ -192,8 +194,12 @@ async def update(
             return remove(obj)
         return put(obj)
 
+    before = serving.store.revision
     await serving.store.change(key, change)
-    return result[0]
+    [written] = result
+    if not options.dry_run and serving.store.revision != before:
+        serving.tell(resource, written.object, gone=written.deleted)
+    return written
 
 
 def holders(obj: JsonObject) -> list[str]:

@@ -48,6 +48,8 @@ class Step:
     answered_with: dict[str, list[str]] = field(default_factory=dict)
     body: Any = None
     events: list[Any] | None = None
+    is_kept: bool = True
+    """False for what only prepares: it teaches the vocabulary of the case and is not compared."""
 
 
 class Session:
@@ -119,19 +121,19 @@ class Session:
         answer = client.request(method, self.filled(path), content, self.filled(extra), seconds=seconds)
         if token is not None:
             client.close()
-        if self._is_recording:
-            kept = {name: value for name, value in extra.items() if (name, value) != ("Content-Type", JSON)}
-            self.steps.append(
-                Step(
-                    request=f"{method} {self.filled(path)}",
-                    headers=kept,
-                    sent=shown or (sent if not isinstance(sent, bytes) else sent.decode(errors="backslashreplace")),
-                    status=answer.status,
-                    answered_with=_kept(answer.headers),
-                    body=select(answer.body) if select is not None else answer.body,
-                )
+        kept = {name: value for name, value in extra.items() if (name, value) != ("Content-Type", JSON)}
+        self.steps.append(
+            Step(
+                request=f"{method} {self.filled(path)}",
+                headers=kept,
+                sent=shown or (sent if not isinstance(sent, bytes) else sent.decode(errors="backslashreplace")),
+                status=answer.status,
+                answered_with=_kept(answer.headers),
+                body=select(answer.body) if select is not None else answer.body,
+                is_kept=self._is_recording,
             )
-        elif not answer.is_success:
+        )
+        if not self._is_recording and not answer.is_success:
             raise Unprepared(f"{method} {self.filled(path)}: {answer.status} {answer.content.decode(errors='replace')}")
         return answer
 
@@ -153,18 +155,16 @@ class Session:
     def record_events(
         self, request: str, headers: dict[str, str], stream: Stream, events: list[Any], select: Select | None
     ) -> None:
-        if self._is_recording:
-            shown = [select(event) for event in events] if select else events
-            answered = _kept(stream.headers)
-            self.steps.append(
-                Step(
-                    request=f"WATCH {request}",
-                    headers=headers,
-                    status=stream.status,
-                    answered_with=answered,
-                    events=shown,
-                )
+        self.steps.append(
+            Step(
+                request=f"WATCH {request}",
+                headers=headers,
+                status=stream.status,
+                answered_with=_kept(stream.headers),
+                events=[select(event) for event in events] if select else events,
+                is_kept=self._is_recording,
             )
+        )
 
     # -- what is not part of the rule ---------------------------------------------------------------------------
 

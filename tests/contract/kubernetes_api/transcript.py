@@ -4,6 +4,7 @@ uids            uid-1, uid-2, ... in order of appearance
 resourceVersion rv-1, rv-2, ... in their numeric order; that of a list, table or bookmark: `>=rv-N`, the newest it includes
 times           <time>, <microtime>, unless the case sent that very text
 names           a generated suffix is <random-1>, ...
+causes          schema errors of custom resources are sorted; all other lists are compared in order
 the rest        continue tokens, cluster addresses and ports, ages in tables, the case's namespace ({ns})
 Order of managedFields is checked here against the server's own rule (operation, second, manager, version, subresource),
 then made independent of the second in which a write happened.
@@ -41,7 +42,7 @@ LIST_KINDS = ("List", "Table")
 def comparable(steps: list[Step], namespace: str) -> list[dict[str, Any]]:
     """The steps of a case as they are stored in a transcript."""
     words = _Words(steps, namespace)
-    return [words.step(step) for step in steps]
+    return [words.step(step) for step in steps if step.is_kept]
 
 
 def as_text(case: str, steps: list[dict[str, Any]]) -> str:
@@ -57,17 +58,21 @@ class _Words:
         self._sent: set[str] = set()
         self._uids: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self._prefixes: set[str] = set()
+        heard: set[str] = set()
         revisions: set[int] = set()
         for step in steps:
+            # What a case sends back as it came is the server's word; what it sends first is its own.
             for text in _texts([step.sent, step.request]):
-                self._sent.add(text)
-                self._sent.update(found for found in UUID.findall(text) if found not in self._uids)
+                self._sent.update({text, *UUID.findall(text)} - heard)
+            self._prefixes.update(_prefixes(step.sent))
             for value in [step.body, *(step.events or [])]:
                 self._learn(value, revisions)
+                heard.update(found for text in _texts(value) for found in {text, *UUID.findall(text)})
         self._revisions = sorted(revisions)
 
     def step(self, step: Step) -> dict[str, Any]:
-        kept = {name: value for name, value in asdict(step).items() if value not in (None, {})}
+        kept = {name: value for name, value in asdict(step).items() if value not in (None, {}) and name != "is_kept"}
         request = re.sub(r"(resourceVersion=)(\d+)", lambda m: m[1] + self._sent_revision(m[2]), step.request)
         kept["request"] = self._text(request)
         for name in ("sent", "body", "events"):
@@ -132,6 +137,8 @@ class _Words:
         }
         if isinstance(value.get("items"), list) and _is_list(value):
             told["items"] = [self._value(item, is_sent=is_sent) for item in value["items"] if not _is_from_elsewhere(item)]
+        if value.get("kind") == "Status" and isinstance(told.get("details"), dict):
+            _order_causes(told)
         meta = value.get("metadata")
         if isinstance(meta, dict) and isinstance(meta.get("resourceVersion"), str):
             revision = meta["resourceVersion"]
@@ -170,6 +177,8 @@ class _Words:
         text = UUID.sub(lambda found: self._uids.get(found[0], found[0]), text)
         for name, word in self._names.items():
             text = text.replace(name, word)
+        for prefix in self._prefixes:
+            text = re.sub(re.escape(prefix) + r"[a-z0-9]{5}(?![\w-])", f"{prefix}<random>", text)
         text = TOKEN.sub("<token>", text)
         for pattern, word in IN_TEXT:
             text = pattern.sub(word, text)
@@ -204,6 +213,11 @@ def _texts(value: Any) -> list[str]:
             return []
 
 
+def _prefixes(sent: Any) -> set[str]:
+    metas = [found["metadata"] for found in _objects(sent) if isinstance(found.get("metadata"), dict)]
+    return {meta["generateName"][:58] for meta in metas if meta.get("generateName")}
+
+
 def _objects(value: Any) -> list[dict[str, Any]]:
     match value:
         case dict():
@@ -227,6 +241,19 @@ def _is_from_elsewhere(item: Any) -> bool:
     """Objects that a cluster puts into every namespace whether or not the case asked."""
     meta = item.get("metadata", {}) if isinstance(item, dict) else {}
     return isinstance(meta, dict) and meta.get("name") == "kube-root-ca.crt"
+
+
+def _order_causes(status: dict[str, Any]) -> None:
+    """A real server lists schema errors of custom resources in the order of a Go map: another one each time."""
+    details = status["details"]
+    causes = details.get("causes", [])
+    if len(causes) < 2 or not str(details.get("group", "")).endswith("example.com"):  # noqa: PLR2004
+        return
+    details["causes"] = sorted(causes, key=lambda cause: [str(cause.get(name)) for name in ("field", "message", "reason")])
+    parts = sorted({f"{cause.get('field')}: {cause.get('message')}" for cause in causes})
+    head, bracket, rest = status["message"].partition("[")
+    if bracket and sorted(rest) == sorted(", ".join(parts) + "]"):
+        status["message"] = f"{head}[{', '.join(parts)}]"
 
 
 def _cell(cell: Any) -> Any:

@@ -17,6 +17,14 @@ async def create_object(serving: Serving, resource: ResourceType, target: Target
     if resource.namespaced and target.namespace is None:
         raise errors.bad_request("an empty namespace may not be set during creation")
     found = admitted(serving, resource, target, request, options)
+    if resource.review is not None:
+        return object_answer(
+            request,
+            resource,
+            resource.review(found.object, request.user),
+            status=201,
+            warnings=found.warnings,
+        )
     written = await create(serving, resource, target.namespace, found.object, options)
     warnings = [*found.warnings, *(written.warnings or ())]
     return object_answer(request, resource, written.object, status=201, warnings=warnings)

@@ -14,7 +14,7 @@ from jangar.apiserver.storage.history import History
 from jangar.apiserver.storage.settings import StoreSettings
 from jangar.apiserver.storage.store import Compacted, Event, TooSlow
 
-STRETCH = 1000
+STRETCH = 256
 """Revisions of the log that are looked at before others get a turn."""
 
 Past = Callable[[int, int, str, str | None], list[Event]]

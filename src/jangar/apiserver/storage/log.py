@@ -75,7 +75,8 @@ class Log:
                 if path != MEMORY:
                     self._reader = connect(path)
                     opening.callback(self._reader.close)
-                    self._reader.execute("PRAGMA query_only = ON")
+                    # It reads in order and seldom twice; what is read often is in memory as objects.
+                    self._reader.executescript("PRAGMA query_only = ON; PRAGMA cache_size = -1000;")
             self._opened = opening.pop_all()
 
     def close(self) -> None:

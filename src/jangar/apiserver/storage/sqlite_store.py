@@ -109,10 +109,8 @@ class SqliteStore:
         told = self._broadcaster
         # From now on no watch begins below the floor; those that did are waited for, within limits.
         told.floor = max(told.floor, min(floor, told.revision))
-        keep = min(told.floor, told.oldest_needed())
-        if keep > told.kept:
-            told.kept = keep
-            await self._done(lambda log: log.move_floor(keep))
+        told.kept = kept = max(told.kept, min(told.floor, told.oldest_needed()))
+        await self._done(lambda log: log.move_floor(kept))
         while await self._done(lambda log: log.prune(self._settings.prune_rows)):
             pass
 

@@ -98,7 +98,7 @@ def cycle_problems(names: Sequence[str], needs: Sequence[Sequence[int]]) -> dict
     found: dict[int, Problem] = {}
     for cycle in cycles(needs):
         start = cycle[0]
-        place = Place(path=("spec", "steps", start, "dependsOn"), step=names[start], index=start)
+        place = Place(path=("spec", "steps", start, "dependsOn"), step=names[start])
         found[start] = place.problem(
             Reason.DEPENDENCY_CYCLE,
             f"steps wait for each other: {arrows([names[index] for index in cycle])}",

@@ -94,14 +94,12 @@ def a_selectable_field_turns_changes_into_appearing_and_vanishing(s: Session):
         watching.until_named("end")
 
 
-def one_object_can_be_watched_by_its_path(s: Session):
+def watch_on_the_path_of_one_object_is_ignored(s: Session):
     with s.unrecorded():
-        version = s.post(CONFIG_MAPS, config_map("a")).body["metadata"]["resourceVersion"]
-    with s.watch(f"{CONFIG_MAPS}/a?resourceVersion={version}", select=_kind_and_name) as watching:
-        with s.unrecorded():
-            s.post(CONFIG_MAPS, config_map("b"))
-            s.delete(f"{CONFIG_MAPS}/a")
-        watching.until_named("a", "DELETED")
+        s.post(CONFIG_MAPS, config_map("a"))
+        s.post(WIDGETS, widget("a"))
+    s.get(f"{CONFIG_MAPS}/a?watch=true")
+    s.get(f"{WIDGETS}/a?watch=true")
 
 
 def the_old_watch_path_still_works(s: Session):
@@ -181,9 +179,8 @@ def timeout_seconds_ends_the_stream_quietly(s: Session):
 
 
 def a_compacted_version_is_an_error_event(s: Session):
-    for path in (CONFIG_MAPS, WIDGETS):
-        with s.watch(f"{path}?resourceVersion=1") as watching:
-            watching.rest()
+    with s.watch(f"{WIDGETS}?resourceVersion=1") as watching:
+        watching.rest()
 
 
 def a_version_that_is_no_number_is_refused(s: Session):

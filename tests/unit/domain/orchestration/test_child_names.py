@@ -45,6 +45,7 @@ def test_names_never_change_between_versions():
     assert child_name("nightly", UID, "build", 1) == "nightly-build-1-qwzajt5glbiiczax"
     assert job_name("nightly-build-1", UID, 1) == "nightly-build-1-1-lb55o7zo5b7e7kwp"
     assert owned_name("nightly", UID, "snapshot") == "nightly-snapshot-knxzzyrd22bqzyik"
+    assert label_value("a b") == "a-b-vs3ovbh42eu4isgi"
     assert owned_name("nightly", UID, "steps", 0) == "nightly-steps-0-bfeqypl4oqgrz57f"
 
 
@@ -60,6 +61,7 @@ def test_names_never_change_between_versions():
         pytest.param(("r", "u", "a-1", 1), ("r", "u", "a", 11), id="dash-or-digit"),
         pytest.param(("r", "ua", "b", 1), ("r", "u", "ab", 1), id="letter-of-uid-or-step"),
         pytest.param(("r", "u", "1:a", 1), ("r", "u1:", "a", 1), id="length-mark-in-a-name"),
+        pytest.param(("r", "u", "\ud800", 1), ("r", "u", "\ud801", 1), id="halves-of-characters"),
         pytest.param(("r", "u", "x" * 62 + "a", 1), ("r", "u", "x" * 62 + "b", 1), id="beyond-the-cut"),
     ],
 )

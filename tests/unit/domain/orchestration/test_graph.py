@@ -201,8 +201,8 @@ def test_no_way_is_an_error():
 )
 def test_ten_thousand_steps_are_walked_at_once_and_without_recursion(needs, cycle_lengths):
     """DAG-14: deep and tangled graphs of 10,000 steps cost milliseconds and no stack."""
-    began = time.perf_counter()
+    began = time.process_time()
     found = cycles(needs)
     ancestor_bits(needs)
     assert [len(cycle) for cycle in found][: len(cycle_lengths)] == cycle_lengths
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0

@@ -67,6 +67,26 @@ def nested(depth):
             id="escaped-halves-and-nul",
         ),
         pytest.param(b'{"a":"\\ud83d\\ude00"}', {"a": "\N{GRINNING FACE}"}, id="escaped-pairs-are-whole"),
+        pytest.param(b'{"a":-0}', {"a": "-0"}, id="minus-zero-as-written"),
+        pytest.param('{"a":"' + "[" * 150 + '"}', {"a": "[" * 150}, id="many-brackets-in-text"),
+        pytest.param(
+            '{"a":"\\"' + "{" * 150 + '"}', {"a": '"' + "{" * 150}, id="many-brackets-after-an-escaped-quote"
+        ),
+        pytest.param(
+            '{"a":"\\\\","b":"' + "[" * 150 + '"}',
+            {"a": "\\", "b": "[" * 150},
+            id="many-brackets-after-an-escaped-backslash",
+        ),
+        pytest.param(
+            '{"a":[[],' + "[" * 98 + "]" * 98 + "]}",
+            {"a": "[[]," + "[" * 98 + "]" * 98 + "]"},
+            id="deepest-allowed-after-another",
+        ),
+        pytest.param(
+            '{"a":[[],' + "[" * 99 + "]" * 99 + "]}",
+            {"result": '{"a":[[],' + "[" * 99 + "]" * 99 + "]}"},
+            id="deeper-after-another",
+        ),
         pytest.param(nested(100), {"a": "[" * 99 + "]" * 99}, id="deepest-allowed"),
         pytest.param(nested(101), {"result": nested(101)}, id="deeper-is-text"),
         pytest.param(nested(2000), {"result": nested(2000)}, id="much-deeper"),

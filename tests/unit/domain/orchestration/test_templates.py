@@ -292,6 +292,6 @@ def test_any_text_is_a_template_or_a_problem_inside_it(text):
 )
 def test_hostile_text_costs_linear_time(text):
     """DAG-11: ten megabytes made to hurt are read in about a second."""
-    began = time.perf_counter()
+    began = time.process_time()
     parse_template(text)
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0

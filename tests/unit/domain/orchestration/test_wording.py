@@ -51,6 +51,7 @@ def test_paths_have_arrows(names, expected):
     [
         pytest.param(1, '"0"', id="one"),
         pytest.param(10, ", ".join(f'"{n}"' for n in range(10)), id="ten"),
+        pytest.param(11, ", ".join(f'"{n}"' for n in range(10)) + " and 1 more", id="one-more"),
         pytest.param(12, ", ".join(f'"{n}"' for n in range(10)) + " and 2 more", id="more-are-counted"),
     ],
 )
@@ -93,9 +94,9 @@ def test_a_guess_is_a_question_and_no_guess_is_advice():
 def test_guessing_stops_when_it_has_cost_enough():
     """DAG-2: ten thousand typing errors are told in a second, the first ones with a guess."""
     guesses = Guesses([f"{'a' * 50}{number:05}" for number in range(5000)])
-    began = time.perf_counter()
+    began = time.process_time()
     found = [guesses.nearest(f"{'a' * 51}{number:05}x") for number in range(0, 10_000, 2)]
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
     assert found[-1] is None
     assert guesses.nearest("A" * 50 + "00007") == "a" * 50 + "00007"
 

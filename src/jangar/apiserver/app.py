@@ -1,0 +1,97 @@
+"""The ASGI face of the server: bytes in, bytes out. Knows HTTP; what is answered, the dispatcher decides."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from jangar.apiserver import errors
+from jangar.apiserver.departure import Departure
+from jangar.apiserver.dispatch import Dispatcher, refusal
+from jangar.apiserver.messages import Answer, Request, Stream
+
+BODY_LIMIT = 3 * 1024 * 1024
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Application:
+    """One connection's requests, one after another."""
+
+    def __init__(self, dispatcher: Dispatcher, report: Callable[[Exception], None]) -> None:
+        self._dispatcher = dispatcher
+        self._report = report
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            body = await _body(receive)
+            answer = await self._dispatcher.answer(_request(scope, body))
+        except errors.ApiError as error:
+            answer = refusal(error)
+        except Exception as error:  # noqa: BLE001 - the last guard: a bug is answered and reported, never a hang
+            self._report(error)
+            answer = refusal(
+                errors.internal("Internal error occurred: the server could not answer this request")
+            )
+        if isinstance(answer, Stream):
+            await _stream(answer, receive, send)
+        else:
+            await send(_head(answer, length=len(answer.body)))
+            await send({"type": "http.response.body", "body": answer.body})
+
+
+async def _body(receive: Receive) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise errors.bad_request("the client went away")
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > BODY_LIMIT:
+            raise errors.too_large(BODY_LIMIT)
+        chunks.append(chunk)
+        if not message.get("more_body"):
+            return b"".join(chunks)
+
+
+def _request(scope: Scope, body: bytes) -> Request:
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
+    return Request(method=scope["method"], path=scope["path"], query=query, headers=headers, body=body)
+
+
+def _head(answer: Answer, *, length: int | None) -> MutableMapping[str, Any]:
+    headers = [(b"content-type", answer.content_type.encode()), (b"cache-control", b"no-cache, private")]
+    headers += [(name.lower().encode(), value.encode("utf-8", "replace")) for name, value in answer.headers]
+    if length is not None:
+        headers.append((b"content-length", str(length).encode()))
+    return {"type": "http.response.start", "status": int(answer.status), "headers": headers}
+
+
+async def _stream(answer: Stream, receive: Receive, send: Send) -> None:
+    """Send chunks as they come, until they end or the client goes away."""
+    await send(_head(answer, length=None))
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
+    async with Departure(receive) as departure:
+        async for chunk in departure.unless_gone(answer.chunks):
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    if not departure.gone:
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        kind = message["type"].removeprefix("lifespan.")
+        await send({"type": f"lifespan.{kind}.complete"})
+        if kind == "shutdown":
+            return

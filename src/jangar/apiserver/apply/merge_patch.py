@@ -1,0 +1,32 @@
+"""JSON merge patch (RFC 7386), as Kubernetes reads it: nulls vanish from whatever the patch puts in, lists included.
+
+Knows JSON values only.
+"""
+
+from typing import Any
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """The target with the patch laid over it. Both stay as they are; parts that did not change are shared."""
+    if not isinstance(patch, dict):
+        return patch if isinstance(target, dict) else without_nulls(patch)
+    if not isinstance(target, dict):
+        return without_nulls(patch)
+    merged = target.copy()
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        elif (found := merged.get(name)) is None:
+            merged[name] = without_nulls(value)
+        else:
+            merged[name] = merge_patch(found, value)
+    return merged
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy in which no object, however deep, has a null member. Nulls that are list items stay."""
+    if isinstance(value, dict):
+        return {name: without_nulls(each) for name, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [without_nulls(each) for each in value]
+    return value

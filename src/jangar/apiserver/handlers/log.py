@@ -1,0 +1,117 @@
+"""GET of a pod's log: whole, its tail, or followed until the container ends."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.messages import Answer, Request, Response, Stream
+from jangar.apiserver.pod_logs import LogOptions, LogReader, log_path
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.serving import Serving, key_of
+from jangar.apiserver.storage.store import Key
+from jangar.apiserver.target import Target
+
+POLL_SECONDS = 0.1
+
+
+def log_handler(directory: Path) -> Callable[[Serving, ResourceType, Target, Request], Any]:
+    """The handler for logs that are kept in this directory."""
+
+    async def log(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+        name = target.name or ""
+        key = key_of(resource, target.namespace, name)
+        stored = serving.store.get(key)
+        if stored is None:
+            raise errors.not_found(resource.plural, resource.group, name)
+        pod = orjson.loads(stored.data)
+        options = _options(serving, pod, request)
+        path = log_path(directory, stored.uid, options.container, previous=options.previous)
+        _check(pod, options, exists=path.exists())
+        reader = LogReader(path, options)
+        if not options.follow:
+            return Response(body=reader.read(), content_type="text/plain")
+        return Stream(chunks=_followed(serving, key, stored.uid, options, reader), content_type="text/plain")
+
+    return log
+
+
+def _options(serving: Serving, pod: JsonObject, request: Request) -> LogOptions:
+    seconds = _number(request, "sinceSeconds")
+    return LogOptions(
+        container=_container(pod, request.parameter("container")),
+        follow=request.flag("follow"),
+        previous=request.flag("previous"),
+        timestamps=request.flag("timestamps"),
+        tail_lines=_number(request, "tailLines"),
+        limit_bytes=_number(request, "limitBytes"),
+        since=serving.clock() - timedelta(seconds=seconds) if seconds is not None else None,
+    )
+
+
+def _number(request: Request, name: str) -> int | None:
+    text = request.parameter(name)
+    if text is None or text == "":
+        return None
+    try:
+        return int(text)
+    except ValueError as error:
+        raise errors.bad_request(
+            f'unable to decode query: strconv.ParseInt: parsing "{text}": invalid syntax'
+        ) from error
+
+
+def _container(pod: JsonObject, asked: str | None) -> str:
+    spec, name = pod.get("spec") or {}, pod["metadata"]["name"]
+    own = [each["name"] for each in spec.get("containers") or ()]
+    initial = [each["name"] for each in spec.get("initContainers") or ()]
+    if asked:
+        if asked not in (*own, *initial):
+            raise errors.bad_request(f"container {asked} is not valid for pod {name}")
+        return asked
+    if len(own) == 1 and not initial:
+        return str(own[0])
+    choices = f"choose one of: [{' '.join(own)}]"
+    if initial:
+        choices += f" or one of the init containers: [{' '.join(initial)}]"
+    raise errors.bad_request(f"a container name must be specified for pod {name}, {choices}")
+
+
+def _check(pod: JsonObject, options: LogOptions, *, exists: bool) -> None:
+    name = pod["metadata"]["name"]
+    if options.previous and not exists:
+        raise errors.bad_request(
+            f'previous terminated container "{options.container}" in pod "{name}" not found'
+        )
+    state = _state(pod, options.container)
+    if not exists and not options.previous and "running" not in state and "terminated" not in state:
+        reason = (state.get("waiting") or {}).get("reason") or "ContainerCreating"
+        raise errors.bad_request(
+            f'container "{options.container}" in pod "{name}" is waiting to start: {reason}'
+        )
+
+
+def _state(pod: JsonObject, container: str) -> JsonObject:
+    status = pod.get("status") or {}
+    statuses = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    return next((each.get("state") or {} for each in statuses if each.get("name") == container), {})
+
+
+async def _followed(
+    serving: Serving, key: Key, uid: str, options: LogOptions, reader: LogReader
+) -> AsyncIterator[bytes]:
+    while True:
+        stored = serving.store.get(key)
+        over = stored is None or stored.uid != uid
+        if stored is not None and not over:
+            over = "terminated" in _state(orjson.loads(stored.data), options.container)
+        chunk = reader.read()
+        if chunk:
+            yield chunk
+        if over or reader.is_spent:
+            return
+        await asyncio.sleep(POLL_SECONDS)

@@ -1,0 +1,127 @@
+"""What belongs to the life of a namespace: what every new one holds, and emptying one that is deleted."""
+
+import asyncio
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.deletion import DeleteOptions, delete
+from jangar.apiserver.options import IGNORE, WriteOptions
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.serving import Heard, Serving
+from jangar.apiserver.storage.store import Key
+from jangar.apiserver.writing import create, update
+
+ROOT_CERTIFICATE = "kube-root-ca.crt"
+FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
+_LOOK_AGAIN_SECONDS = 0.2
+
+
+class NamespaceLife:
+    """Follows namespaces."""
+
+    def __init__(self, serving: Serving, *, authority: str = "") -> None:
+        self._serving = serving
+        self._authority = authority
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        serving.listeners.append(self._hear)
+
+    def _hear(self, heard: Heard) -> None:
+        if heard.resource.qualified == "namespaces" and not heard.gone:
+            self._queue.put_nowait(heard.object["metadata"]["name"])
+        elif heard.gone and (namespace := heard.object["metadata"].get("namespace")):
+            stored = self._serving.store.get(Key("namespaces", "", namespace))
+            if stored is not None and b'"deletionTimestamp"' in stored.data:
+                self._queue.put_nowait(namespace)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        await self._make_first()
+        for stored in self._serving.store.list("namespaces").objects:
+            self._queue.put_nowait(stored.key.name)
+        while True:
+            name = await self._queue.get()
+            try:
+                await self._look_at(name)
+            except errors.ApiError as error:
+                if error.reason not in ("NotFound", "Conflict", "AlreadyExists"):
+                    raise
+
+    async def _make_first(self) -> None:
+        resource = self._resource("namespaces")
+        for name in FIRST_NAMESPACES:
+            if self._serving.store.get(Key("namespaces", "", name)) is None:
+                obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+                await create(self._serving, resource, None, obj, _OPTIONS)
+
+    async def _look_at(self, name: str) -> None:
+        stored = self._serving.store.get(Key("namespaces", "", name))
+        if stored is None:
+            return
+        namespace = orjson.loads(stored.data)
+        if namespace["metadata"].get("deletionTimestamp"):
+            await self._empty(namespace)
+        else:
+            await self._furnish(name)
+
+    async def _furnish(self, namespace: str) -> None:
+        """A service account for pods that name none, and the certificate by which pods know the server."""
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+        certificate = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": ROOT_CERTIFICATE,
+                "annotations": {
+                    "kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver "
+                    "when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other "
+                    "usage is guaranteed across distributions of Kubernetes clusters."
+                },
+            },
+            "data": {"ca.crt": self._authority},
+        }
+        for plural, obj in (("serviceaccounts", account), ("configmaps", certificate)):
+            if self._serving.store.get(Key(plural, namespace, obj["metadata"]["name"])) is None:  # type: ignore[index]
+                await create(self._serving, self._resource(plural), namespace, obj, _OPTIONS)
+
+    async def _empty(self, namespace: JsonObject) -> None:
+        """Delete what is in it; once nothing is left, let it go."""
+        name = namespace["metadata"]["name"]
+        left = 0
+        for resource in {each.stored_as or each.qualified: each for each in self._serving.registry}.values():
+            if not resource.namespaced or "list" not in resource.verbs:
+                continue
+            for stored in self._serving.store.list(resource.stored_as or resource.qualified, name).objects:
+                left += not await self._delete(resource, stored.key)
+        if left:
+            asyncio.get_running_loop().call_later(_LOOK_AGAIN_SECONDS, self._queue.put_nowait, name)
+            return
+        await update(
+            self._serving,
+            self._resource("namespaces"),
+            Key("namespaces", "", name),
+            _released,
+            _OPTIONS,
+            subresource="finalize",
+        )
+
+    async def _delete(self, resource: ResourceType, key: Key) -> bool:
+        try:
+            done = await delete(self._serving, resource, key, DeleteOptions(propagation="Background"))
+        except errors.ApiError as error:
+            if error.reason == "NotFound":
+                return True
+            raise
+        return done.gone
+
+    def _resource(self, plural: str) -> ResourceType:
+        found = self._serving.registry.find("", "v1", plural)
+        if found is None:
+            raise LookupError(f"{plural} are not served")
+        return found
+
+
+def _released(old: JsonObject) -> tuple[JsonObject, bool]:
+    old["spec"] = {**(old.get("spec") or {}), "finalizers": []}
+    return old, True

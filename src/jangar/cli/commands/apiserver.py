@@ -1,0 +1,43 @@
+"""`jangar apiserver`: serve the Kubernetes API from a directory."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EPILOG = """\b
+Examples:
+  jangar apiserver --data-dir ./data
+  jangar apiserver --data-dir ./data --port 6443 --kubeconfig ./kubeconfig
+  KUBECONFIG=./data/kubeconfig kubectl get namespaces"""
+
+
+def apiserver_command(
+    data_dir: Annotated[
+        Path, typer.Option("--data-dir", help="Where objects, certificates and tokens are kept.")
+    ],
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 0,
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option("--kubeconfig", help="Where to write the kubeconfig; else in the data directory."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    plain_http: Annotated[
+        bool,
+        typer.Option("--plain-http", help="No TLS and no authentication; anybody who can connect is admin."),
+    ] = False,
+) -> None:
+    """Serve the Kubernetes API from a directory.
+
+    Objects are stored in SQLite and survive a crash. A kubeconfig is written for kubectl; your own is not touched.
+    """
+    import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
+
+    from jangar.processes.apiserver import ApiServerSettings, serve  # noqa: PLC0415
+
+    settings = ApiServerSettings(
+        data_dir=data_dir, host=host, port=port, kubeconfig=kubeconfig, plain_http=plain_http
+    )
+    uvloop.run(serve(settings))

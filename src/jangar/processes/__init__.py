@@ -1,0 +1,1 @@
+"""Composition roots: only here parts are wired, clocks read and files opened."""

@@ -1,0 +1,35 @@
+"""The same observation and time give the same plan, however the observation is laid out and whatever came before."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from jangar.domain.orchestration.counts import Counts
+from jangar.domain.orchestration.plan import plan
+from support.scenarios import a_scenario
+from support.simulator import Faults, Simulation, moment
+from support.trials import in_blocks, seeds
+
+
+@pytest.mark.rule("DAG-8")
+@in_blocks
+def test_a_plan_depends_on_the_observation_and_the_time_only(block):
+    """At every pass: planned on top of the plan before, from scratch, twice, or from shuffled copies, it is equal."""
+    for seed in seeds(block):
+        simulation = Simulation(a_scenario(seed, most_steps=12), Faults(idle_looks=0.2, crashes=0.1))
+        random = Random(seed)  # noqa: S311 - an order, not a secret
+
+        def look(seen, found, simulation=simulation, random=random):
+            now, previous = moment(simulation.now), simulation.previous
+            children = list(seen.children.items())
+            random.shuffle(children)
+            copied = replace(seen, children={name: replace(child) for name, child in children})
+            assert plan(seen, now) == found, "incremental differs from cold"
+            assert plan(copied, now, previous) == found, "the order of children matters"
+            assert plan(seen, now, previous) == found, "planning twice differs"
+            if found.basis is not None:
+                assert found.basis.progress.tally.document() == Counts.of(found.status.steps).document()
+
+        simulation.on_plan = look
+        simulation.run()

@@ -1,0 +1,34 @@
+"""The planner against the reference scheduler: the same ends, for the same reasons, after the same attempts."""
+
+import pytest
+
+from support.outcomes import expected_outcome, recorded_outcome, untimed
+from support.reference_scheduler import predict
+from support.scenarios import a_scenario, timeless
+from support.simulator import Faults, Simulation
+from support.trials import in_blocks, seeds
+
+
+@pytest.mark.rule(
+    "DAG-1", "DAG-4", "DAG-5", "DAG-6", "DAG-7", "DAG-8", "DAG-9", "DAG-10", "DAG-15", "CAN-2", "CAN-6"
+)
+@in_blocks
+def test_runs_end_as_the_contract_says(block):
+    """Phases, reasons, causes, attempts and what is left behind are those of a scheduler written from the contract."""
+    for seed in seeds(block):
+        scenario = a_scenario(seed)
+        assert recorded_outcome(Simulation(scenario).run()) == expected_outcome(predict(scenario))
+
+
+@pytest.mark.rule("DAG-4", "DAG-5", "DAG-9", "DAG-12", "GC-2")
+@in_blocks
+def test_a_late_cache_changes_when_things_happen_and_not_what(block):
+    """With caches seconds behind, duplicate events and restarts, every step still ends the same way.
+
+    Limits in time and number are left out: what they cut depends on when it is seen.
+    """
+    for seed in seeds(block):
+        scenario = timeless(a_scenario(seed, most_steps=8))
+        faults = Faults(lag=4000, crashes=0.2, idle_looks=0.2)
+        ended = recorded_outcome(Simulation(scenario, faults).run())
+        assert untimed(ended) == untimed(expected_outcome(predict(scenario)))
