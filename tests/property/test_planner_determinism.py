@@ -1,6 +1,7 @@
 """The same observation and time give the same plan, however the observation is laid out and whatever came before."""
 
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 
 import pytest
@@ -28,6 +29,9 @@ def test_a_plan_depends_on_the_observation_and_the_time_only(block):
             assert plan(seen, now) == found, "incremental differs from cold"
             assert plan(copied, now, previous) == found, "the order of children matters"
             assert plan(seen, now, previous) == found, "planning twice differs"
+            if random.random() < 0.2:
+                earlier = now - timedelta(milliseconds=random.randrange(5000))
+                assert plan(seen, earlier, previous) == plan(seen, earlier), "a clock that goes back matters"
             if found.basis is not None:
                 assert found.basis.progress.tally.document() == Counts.of(found.status.steps).document()
 

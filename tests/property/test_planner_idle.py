@@ -16,7 +16,7 @@ from support.trials import in_blocks, seeds
 def test_without_news_nothing_is_written(block):
     """At any time before the next event or timer the recorded status comes back itself, and no look is due at once."""
     for seed in seeds(block):
-        simulation = Simulation(a_scenario(seed))
+        simulation = Simulation(a_scenario(seed, most_steps=15))
         random = Random(seed)  # noqa: S311 - a time, not a secret
 
         def look(until, simulation=simulation, random=random):

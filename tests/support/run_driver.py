@@ -1,7 +1,7 @@
 """A controller in miniature: observe, plan, record. Children are whatever the test says they are.
 
-Every tick also holds three promises of the planner: the plan before changes the cost of a plan and nothing else, a
-controller that dies after recording asks for the same again, and then it has nothing new to write.
+Every tick also holds promises of the planner: the plan before changes the cost of a plan and nothing else; a controller
+that dies after recording asks for the same again and has nothing new to write; each transition has its time.
 """
 
 from collections.abc import Mapping
@@ -25,6 +25,7 @@ from jangar.domain.orchestration.observation import (
 )
 from jangar.domain.orchestration.plan import Plan, plan
 from jangar.domain.orchestration.state import RunRecord, StepState
+from jangar.domain.times import whole_millisecond
 from support.builders import NOON, a_run
 
 
@@ -51,9 +52,20 @@ class Driver:
         assert made == plan(observation, self.now), "the plan before changed what is planned"
         again = plan(replace(observation, recorded=made.status), self.now)
         assert again == made, "planning again from what was recorded gives something else"
+        self._transitions_are_stamped(made.status)
         self.plan = made
         self.record = made.status
         return made
+
+    def _transitions_are_stamped(self, status: RunRecord) -> None:
+        before = {state.name: state for state in self.record.steps}
+        moment = whole_millisecond(self.now)
+        for state in status.steps:
+            old = before.get(state.name, StepState(name=state.name, kind=state.kind))
+            changed = (state.phase, state.attempts) != (old.phase, old.attempts)
+            ended = changed and state.is_terminal
+            assert state.last_transition_time == (moment if changed else old.last_transition_time)
+            assert state.finished_at == (moment if ended else old.finished_at)
 
     def observation(self) -> Observation:
         return Observation(

@@ -13,7 +13,7 @@ from jangar.api.phases import DefinitionPhase
 from jangar.api.problems import Problem
 from jangar.domain.conditions import Claim, Condition, merge
 from jangar.domain.status_contract import conditions_from, conditions_to, time_from, time_to
-from jangar.domain.times import whole_second
+from jangar.domain.times import whole_millisecond
 
 DEFINITION_FIELDS = frozenset({"phase", "observedGeneration", "updatedAt", "conditions"})
 """The status fields that this module knows."""
@@ -44,7 +44,7 @@ def advance_definition(
         observed_generation=max(generation, old.observed_generation or 0),
         conditions=merge(old.conditions, claims, generation=generation, now=now),
     )
-    return old if found == old else replace(found, updated_at=whole_second(now))
+    return old if found == old else replace(found, updated_at=whole_millisecond(now))
 
 
 def definition_status_from(doc: Mapping[str, Any]) -> DefinitionStatus:

@@ -1,7 +1,8 @@
-"""How phase, conditions and the four times of a run or child may change. Nobody else sets them.
+"""The four times, the phase and the conditions of a run or child: how they may change. The only place that sets them.
 
-Times are cut to whole seconds as they enter (`now`, the children's end), the way Kubernetes serialises them,
-so that a status that is read back equals the one that was written. Knows not what a phase follows from.
+Times are cut to milliseconds as they enter, so that a status that is read back equals the one that was written and two
+writes within a second can be told apart; conditions have whole seconds, as everywhere in Kubernetes. Knows nothing of
+what the phase follows from.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,7 @@ from jangar.domain.conditions import (
     clipped,
     merge,
 )
-from jangar.domain.times import parse_rfc3339, rfc3339, whole_second, whole_second_after
+from jangar.domain.times import parse_rfc3339, rfc3339, whole_millisecond
 
 LIFECYCLE_FIELDS = frozenset(
     {"phase", "reason", "message", "observedGeneration", "startedAt", "finishedAt", "updatedAt", "conditions"}
@@ -61,7 +62,7 @@ def advance(  # noqa: PLR0913 - each argument is one field of the status or one 
 
     `ran` says that the work was running at some moment, for a pass that sees its start and its end at once.
     """
-    moment = whole_second(now)
+    moment = whole_millisecond(now)
     if old.is_terminal:
         asked = replace(old, finished_at=_finished_at(old, old.started_at, moment, children_finished_at))
         claims = _without_contradiction(old, claims, asked=phase)
@@ -98,7 +99,7 @@ def _finished_at(
     """Set once; not before the start, nor before any child's end, whatever the clock says."""
     if old.finished_at:
         return old.finished_at
-    ends = [whole_second_after(each) for each in (started_at, children_finished_at) if each]
+    ends = [each for each in (started_at, children_finished_at) if each]
     return max([moment, *ends])
 
 

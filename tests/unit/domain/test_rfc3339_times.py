@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jangar.domain.times import parse_rfc3339, rfc3339, whole_second, whole_second_after
+from jangar.domain.times import parse_rfc3339, rfc3339, whole_millisecond, whole_second, whole_second_after
 
 NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
 BERLIN = timezone(timedelta(hours=1))
@@ -96,3 +96,18 @@ def test_every_moment_is_read_back_as_it_was_written(moment):
     """ST-4: writing and reading lose nothing."""
     assert parse_rfc3339(rfc3339(moment)) == moment
     assert whole_second(moment) <= moment <= whole_second_after(moment)
+
+
+@given(MOMENTS)
+@pytest.mark.rule("ST-4")
+def test_a_status_takes_up_whole_milliseconds(moment):
+    """ST-4: cut, never rounded up, and in UTC whatever the zone."""
+    cut = whole_millisecond(moment.astimezone(BERLIN))
+    assert timedelta(0) <= moment - cut < timedelta(milliseconds=1)
+    assert (cut.microsecond % 1000, cut.tzinfo) == (0, UTC)
+
+
+def test_a_moment_without_a_zone_is_refused():
+    """Nobody guesses zones."""
+    with pytest.raises(ValueError, match="has no time zone"):
+        whole_millisecond(datetime(2026, 2, 7))  # noqa: DTZ001 - the mistake itself

@@ -32,6 +32,7 @@ from jangar.domain.times import whole_millisecond
 class Basis:
     """What a plan leaves for the next one of the same run."""
 
+    now: datetime
     observation: Observation
     progress: Progress
     waiting: tuple[int, ...]
@@ -146,6 +147,7 @@ class _Planner:
             actions=(*actions, *after.actions),
             look_again_at=self._look_again_at(work, status, after),
             basis=Basis(
+                now=self.now,
                 observation=replace(self.observation, recorded=status),
                 progress=work.progress,
                 waiting=(*work.waiting, *work.waiting_free),
@@ -274,7 +276,8 @@ class _Planner:
             return None
         ours, theirs = self.observation, basis.observation
         same = (
-            ours.recorded.steps is theirs.recorded.steps
+            self.now >= basis.now  # timers that have fired are gone; a clock that was set back needs them again
+            and ours.recorded.steps is theirs.recorded.steps
             and ours.definition is theirs.definition
             and ours.recorded.stop == theirs.recorded.stop
             and ours.run == theirs.run

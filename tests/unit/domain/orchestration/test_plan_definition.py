@@ -4,10 +4,10 @@ import pytest
 
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.actions import PinDefinition, ReleaseRun, StartChild
+from jangar.domain.orchestration.actions import PinDefinition, ReleaseRun, StartChild, StopChild
 from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, Limits
 from jangar.domain.orchestration.plan import plan
-from support.builders import NOON, a_definition, a_step, an_observation, at
+from support.builders import NOON, a_child, a_definition, a_step, an_observation, at
 from support.run_driver import Driver
 
 MISSING = DefinitionMissing(message='Orchestration "nightly" does not exist')
@@ -116,6 +116,20 @@ def test_a_deleted_run_that_has_not_begun_is_released_at_once():
     run.delete()
     run.tick(1)
     assert (run.phase, run.actions) == ("Cancelled/Cancelled", (ReleaseRun(),))
+
+
+@pytest.mark.rule("GC-9")
+def test_a_deleted_run_without_a_definition_is_held_for_a_child_that_still_lives():
+    """GC-9: within the bound, counted from the deletion."""
+    run = Driver(MISSING)
+    run.tick()
+    run.children["stray"] = a_child("stray")
+    run.delete()
+    run.tick(1)
+    assert run.actions == (StopChild(child="stray", reason="Cancelled", deadline=at(61)),)
+    assert run.look_again_at == at(60)
+    run.tick(59)
+    assert run.actions[1:] == (ReleaseRun(left=("stray",)),)
 
 
 @pytest.mark.rule("CAN-7")

@@ -1,7 +1,10 @@
 """What is skipped and why: failed dependencies, conditions, fail-fast (DAG-5, DAG-6)."""
 
+from dataclasses import replace
+
 import pytest
 
+from jangar.api.phases import StepPhase
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 
@@ -305,3 +308,25 @@ def test_without_fail_fast_nothing_is_dropped():
     run.child("a").fails()
     run.tick(1)
     assert run.starts == ["b"]
+
+
+@pytest.mark.rule("DAG-5")
+@pytest.mark.parametrize(
+    ("reason", "names", "expected"),
+    [
+        pytest.param(
+            "DependencyFailed", ("b", "a"), ("Skipped/DependencyFailed", ("a", "b"), 2), id="failed"
+        ),
+        pytest.param("DependencySkipped", ("b",), ("Skipped/DependencySkipped", ("b",), 1), id="passed-over"),
+        pytest.param("RunCancelled", (), ("Skipped/DependencySkipped", (), 0), id="without-causes"),
+    ],
+)
+def test_a_step_skipped_long_ago_tells_its_causes_from_its_record(reason, names, expected):
+    """DAG-5, DAG-14: pages are several objects, and one of them may be behind."""
+    run = Driver(a_definition(a_step("a"), a_step("b"), a_step("c", "a", "b"), a_step("d", "c")))
+    run.tick()
+    recorded = list(run.record.steps)
+    recorded[2] = replace(recorded[2], phase=StepPhase.SKIPPED, reason=reason, causes=names)
+    run.record = replace(run.record, steps=tuple(recorded))
+    run.tick(1)
+    assert (run.steps["d"], *causes(run, "d")) == expected

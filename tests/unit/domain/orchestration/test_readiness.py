@@ -116,6 +116,12 @@ def test_roots_are_the_nearest_ends_that_were_not_good_enough(needs, states, exp
 
 
 @pytest.mark.rule("DAG-5")
+def test_what_a_list_passes_over_is_no_root():
+    """DAG-5: in Sequential mode a false condition bars nothing."""
+    assert roots_of((0, 1), [PASSED_OVER, FAILED], LIST, never) == Roots(failed=(1,))
+
+
+@pytest.mark.rule("DAG-5")
 def test_roots_reach_through_skipped_steps():
     """DAG-5: a skipped dependency has its own causes, and each is told once."""
     known = {1: Roots(failed=(0,)), 2: Roots(failed=(0,), passed_over=(4,))}

@@ -1,0 +1,201 @@
+"""JSON to a Go type and back, as encoding/json does it: what a kind does not know, what a field cannot hold, and
+which empty fields are written or left out. Knows Go types; knows no kind.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from jangar.apiserver.strategies import own_forms
+from jangar.apiserver.strategies.go_types import Field, GoType, ListOf, MapOf, Own, Pointer, Scalar, Struct, type_of
+from jangar.schema import UnknownField
+
+MAX_DEPTH: Final = 200
+_BITS: Final = {"int32": 31, "int64": 63}
+_JSON_KINDS: Final = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+_SCHEMAS: Final = frozenset(
+    f"apiextensions/v1.JSONSchemaPropsOr{other}" for other in ("Bool", "Array", "StringArray")
+)
+"""A schema, or something simpler in its place."""
+
+
+def _schema_props() -> GoType:
+    return type_of("apiextensions/v1.JSONSchemaProps")
+
+
+def _schema_or_text(value: Any) -> GoType:
+    return _schema_props() if isinstance(value, dict) else Scalar("string", "string")
+
+
+class WrongType(ValueError):
+    """A value that its field cannot hold, in Go's words."""
+
+
+class Decoding:
+    """One walk over one object: the fields that the type does not have are collected on the way."""
+
+    def __init__(self) -> None:
+        self.unknown: list[UnknownField] = []
+        self._path: list[str | int] = []
+        self._names: list[str] = []
+
+    def struct(self, obj: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        fields = struct.fields
+        for key, value in obj.items():
+            field = fields.get(key)
+            if field is None:
+                self.unknown.append(UnknownField(path=(*self._path, key)))
+            elif value is not None:
+                found[key] = self._field(value, field, struct)
+        return found
+
+    def _field(self, value: Any, field: Field, struct: Struct) -> Any:
+        added = [*(name for name, _ in field.via), field.json]
+        self._names += added
+        self._path.append(field.json)
+        if len(self._path) > MAX_DEPTH:
+            raise WrongType("exceeded max depth")
+        decoded = self._value(value, field.type, struct)
+        self._path.pop()
+        del self._names[-len(added) :]
+        return decoded
+
+    def _value(self, value: Any, go_type: GoType, inside: Struct) -> Any:
+        match go_type:
+            case Pointer(to=to):
+                return self._value(value, to, inside)
+            case Scalar():
+                return self._scalar(value, go_type, inside)
+            case Struct():
+                if not isinstance(value, dict):
+                    raise self._wrong(value, go_type.name, inside)
+                return self.struct(value, go_type)
+            case ListOf(item=item, name=name):
+                if not isinstance(value, list):
+                    raise self._wrong(value, name, inside)
+                return [self._element(n, each, item, inside) for n, each in enumerate(value)]
+            case MapOf(value=of, name=name):
+                if not isinstance(value, dict):
+                    raise self._wrong(value, name, inside)
+                return {key: self._element(key, each, of, inside) for key, each in value.items()}
+            case Own(name=name):
+                return self._own(value, name, inside)
+
+    def _element(self, place: str | int, value: Any, go_type: GoType, inside: Struct) -> Any:
+        if value is None:
+            return zero(go_type)
+        self._path.append(place)
+        if len(self._path) > MAX_DEPTH:
+            raise WrongType("exceeded max depth")
+        decoded = self._value(value, go_type, inside)
+        self._path.pop()
+        return decoded
+
+    def _scalar(self, value: Any, scalar: Scalar, inside: Struct) -> Any:
+        match scalar.base, value:
+            case "any", _:
+                return value
+            case "string", str():
+                return value
+            case "bool", bool():
+                return value
+            case "int32" | "int64" as base, int() if not isinstance(value, bool):
+                if -(2 ** _BITS[base]) <= value < 2 ** _BITS[base]:
+                    return value
+                raise self._wrong(value, scalar.name, inside, literal=True)
+            case "int32" | "int64", float():
+                raise self._wrong(value, scalar.name, inside, literal=True)
+            case "float64", int() | float() if not isinstance(value, bool):
+                return value
+            case "[]byte", str():
+                return own_forms.base64_text(value)
+            case _:
+                raise self._wrong(value, scalar.name, inside)
+
+    def _own(self, value: Any, name: str, inside: Struct) -> Any:
+        if name == "intstr.IntOrString":
+            if isinstance(value, str):
+                return value
+            return self._scalar(value, Scalar("int32", "int32"), inside)
+        if name in ("meta/v1.Time", "meta/v1.MicroTime", "meta/v1.Duration") and not isinstance(value, str):
+            raise self._wrong(value, "string", inside)
+        if name in _SCHEMAS and isinstance(value, dict):
+            return self._value(value, _schema_props(), inside)
+        if name in _SCHEMAS and isinstance(value, list):
+            return [self._element(n, each, _schema_or_text(each), inside) for n, each in enumerate(value)]
+        return own_forms.READERS[name](value)
+
+    def _wrong(self, value: Any, go_type: str, inside: Struct, *, literal: bool = False) -> WrongType:
+        shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")
+        place = f"{inside.short}.{'.'.join(self._names)}"
+        return WrongType(f"json: cannot unmarshal {shown} into Go struct field {place} of type {go_type}")
+
+
+def zero(go_type: GoType) -> Any:
+    """The empty value, as it is written where a field may not be left out."""
+    match go_type:
+        case Scalar(base="string"):
+            return ""
+        case Scalar(base="bool"):
+            return False
+        case Scalar(base="int32" | "int64" | "float64"):
+            return 0
+        case Struct():
+            return written({}, go_type)
+        case Own(name="resource.Quantity"):
+            return "0"
+        case Own(name="intstr.IntOrString"):
+            return 0
+        case Own(name="meta/v1.Duration"):
+            return "0s"
+        case _:
+            return None
+
+
+def written(obj: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
+    """A decoded object as Go writes it: fields in their order, empty ones left out or written by their tags."""
+    found: dict[str, Any] = {}
+    for name, field in struct.fields.items():
+        value = obj.get(name)
+        value = _written(value, field.type) if value is not None else None
+        if value is None and not isinstance(field.type, Pointer):
+            value = zero(field.type)
+        if not _is_left_out(value, field):
+            found[name] = value
+    return found
+
+
+def _written(value: Any, go_type: GoType) -> Any:
+    match go_type:
+        case Pointer(to=to):
+            return _written(value, to)
+        case Struct():
+            return written(value, go_type)
+        case ListOf(item=Scalar()) | MapOf(value=Scalar()):
+            return value
+        case ListOf(item=item):
+            return [_written(each, item) for each in value]
+        case MapOf(value=of):
+            return {key: _written(each, of) for key, each in value.items()}
+        case Own(name=name) if name in _SCHEMAS and isinstance(value, dict):
+            return _written(value, _schema_props())
+        case Own(name=name) if name in _SCHEMAS and isinstance(value, list):
+            return [_written(each, _schema_or_text(each)) for each in value]
+        case _:
+            return value
+
+
+def _is_left_out(value: Any, field: Field) -> bool:
+    if field.omit == "omitzero":
+        return value is None or (not isinstance(field.type, Pointer) and value == zero(field.type))
+    if field.omit != "omitempty":
+        return False
+    match field.type:
+        case Pointer():
+            return value is None
+        case Scalar(base="any") | Scalar(base="[]byte"):
+            return not value
+        case Scalar() | ListOf() | MapOf():
+            return not value
+        case _:
+            return False
