@@ -30,7 +30,9 @@ class Answer:
 
     @cached_property
     def body(self) -> Any:
-        """Parsed when it is JSON, text otherwise."""
+        """Parsed when it is JSON, text otherwise; None when there is none."""
+        if not self.content:
+            return None
         if "json" in self.headers.get_content_type():
             return json.loads(self.content)
         return self.content.decode(errors="backslashreplace")

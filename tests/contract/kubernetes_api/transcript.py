@@ -22,6 +22,8 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 AGE = re.compile(r"(\d+[dhms]){1,2}")
+REVISION_IN_TEXT = re.compile(r"(ResourceVersion in (?:the )?(?:precondition|record) \()(\d+)(?=\))")
+OBJECT_IN_TEXT = re.compile(r'"(\{(?:[^"\\]|\\.)*\})"')
 TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
 IN_TEXT = (
     (re.compile(r"(too old resource version: )\d+ \(\d+\)"), r"\1<old> (<oldest>)"),
@@ -170,10 +172,10 @@ class _Words:
         if text in self._names:
             return self._names[text]
         if text not in self._sent:
-            if TIME.fullmatch(text):
-                return "<time>"
-            if MICRO_TIME.fullmatch(text):
-                return "<microtime>"
+            text = OBJECT_IN_TEXT.sub(self._object_in_text, text)
+            text = MICRO_TIME.sub(lambda found: found[0] if found[0] in self._sent else "<microtime>", text)
+            text = TIME.sub(lambda found: found[0] if found[0] in self._sent else "<time>", text)
+            text = REVISION_IN_TEXT.sub(lambda found: found[1] + self._revision(found[2]), text)
         text = UUID.sub(lambda found: self._uids.get(found[0], found[0]), text)
         for name, word in self._names.items():
             text = text.replace(name, word)
@@ -184,8 +186,16 @@ class _Words:
             text = pattern.sub(word, text)
         return text.replace(self._namespace, "{ns}")
 
+    def _object_in_text(self, found: re.Match[str]) -> str:
+        """Some messages quote a whole object; its fields are compared in any order."""
+        try:
+            return json.dumps(json.dumps(self._value(json.loads(json.loads(found[0]))), sort_keys=True))
+        except ValueError:
+            return found[0]
+
     def _revision(self, revision: str) -> str:
-        return f"rv-{self._revisions.index(int(revision)) + 1}" if revision.isdigit() else revision
+        known = revision.isdigit() and int(revision) in self._revisions
+        return f"rv-{self._revisions.index(int(revision)) + 1}" if known else revision
 
     def _listed(self, revision: str) -> str:
         if not revision.isdigit():

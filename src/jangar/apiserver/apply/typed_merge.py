@@ -2,6 +2,7 @@
 ever removed by merging. Results share parts with their arguments.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from jangar.apiserver.apply.merge_schema import DEDUCED, LIST, MAP, ListType, MergeType
@@ -36,40 +37,92 @@ def _merged_maps(kind: MergeType, live: dict[str, Any], config: dict[str, Any]) 
 
 
 def _merged_lists(kind: ListType, live: list[Any], config: list[Any]) -> list[Any]:
-    """Items that only the live list has keep their places; what is in both comes in the configuration's order."""
+    """Items that only the live list has keep their places; what both have comes in the configuration's order."""
     if not config:
         return live
-    wanted = item_elements(kind, config)
-    present = item_elements(kind, live)
+    wanted, present = item_elements(kind, config), item_elements(kind, live)
+    if not live or wanted == present:
+        pairs = zip(live or config, config, strict=True)
+        return [merged(kind.element, was, now) for was, now in pairs] if live else config
     new = dict(zip(wanted, config, strict=True))
     old: dict[str, Any] = {}
     for element, item in zip(present, live, strict=True):
         old[element] = None if element in old else item
-    shared = iter([element for element in wanted if element in old])
-    upcoming = next(shared, None)
+    result = []
+    for element, at in _woven(present, wanted):
+        if at is not None:
+            result.append(live[at])
+        elif element in old:
+            result.append(merged(kind.element, old[element], new[element]))
+        else:
+            result.append(new[element])
+    return result
+
+
+def _woven(present: list[str], wanted: list[str]) -> Iterator[tuple[str, int | None]]:
+    """The order of a merged list: elements, with their place in the live list if only that has them."""
+    known, mine = set(present), set(wanted)
+    shared = [element for element in wanted if element in known]
     placed: set[str] = set()
-    result: list[Any] = []
-    at, taking = 0, 0
+    at = taking = passed = 0
     while at < len(present) or taking < len(wanted):
-        if at < len(present) and taking < len(wanted):
+        if at < len(present):
             element = present[at]
-            if element != wanted[taking] and element in new and upcoming is not None and upcoming != element:
+            if element not in mine:
+                if taking >= len(wanted) or element != wanted[taking]:
+                    yield element, at
+                    at += 1
+                    continue
+            elif taking < len(wanted) and element == wanted[taking]:
+                at += 1
+            elif taking < len(wanted) and passed < len(shared) and shared[passed] != element:
                 at += 1
                 continue
-            if element == wanted[taking]:
+            elif element in placed:
                 at += 1
-        if at < len(present) and not (taking < len(wanted) and at > 0 and present[at - 1] == wanted[taking]):
-            pass
-        break
-    return _woven(kind, present, live, wanted, new, old)
+        if taking < len(wanted):
+            element = wanted[taking]
+            placed.add(element)
+            taking += 1
+            if passed < len(shared) and shared[passed] == element:
+                passed += 1
+            yield element, None
 
 
-def _woven(
-    kind: ListType,
-    present: list[str],
-    live: list[Any],
-    wanted: list[str],
-    new: dict[str, Any],
-    old: dict[str, Any],
-) -> list[Any]:
-    return []
+def without_items(kind: MergeType, value: Any, gone: FieldSet) -> Any:
+    """The value without the members and items of a set. What loses all it had becomes null."""
+    form = kind.form(value)
+    if form == MAP:
+        known = kind.map
+        if type(value) is not dict or not value or known is None or known.atomic:
+            return None
+        return _map_without(kind, value, gone) or None
+    if form == LIST:
+        if type(value) is not list or not value or kind.list is None or kind.list.atomic:
+            return None
+        return _list_without(kind.list, value, gone) or None
+    return value
+
+
+def _map_without(kind: MergeType, value: dict[str, Any], gone: FieldSet) -> dict[str, Any]:
+    assert kind.map is not None  # noqa: S101 - narrows the type
+    fields, other = kind.map.fields, kind.map.element or DEDUCED
+    kept: dict[str, Any] = {}
+    for name, each in value.items():
+        below = gone.get(f"f:{name}")
+        if below is None:
+            kept[name] = each
+        elif below and MEMBER not in below:
+            kept[name] = without_items(fields.get(name) or other, each, below)
+    return kept
+
+
+def _list_without(kind: ListType, value: list[Any], gone: FieldSet) -> list[Any]:
+    kept = []
+    for element, item in zip(item_elements(kind, value), value, strict=True):
+        below = gone.get(element)
+        if below is None:
+            kept.append(item)
+        elif below and MEMBER not in below:
+            kept.append(without_items(kind.element, item, below))
+    return kept

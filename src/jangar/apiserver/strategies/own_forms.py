@@ -184,7 +184,4 @@ READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "runtime.RawExtension": raw,
     "meta/v1.FieldsV1": raw,
     "apiextensions/v1.JSON": raw,
-    "apiextensions/v1.JSONSchemaPropsOrBool": raw,
-    "apiextensions/v1.JSONSchemaPropsOrArray": raw,
-    "apiextensions/v1.JSONSchemaPropsOrStringArray": raw,
 }

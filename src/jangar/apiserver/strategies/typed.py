@@ -119,11 +119,19 @@ class Decoding:
             return self._scalar(value, Scalar("int32", "int32"), inside)
         if name in ("meta/v1.Time", "meta/v1.MicroTime", "meta/v1.Duration") and not isinstance(value, str):
             raise self._wrong(value, "string", inside)
-        if name in _SCHEMAS and isinstance(value, dict):
-            return self._value(value, _schema_props(), inside)
-        if name in _SCHEMAS and isinstance(value, list):
-            return [self._element(n, each, _schema_or_text(each), inside) for n, each in enumerate(value)]
+        if name in _SCHEMAS:
+            return self._schema(value, inside)
         return own_forms.READERS[name](value)
+
+    def _schema(self, value: Any, inside: Struct) -> Any:
+        """These read themselves, and do not tell what they dropped."""
+        known = len(self.unknown)
+        if isinstance(value, dict):
+            value = self._value(value, _schema_props(), inside)
+        elif isinstance(value, list):
+            value = [self._element(n, each, _schema_or_text(each), inside) for n, each in enumerate(value)]
+        del self.unknown[known:]
+        return value
 
     def _wrong(self, value: Any, go_type: str, inside: Struct, *, literal: bool = False) -> WrongType:
         shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")

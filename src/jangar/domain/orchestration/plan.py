@@ -11,6 +11,7 @@ from datetime import datetime
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.machine import Accepted, Cancel, Decision, decide
+from jangar.domain.cancellation.stop import Stop
 from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
 from jangar.domain.orchestration.aftermath import Aftermath, aftermath, arrived_late, brought_up_to_date
 from jangar.domain.orchestration.definition import Definition
@@ -22,7 +23,7 @@ from jangar.domain.orchestration.progress import Progress
 from jangar.domain.orchestration.recording import with_verdict
 from jangar.domain.orchestration.returned import returned_outputs
 from jangar.domain.orchestration.run_pass import RunPass
-from jangar.domain.orchestration.state import RunRecord, StepState, Stop
+from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.steering import steer
 from jangar.domain.orchestration.undefined import undefined_verdict
 from jangar.domain.times import whole_millisecond
@@ -276,7 +277,8 @@ class _Planner:
             return None
         ours, theirs = self.observation, basis.observation
         same = (
-            self.now >= basis.now  # timers that have fired are gone; a clock that was set back needs them again
+            self.now
+            >= basis.now  # timers that have fired are gone; a clock that was set back needs them again
             and ours.recorded.steps is theirs.recorded.steps
             and ours.definition is theirs.definition
             and ours.recorded.stop == theirs.recorded.stop

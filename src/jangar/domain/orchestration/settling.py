@@ -9,10 +9,11 @@ from typing import assert_never
 
 from jangar.api.phases import TERMINAL, OnJobMissing, Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
+from jangar.domain.cancellation.stop import Stop
 from jangar.domain.orchestration.definition import StepDefinition
 from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildSeen
 from jangar.domain.orchestration.outputs import with_defaults
-from jangar.domain.orchestration.state import Attempt, StepState, Stop
+from jangar.domain.orchestration.state import Attempt, StepState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,16 +6,8 @@ from datetime import datetime
 
 from jangar.api.phases import STEP_TERMINAL, ExecutionMode, StepKind, StepPhase
 from jangar.domain.cancellation.machine import Cancel
+from jangar.domain.cancellation.stop import Stop
 from jangar.domain.status_contract import Lifecycle
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """The announcement that an attempt, or the whole run, is being stopped."""
-
-    requested_at: datetime
-    reason: str
-    deadline: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ from jangar.api.kinds import by_name
 from jangar.api.meta import JsonObject
 from jangar.api.phases import CHILD_OBJECTS, ExecutionMode, StepKind, StepPhase
 from jangar.domain.cancellation.machine import Cancel
+from jangar.domain.cancellation.stop import Stop
 from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.state import Attempt, LeftBehind, RunRecord, StepState, Stop
+from jangar.domain.orchestration.state import Attempt, LeftBehind, RunRecord, StepState
 from jangar.domain.status_contract import LIFECYCLE_FIELDS, lifecycle_from, lifecycle_to, time_from, time_to
 
 RUN_FIELDS = LIFECYCLE_FIELDS | {

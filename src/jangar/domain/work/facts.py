@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from jangar.domain.times import whole_second
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminated:
@@ -80,21 +78,3 @@ class TemplateNames:
 
     containers: tuple[str, ...]
     init_containers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """`status.stop`: the announcement that the work is being stopped."""
-
-    requested_at: datetime
-    reason: str
-    deadline: datetime
-
-    def cut(self, ended_at: datetime | None) -> bool:
-        """Whether work that ended then was stopped: in that second or later, or nobody knows when."""
-        return not_before(ended_at, self.requested_at)
-
-
-def not_before(ended_at: datetime | None, moment: datetime) -> bool:
-    """Compared at whole seconds, because that is all a container's times have; not known counts as after."""
-    return ended_at is None or whole_second(ended_at) >= whole_second(moment)

@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
+from jangar.domain.cancellation.stop import Stop, not_before
 from jangar.domain.work.facts import (
     ContainerFacts,
     JobFacts,
     PodFacts,
-    Stop,
     TemplateNames,
     Terminated,
-    not_before,
 )
 
 CANCELS = frozenset({Reason.CANCELLED, Reason.RUN_CANCELLED})

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from jangar.domain.cancellation.stop import Stop
 from jangar.domain.times import whole_second
-from jangar.domain.work.facts import JobFacts, PodFacts, Stop
+from jangar.domain.work.facts import JobFacts, PodFacts
 from jangar.domain.work.outcome import Outcome, Reading
 from jangar.domain.work.presence import ConfirmedAbsent, NotInCache, RecordedJob
 

@@ -1,6 +1,6 @@
 """Server-side apply: who owns which field, and what happens when two do."""
 
-from contract.kubernetes_api.objects import CONFIG_MAPS, JOBS, SERVICES, WIDGETS, config_map, job, widget
+from contract.kubernetes_api.objects import CONFIG_MAPS, JOBS, SERVICES, WIDGETS, config_map, job, owner_of, widget
 from contract.kubernetes_api.session import APPLY, JSON_PATCH, Session
 
 
@@ -186,9 +186,10 @@ def defaults_are_owned_by_nobody(s: Session):
 
 
 def labels_finalizers_and_owners_are_applied_by_key(s: Session):
-    owner = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u1"}
+    with s.unrecorded():
+        owner = owner_of(s.post(CONFIG_MAPS, config_map("one")).body)
+        more = owner_of(s.post(CONFIG_MAPS, config_map("two")).body)
     s.apply(f"{CONFIG_MAPS}/a", config_map("a", labels={"a": "1"}, finalizers=["example.com/x"], ownerReferences=[owner]))
-    more = {**owner, "uid": "u2", "name": "m"}
     s.apply(f"{CONFIG_MAPS}/a", config_map("a", labels={"b": "2"}, finalizers=["example.com/y"], ownerReferences=[more]), "two")
     s.apply(f"{CONFIG_MAPS}/a", config_map("a"), "one")
 

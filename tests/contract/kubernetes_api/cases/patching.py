@@ -1,6 +1,6 @@
 """PATCH by merge, by JSON patch and by strategic merge."""
 
-from contract.kubernetes_api.objects import CONFIG_MAPS, PODS, SERVICES, WIDGETS, config_map, pod, widget
+from contract.kubernetes_api.objects import CONFIG_MAPS, PODS, SERVICES, WIDGETS, config_map, owner_of, pod, widget
 from contract.kubernetes_api.session import JSON, JSON_PATCH, MERGE, STRATEGIC, Session
 
 
@@ -177,13 +177,15 @@ def strategic_merge_knows_directives(s: Session):
     s.patch(f"{CONFIG_MAPS}/a", {"data": {"$patch": "delete"}}, STRATEGIC)
 
 
-def strategic_merge_joins_containers_tolerations_and_owners(s: Session):
+def strategic_merge_joins_containers_conditions_and_owners(s: Session):
     s.eventually("/api/v1/namespaces/{ns}/serviceaccounts/default", lambda a: a.is_success, record=False)
     with s.unrecorded():
-        s.post(PODS, pod("a", ownerReferences=[{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u1"}]))
+        one = owner_of(s.post(CONFIG_MAPS, config_map("one")).body)
+        two = owner_of(s.post(CONFIG_MAPS, config_map("two")).body)
+        s.post(PODS, pod("a", ownerReferences=[one]))
     s.patch(f"{PODS}/a", {"spec": {"containers": [{"name": "main", "image": "busybox:2"}]}}, STRATEGIC)
-    s.patch(f"{PODS}/a", {"metadata": {"ownerReferences": [{"uid": "u2", "apiVersion": "v1", "kind": "Node", "name": "m"}]}}, STRATEGIC)
-    s.patch(f"{PODS}/a", {"metadata": {"ownerReferences": [{"uid": "u1", "$patch": "delete"}]}}, STRATEGIC)
+    s.patch(f"{PODS}/a", {"metadata": {"ownerReferences": [two]}}, STRATEGIC)
+    s.patch(f"{PODS}/a", {"metadata": {"ownerReferences": [{"uid": one["uid"], "$patch": "delete"}]}}, STRATEGIC)
     s.patch(f"{PODS}/a/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, STRATEGIC)
     s.patch(f"{PODS}/a/status", {"status": {"conditions": [{"type": "Other", "status": "False"}], "phase": "Running"}}, STRATEGIC)
 

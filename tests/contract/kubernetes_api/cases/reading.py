@@ -197,4 +197,4 @@ def send_initial_events_is_for_watches_only(s: Session):
 def unknown_query_parameters_are_ignored(s: Session):
     _three(s)
     s.get(f"{CONFIG_MAPS}/a?colour=red")
-    s.get(f"{CONFIG_MAPS}?limit=1&colour=red&watch=no")
+    s.get(f"{CONFIG_MAPS}?limit=1&colour=red")

@@ -102,6 +102,11 @@ def watch_on_the_path_of_one_object_is_ignored(s: Session):
     s.get(f"{WIDGETS}/a?watch=true")
 
 
+def watch_is_true_unless_it_says_false_or_zero(s: Session):
+    for word in ("no", "1", "", "TRUE", "false", "0", "False"):
+        s.get(f"{CONFIG_MAPS}?watch={word}&timeoutSeconds=1")
+
+
 def the_old_watch_path_still_works(s: Session):
     with s.unrecorded():
         s.post(CONFIG_MAPS, config_map("a"))

@@ -7,7 +7,8 @@ import pytest
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts, Stop, TemplateNames, Terminated
+from jangar.domain.cancellation.stop import Stop
+from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
 from jangar.domain.work.outcome import (
     NothingCertain,
     Outcome,

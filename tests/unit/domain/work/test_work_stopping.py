@@ -6,8 +6,9 @@ import pytest
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
+from jangar.domain.cancellation.stop import Stop
 from jangar.domain.retention.values import NEVER, Keep
-from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts, Stop
+from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts
 from jangar.domain.work.outcome import NothingCertain, Outcome, StillRunning
 from jangar.domain.work.presence import ConfirmedAbsent, NotInCache, RecordedJob
 from jangar.domain.work.releasing import (

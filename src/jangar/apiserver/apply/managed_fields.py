@@ -1,0 +1,149 @@
+"""Who owns what after a create, an update or a patch. Pure; time is an argument."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from jangar.apiserver.apply.comparison import Comparison, compare
+from jangar.apiserver.apply.fieldset import EMPTY, FieldSet, difference, union
+from jangar.apiserver.apply.managers import (
+    UPDATE,
+    Identity,
+    MalformedManagers,
+    Managers,
+    Owned,
+    capped,
+    read,
+    written,
+)
+from jangar.apiserver.apply.merge_schema import MergeType, merge_type
+from jangar.apiserver.apply.reset_fields import reset_fields
+from jangar.apiserver.apply.typed_paths import UnkeyedItem, fitting
+from jangar.apiserver.resources import JsonObject, ResourceType
+
+STRIPPED: Final[FieldSet] = {
+    "f:apiVersion": EMPTY,
+    "f:kind": EMPTY,
+    "f:metadata": {
+        ".": EMPTY,
+        "f:clusterName": EMPTY,
+        "f:creationTimestamp": EMPTY,
+        "f:generation": EMPTY,
+        "f:managedFields": EMPTY,
+        "f:name": EMPTY,
+        "f:namespace": EMPTY,
+        "f:resourceVersion": EMPTY,
+        "f:selfLink": EMPTY,
+        "f:uid": EMPTY,
+    },
+}
+"""What nobody ever owns."""
+
+UNKNOWN_MANAGER = "unknown"
+
+
+def managed_after_write(
+    resource: ResourceType,
+    old: JsonObject | None,
+    new: JsonObject,
+    *,
+    manager: str,
+    subresource: str,
+    now: str,
+    reset: FieldSet | None = None,
+) -> list[JsonObject]:
+    """The managedFields of an object that was created (no `old`), replaced or patched. Empty: nobody is tracked.
+
+    `reset` are fields that this write cannot change; by default status, or spec in a write of the status.
+    """
+    managers, stored = _before(old, new, subresource)
+    if not managers and old is not None:
+        return []
+    kind = merge_type(resource)
+    try:
+        change = compare(kind, bare(old) if old is not None else empty_object(resource), bare(new))
+    except UnkeyedItem:
+        return []
+    if stored is not None and not change:
+        return stored
+    ignored = reset_fields(resource, subresource) if reset is None else reset
+    managers = after_update(
+        resource, kind, managers, change, ignored, Identity.of(manager or UNKNOWN_MANAGER, UPDATE, resource.api_version, subresource), now
+    )
+    return written(capped(managers))
+
+
+def _before(old: JsonObject | None, new: JsonObject, subresource: str) -> tuple[Managers, list[JsonObject] | None]:
+    """The managers to start from, and the stored entries if it is these. What a user sends counts, if it can be read."""
+    live = (old or {}).get("metadata", {}).get("managedFields")
+    sent = None if subresource else new.get("metadata", {}).get("managedFields")
+    if sent is not None and sent != live:
+        if not sent or sent == [{}]:
+            return {}, None
+        try:
+            return read(sent), None
+        except MalformedManagers:
+            pass
+    return read(live, trusted=True), live
+
+
+def after_update(
+    resource: ResourceType,
+    kind: MergeType,
+    managers: Managers,
+    change: Comparison,
+    ignored: FieldSet,
+    writer: Identity,
+    now: str,
+) -> Managers:
+    """The managers after someone wrote a change: the writer owns what it changed, the others lose that."""
+    seen = change.without(ignored)
+    kept = lost(resource, kind, managers, change, seen)
+    own = difference(seen.taken, STRIPPED)
+    if own:
+        before = kept.get(writer)
+        fields = union(own, before.fields) if before else own
+        kept[writer] = Owned(fields=fields, api_version=resource.api_version, time=now)
+    return kept
+
+
+def lost(
+    resource: ResourceType,
+    kind: MergeType,
+    managers: Managers,
+    change: Comparison,
+    seen: Comparison,
+    but: Identity | None = None,
+) -> Managers:
+    """The managers without what changed under them; who has nothing left is gone. `but` one keeps all it has.
+
+    Managers of another version of a custom kind see the change whole; those of a built-in kind are forgotten.
+    """
+    kept: Managers = {}
+    for identity, owned in managers.items():
+        if owned.api_version != resource.api_version and not resource.is_custom:
+            continue
+        if identity == but:
+            kept[identity] = owned
+            continue
+        applies = seen if owned.api_version == resource.api_version else change
+        fields = difference(difference(fitting(kind, owned.fields), applies.taken), applies.removed)
+        if fields:
+            kept[identity] = owned.owning(fields)
+    return kept
+
+
+def bare(obj: JsonObject) -> JsonObject:
+    """The object without its managedFields."""
+    meta: Any = obj.get("metadata")
+    if type(meta) is not dict or "managedFields" not in meta:
+        return obj
+    return {**obj, "metadata": {name: each for name, each in meta.items() if name != "managedFields"}}
+
+
+def empty_object(resource: ResourceType) -> JsonObject:
+    """What there is before there is an object."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind}
+
+
+def retimed(owned: Owned, now: str) -> Owned:
+    return replace(owned, time=now, stored=None)

@@ -1,0 +1,179 @@
+"""Server-side apply: a manager says which fields it wants, and gets them, or learns who has them. Pure; time is an
+argument.
+
+ApplyConflict    fields that others own would change
+ApplyTypeError   the configuration, or the live object, does not fit the kind's schema
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from jangar.apiserver.apply.comparison import Comparison, compare, identical
+from jangar.apiserver.apply.fieldset import EMPTY, FieldSet, contains, difference, intersection, paths, union, without_subtrees
+from jangar.apiserver.apply.managed_fields import STRIPPED, after_update, bare, empty_object, lost
+from jangar.apiserver.apply.managers import APPLY, UPDATE, Identity, Managers, Owned, copied, read, written
+from jangar.apiserver.apply.merge_schema import MergeType, merge_type
+from jangar.apiserver.apply.reset_fields import reset_fields
+from jangar.apiserver.apply.type_check import type_problems
+from jangar.apiserver.apply.typed_merge import merged, without_items
+from jangar.apiserver.apply.typed_paths import UnkeyedItem, field_set, fitting, with_named_fields
+from jangar.apiserver.resources import JsonObject, ResourceType
+
+BEFORE_FIRST_APPLY = "before-first-apply"
+
+
+class ApplyConflict(Exception):
+    """Others own fields that this would change. `causes` are those of a Status."""
+
+    def __init__(self, conflicts: list[tuple[Identity, str]]) -> None:
+        self.conflicts = conflicts
+        self.message = _conflict_message(conflicts)
+        self.causes = [
+            {"reason": "FieldManagerConflict", "message": f"conflict with {identity}", "field": path}
+            for identity, path in conflicts
+        ]
+        super().__init__(self.message)
+
+
+def _conflict_message(conflicts: list[tuple[Identity, str]]) -> str:
+    if len(conflicts) == 1:
+        identity, path = conflicts[0]
+        return f"Apply failed with 1 conflict: conflict with {identity}: {path}"
+    lines: list[str] = []
+    last: Identity | None = None
+    for identity, path in conflicts:
+        if identity != last:
+            lines.append(f"conflicts with {identity}:")
+            last = identity
+        lines.append(f"- {path}")
+    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+
+
+class ApplyTypeError(Exception):
+    """Something does not fit the schema. Answered with 500."""
+
+
+def server_side_apply(
+    resource: ResourceType,
+    live: JsonObject | None,
+    config: JsonObject,
+    *,
+    manager: str,
+    force: bool,
+    subresource: str,
+    now: str,
+    reset: FieldSet | None = None,
+) -> JsonObject:
+    """The live object (None: there is none yet) as it is after a manager applied its configuration."""
+    kind = merge_type(resource)
+    problems = type_problems(kind, config)
+    if problems:
+        raise ApplyTypeError(f"failed to create typed patch object ({_named(resource, config)}): {problems}")
+    request = _Request(resource, kind, copied(config), manager, subresource, now, reset)
+    before = bare(live) if live is not None else empty_object(resource)
+    try:
+        managers = request.starting_managers(live, before)
+        return request.applied(before, managers, force=force)
+    except UnkeyedItem as error:
+        raise ApplyTypeError(f"failed to create typed live object ({_named(resource, before)}): {error}") from error
+
+
+def _named(resource: ResourceType, obj: JsonObject) -> str:
+    meta = obj.get("metadata") or {}
+    group_version = f"{resource.group}/{resource.version}"
+    return f"{meta.get('namespace') or ''}/{meta.get('name') or ''}; {group_version}, Kind={resource.kind}"
+
+
+class _Request:
+    """One apply of one configuration."""
+
+    def __init__(
+        self,
+        resource: ResourceType,
+        kind: MergeType,
+        config: JsonObject,
+        manager: str,
+        subresource: str,
+        now: str,
+        reset: FieldSet | None,
+    ) -> None:
+        self.resource, self.kind, self.config, self.now = resource, kind, config, now
+        self.applier = Identity.of(manager, APPLY, resource.api_version, subresource)
+        self.ignored = reset_fields(resource, subresource) if reset is None else reset
+
+    def starting_managers(self, live: JsonObject | None, before: JsonObject) -> Managers:
+        """Who owns what now. Fields of an object that nobody ever tracked belong to "before-first-apply"."""
+        managers = read((live or {}).get("metadata", {}).get("managedFields"), trusted=True)
+        if managers or live is None:
+            return managers
+        change = compare(self.kind, empty_object(self.resource), before)
+        api_version, subresource = self.resource.api_version, self.applier.subresource
+        writer = Identity.of(BEFORE_FIRST_APPLY, UPDATE, api_version, subresource)
+        return after_update(self.resource, self.kind, managers, change, self.ignored, writer, self.now)
+
+    def applied(self, before: JsonObject, managers: Managers, *, force: bool) -> JsonObject:
+        """The new object with its managers."""
+        last = managers.get(self.applier)
+        wanted = without_subtrees(field_set(self.kind, self.config), self.ignored)
+        after = merged(self.kind, before, self.config)
+        own = Owned(fields=wanted, api_version=self.resource.api_version, time=last.time if last else None)
+        managers = {**managers, self.applier: own}
+        if last is not None:
+            after = self._pruned(after, managers, fitting(self.kind, last.fields))
+        change = compare(self.kind, before, after)
+        seen = change.without(self.ignored)
+        if change and not force:
+            self._refuse_conflicts(managers, seen)
+        managers = lost(self.resource, self.kind, managers, change, seen, but=self.applier)
+        return self._result(before, after, managers, last)
+
+    def _refuse_conflicts(self, managers: Managers, seen: Comparison) -> None:
+        taken = seen.taken
+        found = [
+            (identity, path)
+            for identity, owned in sorted(managers.items(), key=lambda each: each[0].sort_text())
+            if identity != self.applier
+            for path in paths(intersection(owned.fields, taken))
+        ]
+        if found:
+            raise ApplyConflict(found)
+
+    def _result(self, before: JsonObject, after: JsonObject, managers: Managers, last: Owned | None) -> JsonObject:
+        own = managers.pop(self.applier)
+        fields = difference(own.fields, STRIPPED)
+        if fields:
+            same = last is not None and last.fields == fields and last.api_version == own.api_version
+            owned = last if same and last is not None else replace(own, fields=fields)
+            if after is not before and not identical(before, after):
+                owned = replace(owned, time=self.now, stored=None)
+            managers[self.applier] = owned
+        meta = dict(after.get("metadata") or {})
+        entries = written(managers)
+        if entries:
+            meta["managedFields"] = entries
+        return {**after, "metadata": meta}
+
+    def _pruned(self, after: JsonObject, managers: Managers, last: FieldSet) -> Any:
+        """Without what this manager applied before, does not apply now, and nobody else owns."""
+        kind = self.kind
+        if contains(managers[self.applier].fields, last) and not _has_empty(self.config):
+            return after
+        owned: FieldSet = EMPTY
+        for each in managers.values():
+            owned = union(owned, each.fields)
+        last = with_named_fields(kind, last)
+        everything = with_named_fields(kind, field_set(kind, after))
+        left = self._paths(without_items(kind, after, last))
+        kept = union(left, with_named_fields(kind, owned))
+        left = self._paths(without_items(kind, after, difference(everything, kept)))
+        return without_items(kind, after, intersection(difference(everything, left), last))
+
+    def _paths(self, value: Any) -> FieldSet:
+        return with_named_fields(self.kind, field_set(self.kind, value)) if value else EMPTY
+
+
+def _has_empty(value: Any) -> bool:
+    """Whether there is a null or an empty object anywhere."""
+    if type(value) is dict:
+        return not value or any(each is None or _has_empty(each) for each in value.values())
+    return type(value) is list and any(map(_has_empty, value))

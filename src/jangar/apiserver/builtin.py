@@ -1,0 +1,47 @@
+"""The built-in kinds: generated facts (names, columns, schemas) joined with what each kind does itself."""
+
+from typing import Any
+
+from jangar.apiserver.builtin_data import LazySchema, kinds
+from jangar.apiserver.resources import ResourceType, TableColumn
+from jangar.apiserver.strategies.table import Behaviour, behaviour_of
+
+
+def built_in_types() -> list[ResourceType]:
+    """Every built-in kind, in the order of discovery. Schemas are read when they are first looked at."""
+    return [_type(row, behaviour_of(row)) for row in kinds().values()]
+
+
+def _type(row: dict[str, Any], behaviour: Behaviour) -> ResourceType:
+    return ResourceType(
+        group=row["group"],
+        version=row["version"],
+        kind=row["kind"],
+        plural=row["plural"],
+        singular=row["singular"],
+        namespaced=row["namespaced"],
+        short_names=tuple(row["shortNames"]),
+        categories=tuple(row["categories"]),
+        verbs=tuple(row["verbs"]),
+        subresources=frozenset(row["subresources"]),
+        strategy=behaviour.strategy,
+        schema=LazySchema(row["definition"]),
+        columns=tuple(_column(each) for each in row["columns"][1:]),
+        has_generation=behaviour.has_generation,
+        selectable_fields=behaviour.selectable_fields,
+        name_problems=behaviour.name_problems,
+        unconditional_update=behaviour.unconditional_update,
+        create_on_update=behaviour.create_on_update,
+        grace_seconds=behaviour.grace_seconds,
+        stored_as=behaviour.stored_as,
+    )
+
+
+def _column(row: dict[str, Any]) -> TableColumn:
+    return TableColumn(
+        name=row["name"],
+        type=row["type"],
+        format=row["format"],
+        description=row["description"],
+        priority=row["priority"],
+    )

@@ -1,0 +1,120 @@
+"""What every built-in kind does alike: typed decoding, status set apart, empty fields as Go writes them.
+
+A kind of its own overrides `default`, `reset`, `problems`, `update_problems`, `cells`; each is given decoded objects.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, ClassVar
+
+from jangar.apiserver import errors
+from jangar.apiserver.strategies.go_types import Struct, type_of
+from jangar.apiserver.strategies.own_forms import BadText
+from jangar.apiserver.strategies.typed import Decoding, WrongType, written
+from jangar.schema import FieldError, UnknownField
+
+JsonObject = dict[str, Any]
+Json = Mapping[str, Any]
+
+
+class Kind:
+    """A built-in kind with nothing of its own: decoded, stored, and its status kept apart."""
+
+    status_keeps: ClassVar[tuple[str, ...]] = ()
+    """Metadata that a write to the status subresource may not change."""
+    dropped_on_create: ClassVar[tuple[str, ...]] = ("status",)
+
+    def __init__(self, struct: str, *, version: str = "v1") -> None:
+        found = type_of(struct)
+        assert isinstance(found, Struct), struct  # noqa: S101 - the table of kinds names structs
+        self._struct = found
+        self._version = version
+
+    # -- the frame's side -------------------------------------------------------------------------------------------
+
+    def decode(self, obj: JsonObject) -> tuple[JsonObject, list[UnknownField]]:
+        decoding = Decoding()
+        try:
+            found = decoding.struct(obj, self._struct)
+        except (WrongType, BadText) as error:
+            kind = self._struct.short
+            message = f'{kind} in version "{self._version}" cannot be handled as a {kind}: {error}'
+            raise errors.bad_request(message) from error
+        return found, decoding.unknown
+
+    def prepare_create(self, obj: JsonObject) -> None:
+        for name in self.dropped_on_create:
+            obj.pop(name, None)
+        self._complete(obj)
+        self.reset(obj)
+        self._rewrite(obj)
+
+    def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
+        self._complete(obj)
+        if subresource == "status":
+            self._keep_all_but_status(obj, old)
+        else:
+            self._put_back(obj, old, "status")
+        self.reset_update(obj, old, subresource)
+        self._rewrite(obj)
+
+    def validate_create(self, obj: Json) -> list[FieldError]:
+        return self.problems(obj)
+
+    def validate_update(self, obj: Json, old: Json, subresource: str) -> list[FieldError]:
+        if subresource == "status":
+            return self.status_problems(obj, old)
+        return self.update_problems(obj, old)
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        del obj, old
+        return []
+
+    # -- a kind's own side ------------------------------------------------------------------------------------------
+
+    def default(self, obj: JsonObject) -> None:
+        """Fields that get a value when they have none; before anything else, on every write."""
+
+    def reset(self, obj: JsonObject) -> None:
+        """What a creator may not choose, and what the server generates."""
+
+    def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
+        """The same for an update."""
+
+    def problems(self, obj: Json) -> list[FieldError]:
+        del obj
+        return []
+
+    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+        """What is wrong with a changed object; by default what would be wrong with a new one."""
+        del old
+        return self.problems(obj)
+
+    def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
+        del obj, old
+        return []
+
+    # -- shared steps -----------------------------------------------------------------------------------------------
+
+    def _complete(self, obj: JsonObject) -> None:
+        self._rewrite(obj)
+        self.default(obj)
+
+    def _rewrite(self, obj: JsonObject) -> None:
+        """In place: as Go would write it."""
+        found = written(obj, self._struct)
+        obj.clear()
+        obj.update(found)
+
+    def _put_back(self, obj: JsonObject, old: Json, *names: str) -> None:
+        for name in names:
+            if name in old:
+                obj[name] = deepcopy(old[name])
+            else:
+                obj.pop(name, None)
+
+    def _keep_all_but_status(self, obj: JsonObject, old: Json) -> None:
+        names = [name for name in self._struct.fields if name not in ("apiVersion", "kind", "metadata", "status")]
+        self._put_back(obj, old, *names)
+        meta: JsonObject = obj["metadata"]
+        self._put_back(meta, old["metadata"], *self.status_keeps)
