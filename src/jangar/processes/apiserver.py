@@ -30,7 +30,7 @@ from jangar.apiserver.protobuf import decode
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.sqlite_store import SqliteStore
-from jangar.apiserver.strategies.custom import resource_types_of
+from jangar.apiserver.strategies.custom_types import resource_types_of
 
 log = logging.getLogger("jangar.apiserver")
 

@@ -112,7 +112,7 @@ def _compare_lists(kind: MergeType, old: Any, new: Any, into: _Sets) -> None:
     after = _by_element(items, new if type(new) is list else [])
     removed, modified, added = into
     for element in dict.fromkeys([*before, *after]):
-        was, now = before.get(element, ()), after.get(element, ())
+        was, now = before.get(element, []), after.get(element, [])
         if len(was) <= 1 and len(now) <= 1:
             if not was:
                 added[element] = whole(items.element, now[0])

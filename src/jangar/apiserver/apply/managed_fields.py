@@ -67,12 +67,20 @@ def managed_after_write(
         return stored
     ignored = reset_fields(resource, subresource) if reset is None else reset
     managers = after_update(
-        resource, kind, managers, change, ignored, Identity.of(manager or UNKNOWN_MANAGER, UPDATE, resource.api_version, subresource), now
+        resource,
+        kind,
+        managers,
+        change,
+        ignored,
+        Identity.of(manager or UNKNOWN_MANAGER, UPDATE, resource.api_version, subresource),
+        now,
     )
     return written(capped(managers))
 
 
-def _before(old: JsonObject | None, new: JsonObject, subresource: str) -> tuple[Managers, list[JsonObject] | None]:
+def _before(
+    old: JsonObject | None, new: JsonObject, subresource: str
+) -> tuple[Managers, list[JsonObject] | None]:
     """The managers to start from, and the stored entries if it is these. What a user sends counts, if it can be read."""
     live = (old or {}).get("metadata", {}).get("managedFields")
     sent = None if subresource else new.get("metadata", {}).get("managedFields")

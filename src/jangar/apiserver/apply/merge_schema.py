@@ -100,7 +100,9 @@ def object_type(schema: Mapping[str, Any], *, custom: bool) -> MergeType:
     declared = properties.get("metadata") or {}
     if custom or not declared.get("properties"):
         properties["metadata"] = OBJECT_META_SCHEMA
-    return _Compiler(structs=not custom).type_of({**schema, "properties": TYPE_META_PROPERTIES | properties}, False)
+    return _Compiler(structs=not custom).type_of(
+        {**schema, "properties": TYPE_META_PROPERTIES | properties}, False
+    )
 
 
 class _Compiler:
@@ -188,7 +190,9 @@ def _zeros(schema: Mapping[str, Any]) -> dict[str, Any]:
     for name, each in (schema.get("properties") or {}).items():
         if "default" in each:
             if not each["default"]:
-                zeros[name] = each["default"] if each.get("type") == "object" or each["default"] != {} else None
+                zeros[name] = (
+                    each["default"] if each.get("type") == "object" or each["default"] != {} else None
+                )
         elif name in required:
             zeros[name] = None
     return zeros

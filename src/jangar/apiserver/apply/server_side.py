@@ -9,7 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from jangar.apiserver.apply.comparison import Comparison, compare, identical
-from jangar.apiserver.apply.fieldset import EMPTY, FieldSet, contains, difference, intersection, paths, union, without_subtrees
+from jangar.apiserver.apply.fieldset import (
+    EMPTY,
+    FieldSet,
+    contains,
+    difference,
+    intersection,
+    paths,
+    union,
+    without_subtrees,
+)
 from jangar.apiserver.apply.managed_fields import STRIPPED, after_update, bare, empty_object, lost
 from jangar.apiserver.apply.managers import APPLY, UPDATE, Identity, Managers, Owned, copied, read, written
 from jangar.apiserver.apply.merge_schema import MergeType, merge_type
@@ -75,7 +84,9 @@ def server_side_apply(
         managers = request.starting_managers(live, before)
         return request.applied(before, managers, force=force)
     except UnkeyedItem as error:
-        raise ApplyTypeError(f"failed to create typed live object ({_named(resource, before)}): {error}") from error
+        raise ApplyTypeError(
+            f"failed to create typed live object ({_named(resource, before)}): {error}"
+        ) from error
 
 
 def _named(resource: ResourceType, obj: JsonObject) -> str:
@@ -138,7 +149,9 @@ class _Request:
         if found:
             raise ApplyConflict(found)
 
-    def _result(self, before: JsonObject, after: JsonObject, managers: Managers, last: Owned | None) -> JsonObject:
+    def _result(
+        self, before: JsonObject, after: JsonObject, managers: Managers, last: Owned | None
+    ) -> JsonObject:
         own = managers.pop(self.applier)
         fields = difference(own.fields, STRIPPED)
         if fields:

@@ -5,6 +5,7 @@ ever removed by merging. Results share parts with their arguments.
 from collections.abc import Iterator
 from typing import Any
 
+from jangar.apiserver.apply.fieldset import MEMBER, FieldSet
 from jangar.apiserver.apply.merge_schema import DEDUCED, LIST, MAP, ListType, MergeType
 from jangar.apiserver.apply.typed_paths import item_elements
 

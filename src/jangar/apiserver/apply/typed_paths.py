@@ -100,7 +100,9 @@ def _below(kind: MergeType, value: Any, *, member: bool) -> FieldSet | None:
         return EMPTY
     if kind.map is not None:
         return EMPTY if member or kind.map.atomic else None
-    return EMPTY if member or kind.scalar is not None or (kind.list is not None and kind.list.atomic) else None
+    return (
+        EMPTY if member or kind.scalar is not None or (kind.list is not None and kind.list.atomic) else None
+    )
 
 
 def _object(kind: MergeType, value: dict[str, Any], member: bool) -> FieldSet | None:

@@ -91,6 +91,17 @@ class Struct:
                 found[each.json] = Field(each.json, each.type, each.omit, each.number, via)
         return found
 
+    @cached_property
+    def by_number(self) -> tuple[dict[int, Field], dict[int, "Struct"]]:
+        """Fields, and embedded structs, by their number in protobuf."""
+        own = {field.number: field for field in self.fields.values() if field.number and not field.via}
+        embedded = {
+            number: found
+            for _, go_type, omit, number in _table()[self.key]["fields"]
+            if omit == "inline" and number and isinstance(found := type_of(go_type), Struct)
+        }
+        return own, embedded
+
 
 GoType: TypeAlias = Scalar | Own | ListOf | MapOf | Pointer | Struct
 

@@ -42,21 +42,28 @@ class Kind:
             raise errors.bad_request(message) from error
         return found, decoding.unknown
 
+    def complete(self, obj: JsonObject) -> None:
+        """Defaults, as a decoder applies them: before anything is generated or taken away."""
+        self._rewrite(obj)
+        self.default(obj)
+        self._rewrite(obj)
+
     def prepare_create(self, obj: JsonObject) -> None:
         for name in self.dropped_on_create:
             obj.pop(name, None)
-        self._complete(obj)
+        self.complete(obj)
         self.reset(obj)
-        self._rewrite(obj)
+        # What was generated may be the default of something else: a Job takes its labels from its template.
+        self.complete(obj)
 
     def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
-        self._complete(obj)
+        self.complete(obj)
         if subresource == "status":
             self._keep_all_but_status(obj, old)
         else:
             self._put_back(obj, old, "status")
         self.reset_update(obj, old, subresource)
-        self._rewrite(obj)
+        self.complete(obj)
 
     def validate_create(self, obj: Json) -> list[FieldError]:
         return self.problems(obj)
@@ -95,10 +102,6 @@ class Kind:
         return []
 
     # -- shared steps -----------------------------------------------------------------------------------------------
-
-    def _complete(self, obj: JsonObject) -> None:
-        self._rewrite(obj)
-        self.default(obj)
 
     def _rewrite(self, obj: JsonObject) -> None:
         """In place: as Go would write it."""

@@ -133,6 +133,10 @@ class Decoding:
         del self.unknown[known:]
         return value
 
+    def not_a_struct(self, value: Any, struct: Struct) -> str:
+        """A whole value of the wrong kind, which no field holds."""
+        return f"json: cannot unmarshal {_JSON_KINDS[type(value)]} into Go value of type {struct.name}"
+
     def _wrong(self, value: Any, go_type: str, inside: Struct, *, literal: bool = False) -> WrongType:
         shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")
         place = f"{inside.short}.{'.'.join(self._names)}"

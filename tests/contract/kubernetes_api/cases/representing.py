@@ -188,7 +188,6 @@ def a_missing_content_type_is_json(s: Session):
 def an_unknown_content_type_is_unsupported(s: Session):
     s.post(CONFIG_MAPS, config_map("a"), media="text/plain")
     s.post(WIDGETS, widget("a"), media="text/plain")
-    s.post(WIDGETS, widget("a"), media="application/vnd.kubernetes.protobuf")
     s.put(f"{CONFIG_MAPS}/a", config_map("a"), media="application/xml")
 
 

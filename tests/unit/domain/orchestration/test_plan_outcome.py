@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jangar.api.phases import Phase
+from jangar.domain.cancellation.machine import Cancel
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.status_contract import Lifecycle
 from support.builders import NOON, a_definition, a_step, at
@@ -170,6 +171,19 @@ def test_a_finished_run_that_never_said_why_stays_as_it_is():
     ready = run.whole_condition("Ready")
     assert (ready.status, ready.reason, ready.message) == ("True", "", "")
     assert (run.record.lifecycle.reason, run.message) == (None, None)
+
+
+@pytest.mark.rule("CAN-7")
+def test_a_finished_run_is_not_told_later_that_its_cancel_was_ignored():
+    """CAN-7: whether the cancel cut anything was decided at the end, and only then."""
+    run = Driver(a_definition(a_step("a")))
+    run.record = RunRecord(
+        lifecycle=Lifecycle(phase=Phase.FAILED, reason="RunTimedOut", finished_at=NOON),
+        cancel=Cancel(requested_at=NOON, deadline=at(60), requested_by=("cancel",)),
+    )
+    run.cancel()
+    run.tick(5)
+    assert run.condition("CancelIgnored") is None
 
 
 @pytest.mark.rule("DAG-7", "DAG-16")

@@ -44,6 +44,20 @@ def test_a_step_shows_what_its_live_child_shows(child, phase, reason, message):
     assert found.state.child_uid == "uid-of-child"
 
 
+@pytest.mark.rule("ST-4")
+@pytest.mark.parametrize(
+    ("state", "phase"),
+    [
+        pytest.param(STARTED, Phase.RUNNING, id="begins-to-run"),
+        pytest.param(RUNNING, Phase.PENDING, id="waits-again"),
+    ],
+)
+def test_a_step_notes_when_its_child_changed_phase(state, phase):
+    """ST-4: the moment at which it was seen; nothing has ended."""
+    found = settled(state, a_child("child", phase)).state
+    assert (found.phase, found.last_transition_time, found.finished_at) == (str(phase), at(10), None)
+
+
 @pytest.mark.rule("ST-3")
 def test_a_child_that_shows_nothing_new_leaves_the_very_same_state():
     """ST-3: nothing to write."""

@@ -1,0 +1,121 @@
+"""Custom resources: pruned, defaulted and validated by the schema of their CRD; status apart where it says so.
+
+Knows one version of one CRD, compiled; builds the types that are served for a CRD.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from jangar.apiserver import errors
+from jangar.apiserver.names import finalizer_problems
+from jangar.apiserver.strategies.go_types import Struct, type_of
+from jangar.apiserver.strategies.own_forms import BadText
+from jangar.apiserver.strategies.typed import Decoding, WrongType, written
+from jangar.schema import CompiledSchema, ErrorType, FieldError, UnknownField, admit, check
+
+JsonObject = dict[str, Any]
+Json = Mapping[str, Any]
+
+_UNQUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
+
+
+def _object_meta() -> Struct:
+    found = type_of("meta/v1.ObjectMeta")
+    assert isinstance(found, Struct)  # noqa: S101 - data that this package ships
+    return found
+
+
+class CustomStrategy:
+    """What a custom resource does beyond its metadata."""
+
+    def __init__(self, *, kind: str, version: str, schema: CompiledSchema, has_status: bool) -> None:
+        self._kind, self._version = kind, version
+        self._schema = schema
+        self._has_status = has_status
+
+    def decode(self, obj: JsonObject) -> tuple[JsonObject, list[UnknownField]]:
+        meta, unknown = self._metadata(obj)
+        admitted, pruned = admit(self._schema, obj)
+        if "metadata" in obj:
+            admitted["metadata"] = meta
+        unknown = sorted([*unknown, *pruned], key=lambda each: each.field)
+        return admitted, unknown
+
+    def complete(self, obj: JsonObject) -> None:
+        """Defaults are part of decoding here; a merged or patched object was decoded, an applied one was not."""
+        admitted, _ = admit(self._schema, obj)
+        admitted["metadata"] = obj.get("metadata", {})
+        obj.clear()
+        obj.update(admitted)
+
+    def prepare_create(self, obj: JsonObject) -> None:
+        self.complete(obj)
+        obj["metadata"] = written(obj["metadata"], _object_meta())
+        if self._has_status:
+            obj.pop("status", None)
+
+    def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
+        self.complete(obj)
+        obj["metadata"] = written(obj["metadata"], _object_meta())
+        if subresource == "status":
+            _keep_all_but_status(obj, old)
+        elif self._has_status:
+            _put_back(obj, old, "status")
+
+    def validate_create(self, obj: Json) -> list[FieldError]:
+        return [*_finalizer_errors(obj), *check(self._schema, obj)]
+
+    def validate_update(self, obj: Json, old: Json, subresource: str) -> list[FieldError]:
+        del subresource
+        return [*_finalizer_errors(obj), *check(self._schema, obj, old=old)]
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        """Finalizers that others may use by accident."""
+        known = set((old or {}).get("metadata", {}).get("finalizers") or ())
+        return [
+            f'metadata.finalizers: "{each}": prefer a domain-qualified finalizer name to avoid accidental conflicts '
+            "with other finalizer writers"
+            for each in obj["metadata"].get("finalizers") or ()
+            if each not in known and finalizer_problems(each) == [_UNQUALIFIED]
+        ]
+
+    def _metadata(self, obj: Json) -> tuple[JsonObject, list[UnknownField]]:
+        decoding = Decoding()
+        meta = obj.get("metadata")
+        try:
+            if meta is not None and not isinstance(meta, dict):
+                raise WrongType(decoding.not_a_struct(meta, _object_meta()))
+            found = decoding.struct(meta or {}, _object_meta())
+        except (WrongType, BadText) as error:
+            message = f'{self._kind} in version "{self._version}" cannot be handled as a {self._kind}: {error}'
+            raise errors.bad_request(message) from error
+        return found, [UnknownField(path=("metadata", *each.path)) for each in decoding.unknown]
+
+
+def _finalizer_errors(obj: Json) -> list[FieldError]:
+    return [
+        FieldError(type=ErrorType.INVALID, field="metadata.finalizers", bad_value=each, detail=problem)
+        for each in obj["metadata"].get("finalizers") or ()
+        for problem in finalizer_problems(each)
+        if problem != _UNQUALIFIED
+    ]
+
+
+def _put_back(obj: JsonObject, old: Json, name: str) -> None:
+    if name in old:
+        obj[name] = deepcopy(old[name])
+    else:
+        obj.pop(name, None)
+
+
+def _keep_all_but_status(obj: JsonObject, old: Json) -> None:
+    """Only status and who manages what are taken from a status write."""
+    kept = {name: deepcopy(value) for name, value in old.items() if name not in ("status", "apiVersion", "kind")}
+    managed = obj["metadata"].get("managedFields")
+    taken = {name: obj[name] for name in ("apiVersion", "kind", "status") if name in obj}
+    obj.clear()
+    obj.update(taken | kept)
+    obj["metadata"].pop("managedFields", None)
+    if managed is not None:
+        obj["metadata"]["managedFields"] = managed

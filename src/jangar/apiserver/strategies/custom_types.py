@@ -1,0 +1,76 @@
+"""From a CustomResourceDefinition to the types that are served for it: one a served version. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jangar.apiserver.builtin_data import definition
+from jangar.apiserver.resources import ResourceType, TableColumn
+from jangar.apiserver.strategies.custom import CustomStrategy
+from jangar.schema import CompiledSchema
+
+JsonObject = dict[str, Any]
+Json = Mapping[str, Any]
+
+_OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+
+def resource_types_of(crd: Json) -> list[ResourceType]:
+    """One type a served version. Raises SchemaRejected for a schema that validation would have refused."""
+    return [_type(crd, version) for version in crd["spec"]["versions"] if version.get("served")]
+
+
+def _type(crd: Json, version: Json) -> ResourceType:
+    spec, names = crd["spec"], crd["spec"]["names"]
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
+    compiled = CompiledSchema.of(schema)
+    subresources = version.get("subresources") or {}
+    return ResourceType(
+        group=spec["group"],
+        version=version["name"],
+        kind=names["kind"],
+        plural=names["plural"],
+        singular=names.get("singular") or names["kind"].lower(),
+        list_kind=names.get("listKind") or f"{names['kind']}List",
+        namespaced=spec["scope"] == "Namespaced",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=frozenset(name for name in ("status", "scale") if subresources.get(name) is not None),
+        is_custom=True,
+        schema=_described(schema, kind=names["kind"]),
+        compiled=compiled,
+        columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()),
+        selectable_fields=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
+        stored_as=crd["metadata"]["name"],
+        strategy=CustomStrategy(
+            kind=names["kind"],
+            version=version["name"],
+            schema=compiled,
+            has_status=subresources.get("status") is not None,
+        ),
+    )
+
+
+def _column(row: Json) -> TableColumn:
+    return TableColumn(
+        name=row["name"],
+        type=row["type"],
+        format=row.get("format", ""),
+        description=row.get("description") or _default_description(row),
+        priority=row.get("priority", 0),
+        path=row["jsonPath"],
+    )
+
+
+def _default_description(row: Json) -> str:
+    if row["jsonPath"] == ".metadata.creationTimestamp":
+        return str(definition(_OBJECT_META)["properties"]["creationTimestamp"]["description"])
+    return f"Custom resource definition column (in JSONPath format): {row['jsonPath']}"
+
+
+def _described(schema: Json, *, kind: str) -> JsonObject:
+    """With what every object has: its type and its metadata."""
+    del kind
+    pod = definition("io.k8s.api.core.v1.ConfigMap")["properties"]
+    common = {name: pod[name] for name in ("apiVersion", "kind", "metadata")}
+    return {**schema, "properties": {**(schema.get("properties") or {}), **common}}
