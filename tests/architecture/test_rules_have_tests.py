@@ -14,8 +14,6 @@ RULES = {
     for number in range(1, last + 1)
 }
 NEEDS_THE_ENGINE = {
-    "DAG-12": "transient errors come from an API server",
-    "ST-6": "uid and resourceVersion are the status writer's",
     "RUN-1": "the same manifests on a laptop and on a cluster",
     "RUN-2": "kubectl against the embedded API",
     "CHART-1": "what the chart renders",

@@ -34,6 +34,21 @@ def metadata_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[Fie
     return errors
 
 
+def finalizer_warnings(
+    resource: ResourceType, meta: Mapping[str, Any], before: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Custom resources may have any finalizer, but are advised to name its owner."""
+    if not resource.is_custom:
+        return []
+    known = (before or {}).get("finalizers") or ()
+    return [
+        f'metadata.finalizers: "{each}": prefer a domain-qualified finalizer name including a path (/) to avoid '
+        "accidental conflicts with other finalizer writers"
+        for each in meta.get("finalizers") or ()
+        if each not in known and "/" not in each and each not in ("orphan", "foregroundDeletion")
+    ]
+
+
 def _label_errors(field: str, labels: Mapping[str, str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, value in sorted(labels.items()):

@@ -12,7 +12,17 @@ from typing import Any, Final
 import orjson
 
 from jangar.apiserver import errors
-from jangar.apiserver.strategies.go_types import GoType, ListOf, MapOf, Own, Pointer, Scalar, Struct, knows, type_of
+from jangar.apiserver.strategies.go_types import (
+    GoType,
+    ListOf,
+    MapOf,
+    Own,
+    Pointer,
+    Scalar,
+    Struct,
+    knows,
+    type_of,
+)
 
 JsonObject = dict[str, Any]
 
@@ -37,7 +47,9 @@ def decode(body: bytes) -> JsonObject:
 
 def _decode(body: bytes) -> JsonObject:
     if not body.startswith(MAGIC):
-        raise Unreadable(f"provided data does not appear to be a protobuf message, expected prefix {list(MAGIC)}")
+        raise Unreadable(
+            f"provided data does not appear to be a protobuf message, expected prefix {list(MAGIC)}"
+        )
     api_version = kind = ""
     raw, encoding = b"", ""
     for number, _, value in _fields(body[len(MAGIC) :]):
@@ -161,7 +173,9 @@ def _value(value: int | bytes, go_type: GoType, depth: int) -> Any:
             return _message(_as_bytes(value), go_type, depth + 1)
         case ListOf(item=item):
             # A defined list type is a message with its items in field 1.
-            return [_value(each, item, depth + 1) for number, _, each in _fields(_as_bytes(value)) if number == 1]
+            return [
+                _value(each, item, depth + 1) for number, _, each in _fields(_as_bytes(value)) if number == 1
+            ]
         case Own(name=name):
             return _own(_as_bytes(value), name)
         case _:

@@ -94,6 +94,8 @@ class ResourceType:
     """A PUT may leave resourceVersion out."""
     create_on_update: bool = False
     """A PUT may create."""
+    orphans_by_default: bool = False
+    """Deleting without a policy leaves dependents behind, with a warning (Job)."""
     review: Callable[[JsonObject, User], JsonObject] | None = None
     """A kind that is asked and never stored, such as SelfSubjectAccessReview: the answer to what was posted."""
     grace_seconds: int | None = None

@@ -110,8 +110,9 @@ class _LabelParser:
         return _checked(key, self._next())
 
     def _values(self, key: str) -> tuple[str, ...]:
-        if self._next() != "(":
-            raise _unparsable(f"found '{self.tokens[self.place - 1]}', expected: '('")
+        opening = self._next()
+        if opening != "(":
+            raise self._unexpected(opening, "'('")
         values: list[str] = []
         expecting = True
         while (word := self._next()) != ")":

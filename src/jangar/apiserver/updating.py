@@ -9,7 +9,7 @@ import orjson
 
 from jangar.apiserver import errors
 from jangar.apiserver.apply.managed_fields import managed_after_write
-from jangar.apiserver.object_meta import metadata_errors
+from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
 from jangar.apiserver.options import WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
@@ -51,25 +51,34 @@ def checked_update(
         )
     if not meta.get("managedFields"):
         meta.pop("managedFields", None)
-    warnings = resource.strategy.warnings(obj, old)
+    warnings = [*finalizer_warnings(resource, meta, old["metadata"]), *resource.strategy.warnings(obj, old)]
     if _same(obj, old):
         return None, warnings
     return obj, warnings
 
 
+def replacement_of(resource: ResourceType, old: JsonObject, mutation: Mutation) -> Mutation:
+    """The mutation, refused if it states the uid of another object."""
+
+    def checked(copy: JsonObject) -> tuple[JsonObject, bool]:
+        obj, managed = mutation(copy)
+        uid, stored_uid = obj.get("metadata", {}).get("uid"), old["metadata"]["uid"]
+        if uid and uid != stored_uid:
+            why = (
+                f"StorageError: invalid object, Code: 4, Key: {registry_key(resource, old)}, ResourceVersion: 0, "
+                f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {stored_uid}"
+            )
+            raise errors.conflict(resource.plural, resource.group, old["metadata"]["name"], why)
+        return obj, managed
+
+    return checked
+
+
 def check_version(resource: ResourceType, old: JsonObject, meta: JsonObject) -> None:
-    """Optimistic locking: a stated resourceVersion or uid must be the stored one."""
-    name = old["metadata"]["name"]
-    uid, stored_uid = meta.get("uid"), old["metadata"]["uid"]
-    if uid and uid != stored_uid:
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {registry_key(resource, old)}, ResourceVersion: 0, "
-            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {stored_uid}"
-        )
-        raise errors.conflict(resource.plural, resource.group, name, why)
+    """Optimistic locking: a stated resourceVersion must be the stored one."""
     version = meta.get("resourceVersion")
     if version and version != old["metadata"]["resourceVersion"]:
-        raise errors.conflict(resource.plural, resource.group, name, _MODIFIED)
+        raise errors.conflict(resource.plural, resource.group, old["metadata"]["name"], _MODIFIED)
 
 
 def registry_key(resource: ResourceType, obj: JsonObject) -> str:

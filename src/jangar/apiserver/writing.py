@@ -13,12 +13,12 @@ import orjson
 from jangar.apiserver import errors
 from jangar.apiserver.answers import ordered
 from jangar.apiserver.apply.managed_fields import managed_after_write
-from jangar.apiserver.object_meta import metadata_errors
+from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
 from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.storage.store import Key, Put, Remove, Stored
-from jangar.apiserver.updating import Mutation, checked_update
+from jangar.apiserver.updating import Mutation, checked_update, replacement_of
 from jangar.schema import FieldError, UnknownField
 
 GENERATED_NAME_BASE = 58
@@ -114,7 +114,7 @@ async def _create_named(
     if not meta.get("managedFields"):
         meta.pop("managedFields", None)
     key = key_of(resource, namespace, obj["metadata"]["name"])
-    warnings = resource.strategy.warnings(obj, None)
+    warnings = [*finalizer_warnings(resource, meta), *resource.strategy.warnings(obj, None)]
 
     def change(stored: Stored | None) -> Put | None:
         if stored is not None:
@@ -173,31 +173,35 @@ async def update(
     options: WriteOptions,
     *,
     subresource: str = "",
+    is_replacement: bool = False,
 ) -> Written:
-    """Change an object by a function of what is stored. No change at all writes nothing."""
-    result: list[Written] = []
+    """Change an object by a function of what is stored. No change at all writes nothing.
+
+    A replacement states a whole object; another uid in it means another object.
+    """
+    written: Written | None = None
+    changed = False
 
     def change(stored: Stored | None) -> Put | Remove | None:
-        result.clear()
+        nonlocal written, changed
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
         old = orjson.loads(stored.data)
-        obj, warnings = checked_update(serving, resource, old, mutation, options, subresource=subresource)
-        if obj is None:
-            result.append(Written(object=old, warnings=warnings))
-            return None
-        result.append(Written(object=obj, warnings=warnings))
-        if options.dry_run:
+        wanted = replacement_of(resource, old, mutation) if is_replacement else mutation
+        obj, warnings = checked_update(serving, resource, old, wanted, options, subresource=subresource)
+        changed = obj is not None and not options.dry_run
+        written = Written(object=old if obj is None else obj, warnings=warnings)
+        if obj is None or options.dry_run:
             return None
         if obj["metadata"].get("deletionTimestamp") and not holders(obj):
-            result[0].deleted = True
-            return remove(obj)
+            written.deleted = True
+            return remove(old)
         return put(obj)
 
-    before = serving.store.revision
     await serving.store.change(key, change)
-    [written] = result
-    if not options.dry_run and serving.store.revision != before:
+    if written is None:
+        raise RuntimeError("the store did not ask for the change")
+    if changed:
         serving.tell(resource, written.object, gone=written.deleted)
     return written
 

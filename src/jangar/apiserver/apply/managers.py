@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from jangar.apiserver.apply.fieldset import EMPTY, FieldSet, MalformedFields, in_order, parsed, union
-from jangar.apiserver.apply.path_elements import go_quoted, json_text
+from jangar.apiserver.apply.go_text import quoted
+from jangar.apiserver.apply.path_elements import json_text
 
 APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATERS = 10
@@ -41,9 +42,9 @@ class Identity(NamedTuple):
 
     def __str__(self) -> str:
         """As a conflict names it."""
-        text = go_quoted(self.manager)
+        text = quoted(self.manager)
         if self.subresource:
-            text = f"{text} with subresource {go_quoted(self.subresource)}"
+            text = f"{text} with subresource {quoted(self.subresource)}"
         return f"{text} using {self.api_version}" if self.operation == UPDATE else text
 
 
@@ -96,7 +97,7 @@ def _check(index: int, entry: Any) -> None:
     if not kind:
         raise MalformedManagers(f"missing fieldsType in managed fields entry {index}")
     if kind != "FieldsV1":
-        raise MalformedManagers(f"invalid fieldsType {go_quoted(str(kind))} in managed fields entry {index}")
+        raise MalformedManagers(f"invalid fieldsType {quoted(str(kind))} in managed fields entry {index}")
 
 
 def _moment(time: Any) -> str | None:
@@ -112,7 +113,7 @@ def _moment(time: Any) -> str | None:
 
 
 def written(managers: Managers) -> list[dict[str, Any]]:
-    """managedFields from managers: appliers first, then by age and name."""
+    """The managedFields of managers: appliers first, then by age and name."""
     ordered = sorted(
         managers.items(),
         key=lambda each: (

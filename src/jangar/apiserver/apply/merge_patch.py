@@ -5,11 +5,13 @@ Knows JSON values only.
 
 from typing import Any
 
+import orjson
+
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """The target with the patch laid over it. Both stay as they are; parts that did not change are shared."""
+    """The target with the patch laid over it. Both stay as they are; the result shares parts with the target only."""
     if not isinstance(patch, dict):
-        return patch if isinstance(target, dict) else without_nulls(patch)
+        return _copied(patch) if isinstance(target, dict) else without_nulls(patch)
     if not isinstance(target, dict):
         return without_nulls(patch)
     merged = target.copy()
@@ -30,3 +32,7 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [without_nulls(each) for each in value]
     return value
+
+
+def _copied(value: Any) -> Any:
+    return orjson.loads(orjson.dumps(value)) if isinstance(value, dict | list) else value

@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 
+from jangar.apiserver.apply.go_text import number, quoted
+
 _HTML = {"&": "\\u0026", "<": "\\u003c", ">": "\\u003e", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _NUMBER, _TEXT, _BOOLEAN, _LIST, _MAP, _NULL = range(6)
 _FIELD, _KEY, _VALUE, _INDEX = range(4)
@@ -32,24 +34,12 @@ def value_element(value: Any) -> str:
 def json_text(value: Any) -> str:
     """JSON as Go writes it: whole floats without a point, and no bare `<`, `>` or `&`."""
     if type(value) is float:
-        return go_float(value)
+        return number(value)
     text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
     if "&" in text or "<" in text or ">" in text or "\u2028" in text or "\u2029" in text:
         for plain, escaped in _HTML.items():
             text = text.replace(plain, escaped)
     return text
-
-
-def go_float(value: float) -> str:
-    """A float as Go prints it in JSON."""
-    if value.is_integer() and abs(value) < 1e21:  # noqa: PLR2004 - where Go starts to use exponents
-        return str(int(value))
-    text = repr(value)
-    mantissa, found, exponent = text.partition("e")
-    if not found:
-        return text
-    sign, digits = exponent[0] if exponent[0] in "+-" else "+", exponent.lstrip("+-").lstrip("0")
-    return f"{mantissa}e{sign}{digits.zfill(1 if sign == '-' else 2)}"
 
 
 @lru_cache(maxsize=4096)
@@ -99,46 +89,15 @@ def shown_value(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return go_quoted(value)
+            return quoted(value)
         case list():
             return f"[{','.join(map(shown_value, value))}]"
         case dict():
             return "".join(f"{name}={shown_value(each)}" for name, each in value.items())
         case float():
-            return go_float(value)
+            return number(value)
         case _:
             return str(value)
-
-
-def go_quoted(text: str) -> str:
-    """A string as Go's %q shows it."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return f'"{"".join(map(_go_escaped, text))}"'
-
-
-_ESCAPES = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\n": "\\n",
-    "\t": "\\t",
-    "\r": "\\r",
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\v": "\\v",
-}
-
-
-def _go_escaped(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:  # noqa: PLR2004 - ASCII
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the basic plane
 
 
 @lru_cache(maxsize=4096)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from jangar.apiserver.apply.go_text import plain, syntax, type_name
 from jangar.apiserver.apply.merge_schema import BOOLEAN, LIST, MAP, NUMERIC, STRING, ListType, MergeType
-from jangar.apiserver.apply.path_elements import go_float, go_quoted, shown
+from jangar.apiserver.apply.path_elements import shown
 from jangar.apiserver.apply.typed_paths import UnkeyedItem, item_elements
 
 Problem = tuple[str, str]
@@ -34,22 +35,22 @@ def _scalar_problem(scalar: str | None, value: Any) -> str:
     shape = type(value)
     if scalar == NUMERIC:
         if shape is not int and shape is not float:
-            return f"expected numeric (int or float), got {_go_type(value)}"
+            return f"expected numeric (int or float), got {type_name(value)}"
     elif scalar == STRING:
         if shape is not str:
-            return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+            return f"expected string, got &value.valueUnstructured{{Value:{syntax(value)}}}"
     elif scalar == BOOLEAN:
         if shape is not bool:
-            return f"expected boolean, got &{{{_go_plain(value)}}}"
+            return f"expected boolean, got &{{{plain(value)}}}"
     elif shape is dict or shape is list:
-        return f"expected any scalar, got &{{{_go_plain(value)}}}"
+        return f"expected any scalar, got &{{{plain(value)}}}"
     return ""
 
 
 def _check_map(kind: MergeType, value: Any) -> list[Problem]:
     known = kind.map
     if type(value) is not dict or known is None:
-        return [("", f"expected map, got &{{{_go_plain(value)}}}")]
+        return [("", f"expected map, got &{{{plain(value)}}}")]
     problems: list[Problem] = []
     fields, element = known.fields, known.element
     for name, each in value.items():
@@ -63,7 +64,7 @@ def _check_map(kind: MergeType, value: Any) -> list[Problem]:
 
 def _check_list(kind: ListType, value: Any) -> list[Problem]:
     if type(value) is not list:
-        return [("", f"expected list, got &{{{_go_plain(value)}}}")]
+        return [("", f"expected list, got &{{{plain(value)}}}")]
     problems: list[Problem] = []
     seen: set[str] = set()
     for index, item in enumerate(value):
@@ -80,54 +81,3 @@ def _check_list(kind: ListType, value: Any) -> list[Problem]:
             seen.add(element)
         problems += [(f"{where}{path}", why) for path, why in _check(kind.element, item)]
     return problems
-
-
-def _go_type(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case dict():
-            return "map[string]interface {}"
-        case list():
-            return "[]interface {}"
-        case _:
-            return "<nil>"
-
-
-def _go_syntax(value: Any) -> str:
-    """%#v"""
-    match value:
-        case None:
-            return "interface {}(nil)"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return go_quoted(value)
-        case float():
-            return go_float(value)
-        case dict():
-            inner = ", ".join(f"{go_quoted(name)}:{_go_syntax(each)}" for name, each in sorted(value.items()))
-            return f"map[string]interface {{}}{{{inner}}}"
-        case list():
-            return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
-        case _:
-            return str(value)
-
-
-def _go_plain(value: Any) -> str:
-    """%v"""
-    match value:
-        case None:
-            return "<nil>"
-        case bool():
-            return "true" if value else "false"
-        case float():
-            return go_float(value)
-        case dict():
-            return f"map[{' '.join(f'{name}:{_go_plain(each)}' for name, each in sorted(value.items()))}]"
-        case list():
-            return f"[{' '.join(map(_go_plain, value))}]"
-        case _:
-            return str(value)

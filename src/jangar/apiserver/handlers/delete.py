@@ -1,7 +1,9 @@
 """DELETE of one object and of a collection."""
 
+from dataclasses import replace
+
 from jangar.apiserver import errors
-from jangar.apiserver.answers import object_answer
+from jangar.apiserver.answers import object_answer, warning_headers
 from jangar.apiserver.body import PROTOBUF, media_type, read_json
 from jangar.apiserver.deletion import DeleteOptions, delete, delete_options
 from jangar.apiserver.handlers.list import matching
@@ -14,15 +16,23 @@ from jangar.apiserver.target import Target
 
 ANSWERED_WHOLE = frozenset({"pods", "serviceaccounts", "persistentvolumeclaims", "resourcequotas"})
 """Kinds whose deletion is answered with the object instead of a Status."""
+ORPHANED = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 
 
 async def delete_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """Gone at once, or marked and held by finalizers or a grace period."""
     options = _options(serving, request)
+    warnings: list[str] = []
+    if resource.orphans_by_default and options.propagation is None:
+        options = replace(options, propagation="Orphan")
+        warnings.append(ORPHANED)
     done = await delete(serving, resource, key_of(resource, target.namespace, target.name or ""), options)
     if not done.gone or (resource.plural in ANSWERED_WHOLE and not resource.group):
-        return object_answer(request, resource, done.object)
-    return json_response(_success(resource, done.object))
+        return object_answer(request, resource, done.object, warnings=warnings)
+    return json_response(_success(resource, done.object), headers=warning_headers(warnings))
 
 
 def _success(resource: ResourceType, obj: JsonObject) -> JsonObject:

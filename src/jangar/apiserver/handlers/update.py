@@ -37,6 +37,8 @@ async def update_object(serving: Serving, resource: ResourceType, target: Target
         del old
         return found.object, False
 
-    written = await update(serving, resource, key, replacement, options, subresource=target.subresource)
+    written = await update(
+        serving, resource, key, replacement, options, subresource=target.subresource, is_replacement=True
+    )
     warnings = [*found.warnings, *(written.warnings or ())]
     return object_answer(request, resource, written.object, warnings=warnings)

@@ -52,14 +52,10 @@ class Broadcaster:
         self.revision = events[-1].object.revision
 
     def oldest_needed(self) -> int:
-        """Compaction stays below this: watches that started in the window are still reading here."""
-        if not self._reading:
-            return self.revision
+        """From here on the log is still read: by watches that began in the window, while their lease lasts."""
         now = asyncio.get_running_loop().time()
-        return min(
-            (watcher.revision for watcher, until in self._reading.items() if until > now),
-            default=self.revision,
-        )
+        reading = (watcher.revision for watcher, until in self._reading.items() if until > now)
+        return min(reading, default=self.revision)
 
     def close(self) -> None:
         """End every watch after what it was already told."""

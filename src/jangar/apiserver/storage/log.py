@@ -136,7 +136,7 @@ class Log:
             rows = rows[size:]
 
     def move_floor(self, floor: int) -> None:
-        self._writer.execute("UPDATE meta SET value = max(value, ?) WHERE name = 'floor'", (floor,))
+        self._writer.execute("UPDATE meta SET value = ? WHERE name = 'floor'", (floor,))
 
     def prune(self, rows: int) -> bool:
         """Walk some rows up to the floor and delete what they made superfluous; whether there is more to walk."""

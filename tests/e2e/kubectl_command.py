@@ -1,0 +1,190 @@
+"""The real kubectl, run as a user would run it, on the embedded server and on a real one.
+
+Knows where the binary is and what differs from run to run in its output; knows nothing of what a command should say.
+"""
+
+import json
+import os
+import re
+import secrets
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.api_servers import CONTROLLERS, ApiServer, EmbeddedApiServer, RealApiServer, wait_for
+from support.envtest import assets, missing_parts
+
+DEADLINE = 60.0
+CRDS = Path(__file__).parents[2] / "charts" / "agents" / "crds"
+EXAMPLES = CRDS.with_name("examples")
+_ROOT_CERTIFICATE = "root-ca-certificate-publisher-controller"
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_AGE = re.compile(r"(?<=\s)(\d+(ms|s|m|h))+(?=\s|$)", re.MULTILINE)
+
+
+@cache
+def kubectl_binary() -> Path | None:
+    """From KUBEBUILDER_ASSETS or the cache of `make envtest`, else from the PATH."""
+    if not missing_parts(("kubectl",)):
+        return assets() / "kubectl"
+    found = shutil.which("kubectl")
+    return Path(found) if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kubectl:
+    """kubectl with a home of its own, in one namespace of one server."""
+
+    server: ApiServer
+    binary: Path
+    home: Path
+    namespace: str = "default"
+
+    def __call__(self, line: str, stdin: Any = None) -> str:
+        """Run a line as it would be typed; what it printed, when it ended well."""
+        ran = self.run(line, stdin)
+        assert ran.code == 0, f"kubectl {line}: ended with {ran.code}\n{ran.out}{ran.err}"
+        return ran.out
+
+    def refused(self, line: str, stdin: Any = None) -> str:
+        """What a line that must fail said about it."""
+        ran = self.run(line, stdin)
+        assert ran.code == 1, f"kubectl {line}: ended with {ran.code}\n{ran.out}{ran.err}"
+        return ran.err
+
+    def json(self, line: str, stdin: Any = None) -> Any:
+        return json.loads(self(f"{line} -o json", stdin))
+
+    def run(self, line: str, stdin: Any = None) -> Ran:
+        ran = subprocess.run(
+            self._words(line),
+            check=False,
+            input=_text(stdin),
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            env=self._environment(),
+        )
+        return Ran(code=ran.returncode, out=ran.stdout, err=ran.stderr)
+
+    def start(self, line: str) -> subprocess.Popen[str]:
+        """A command that goes on; the test ends it."""
+        return subprocess.Popen(
+            self._words(line),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self._environment(),
+        )
+
+    def within(self, namespace: str) -> "Kubectl":
+        return replace(self, namespace=namespace)
+
+    def _words(self, line: str) -> list[str]:
+        return [str(self.binary), f"--namespace={self.namespace}", *shlex.split(line)]
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "HOME": str(self.home),
+            "TMPDIR": str(self.home),
+            "PATH": os.environ.get("PATH", os.defpath),
+            "KUBECONFIG": str(self.server.kubeconfig),
+            "LC_ALL": "C",
+            "TZ": "UTC",
+        }
+
+
+def on(*servers: str) -> Any:
+    """The module's own `kubectl`, once for each of the named servers."""
+
+    @pytest.fixture(scope="module", params=servers, name="kubectl")
+    def kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
+        binary = kubectl_binary()
+        if binary is None:
+            pytest.skip("no kubectl: run scripts/envtest/build kubectl, or set KUBEBUILDER_ASSETS")
+        if request.param == "real" and (missing := missing_parts()):
+            pytest.skip(f"no real API server ({', '.join(missing)} missing): run scripts/envtest/build")
+        server = RealApiServer() if request.param == "real" else EmbeddedApiServer()
+        home = Path(tempfile.mkdtemp(prefix="jangar-kubectl-"))
+        try:
+            server.start_controllers((*CONTROLLERS, _ROOT_CERTIFICATE))
+            yield Kubectl(server=server, binary=binary, home=home)
+        finally:
+            server.stop()
+            shutil.rmtree(home, ignore_errors=True)
+
+    return kubectl
+
+
+def in_own_namespace() -> Any:
+    """Each test's own `k`: kubectl in a namespace that has what every namespace has."""
+
+    @pytest.fixture(name="k")
+    def k(kubectl: Kubectl) -> Kubectl:
+        return in_new_namespace(kubectl)
+
+    return k
+
+
+def in_new_namespace(kubectl: Kubectl) -> Kubectl:
+    name = "t-" + "".join(secrets.choice(_ALPHABET) for _ in range(6))
+    client = kubectl.server.client()
+    body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}).encode()
+    made = client.request("POST", "/api/v1/namespaces", body, {"Content-Type": "application/json"})
+    assert made.is_success, made.content
+    for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+        found = f"/api/v1/namespaces/{name}/{path}"
+        wait_for(lambda found=found: client.request("GET", found).is_success, what=found)
+    client.close()
+    return kubectl.within(name)
+
+
+def install_own_kinds(kubectl: Kubectl) -> None:
+    """The product's CRDs, served."""
+    kubectl(f"apply --server-side -f {CRDS}")
+    kubectl("wait crd --all --for=condition=Established --timeout=30s")
+    for line in ("api-resources --no-headers -o name", "get toolruns"):
+        wait_for(lambda line=line: kubectl.run(line).code == 0, what=line)
+
+
+def ageless(text: str) -> str:
+    """The same with every age as AGE, each run of blanks as one, and no blanks at the ends of lines."""
+    shown = _AGE.sub("AGE", text)
+    return "\n".join(re.sub(r" +", " ", line).rstrip() for line in shown.splitlines())
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """End a command that goes on; what it printed."""
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        return process.communicate(timeout=10)[0]
+    process.kill()
+    return process.communicate(timeout=10)[0]
+
+
+def _text(stdin: Any) -> str | None:
+    match stdin:
+        case None | str():
+            return stdin
+        case list():
+            return json.dumps({"apiVersion": "v1", "kind": "List", "items": stdin})
+        case _:
+            return json.dumps(stdin)
