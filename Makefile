@@ -60,6 +60,14 @@ verify: generate check ## Regenerate, check, and fail if that changed a tracked 
 	@git diff --exit-code -- charts/agents/crds docs/reference || { echo "generated files were out of date; commit the result of 'make generate'" >&2; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard charts/agents/crds docs/reference)" || { echo "generated files are not tracked; git add them" >&2; exit 1; }
 
+.PHONY: envtest
+envtest: ## Provide a real kube-apiserver, etcd and kubectl for the tests (built once; needs Go)
+	scripts/envtest/build
+
+.PHONY: transcripts
+transcripts: setup envtest ## Record anew what a real kube-apiserver answers to every conformance case
+	PYTHONPATH=tests $(BIN)/python -m contract.kubernetes_api.record
+
 .PHONY: bench
 bench: setup ## Measure the planner, lint and start-up; fails when a goal is missed
 	$(BIN)/python -m benchmarks

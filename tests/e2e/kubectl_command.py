@@ -160,9 +160,8 @@ def in_new_namespace(kubectl: Kubectl) -> Kubectl:
 def install_own_kinds(kubectl: Kubectl) -> None:
     """The product's CRDs, served."""
     kubectl(f"apply --server-side -f {CRDS}")
-    kubectl("wait crd --all --for=condition=Established --timeout=30s")
-    for line in ("api-resources --no-headers -o name", "get toolruns"):
-        wait_for(lambda line=line: kubectl.run(line).code == 0, what=line)
+    kinds = ",".join(".".join(path.stem.split("_")[::-1]) for path in CRDS.glob("*.yaml"))
+    wait_for(lambda: kubectl.run(f"get {kinds}").code == 0, what="that every kind is served")
 
 
 def ageless(text: str) -> str:
@@ -185,6 +184,6 @@ def _text(stdin: Any) -> str | None:
         case None | str():
             return stdin
         case list():
-            return json.dumps({"apiVersion": "v1", "kind": "List", "items": stdin})
+            return "\n---\n".join(json.dumps(document) for document in stdin)
         case _:
             return json.dumps(stdin)

@@ -48,7 +48,9 @@ def deployment(**containers):
             "selector": {"matchLabels": {"app": "web"}},
             "template": {
                 "metadata": {"labels": {"app": "web"}},
-                "spec": {"containers": [{"name": name, "image": image} for name, image in containers.items()]},
+                "spec": {
+                    "containers": [{"name": name, "image": image} for name, image in containers.items()]
+                },
             },
         },
     }
@@ -62,12 +64,8 @@ def managers(k, what):
 @pytest.mark.parametrize(
     ("shown", "first", "second"),
     [
-        pytest.param(
-            "configmap/settings", config_map(color="red"), config_map(color="blue"), id="built-in"
-        ),
-        pytest.param(
-            "toolrun.tools.proompteng.ai/greet", tool_run(), tool_run(suspend=True), id="custom"
-        ),
+        pytest.param("configmap/settings", config_map(color="red"), config_map(color="blue"), id="built-in"),
+        pytest.param("toolrun.tools.proompteng.ai/greet", tool_run(), tool_run(suspend=True), id="custom"),
         pytest.param("job.batch/work", job(), job(suspend=False), id="job"),
         pytest.param(
             "deployment.apps/web", deployment(a="one"), deployment(a="one", b="two"), id="deployment"
@@ -85,7 +83,7 @@ def test_apply_creates_configures_and_leaves_alone(k, shown, first, second):
 
 def test_apply_removes_what_is_not_said_any_more(k):
     k("apply -f -", config_map(a="1", b="2"))
-    k("patch configmap settings --type=merge -p '{\"data\":{\"theirs\":\"3\"}}'")
+    k('patch configmap settings --type=merge -p \'{"data":{"theirs":"3"}}\'')
     k("apply -f -", config_map(b="2"))
     assert k.json("get configmap settings")["data"] == {"b": "2", "theirs": "3"}
 
@@ -187,7 +185,7 @@ def test_diff_on_the_server_shows_what_server_side_apply_would_do(k):
     assert k("diff --server-side -f -", tool_run()) == ""
     changed = k.run("diff --server-side -f -", tool_run(suspend=True))
     assert changed.code == 1
-    assert [line for line in changed.out.splitlines()[2:] if line[0] in "+-"] == [
+    assert [line for line in changed.out.splitlines()[3:] if line[0] in "+-"] == [
         "-  generation: 1",
         "+  generation: 2",
         "+  suspend: true",
@@ -221,7 +219,7 @@ def test_server_side_apply_names_conflicts_and_takes_over_when_forced(k):
 
 def test_server_side_apply_drops_the_fields_that_its_manager_no_longer_names(k):
     k("apply --server-side -f -", tool_run(suspend=True, timeoutSeconds=5))
-    k("patch toolrun greet --type=merge -p '{\"spec\":{\"ttlSecondsAfterFinished\":60}}'")
+    k('patch toolrun greet --type=merge -p \'{"spec":{"ttlSecondsAfterFinished":60}}\'')
     k("apply --server-side -f -", tool_run(timeoutSeconds=5))
     assert k.json("get toolrun greet")["spec"] == {
         "toolRef": {"name": "greet"},
@@ -259,6 +257,16 @@ def test_apply_prunes_what_left_the_set(k):
     k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both)
     said = k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both[:1])
     assert said == "configmap/one unchanged\nconfigmap/two pruned\n"
+
+
+def test_a_list_is_applied_item_by_item(k):
+    both = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [config_map("one", a="1"), tool_run("two")],
+    }
+    assert k("apply -f -", both) == "configmap/one created\ntoolrun.tools.proompteng.ai/two created\n"
+    assert k("apply -f -", both) == "configmap/one unchanged\ntoolrun.tools.proompteng.ai/two unchanged\n"
 
 
 def test_every_example_of_the_product_is_taken_and_left_alone_the_second_time(k):

@@ -19,7 +19,7 @@ A_SECOND = timedelta(seconds=1)
 def cancelled_scenario(seed, *, late=False):
     """A scenario that somebody cancels at any time of its life, or after it."""
     random = Random(seed)  # noqa: S311 - a script, not a secret
-    scenario = a_scenario(seed, cancel_at=None, total_timeout=None)
+    scenario = a_scenario(seed, most_steps=10, cancel_at=None, total_timeout=None)
     if late:
         scenario = replace(scenario, suspended=())  # no other change of the spec after the end
     ends = predict(scenario).finished

@@ -20,7 +20,7 @@ def the_end(simulation):
 def test_losing_every_pass_twice_changes_nothing(block):
     """Each pass is lost before its status is recorded, then after that and before its actions, and then done."""
     for seed in seeds(block):
-        scenario = a_scenario(seed, most_steps=8)
+        scenario = a_scenario(seed, most_steps=6)
         clean = Simulation(scenario).run()
         assert the_end(Simulation(scenario, Faults(everywhere=True)).run()) == the_end(clean)
 
@@ -30,7 +30,7 @@ def test_losing_every_pass_twice_changes_nothing(block):
 def test_crashes_at_random_points_change_nothing(block):
     """Restarts, lost actions, half-done actions and refused writes, several in a run and some during recovery."""
     for seed in seeds(block):
-        scenario = a_scenario(seed, most_steps=8)
+        scenario = a_scenario(seed, most_steps=6)
         clean = Simulation(scenario).run()
         assert the_end(Simulation(scenario, Faults(crashes=0.4)).run()) == the_end(clean)
 

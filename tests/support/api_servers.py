@@ -174,11 +174,11 @@ class EmbeddedApiServer:
 
     name = "embedded"
 
-    def __init__(self) -> None:
+    def __init__(self, *, bare: bool = False) -> None:
         self._bed = _Bed("apiserver")
         self.directory = self._bed.directory
         try:
-            self._start()
+            self._start(bare=bare)
         except BaseException as error:
             error.add_note(f"logs are kept in {self.directory}")
             self._bed.end(keep_logs=True)
@@ -196,7 +196,7 @@ class EmbeddedApiServer:
     def stop(self) -> None:
         self._bed.end()
 
-    def _start(self) -> None:
+    def _start(self, *, bare: bool) -> None:
         command = Path(sys.executable).with_name("jangar")
         self.kubeconfig = self.directory / "kubeconfig"
         server = self._bed.run(
@@ -206,6 +206,7 @@ class EmbeddedApiServer:
             *("--data-dir", self.directory / "data"),
             *("--port", str(free_port())),
             *("--kubeconfig", self.kubeconfig),
+            *(("--bare",) if bare else ()),
         )
         server.wait_until(self.kubeconfig.exists, seconds=START)
         self.url, self.token, self.ca = _read_kubeconfig(self.kubeconfig)

@@ -10,6 +10,7 @@ from jangar.api.phases import TERMINAL, Phase, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.actions import Action, ReleaseRun, StartChild, StopChild, SuspendChild
 from jangar.domain.orchestration.counts import Counts
+from jangar.domain.orchestration.observation import ChildrenRead
 from jangar.domain.orchestration.state import RunRecord, StepState
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ def check_version(simulation: "Simulation", old: RunRecord, new: RunRecord) -> N
         assert new.cancel.deadline == old.cancel.deadline, "CAN-6"
     if before.is_terminal:
         assert old.steps == new.steps, "DAG-16: a step changed after the end"
+    elif after.is_terminal and new.cancel is not None and any(state.attempt for state in new.steps):
+        assert old.cancel is not None, "CAN-2: ended without having been Cancelling"
+        assert simulation.children_read is not ChildrenRead.NOT_YET, "CAN-3: ended without a live read"
     states = dict(zip((each.name for each in old.steps), old.steps, strict=True))
     for state in new.steps:
         _check_step(states.get(state.name), state)
@@ -172,5 +176,11 @@ def check_end(simulation: "Simulation") -> None:
     assert all(each.ended_at is not None for each in recorded.left_behind), (
         "CAN-6: clean-up goes on to the end"
     )
+    unseen = any(state.attempt and state.child_uid is None for state in recorded.steps)
+    if recorded.cancel is not None and unseen:
+        read = simulation.children_read
+        assert read is ChildrenRead.AFTER_REQUEST_TIMEOUT, (
+            "CAN-2: what was on the wire was not looked for again"
+        )
     terminal = [phase for _, version in simulation.versions if (phase := version.lifecycle.phase) in TERMINAL]
     assert len(set(terminal)) == 1, "I2: one terminal phase"

@@ -48,9 +48,10 @@ class ExpectedStep:
         if self.stop is None:
             return alone, does.end, False
         reason, since, until = self.stop
-        ways = [(until, reason, True)]
+        ways = []
         if does.end in {End.SUCCEEDS, End.FAILS} or ordered <= since:
             ways.append((alone, reason, False))
+        ways.append((until, reason, True))
         if does.on_stop is OnStop.OBEYS:
             ways.append((since + does.grace, reason, False))
         if does.on_stop is OnStop.WORK_IGNORES:

@@ -176,16 +176,19 @@ def _steps(random: Random, count: int, *, edges: bool) -> tuple[ScriptedStep, ..
     density = random.choice((0.0, 0.1, 0.2, 0.4, 0.8))
     trouble = random.choice((0.0, 0.1, 0.3, 0.5))
     whole_seconds = random.random() < 0.5
+    stubborn = random.choice((0.0, 0.2, 0.2, 0.9))
     order = list(range(count))
     random.shuffle(order)
     needs: list[tuple[int, ...]] = [()] * count
     for place, index in enumerate(order if edges else ()):
         needs[index] = tuple(each for each in order[:place] if random.random() < density)
-    return tuple(_step(random, index, needs[index], trouble, whole_seconds) for index in range(count))
+    return tuple(
+        _step(random, index, needs[index], trouble, stubborn, whole_seconds) for index in range(count)
+    )
 
 
 def _step(
-    random: Random, index: int, needs: tuple[int, ...], trouble: float, whole_seconds: bool
+    random: Random, index: int, needs: tuple[int, ...], trouble: float, stubborn: float, whole_seconds: bool
 ) -> ScriptedStep:
     unlucky = random.random() < trouble / 3
     step = ScriptedStep(
@@ -199,12 +202,12 @@ def _step(
         backoff=random.choice((0, 0, 1, 3)) * SECOND,
         timeout=random.choice((None,) * 8 + (2, 5, 9, 15)),
         retry_when_missing=random.random() < 0.3,
-        attempts=tuple(_attempt(random, trouble, whole_seconds) for _ in range(3)),
+        attempts=tuple(_attempt(random, trouble, stubborn, whole_seconds) for _ in range(3)),
     )
     return replace(step, timeout=step.timeout * SECOND) if step.timeout else step
 
 
-def _attempt(random: Random, trouble: float, whole_seconds: bool) -> Attempt:
+def _attempt(random: Random, trouble: float, stubborn: float, whole_seconds: bool) -> Attempt:
     def lasting(most: int) -> int:
         return random.randrange(most + 1) * SECOND if whole_seconds else random.randrange(most * SECOND)
 
@@ -212,14 +215,15 @@ def _attempt(random: Random, trouble: float, whole_seconds: bool) -> Attempt:
     if random.random() < trouble:
         rare = (End.CANCELLED_BY_HAND, End.DELETED_BY_HAND, End.VANISHES, End.REFUSED)
         end = random.choice((End.FAILS,) * 9 + rare)
-    long_ = random.random() < 0.05
+    ignores = random.random() < stubborn
+    long_ = random.random() < (0.3 if ignores else 0.03)
     # What vanishes is missed only after a live read, so it never falls together with a time limit.
     apart = 3 if end is End.VANISHES else 0
     return Attempt(
         end=end,
         pending_for=random.choice((0, lasting(2))),
         runs_for=lasting(200 if long_ else 8) + SECOND + apart,
-        on_stop=random.choice((OnStop.OBEYS,) * 4 + (OnStop.WORK_IGNORES, OnStop.IGNORES)),
+        on_stop=random.choice((OnStop.WORK_IGNORES, OnStop.IGNORES)) if ignores else OnStop.OBEYS,
         grace=random.choice((0, lasting(6))),
         names_the_limit=random.random() < 0.5,
     )

@@ -144,7 +144,8 @@ class SimulatedChild:
         if self.ended is not None:
             self.gone, self.left_behind = self.deleting, False
         elif self.told is not None and self._reacts() <= now:
-            self.left_behind = self.script.on_stop is OnStop.WORK_IGNORES
+            has_ended = self.alone <= now and self.script.end in {End.SUCCEEDS, End.FAILS}
+            self.left_behind = self.script.on_stop is OnStop.WORK_IGNORES and not has_ended
             self._end_stopped(now)
         elif self.deleting and self.alone + self.script.grace <= now:
             self._end(Phase.CANCELLED, "Cancelled", now)

@@ -10,6 +10,9 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import strict_check
+from jangar.schema import ErrorType, FieldError
+
+SHOWN_START = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,33 +44,49 @@ def typed(resource: ResourceType, decoded: Decoded, options: WriteOptions) -> Ad
 
 def check_type(resource: ResourceType, obj: JsonObject, body: bytes) -> None:
     """The body says what it is, and it is what the path says."""
-    kind, api_version = obj.get("kind"), obj.get("apiVersion")
-    shown = body.decode("utf-8", "replace")
-    if not isinstance(kind, str | None) or not isinstance(api_version, str | None):
+    kind, api_version = obj.get("kind") or "", obj.get("apiVersion") or ""
+    if not isinstance(kind, str) or not isinstance(api_version, str):
         raise errors.bad_request(
             "couldn't get version/kind; json parse error: apiVersion and kind must be strings"
         )
+    if resource.is_custom:
+        _check_custom_type(resource, obj, kind, api_version, body)
+    else:
+        _check_built_in_type(resource, obj, kind, api_version)
+
+
+def _check_custom_type(
+    resource: ResourceType, obj: JsonObject, kind: str, api_version: str, body: bytes
+) -> None:
     if not kind:
-        if not resource.is_custom:
-            obj["kind"] = kind = resource.kind
-        else:
-            raise errors.bad_request(f"Object 'Kind' is missing in '{shown}'")
-    if not api_version:
-        if not resource.is_custom:
-            obj["apiVersion"] = api_version = resource.api_version
-        else:
-            raise errors.bad_request(f"Object 'apiVersion' is missing in '{shown}'")
-    if (api_version, kind) != (resource.api_version, resource.kind):
-        raise errors.bad_request(_mismatch(resource, api_version, kind))
-
-
-def _mismatch(resource: ResourceType, api_version: str, kind: str) -> str:
-    if api_version != resource.api_version and kind == resource.kind:
-        return (
+        shown = body.decode("utf-8", "replace")
+        start = shown[:SHOWN_START] + " ..." if len(shown) > SHOWN_START else shown
+        raise errors.bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): "
+            f"Object 'Kind' is missing in '{shown}' ({start})"
+        )
+    if api_version != resource.api_version:
+        raise errors.bad_request(
             f"the API version in the data ({api_version}) does not match the expected API version "
             f"({resource.api_version})"
         )
-    return f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    if kind != resource.kind:
+        problem = FieldError(
+            type=ErrorType.INVALID, field="kind", bad_value=kind, detail=f"must be {resource.kind}"
+        )
+        name = (obj.get("metadata") or {}).get("name") or ""
+        raise errors.invalid(kind, resource.group, name, [problem])
+
+
+def _check_built_in_type(resource: ResourceType, obj: JsonObject, kind: str, api_version: str) -> None:
+    obj["kind"] = kind = kind or resource.kind
+    obj["apiVersion"] = api_version = api_version or resource.api_version
+    if (api_version, kind) != (resource.api_version, resource.kind):
+        version = api_version.rpartition("/")[2]
+        raise errors.bad_request(
+            f'{kind} in version "{version}" cannot be handled as a {resource.kind}: no kind "{kind}" is registered for '
+            f'version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
+        )
 
 
 def check_namespace_matches(resource: ResourceType, target: Target, obj: JsonObject) -> None:
@@ -82,7 +101,11 @@ def check_namespace_matches(resource: ResourceType, target: Target, obj: JsonObj
 
 def check_name_matches(target: Target, obj: JsonObject) -> None:
     name = obj["metadata"].get("name")
+    if not name:
+        raise errors.bad_request(
+            f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        )
     if name != target.name:
         raise errors.bad_request(
-            f"the name of the object ({name or ''}) does not match the name on the URL ({target.name})"
+            f"the name of the object ({name}) does not match the name on the URL ({target.name})"
         )

@@ -4,12 +4,16 @@ from typing import Any
 
 from jangar.apiserver.builtin_data import LazySchema, kinds
 from jangar.apiserver.resources import ResourceType, TableColumn
+from jangar.apiserver.strategies.pod import Find
 from jangar.apiserver.strategies.table import Behaviour, behaviour_of
 
 
-def built_in_types() -> list[ResourceType]:
-    """Every built-in kind, in the order of discovery. Schemas are read when they are first looked at."""
-    return [_type(row, behaviour_of(row)) for row in kinds().values()]
+def built_in_types(find: Find | None = None) -> list[ResourceType]:
+    """Every built-in kind. Schemas are read when they are first looked at.
+
+    `find` gives stored objects, for kinds that refer to others: a pod to its account and its priority class.
+    """
+    return [_type(row, behaviour_of(row, find)) for row in kinds().values()]
 
 
 def _type(row: dict[str, Any], behaviour: Behaviour) -> ResourceType:

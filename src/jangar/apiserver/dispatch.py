@@ -10,6 +10,7 @@ import orjson
 
 from jangar.apiserver import errors
 from jangar.apiserver.authentication import Authenticator
+from jangar.apiserver.authorization import check_path, check_resource
 from jangar.apiserver.discovery import Discovery
 from jangar.apiserver.handlers.create import create_object
 from jangar.apiserver.handlers.delete import delete_collection, delete_object
@@ -19,6 +20,7 @@ from jangar.apiserver.handlers.patch import patch_object
 from jangar.apiserver.handlers.update import update_object
 from jangar.apiserver.handlers.watch import watch
 from jangar.apiserver.messages import Answer, Request, Response, text_response
+from jangar.apiserver.names import path_segment_problems
 from jangar.apiserver.openapi import OpenApi
 from jangar.apiserver.resources import ResourceType
 from jangar.apiserver.serving import Serving
@@ -68,23 +70,37 @@ class Dispatcher:
         target = target_of(request.path)
         if target is not None:
             return await self._resource(target, request)
-        if any(request.path == path or request.path.startswith(f"{path}/") for path in HEALTH):
+        check_path(request)
+        if request.path in HEALTH:
             return text_response("ok")
         found = self._discovery.answer(request) or self._openapi.answer(request)
         if found is None:
-            raise PlainNotFound
+            raise self._unknown(request.path)
+        if request.method not in ("GET", "HEAD") and request.path.rstrip("/") not in ("/api", "/apis"):
+            raise errors.method_not_allowed()
         return found
 
     async def _resource(self, target: Target, request: Request) -> Answer:
         resource = self._serving.registry.find(target.group, target.version, target.resource)
+        check_resource(request, target, _verb(target, request))
         if resource is None:
-            raise self._unknown(target)
-        if target.namespace is not None and not resource.namespaced:
-            raise errors.unknown_resource()
+            raise self._unknown(request.path)
+        self._check_scope(resource, target, request)
+        if target.name is not None and (problems := path_segment_problems(target.name)):
+            raise errors.bad_request(f'Name parameter invalid: "{target.name}": {problems[0]}')
         verb, handler = self._handler(resource, target, request)
         if verb not in resource.verbs and not target.subresource:
             raise errors.method_not_allowed()
         return await handler(self._serving, resource, target, request)
+
+    def _check_scope(self, resource: ResourceType, target: Target, request: Request) -> None:
+        """Namespaced kinds are read over all namespaces, and otherwise addressed within one; others never are."""
+        within = target.namespace is not None
+        if within is resource.namespaced or (resource.namespaced and _is_whole(target, request)):
+            return
+        if resource.is_custom:
+            raise PlainNotFound
+        raise errors.unknown_resource() if target.name or within else errors.method_not_allowed()
 
     def _handler(self, resource: ResourceType, target: Target, request: Request) -> tuple[str, Handler]:
         if target.subresource:
@@ -93,6 +109,8 @@ class Dispatcher:
         if request.method not in table:
             if request.method == "POST" and target.name is not None and resource.is_custom:
                 return "create", create_object
+            if request.method in _OBJECT and resource.is_custom:
+                raise errors.bad_request("name must be provided")
             raise errors.method_not_allowed()
         verb, handler = table[request.method]
         if verb in ("list", "get") and request.flag("watch"):
@@ -106,19 +124,37 @@ class Dispatcher:
                 raise errors.method_not_allowed()
             return target.subresource, own[request.method]
         if target.subresource not in resource.subresources:
-            raise errors.unknown_resource()
+            raise PlainNotFound if resource.is_custom else errors.unknown_resource()
         if target.subresource not in ("status", "finalize"):
             raise errors.not_implemented(f"{resource.plural}/{target.subresource}")
         if request.method not in _OBJECT or request.method == "DELETE":
             raise errors.method_not_allowed()
-        verb, handler = _OBJECT[request.method]
-        return verb, handler
+        return _OBJECT[request.method]
 
-    def _unknown(self, target: Target) -> errors.ApiError:
+    def _unknown(self, path: str) -> errors.ApiError:
+        """Within the groups that the server itself has, a Status; elsewhere the plain text of the mux."""
+        parts = [part for part in path.split("/") if part]
+        group = "" if parts[:1] == ["api"] else parts[1] if len(parts) > 1 and parts[0] == "apis" else None
         registry = self._serving.registry
-        if registry.has_group(target.group) and not registry.is_custom_group(target.group):
+        if (
+            group is not None
+            and len(parts) > 1
+            and registry.has_group(group)
+            and not registry.is_custom_group(group)
+        ):
             return errors.unknown_resource()
         return PlainNotFound()
+
+
+def _is_whole(target: Target, request: Request) -> bool:
+    return target.name is None and request.method == "GET"
+
+
+def _verb(target: Target, request: Request) -> str:
+    """The verb as access control names it."""
+    table = _COLLECTION if target.name is None else _OBJECT
+    verb = table[request.method][0] if request.method in table else request.method.lower()
+    return "watch" if verb in ("get", "list") and request.flag("watch") else verb
 
 
 class PlainNotFound(errors.ApiError):

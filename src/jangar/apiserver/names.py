@@ -25,7 +25,7 @@ NAME_PART_RULE = (
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 QUALIFIED_RULE = (
-    "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
     "'example.com/MyName')"
@@ -38,15 +38,15 @@ VALUE_RULE = (
 
 
 def subdomain_problems(name: str) -> list[str]:
-    problems = (
-        [] if len(name) <= SUBDOMAIN_LENGTH else [f"must be no more than {SUBDOMAIN_LENGTH} characters"]
-    )
+    problems = [] if len(name) <= SUBDOMAIN_LENGTH else [f"must be no more than {SUBDOMAIN_LENGTH} bytes"]
     return problems if _DNS_SUBDOMAIN.fullmatch(name) else [*problems, SUBDOMAIN_RULE]
 
 
 def label_problems(name: str) -> list[str]:
-    problems = [] if len(name) <= LABEL_LENGTH else [f"must be no more than {LABEL_LENGTH} characters"]
-    return problems if _DNS_LABEL.fullmatch(name) else [*problems, LABEL_RULE]
+    problems = [] if len(name) <= LABEL_LENGTH else [f"must be no more than {LABEL_LENGTH} bytes"]
+    if _DNS_LABEL.fullmatch(name):
+        return problems
+    return [*problems, "must not contain dots" if _DNS_SUBDOMAIN.fullmatch(name) else LABEL_RULE]
 
 
 def path_segment_problems(name: str) -> list[str]:
@@ -69,14 +69,14 @@ def qualified_name_problems(key: str) -> list[str]:
     if not name:
         problems.append("name part must be non-empty")
     elif len(name) > LABEL_LENGTH:
-        problems.append(f"name part must be no more than {LABEL_LENGTH} characters")
+        problems.append(f"name part must be no more than {LABEL_LENGTH} bytes")
     if not _LABEL_NAME.fullmatch(name):
         problems.append(NAME_PART_RULE)
     return problems
 
 
 def label_value_problems(value: str) -> list[str]:
-    problems = [] if len(value) <= LABEL_LENGTH else [f"must be no more than {LABEL_LENGTH} characters"]
+    problems = [] if len(value) <= LABEL_LENGTH else [f"must be no more than {LABEL_LENGTH} bytes"]
     return problems if not value or _LABEL_NAME.fullmatch(value) else [*problems, VALUE_RULE]
 
 

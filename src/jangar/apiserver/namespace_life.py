@@ -21,8 +21,9 @@ _LOOK_AGAIN_SECONDS = 0.2
 class NamespaceLife:
     """Follows namespaces."""
 
-    def __init__(self, serving: Serving, *, authority: str = "") -> None:
+    def __init__(self, serving: Serving, *, authority: str = "", furnishing: bool = True) -> None:
         self._serving = serving
+        self._furnishing = furnishing
         self._authority = authority
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         serving.listeners.append(self._hear)
@@ -62,7 +63,7 @@ class NamespaceLife:
         namespace = orjson.loads(stored.data)
         if namespace["metadata"].get("deletionTimestamp"):
             await self._empty(namespace)
-        else:
+        elif self._furnishing:
             await self._furnish(name)
 
     async def _furnish(self, namespace: str) -> None:

@@ -27,26 +27,11 @@ def metadata_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[Fie
     errors += _owner_errors(meta.get("ownerReferences") or [])
     if not resource.is_custom:
         errors += [
-            _invalid("metadata.finalizers", each, problem)
-            for each in meta.get("finalizers") or []
+            _invalid(f"metadata.finalizers[{index}]", each, problem)
+            for index, each in enumerate(meta.get("finalizers") or [])
             for problem in finalizer_problems(each)
         ]
     return errors
-
-
-def finalizer_warnings(
-    resource: ResourceType, meta: Mapping[str, Any], before: Mapping[str, Any] | None = None
-) -> list[str]:
-    """Custom resources may have any finalizer, but are advised to name its owner."""
-    if not resource.is_custom:
-        return []
-    known = (before or {}).get("finalizers") or ()
-    return [
-        f'metadata.finalizers: "{each}": prefer a domain-qualified finalizer name including a path (/) to avoid '
-        "accidental conflicts with other finalizer writers"
-        for each in meta.get("finalizers") or ()
-        if each not in known and "/" not in each and each not in ("orphan", "foregroundDeletion")
-    ]
 
 
 def _label_errors(field: str, labels: Mapping[str, str]) -> list[FieldError]:
@@ -80,6 +65,8 @@ def _owner_errors(owners: list[JsonObject]) -> list[FieldError]:
             if not owner.get(name):
                 detail = "version must not be empty" if name == "apiVersion" else "must not be empty"
                 errors.append(_invalid(f"{place}.{name}", owner.get(name, ""), detail))
+        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+            errors.append(_invalid(place, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller"):
             controllers.append(owner.get("name", ""))
             if len(controllers) > 1:

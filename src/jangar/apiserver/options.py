@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from jangar.apiserver import errors
 from jangar.apiserver.messages import Request
+from jangar.schema import ErrorType, FieldError
 
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 MANAGER_LENGTH = 128
@@ -21,34 +22,41 @@ class WriteOptions:
 
 def write_options(request: Request, *, kind: str = "CreateOptions") -> WriteOptions:
     """Raises for values that Kubernetes refuses."""
-    dry_run = request.query.get("dryRun") or ()
-    problems = [
-        f'dryRun: Unsupported value: "{each}": supported values: "All"'
-        for each in dry_run
-        if each not in ("All", "")
-    ]
-    validation = request.parameter("fieldValidation") or WARN
-    if validation not in (STRICT, WARN, IGNORE):
-        problems.append(
-            f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
-        )
+    dry_run = list(request.query.get("dryRun") or ())
+    problems: list[FieldError] = []
+    if any(each != "All" for each in dry_run):
+        problems.append(unsupported("dryRun", dry_run, "All"))
     manager = request.parameter("fieldManager") or ""
     if len(manager) > MANAGER_LENGTH:
-        problems.append(f"fieldManager: Too long: may not be more than {MANAGER_LENGTH} bytes")
+        detail = f"may not be more than {MANAGER_LENGTH} bytes"
+        problems.append(FieldError(type=ErrorType.TOO_LONG, field="fieldManager", detail=detail))
+    validation = request.parameter("fieldValidation") or WARN
+    if validation not in (STRICT, WARN, IGNORE):
+        problems.append(unsupported("fieldValidation", validation, "", IGNORE, STRICT, WARN))
     if problems:
-        shown = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-        raise errors.ApiError(
-            422,
-            "Invalid",
-            f'{kind}.meta.k8s.io "" is invalid: {shown}',
-            details={"group": "meta.k8s.io", "kind": kind},
-        )
+        raise invalid_options(kind, problems)
     return WriteOptions(
         manager=manager or manager_of(request.headers.get("user-agent", "")),
         dry_run="All" in dry_run,
         validation=validation,
         force=request.flag("force"),
     )
+
+
+def invalid_options(kind: str, problems: list[FieldError]) -> errors.ApiError:
+    """Options are refused as objects are."""
+    return errors.invalid(kind, "meta.k8s.io", "", problems)
+
+
+def unsupported(field: str, value: object, *supported: str) -> FieldError:
+    """A value that is none of these."""
+    detail = "supported values: " + ", ".join(f'"{each}"' for each in supported)
+    return FieldError(type=ErrorType.NOT_SUPPORTED, field=field, bad_value=value, detail=detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    """A field that may not be set here."""
+    return FieldError(type=ErrorType.FORBIDDEN, field=field, detail=detail)
 
 
 def manager_of(user_agent: str) -> str:

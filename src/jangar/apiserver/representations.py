@@ -136,8 +136,8 @@ def in_version(resource: ResourceType, data: bytes) -> bytes:
     prefix = _type_prefix(resource)
     if data.startswith(prefix):
         return data
-    obj = orjson.loads(data)
-    return orjson.dumps({"apiVersion": resource.api_version, "kind": resource.kind} | _untyped(obj))
+    obj = {"apiVersion": resource.api_version, "kind": resource.kind} | _untyped(orjson.loads(data))
+    return orjson.dumps(resource.strategy.decode(obj)[0])
 
 
 def _untyped(obj: JsonObject) -> JsonObject:

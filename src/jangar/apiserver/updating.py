@@ -9,7 +9,7 @@ import orjson
 
 from jangar.apiserver import errors
 from jangar.apiserver.apply.managed_fields import managed_after_write
-from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
+from jangar.apiserver.object_meta import metadata_errors
 from jangar.apiserver.options import WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
@@ -19,7 +19,9 @@ Mutation = Callable[[JsonObject], tuple[JsonObject, bool]]
 """From a private copy of the stored object to the wanted one; the flag says that managedFields are already right."""
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
-_IMMUTABLE = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_IMMUTABLE = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
+_TOLD_TWICE = frozenset({"uid", "deletionTimestamp"})
+"""kube-apiserver checks these at two places and tells both in the causes."""
 
 
 def checked_update(
@@ -51,7 +53,7 @@ def checked_update(
         )
     if not meta.get("managedFields"):
         meta.pop("managedFields", None)
-    warnings = [*finalizer_warnings(resource, meta, old["metadata"]), *resource.strategy.warnings(obj, old)]
+    warnings = resource.strategy.warnings(obj, old)
     if _same(obj, old):
         return None, warnings
     return obj, warnings
@@ -77,7 +79,7 @@ def replacement_of(resource: ResourceType, old: JsonObject, mutation: Mutation) 
 def check_version(resource: ResourceType, old: JsonObject, meta: JsonObject) -> None:
     """Optimistic locking: a stated resourceVersion must be the stored one."""
     version = meta.get("resourceVersion")
-    if version and version != old["metadata"]["resourceVersion"]:
+    if version not in (None, "", "0") and version != old["metadata"]["resourceVersion"]:
         raise errors.conflict(resource.plural, resource.group, old["metadata"]["name"], _MODIFIED)
 
 
@@ -91,11 +93,10 @@ def registry_key(resource: ResourceType, obj: JsonObject) -> str:
 
 def _keep_server_fields(old: JsonObject, meta: JsonObject) -> None:
     before = old["metadata"]
-    meta["resourceVersion"] = before["resourceVersion"]
-    for name in ("uid", "creationTimestamp", "namespace", "name"):
+    for name in ("uid", "namespace", "name"):
         if not meta.get(name) and name in before:
             meta[name] = before[name]
-    for name in ("generation", "selfLink"):
+    for name in ("resourceVersion", "creationTimestamp", "generation", "selfLink"):
         meta.pop(name, None)
         if name in before:
             meta[name] = before[name]
@@ -129,6 +130,7 @@ def _metadata_update_errors(old: JsonObject, meta: JsonObject) -> list[FieldErro
         )
         for name in ("name", "namespace", *_IMMUTABLE)
         if meta.get(name) != before.get(name)
+        for _ in range(2 if name in _TOLD_TWICE else 1)
     ]
     if before.get("deletionTimestamp"):
         added = [

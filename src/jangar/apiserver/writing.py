@@ -13,7 +13,7 @@ import orjson
 from jangar.apiserver import errors
 from jangar.apiserver.answers import ordered
 from jangar.apiserver.apply.managed_fields import managed_after_write
-from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
+from jangar.apiserver.object_meta import metadata_errors
 from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
@@ -74,19 +74,20 @@ async def create(
         try:
             return await _create_named(serving, resource, namespace, obj, options, managed=managed)
         except errors.ApiError as error:
-            if not (generated and error.reason == "AlreadyExists"):
+            if not base or error.reason != "AlreadyExists":
                 raise
-    raise errors.ApiError(
-        409,
-        "AlreadyExists",
-        f'{resource.qualified} "{meta["name"]}" already exists, the server was not able to generate a unique name for '
-        "the object",
-        details={
-            "name": meta["name"],
-            "group": resource.group,
-            "kind": resource.plural,
-            "retryAfterSeconds": 1,
-        },
+            if not generated:
+                raise _no_unique_name(error) from error
+            last = error
+    raise _no_unique_name(last)
+
+
+def _no_unique_name(error: errors.ApiError) -> errors.ApiError:
+    return errors.ApiError(
+        error.code,
+        error.reason,
+        f"{error.message}, the server was not able to generate a unique name for the object",
+        details=(error.details or {}) | {"retryAfterSeconds": 1},
         headers=(("Retry-After", "1"),),
     )
 
@@ -114,7 +115,7 @@ async def _create_named(
     if not meta.get("managedFields"):
         meta.pop("managedFields", None)
     key = key_of(resource, namespace, obj["metadata"]["name"])
-    warnings = [*finalizer_warnings(resource, meta), *resource.strategy.warnings(obj, None)]
+    warnings = resource.strategy.warnings(obj, None)
 
     def change(stored: Stored | None) -> Put | None:
         if stored is not None:

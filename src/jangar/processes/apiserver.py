@@ -29,6 +29,7 @@ from jangar.apiserver.namespace_life import NamespaceLife
 from jangar.apiserver.protobuf import decode
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.serving import Serving
+from jangar.apiserver.storage.compaction import Compactor
 from jangar.apiserver.storage.sqlite_store import SqliteStore
 from jangar.apiserver.strategies.custom_types import resource_types_of
 
@@ -48,6 +49,8 @@ class ApiServerSettings:
     port: int = 0
     kubeconfig: Path | None = None
     plain_http: bool = False
+    bare: bool = False
+    """New namespaces stay empty: no service account, no root certificate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,8 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
     )
     custom = CustomResources(serving, resource_types_of)
     authority = certificates.authority.read_text() if certificates else ""
-    followers = (custom, NamespaceLife(serving, authority=authority), Collector(serving))
+    namespaces = NamespaceLife(serving, authority=authority, furnishing=not settings.bare)
+    followers = (custom, namespaces, Collector(serving), Compactor(store))
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     server = _uvicorn(dispatcher, certificates)
     scheme = "http" if settings.plain_http else "https"

@@ -22,7 +22,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 AGE = re.compile(r"(\d+[dhms]){1,2}")
-REVISION_IN_TEXT = re.compile(r"(ResourceVersion in (?:the )?(?:precondition|record) \()(\d+)(?=\))")
+REVISION_IN_TEXT = re.compile(r'(ResourceVersion in (?:the )?(?:precondition|record) \(|resourceVersion\\*": ?\\*")(\d+)')
 OBJECT_IN_TEXT = re.compile(r'"(\{(?:[^"\\]|\\.)*\})"')
 TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
 IN_TEXT = (
@@ -61,6 +61,7 @@ class _Words:
         self._uids: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._prefixes: set[str] = set()
+        self._is_bookmark = False
         heard: set[str] = set()
         revisions: set[int] = set()
         for step in steps:
@@ -97,7 +98,8 @@ class _Words:
             if not isinstance(meta, dict):
                 continue
             revision = meta.get("resourceVersion")
-            if isinstance(revision, str) and revision.isdigit() and not _is_list(found):
+            is_own = not _is_list(found) and not _is_bookmark(value)
+            if isinstance(revision, str) and revision.isdigit() and is_own:
                 revisions.add(int(revision))
             name, prefix = meta.get("name"), meta.get("generateName")
             if prefix and name and name.startswith(prefix[:58]) and name not in self._sent and name not in self._names:
@@ -108,10 +110,10 @@ class _Words:
     def _value(self, value: Any, *, is_sent: bool = False, field: str = "", owner: Any = None) -> Any:
         match value:
             case dict() if _is_event(value):
-                told = self._value(value["object"], is_sent=is_sent)
-                if value["type"] == "BOOKMARK" and isinstance(told.get("metadata"), dict):
-                    told["metadata"]["resourceVersion"] = self._listed(value["object"]["metadata"]["resourceVersion"])
-                return {"type": value["type"], "object": told}
+                self._is_bookmark = value["type"] == "BOOKMARK"
+                told = {"type": value["type"], "object": self._value(value["object"])}
+                self._is_bookmark = False
+                return told
             case dict():
                 return self._object(value, is_sent=is_sent)
             case list() if field == "managedFields" and not is_sent:
@@ -147,7 +149,8 @@ class _Words:
             if is_sent:
                 told["metadata"]["resourceVersion"] = self._sent_revision(revision)
             else:
-                told["metadata"]["resourceVersion"] = self._listed(revision) if _is_list(value) else self._revision(revision)
+                is_listed = _is_list(value) or self._is_bookmark
+                told["metadata"]["resourceVersion"] = self._listed(revision) if is_listed else self._revision(revision)
         if isinstance(meta, dict) and meta.get("continue"):
             told["metadata"]["continue"] = "<continue>"
         if isinstance(value.get("preconditions"), dict) and "resourceVersion" in value["preconditions"]:
@@ -204,10 +207,10 @@ class _Words:
         return f">=rv-{included}" if included else "before all"
 
     def _sent_revision(self, revision: str) -> str:
-        """One that an object of this case had, else what the case wrote by hand, else that of a list."""
+        """What the case wrote by hand stays; else the newest version of an object that this one includes."""
         if not revision.isdigit() or len(revision) > 9 or int(revision) < 20:  # noqa: PLR2004
             return revision
-        return self._revision(revision) if int(revision) in self._revisions else self._listed(revision)
+        return self._listed(revision).removeprefix(">=")
 
 
 def _texts(value: Any) -> list[str]:
@@ -247,6 +250,10 @@ def _is_event(found: dict[str, Any]) -> bool:
     return set(found) == {"type", "object"} and isinstance(found["object"], dict)
 
 
+def _is_bookmark(found: Any) -> bool:
+    return isinstance(found, dict) and found.get("type") == "BOOKMARK"
+
+
 def _is_from_elsewhere(item: Any) -> bool:
     """Objects that a cluster puts into every namespace whether or not the case asked."""
     meta = item.get("metadata", {}) if isinstance(item, dict) else {}
@@ -254,9 +261,15 @@ def _is_from_elsewhere(item: Any) -> bool:
 
 
 def _order_causes(status: dict[str, Any]) -> None:
-    """A real server lists schema errors of custom resources in the order of a Go map: another one each time."""
+    """A real server lists schema errors of custom resources, and managers in conflict, in the order of a Go map."""
     details = status["details"]
     causes = details.get("causes", [])
+    if all(cause.get("reason") == "FieldManagerConflict" for cause in causes):
+        details["causes"] = sorted(causes, key=lambda cause: [cause["message"], cause["field"]])
+        head, colon, rest = status["message"].partition(": ")
+        managers = re.split(r'(?:^|\n)(?=conflicts with ")', rest)
+        status["message"] = head + colon + "\n".join(sorted(managers))
+        return
     if len(causes) < 2 or not str(details.get("group", "")).endswith("example.com"):  # noqa: PLR2004
         return
     details["causes"] = sorted(causes, key=lambda cause: [str(cause.get(name)) for name in ("field", "message", "reason")])

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from jangar.apiserver.apply.fieldset import EMPTY, MEMBER, FieldSet, union, without_subtrees
 from jangar.apiserver.apply.merge_schema import DEDUCED, LIST, MAP, SCALAR, ListType, MergeType
+from jangar.apiserver.apply.structs import filled, without_null_fields
 from jangar.apiserver.apply.typed_paths import item_elements
 
 
@@ -59,8 +60,12 @@ def _compare(kind: MergeType, old: Any, new: Any, into: _Sets, element: str) -> 
         return
     was, now = kind.form(old), kind.form(new)
     for form in (now,) if was == now else (was, now):
-        if form == SCALAR or _is_leaf(kind, form, old, new):
+        if form == SCALAR:
             into[1][element] = EMPTY
+            continue
+        if _is_leaf(kind, form, old, new):
+            if not _same_leaf(kind, old, new):
+                into[1][element] = EMPTY
             continue
         below: _Sets = ({}, {}, {})
         if form == MAP:
@@ -82,6 +87,11 @@ def _is_leaf(kind: MergeType, form: str, old: Any, new: Any) -> bool:
     return kind.list is None or kind.list.atomic or not filled
 
 
+def _same_leaf(kind: MergeType, old: Any, new: Any) -> bool:
+    """Whether two leaves that are not equal still say the same, as structs."""
+    return identical(*(without_null_fields(kind, filled(kind, each)) for each in (old, new)))
+
+
 def _compare_maps(kind: MergeType, old: Any, new: Any, into: _Sets) -> None:
     known = kind.map
     assert known is not None  # noqa: S101 - narrows the type
@@ -98,10 +108,10 @@ def _compare_maps(kind: MergeType, old: Any, new: Any, into: _Sets) -> None:
             now = after[name]
             if was is not now:
                 _compare(child, was, now, into, f"f:{name}")
-        else:
+        elif was is not None or not known.is_struct:
             removed[f"f:{name}"] = whole(child, was)
     for name, now in after.items():
-        if name not in before:
+        if name not in before and (now is not None or not known.is_struct):
             added[f"f:{name}"] = whole(fields.get(name) or other, now)
 
 

@@ -1,6 +1,5 @@
 """Who owns what after a create, an update or a patch. Pure; time is an argument."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 from jangar.apiserver.apply.comparison import Comparison, compare
@@ -58,7 +57,7 @@ def managed_after_write(
     managers, stored = _before(old, new, subresource)
     if not managers and old is not None:
         return []
-    kind = merge_type(resource)
+    kind = merge_type(resource, structs=True)
     try:
         change = compare(kind, bare(old) if old is not None else empty_object(resource), bare(new))
     except UnkeyedItem:
@@ -81,7 +80,7 @@ def managed_after_write(
 def _before(
     old: JsonObject | None, new: JsonObject, subresource: str
 ) -> tuple[Managers, list[JsonObject] | None]:
-    """The managers to start from, and the stored entries if it is these. What a user sends counts, if it can be read."""
+    """The managers to start from, and the stored entries if it is these. What a user sends counts if it is readable."""
     live = (old or {}).get("metadata", {}).get("managedFields")
     sent = None if subresource else new.get("metadata", {}).get("managedFields")
     if sent is not None and sent != live:
@@ -151,7 +150,3 @@ def bare(obj: JsonObject) -> JsonObject:
 def empty_object(resource: ResourceType) -> JsonObject:
     """What there is before there is an object."""
     return {"apiVersion": resource.api_version, "kind": resource.kind}
-
-
-def retimed(owned: Owned, now: str) -> Owned:
-    return replace(owned, time=now, stored=None)

@@ -6,6 +6,7 @@ A type may allow several forms at once (untyped fields do); the value then decid
 from collections.abc import Mapping
 from typing import Any, Final
 
+from jangar.apiserver.apply.go_structs import zero_fields
 from jangar.apiserver.apply.object_meta_schema import OBJECT_META_SCHEMA, TYPE_META_PROPERTIES
 from jangar.apiserver.resources import ResourceType
 
@@ -27,7 +28,7 @@ class ListType:
 class MapType:
     """An object: known fields, and what others may be (None: there are no others)."""
 
-    __slots__ = ("atomic", "defaults", "element", "fields", "zeros")
+    __slots__ = ("atomic", "defaults", "element", "fields", "is_struct", "zeros")
 
     def __init__(
         self,
@@ -37,12 +38,15 @@ class MapType:
         atomic: bool,
         defaults: dict[str, Any] | None = None,
         zeros: dict[str, Any] | None = None,
+        is_struct: bool = False,
     ) -> None:
         self.fields, self.element, self.atomic = fields, element, atomic
         self.defaults = defaults or {}
         """What a list key is when an item leaves it out."""
         self.zeros = zeros or {}
         """Fields that a built-in object always has, even if nobody wrote them: Go structs cannot leave them out."""
+        self.is_struct = is_struct
+        """A field that is null and one that is not there are the same."""
 
 
 class MergeType:
@@ -76,23 +80,27 @@ DEDUCED.list = ListType(UNTYPED_ATOMIC, atomic=True)
 DEDUCED.map = MapType({}, DEDUCED, atomic=False)
 DEDUCED.first = MAP
 
-_compiled: dict[tuple[int, bool], tuple[Mapping[str, Any], MergeType]] = {}
+_compiled: dict[tuple[int, bool, bool], tuple[Mapping[str, Any], MergeType]] = {}
 
 
-def merge_type(resource: ResourceType) -> MergeType:
-    """The type of a kind's objects; compiled once a schema."""
-    key = (id(resource.schema), resource.is_custom)
+def merge_type(resource: ResourceType, *, structs: bool = False) -> MergeType:
+    """The type of a kind's objects; compiled once a schema.
+
+    With `structs`, objects of a built-in kind are Go structs, and have fields that they cannot leave out.
+    """
+    structs = structs and not resource.is_custom
+    key = (id(resource.schema), resource.is_custom, structs)
     found = _compiled.get(key)
     if found is not None:
         return found[1]
-    compiled = object_type(resource.schema, custom=resource.is_custom)
+    compiled = object_type(resource.schema, custom=resource.is_custom, structs=structs)
     if len(_compiled) >= _CACHE_SIZE:
         _compiled.clear()
     _compiled[key] = (resource.schema, compiled)
     return compiled
 
 
-def object_type(schema: Mapping[str, Any], *, custom: bool) -> MergeType:
+def object_type(schema: Mapping[str, Any], *, custom: bool, structs: bool = False) -> MergeType:
     """The type of whole objects: apiVersion, kind and metadata are what they are everywhere."""
     if not schema:
         return DEDUCED
@@ -100,41 +108,42 @@ def object_type(schema: Mapping[str, Any], *, custom: bool) -> MergeType:
     declared = properties.get("metadata") or {}
     if custom or not declared.get("properties"):
         properties["metadata"] = OBJECT_META_SCHEMA
-    return _Compiler(structs=not custom).type_of(
-        {**schema, "properties": TYPE_META_PROPERTIES | properties}, False
-    )
+    whole = {**schema, "properties": TYPE_META_PROPERTIES | properties}
+    return _Compiler(structs=structs).type_of(whole, preserve=False)
 
 
 class _Compiler:
     def __init__(self, *, structs: bool) -> None:
         self.structs = structs
 
-    def type_of(self, schema: Mapping[str, Any], preserve: bool) -> MergeType:
+    def type_of(self, schema: Mapping[str, Any], *, preserve: bool) -> MergeType:
         preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
         kind = schema.get("type") or ""
         if kind == "object":
-            compiled = MergeType(map_type=self._map(schema, preserve))
+            compiled = MergeType(map_type=self._map(schema, preserve=preserve))
         elif kind == "array":
-            compiled = MergeType(list_type=self._list(schema, preserve))
+            compiled = MergeType(list_type=self._list(schema, preserve=preserve))
         elif kind:
             return _scalar(kind, schema.get("format") or "")
         else:
-            compiled = MergeType(UNTYPED, self._list(schema, preserve), self._map(schema, preserve))
+            compiled = MergeType(
+                UNTYPED, self._list(schema, preserve=preserve), self._map(schema, preserve=preserve)
+            )
         compiled.loose = compiled.scalar is not None or _below_is_loose(compiled)
         return compiled
 
-    def _map(self, schema: Mapping[str, Any], preserve: bool) -> MapType:
+    def _map(self, schema: Mapping[str, Any], *, preserve: bool) -> MapType:
         properties: Mapping[str, Any] = schema.get("properties") or {}
         if schema.get("x-kubernetes-embedded-resource") is True:
             properties = {**properties, **TYPE_META_PROPERTIES, "metadata": OBJECT_META_SCHEMA}
         fields = {
-            name: self.type_of(each, preserve and each is not OBJECT_META_SCHEMA)
+            name: self.type_of(each, preserve=preserve and each is not OBJECT_META_SCHEMA)
             for name, each in properties.items()
         }
         additional = schema.get("additionalProperties")
         element: MergeType | None = None
         if isinstance(additional, Mapping):
-            element = self.type_of(additional, preserve)
+            element = self.type_of(additional, preserve=preserve)
         elif additional or (additional is None and (preserve or not properties)):
             element = DEDUCED
         return MapType(
@@ -142,12 +151,13 @@ class _Compiler:
             element,
             atomic=schema.get("x-kubernetes-map-type") == "atomic",
             defaults={name: each["default"] for name, each in properties.items() if "default" in each},
-            zeros=_zeros(schema) if self.structs else None,
+            zeros=zero_fields(schema) if self.structs else None,
+            is_struct=self.structs and bool(properties),
         )
 
-    def _list(self, schema: Mapping[str, Any], preserve: bool) -> ListType:
+    def _list(self, schema: Mapping[str, Any], *, preserve: bool) -> ListType:
         items = schema.get("items")
-        element = self.type_of(items, preserve) if isinstance(items, Mapping) else UNTYPED_ATOMIC
+        element = self.type_of(items, preserve=preserve) if isinstance(items, Mapping) else UNTYPED_ATOMIC
         match schema.get("x-kubernetes-list-type"):
             case "map":
                 keys = sorted(schema.get("x-kubernetes-list-map-keys") or ())
@@ -181,18 +191,3 @@ def _below_is_loose(compiled: MergeType) -> bool:
     return (below.element is not None and below.element.loose) or any(
         each.loose for each in below.fields.values()
     )
-
-
-def _zeros(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What Go writes for fields nobody set: published as defaults, or required and null."""
-    required = schema.get("required") or ()
-    zeros: dict[str, Any] = {}
-    for name, each in (schema.get("properties") or {}).items():
-        if "default" in each:
-            if not each["default"]:
-                zeros[name] = (
-                    each["default"] if each.get("type") == "object" or each["default"] != {} else None
-                )
-        elif name in required:
-            zeros[name] = None
-    return zeros

@@ -9,7 +9,11 @@ from jangar.apiserver.resources import ResourceType
 
 _STATUS: Final[FieldSet] = {"f:status": EMPTY}
 _SPEC: Final[FieldSet] = {"f:spec": EMPTY}
-_STATUS_WRITES: Final[dict[str, FieldSet]] = {}
+_STATUS_WRITES: Final[dict[str, FieldSet]] = {
+    "deployments.apps": {"f:spec": EMPTY, "f:metadata": {"f:labels": EMPTY}},
+    "pods": {"f:spec": EMPTY, "f:metadata": {"f:deletionTimestamp": EMPTY, "f:ownerReferences": EMPTY}},
+}
+"""Kinds whose status writes put back more than the spec."""
 
 
 def reset_fields(resource: ResourceType, subresource: str) -> FieldSet:
@@ -18,4 +22,4 @@ def reset_fields(resource: ResourceType, subresource: str) -> FieldSet:
         return EMPTY
     if subresource == "status":
         return _STATUS_WRITES.get(resource.qualified, _SPEC)
-    return _STATUS if not subresource else EMPTY
+    return _STATUS if subresource in ("", "finalize") else EMPTY

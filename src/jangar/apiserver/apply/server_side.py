@@ -5,6 +5,7 @@ ApplyConflict    fields that others own would change
 ApplyTypeError   the configuration, or the live object, does not fit the kind's schema
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +20,12 @@ from jangar.apiserver.apply.fieldset import (
     union,
     without_subtrees,
 )
+from jangar.apiserver.apply.last_applied import KUBECTL, client_side_fields, with_last_applied
 from jangar.apiserver.apply.managed_fields import STRIPPED, after_update, bare, empty_object, lost
 from jangar.apiserver.apply.managers import APPLY, UPDATE, Identity, Managers, Owned, copied, read, written
 from jangar.apiserver.apply.merge_schema import MergeType, merge_type
 from jangar.apiserver.apply.reset_fields import reset_fields
+from jangar.apiserver.apply.structs import filled, without_null_fields
 from jangar.apiserver.apply.type_check import type_problems
 from jangar.apiserver.apply.typed_merge import merged, without_items
 from jangar.apiserver.apply.typed_paths import UnkeyedItem, field_set, fitting, with_named_fields
@@ -34,28 +37,27 @@ BEFORE_FIRST_APPLY = "before-first-apply"
 class ApplyConflict(Exception):
     """Others own fields that this would change. `causes` are those of a Status."""
 
-    def __init__(self, conflicts: list[tuple[Identity, str]]) -> None:
-        self.conflicts = conflicts
-        self.message = _conflict_message(conflicts)
-        self.causes = [
+    def __init__(self, message: str, causes: list[dict[str, str]]) -> None:
+        super().__init__(message)
+        self.message, self.causes = message, causes
+
+    @classmethod
+    def with_managers(cls, conflicts: Sequence[tuple[Identity, FieldSet]]) -> "ApplyConflict":
+        """The conflict with these managers over these fields; in order."""
+        found = [(identity, path) for identity, fields in conflicts for path in paths(fields)]
+        causes = [
             {"reason": "FieldManagerConflict", "message": f"conflict with {identity}", "field": path}
-            for identity, path in conflicts
+            for identity, path in found
         ]
-        super().__init__(self.message)
-
-
-def _conflict_message(conflicts: list[tuple[Identity, str]]) -> str:
-    if len(conflicts) == 1:
-        identity, path = conflicts[0]
-        return f"Apply failed with 1 conflict: conflict with {identity}: {path}"
-    lines: list[str] = []
-    last: Identity | None = None
-    for identity, path in conflicts:
-        if identity != last:
-            lines.append(f"conflicts with {identity}:")
-            last = identity
-        lines.append(f"- {path}")
-    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+        if len(found) == 1:
+            identity, path = found[0]
+            return cls(f"Apply failed with 1 conflict: conflict with {identity}: {path}", causes)
+        lines = [
+            line
+            for identity, fields in conflicts
+            for line in (f"conflicts with {identity}:", *(f"- {path}" for path in paths(fields)))
+        ]
+        return cls(f"Apply failed with {len(found)} conflicts: " + "\n".join(lines), causes)
 
 
 class ApplyTypeError(Exception):
@@ -79,14 +81,16 @@ def server_side_apply(
     if problems:
         raise ApplyTypeError(f"failed to create typed patch object ({_named(resource, config)}): {problems}")
     request = _Request(resource, kind, copied(config), manager, subresource, now, reset)
-    before = bare(live) if live is not None else empty_object(resource)
+    structs = merge_type(resource, structs=True)
+    before = filled(structs, bare(live) if live is not None else empty_object(resource))
     try:
-        managers = request.starting_managers(live, before)
-        return request.applied(before, managers, force=force)
+        managers = request.starting_managers(live, structs)
+        result = request.applied(before, managers, force=force)
     except UnkeyedItem as error:
         raise ApplyTypeError(
             f"failed to create typed live object ({_named(resource, before)}): {error}"
         ) from error
+    return result if resource.is_custom else without_null_fields(structs, result)
 
 
 def _named(resource: ResourceType, obj: JsonObject) -> str:
@@ -112,12 +116,12 @@ class _Request:
         self.applier = Identity.of(manager, APPLY, resource.api_version, subresource)
         self.ignored = reset_fields(resource, subresource) if reset is None else reset
 
-    def starting_managers(self, live: JsonObject | None, before: JsonObject) -> Managers:
+    def starting_managers(self, live: JsonObject | None, structs: MergeType) -> Managers:
         """Who owns what now. Fields of an object that nobody ever tracked belong to "before-first-apply"."""
         managers = read((live or {}).get("metadata", {}).get("managedFields"), trusted=True)
         if managers or live is None:
             return managers
-        change = compare(self.kind, empty_object(self.resource), before)
+        change = compare(structs, empty_object(self.resource), bare(live))
         api_version, subresource = self.resource.api_version, self.applier.subresource
         writer = Identity.of(BEFORE_FIRST_APPLY, UPDATE, api_version, subresource)
         return after_update(self.resource, self.kind, managers, change, self.ignored, writer, self.now)
@@ -134,20 +138,23 @@ class _Request:
         change = compare(self.kind, before, after)
         seen = change.without(self.ignored)
         if change and not force:
-            self._refuse_conflicts(managers, seen)
+            self._refuse_conflicts(before, managers, seen)
         managers = lost(self.resource, self.kind, managers, change, seen, but=self.applier)
         return self._result(before, after, managers, last)
 
-    def _refuse_conflicts(self, managers: Managers, seen: Comparison) -> None:
+    def _refuse_conflicts(self, before: JsonObject, managers: Managers, seen: Comparison) -> None:
         taken = seen.taken
-        found = [
-            (identity, path)
-            for identity, owned in sorted(managers.items(), key=lambda each: each[0].sort_text())
+        found = {
+            identity: intersection(owned.fields, taken)
+            for identity, owned in managers.items()
             if identity != self.applier
-            for path in paths(intersection(owned.fields, taken))
-        ]
-        if found:
-            raise ApplyConflict(found)
+        }
+        if self.applier.manager == KUBECTL and any(found.values()):
+            allowed = client_side_fields(self.kind, self.resource.api_version, before)
+            found = {identity: difference(fields, allowed) for identity, fields in found.items()}
+        conflicts = [(identity, fields) for identity, fields in found.items() if fields]
+        if conflicts:
+            raise ApplyConflict.with_managers(sorted(conflicts, key=lambda each: each[0].sort_text()))
 
     def _result(
         self, before: JsonObject, after: JsonObject, managers: Managers, last: Owned | None
@@ -164,7 +171,8 @@ class _Request:
         entries = written(managers)
         if entries:
             meta["managedFields"] = entries
-        return {**after, "metadata": meta}
+        result = {**after, "metadata": meta}
+        return with_last_applied(result, self.config) if self.applier.manager == KUBECTL else result
 
     def _pruned(self, after: JsonObject, managers: Managers, last: FieldSet) -> Any:
         """Without what this manager applied before, does not apply now, and nobody else owns."""

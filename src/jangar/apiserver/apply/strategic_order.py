@@ -102,15 +102,16 @@ def check_order(sent: list[Any], wanted: list[Any], key: str) -> None:
         for item in sent:
             if not isinstance(item, dict):
                 raise _bad_type(item)
-    items = [each for each in sent if not (key and isinstance(each, dict) and "$patch" in each)]
-    at = 0
-    for each in wanted:
-        if at >= len(items):
-            return
-        if key:
-            _check_keyed([items[at], each], key)
-        if _mark(items[at], key) == _mark(each, key):
+    items = [each for each in sent if not (key and each.get("$patch") == "delete")]
+    at = turn = 0
+    while at < len(items) and turn < len(wanted):
+        if isinstance(items[at], dict) and "$patch" in items[at]:
             at += 1
+            continue
+        if key:
+            _check_keyed([items[at], wanted[turn]], key)
+        at += _mark(items[at], key) == _mark(wanted[turn], key)
+        turn += 1
     if at < len(items):
         raise StrategicPatchError(
             f"The order in patch list:\n{plain(sent)}\n doesn't match $setElementOrder list:\n{plain(wanted)}\n",

@@ -7,7 +7,7 @@ from typing import Any
 
 from jangar.apiserver.apply.fieldset import MEMBER, FieldSet
 from jangar.apiserver.apply.merge_schema import DEDUCED, LIST, MAP, ListType, MergeType
-from jangar.apiserver.apply.typed_paths import item_elements
+from jangar.apiserver.apply.typed_paths import item_elements, tolerant_elements
 
 
 def merged(kind: MergeType, live: Any, config: Any) -> Any:
@@ -120,7 +120,7 @@ def _map_without(kind: MergeType, value: dict[str, Any], gone: FieldSet) -> dict
 
 def _list_without(kind: ListType, value: list[Any], gone: FieldSet) -> list[Any]:
     kept = []
-    for element, item in zip(item_elements(kind, value), value, strict=True):
+    for element, item in zip(tolerant_elements(kind, value), value, strict=True):
         below = gone.get(element)
         if below is None:
             kept.append(item)

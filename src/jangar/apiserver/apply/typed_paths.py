@@ -10,6 +10,10 @@ from jangar.apiserver.apply.merge_schema import DEDUCED, ListType, MergeType
 from jangar.apiserver.apply.path_elements import json_text, key_element, value_element
 
 
+UNKEYED = "!:"
+"""What stands for the element of an item that has none. Never stored."""
+
+
 class UnkeyedItem(Exception):
     """A list item that has no path element: a key is missing, or an item of a set is no scalar."""
 
@@ -33,6 +37,21 @@ def item_elements(kind: ListType, items: list[Any]) -> list[str]:
             for index, item in enumerate(items)
         ]
     return [_keyed_element(kind, index, item) for index, item in enumerate(items)]
+
+
+def tolerant_elements(kind: ListType, items: list[Any]) -> list[str]:
+    """The same for a value that is being taken apart: an item that has lost its keys has no element of its own."""
+    try:
+        return item_elements(kind, items)
+    except UnkeyedItem:
+        return [_element_or_none(kind, item) for item in items]
+
+
+def _element_or_none(kind: ListType, item: Any) -> str:
+    try:
+        return item_elements(kind, [item])[0]
+    except UnkeyedItem:
+        return UNKEYED
 
 
 def _set_element(index: int, item: Any) -> str:
@@ -126,7 +145,7 @@ def _object(kind: MergeType, value: dict[str, Any], member: bool) -> FieldSet | 
 
 def _items(kind: ListType, items: list[Any], member: bool) -> FieldSet | None:
     node: FieldSet = {MEMBER: EMPTY} if member else {}
-    elements = item_elements(kind, items)
+    elements = tolerant_elements(kind, items)
     twice = repeated(elements)
     for element, item in zip(elements, items, strict=True):
         node[element] = EMPTY if element in twice else _below(kind.element, item, member=True)

@@ -10,7 +10,7 @@ from jangar.apiserver.target import Target
 
 async def get(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """The newest committed state; every read here is consistent, so resourceVersion only needs to be a number."""
-    check_revision(request)
+    check_revision(serving, request)
     name = target.name or ""
     stored = serving.store.get(key_of(resource, target.namespace, name))
     if stored is None:
@@ -19,7 +19,31 @@ async def get(serving: Serving, resource: ResourceType, target: Target, request:
     return Response(body=shown.one(resource, stored.data) + b"\n", content_type=shown.content_type)
 
 
-def check_revision(request: Request) -> None:
+def check_revision(serving: Serving, request: Request) -> None:
     version = request.parameter("resourceVersion")
-    if version and not version.isdigit():
-        raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if not version:
+        return
+    if not version.isdigit():
+        raise errors.internal(not_a_version(version))
+    if int(version) > serving.store.revision:
+        raise not_reached(serving, int(version))
+
+
+def not_a_version(version: str) -> str:
+    return (
+        f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax'
+    )
+
+
+def not_reached(serving: Serving, asked: int) -> errors.ApiError:
+    """A revision that lies ahead."""
+    return errors.ApiError(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {asked}, current: {serving.store.revision}",
+        details={
+            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            "retryAfterSeconds": 1,
+        },
+        headers=(("Retry-After", "1"),),
+    )

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import orjson
 
 from jangar.apiserver import errors
+from jangar.apiserver.handlers.get import not_a_version, not_reached
 from jangar.apiserver.messages import Answer, Request, Response
+from jangar.apiserver.options import forbidden, invalid_options, unsupported
 from jangar.apiserver.representations import chosen
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.selection import Selection, selection_of
@@ -25,6 +27,7 @@ _EXPIRED = (
 
 async def list_objects(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """Objects in key order. A page is followed by a token that names its revision and its last key."""
+    _check_options(request)
     selection = selection_of(request, resource)
     page = _page(request)
     snapshot = _snapshot(serving, resource, target.namespace, request, page)
@@ -62,16 +65,27 @@ def _page(request: Request) -> _Page:
         raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
     token = request.parameter("continue")
     if not token:
-        return _Page(limit=limit)
+        return _Page(limit=0 if request.parameter("resourceVersion") == "0" else limit)
     if request.parameter("resourceVersion") not in (None, "", "0"):
         raise errors.bad_request("specifying resource version is not allowed when using continue")
     try:
-        padded = token + "=" * (-len(token) % 4)
-        found = orjson.loads(base64.urlsafe_b64decode(padded))
-        namespace, _, name = found["start"].rstrip("\0").rpartition("/")
-        return _Page(limit=limit, revision=int(found["rv"]), after=(namespace, name))
-    except (binascii.Error, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise errors.bad_request(f"continue key is not valid: {error}") from error
+        found = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    except binascii.Error as error:
+        raise _bad_token("illegal base64 data at input byte 0") from error
+    except ValueError as error:
+        raise _bad_token("invalid character looking for beginning of value") from error
+    if not isinstance(found, dict) or found.get("v") != "meta.k8s.io/v1":
+        version = found.get("v", "") if isinstance(found, dict) else ""
+        raise _bad_token(f"server does not recognize this encoded version {version}")
+    start = found.get("start")
+    if not isinstance(start, str) or not isinstance(found.get("rv"), int):
+        raise _bad_token("encoded start resourceVersion should not be 0")
+    namespace, _, name = start.rstrip("\0").rpartition("/")
+    return _Page(limit=limit, revision=found["rv"], after=(namespace, name))
+
+
+def _bad_token(why: str) -> errors.ApiError:
+    return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 def _token(revision: int, last: Stored) -> str:
@@ -93,36 +107,40 @@ def _snapshot(
     except Compacted as error:
         if page.revision is not None:
             raise errors.Expired(_EXPIRED) from error
-        raise errors.Expired(f"The resourceVersion for the provided list is too old: {revision}") from error
+        raise errors.Expired("The resourceVersion for the provided list is too old.") from error
 
 
 def _exact_revision(serving: Serving, request: Request, page: _Page) -> int | None:
     version = request.parameter("resourceVersion") or ""
     match = request.parameter("resourceVersionMatch") or ""
-    if match and not version:
-        raise errors.bad_request(
-            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
-        )
     if version and not version.isdigit():
-        raise errors.bad_request(f"invalid resource version {version!r}")
-    if match not in ("", "Exact", "NotOlderThan"):
-        raise errors.bad_request(
-            f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
-        )
+        raise errors.bad_request(f"invalid resource version: {not_a_version(version)}")
     asked = int(version or 0)
     if asked > serving.store.revision:
-        raise errors.ApiError(
-            504,
-            "Timeout",
-            f"Too large resource version: {asked}, current: {serving.store.revision}",
-            details={
-                "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-                "retryAfterSeconds": 1,
-            },
-            headers=(("Retry-After", "1"),),
-        )
+        raise not_reached(serving, asked)
     exact = match == "Exact" or (page.limit and asked and not match)
     return asked if exact and asked else None
+
+
+def _check_options(request: Request) -> None:
+    version = request.parameter("resourceVersion") or ""
+    match = request.parameter("resourceVersionMatch") or ""
+    problems = []
+    if request.parameter("sendInitialEvents") is not None:
+        problems.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    if match and not version:
+        detail = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        problems.append(forbidden("resourceVersionMatch", detail))
+    if match and request.parameter("continue"):
+        detail = "resourceVersionMatch is forbidden when continue is provided"
+        problems.append(forbidden("resourceVersionMatch", detail))
+    if match not in ("", "Exact", "NotOlderThan"):
+        problems.append(unsupported("resourceVersionMatch", match, "Exact", "NotOlderThan", ""))
+    if match == "Exact" and version == "0":
+        detail = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+        problems.append(forbidden("resourceVersionMatch", detail))
+    if problems:
+        raise invalid_options("ListOptions", problems)
 
 
 def matching(

@@ -8,7 +8,7 @@ from jangar.apiserver.admission import check_name_matches, check_namespace_match
 from jangar.apiserver.answers import object_answer
 from jangar.apiserver.apply.json_patch import JsonPatchError, json_patch
 from jangar.apiserver.apply.merge_patch import merge_patch
-from jangar.apiserver.apply.server_side import ApplyConflict, server_side_apply
+from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, server_side_apply
 from jangar.apiserver.apply.strategic import StrategicPatchError, strategic_merge
 from jangar.apiserver.body import Decoded, decode_yaml, media_type, read_json
 from jangar.apiserver.messages import Answer, Request
@@ -160,14 +160,13 @@ async def _applied(
     check_namespace_matches(resource, target, config)
     if config["metadata"].get("managedFields"):
         raise errors.bad_request("metadata.managedFields must be nil")
-    typed, unknown = resource.strategy.decode(config)
-    warnings = strict_check(resource, unknown, decoded.strict_problems, options)
+    warnings = strict_check(resource, [], decoded.strict_problems, options)
     key = key_of(resource, target.namespace, target.name or "")
     if serving.store.get(key) is None:
         if target.subresource:
             raise errors.not_found(resource.plural, resource.group, target.name or "")
-        return await _apply_new(serving, resource, target, request, options, typed, warnings)
-    written = await _apply_live(serving, resource, target, options, typed)
+        return await _apply_new(serving, resource, target, request, options, config, warnings)
+    written = await _apply_live(serving, resource, target, options, config)
     return object_answer(request, resource, written.object, warnings=[*warnings, *(written.warnings or ())])
 
 
@@ -207,19 +206,33 @@ async def _apply_live(
     serving: Serving, resource: ResourceType, target: Target, options: WriteOptions, config: JsonObject
 ) -> Written:
     def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
-        try:
-            merged = server_side_apply(
-                resource,
-                old,
-                config,
-                manager=options.manager,
-                force=options.force,
-                subresource=target.subresource,
-                now=serving.now(),
-            )
-        except ApplyConflict as error:
-            raise errors.ApiError(409, "Conflict", error.message, details={"causes": error.causes}) from error
-        return merged, True
+        merged = _merged(serving, resource, old, config, options, target.subresource)
+        return resource.strategy.decode(merged)[0], True
 
     key = key_of(resource, target.namespace, target.name or "")
     return await update(serving, resource, key, mutation, options, subresource=target.subresource)
+
+
+def _merged(
+    serving: Serving,
+    resource: ResourceType,
+    live: JsonObject | None,
+    config: JsonObject,
+    options: WriteOptions,
+    subresource: str,
+) -> JsonObject:
+    """What applying makes of the live object; conflicts and values that do not fit are refused."""
+    try:
+        return server_side_apply(
+            resource,
+            live,
+            config,
+            manager=options.manager,
+            force=options.force,
+            subresource=subresource,
+            now=serving.now(),
+        )
+    except ApplyConflict as error:
+        raise errors.ApiError(409, "Conflict", error.message, details={"causes": error.causes}) from error
+    except ApplyTypeError as error:
+        raise errors.internal(str(error)) from error

@@ -18,6 +18,7 @@ async def update_object(serving: Serving, resource: ResourceType, target: Target
     found = admitted(serving, resource, target, request, options)
     check_name_matches(target, found.object)
     version = found.object["metadata"].get("resourceVersion")
+    version = None if version == "0" else version
     if version and not str(version).isdigit():
         raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     key = key_of(resource, target.namespace, target.name or "")
@@ -31,7 +32,7 @@ async def update_object(serving: Serving, resource: ResourceType, target: Target
             bad_value=0,
             detail="must be specified for an update",
         )
-        raise errors.invalid(resource.kind, resource.group, target.name or "", [problem])
+        raise errors.invalid(resource.plural, resource.group, target.name or "", [problem])
 
     def replacement(old: JsonObject) -> tuple[JsonObject, bool]:
         del old

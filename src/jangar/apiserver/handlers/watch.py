@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import orjson
 
 from jangar.apiserver import errors
+from jangar.apiserver.handlers.get import not_a_version
 from jangar.apiserver.messages import Answer, Request, Stream
+from jangar.apiserver.options import forbidden, invalid_options
 from jangar.apiserver.representations import Representation, Whole, chosen
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.selection import Selection, selection_of
@@ -43,7 +45,7 @@ async def watch(serving: Serving, resource: ResourceType, target: Target, reques
         )
     version = request.parameter("resourceVersion") or ""
     if version and not version.isdigit():
-        raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        raise errors.internal(not_a_version(version))
     initial = request.flag("sendInitialEvents")
     _check_initial(request, initial=initial)
     asked = _Watch(
@@ -61,24 +63,15 @@ async def watch(serving: Serving, resource: ResourceType, target: Target, reques
 
 def _check_initial(request: Request, *, initial: bool) -> None:
     match = request.parameter("resourceVersionMatch")
+    problems = []
     if initial and match != "NotOlderThan":
-        raise _invalid_options(
-            "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        )
+        detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        problems.append(forbidden("resourceVersionMatch", detail))
     if match and request.parameter("sendInitialEvents") is None:
-        raise _invalid_options(
-            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
-            "provided"
-        )
-
-
-def _invalid_options(problem: str) -> errors.ApiError:
-    return errors.ApiError(
-        422,
-        "Invalid",
-        f'ListOptions.meta.k8s.io "" is invalid: {problem}',
-        details={"group": "meta.k8s.io", "kind": "ListOptions"},
-    )
+        detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        problems.append(forbidden("resourceVersionMatch", detail))
+    if problems:
+        raise invalid_options("ListOptions", problems)
 
 
 async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> AsyncIterator[bytes]:

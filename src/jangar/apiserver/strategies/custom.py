@@ -45,19 +45,19 @@ class CustomStrategy:
     def complete(self, obj: JsonObject) -> None:
         """Defaults are part of decoding here; a merged or patched object was decoded, an applied one was not."""
         admitted, _ = admit(self._schema, obj)
-        admitted["metadata"] = obj.get("metadata", {})
+        admitted["metadata"] = obj.setdefault("metadata", {})
         obj.clear()
         obj.update(admitted)
 
     def prepare_create(self, obj: JsonObject) -> None:
         self.complete(obj)
-        obj["metadata"] = written(obj["metadata"], _object_meta())
+        _rewrite_metadata(obj)
         if self._has_status:
             obj.pop("status", None)
 
     def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
         self.complete(obj)
-        obj["metadata"] = written(obj["metadata"], _object_meta())
+        _rewrite_metadata(obj)
         if subresource == "status":
             _keep_all_but_status(obj, old)
         elif self._has_status:
@@ -71,14 +71,9 @@ class CustomStrategy:
         return [*_finalizer_errors(obj), *check(self._schema, obj, old=old)]
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        """Finalizers that others may use by accident."""
-        known = set((old or {}).get("metadata", {}).get("finalizers") or ())
-        return [
-            f'metadata.finalizers: "{each}": prefer a domain-qualified finalizer name to avoid accidental conflicts '
-            "with other finalizer writers"
-            for each in obj["metadata"].get("finalizers") or ()
-            if each not in known and finalizer_problems(each) == [_UNQUALIFIED]
-        ]
+        """Of finalizers the handlers warn."""
+        del obj, old
+        return []
 
     def _metadata(self, obj: Json) -> tuple[JsonObject, list[UnknownField]]:
         decoding = Decoding()
@@ -102,6 +97,14 @@ def _finalizer_errors(obj: Json) -> list[FieldError]:
     ]
 
 
+def _rewrite_metadata(obj: JsonObject) -> None:
+    """In place: as Go would write it."""
+    meta = obj["metadata"]
+    found = written(meta, _object_meta())
+    meta.clear()
+    meta.update(found)
+
+
 def _put_back(obj: JsonObject, old: Json, name: str) -> None:
     if name in old:
         obj[name] = deepcopy(old[name])
@@ -112,10 +115,13 @@ def _put_back(obj: JsonObject, old: Json, name: str) -> None:
 def _keep_all_but_status(obj: JsonObject, old: Json) -> None:
     """Only status and who manages what are taken from a status write."""
     kept = {name: deepcopy(value) for name, value in old.items() if name not in ("status", "apiVersion", "kind")}
-    managed = obj["metadata"].get("managedFields")
+    meta = obj["metadata"]
+    managed = meta.get("managedFields")
     taken = {name: obj[name] for name in ("apiVersion", "kind", "status") if name in obj}
     obj.clear()
-    obj.update(taken | kept)
-    obj["metadata"].pop("managedFields", None)
+    obj.update(taken | kept | {"metadata": meta})
+    meta.clear()
+    meta.update(kept["metadata"])
+    meta.pop("managedFields", None)
     if managed is not None:
-        obj["metadata"]["managedFields"] = managed
+        meta["managedFields"] = managed

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from jangar.apiserver import errors
 from jangar.apiserver.strategies.go_types import Struct, type_of
 from jangar.apiserver.strategies.own_forms import BadText
+from jangar.apiserver.strategies.printing import created
 from jangar.apiserver.strategies.typed import Decoding, WrongType, written
 from jangar.schema import FieldError, UnknownField
 
@@ -73,6 +74,10 @@ class Kind:
             return self.status_problems(obj, old)
         return self.update_problems(obj, old)
 
+    def table_cells(self, obj: JsonObject) -> list[Any]:
+        """What `kubectl get` shows after the name."""
+        return [created(obj)]
+
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
         del obj, old
         return []
@@ -104,10 +109,14 @@ class Kind:
     # -- shared steps -----------------------------------------------------------------------------------------------
 
     def _rewrite(self, obj: JsonObject) -> None:
-        """In place: as Go would write it."""
+        """In place, metadata too: as Go would write it."""
+        meta: JsonObject = obj.setdefault("metadata", {})
         found = written(obj, self._struct)
+        new_meta = found["metadata"]
+        meta.clear()
+        meta.update(new_meta)
         obj.clear()
-        obj.update(found)
+        obj.update(found | {"metadata": meta})
 
     def _put_back(self, obj: JsonObject, old: Json, *names: str) -> None:
         for name in names:

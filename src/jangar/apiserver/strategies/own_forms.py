@@ -38,6 +38,14 @@ def quantity(value: Any) -> str:
     return _exponent(number.scaleb(int(unit[1:])))
 
 
+def whole_millis(amounts: dict[str, str]) -> dict[str, str]:
+    """Amounts of resources are rounded up to a thousandth."""
+    return {
+        name: _decimal(Decimal(_up(quantity_value(text).scaleb(3))).scaleb(-3)) if text[-1:] in ("n", "u") else text
+        for name, text in amounts.items()
+    }
+
+
 def _number_text(value: float) -> str:
     return str(value) if isinstance(value, int) else format(Decimal(repr(value)), "f")
 

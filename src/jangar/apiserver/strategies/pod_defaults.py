@@ -10,7 +10,11 @@ MODE: Final = 0o644
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE: Final = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_TAG: Final = re.compile(r"(?:.*/)?[^/:@]+(?::([^@/]+))?(@.*)?")
+_PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE: Final = re.compile(
+    rf"(?:(?:[A-Za-z0-9.-]*[.:][A-Za-z0-9.:-]*|localhost)/)?{_PART}(?:/{_PART})*(?::([A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}))?(@.+)?"
+)
+"""Perhaps a registry, a path in lower case, a tag, a digest."""
 
 
 def containers_of(spec: JsonObject) -> Iterator[JsonObject]:
@@ -32,8 +36,6 @@ def default_pod_spec(spec: JsonObject) -> None:
         _default_container(container)
     for volume in spec.get("volumes") or ():
         default_volume(volume)
-    for constraint in spec.get("topologySpreadConstraints") or ():
-        del constraint
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
 
@@ -57,8 +59,8 @@ def default_pod(spec: JsonObject) -> None:
 
 def pull_policy(image: str) -> str:
     """Always for what may change under its name: no tag, or latest."""
-    found = _TAG.fullmatch(image)
-    if found is None or not image:
+    found = _IMAGE.fullmatch(image)
+    if found is None:
         return "IfNotPresent"
     tag = found[1] or ("" if found[2] else "latest")
     return "Always" if tag == "latest" else "IfNotPresent"
@@ -88,8 +90,8 @@ def _default_probe(probe: JsonObject) -> None:
             probe[name] = value
     if probe.get("httpGet") is not None:
         _default_http(probe["httpGet"])
-    if probe.get("grpc") is not None:
-        probe["grpc"].setdefault("service", "")
+    if probe.get("grpc") is not None and probe["grpc"].get("service") is None:
+        probe["grpc"]["service"] = ""
 
 
 def _default_http(action: JsonObject) -> None:

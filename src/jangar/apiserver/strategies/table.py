@@ -6,7 +6,10 @@ from typing import Any
 
 from jangar.apiserver.names import label_problems, path_segment_problems, subdomain_problems
 from jangar.apiserver.resources import Strategy
+from jangar.apiserver.strategies.cron_job import CronJob
+from jangar.apiserver.strategies.job import Job
 from jangar.apiserver.strategies.kind import Kind
+from jangar.apiserver.strategies.pod import Find, Pod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +39,15 @@ _CREATED_BY_PUT = frozenset(
 )
 
 
-def behaviour_of(row: dict[str, Any]) -> Behaviour:
+_STRATEGIES: dict[str, type[Kind]] = {"Job": Job, "CronJob": CronJob}
+
+
+def behaviour_of(row: dict[str, Any], find: Find | None = None) -> Behaviour:
     kind = row["kind"]
+    struct, version = row["struct"], row["version"]
+    strategy = Pod(struct, version=version, find=find) if kind == "Pod" else _STRATEGIES.get(kind, Kind)(struct, version=version)
     return Behaviour(
-        strategy=Kind(row["struct"], version=row["version"]),
+        strategy=strategy,
         has_generation=kind in _GENERATIONS,
         unconditional_update=kind not in _CONDITIONAL,
         create_on_update=kind in _CREATED_BY_PUT,

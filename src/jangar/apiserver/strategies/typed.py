@@ -12,6 +12,7 @@ from jangar.schema import UnknownField
 MAX_DEPTH: Final = 200
 _BITS: Final = {"int32": 31, "int64": 63}
 _JSON_KINDS: Final = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+_AMOUNTS: Final = "v1.ResourceList"
 _SCHEMAS: Final = frozenset(
     f"apiextensions/v1.JSONSchemaPropsOr{other}" for other in ("Bool", "Array", "StringArray")
 )
@@ -77,7 +78,8 @@ class Decoding:
             case MapOf(value=of, name=name):
                 if not isinstance(value, dict):
                     raise self._wrong(value, name, inside)
-                return {key: self._element(key, each, of, inside) for key, each in value.items()}
+                found = {key: self._element(key, each, of, inside) for key, each in value.items()}
+                return own_forms.whole_millis(found) if name == _AMOUNTS else found
             case Own(name=name):
                 return self._own(value, name, inside)
 
@@ -170,6 +172,9 @@ def written(obj: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
     for name, field in struct.fields.items():
         value = obj.get(name)
         value = _written(value, field.type) if value is not None else None
+        if value in ([], {}) and isinstance(field.type, ListOf | MapOf):
+            # Storage knows no empty lists and maps.
+            value = None
         if value is None and not isinstance(field.type, Pointer):
             value = zero(field.type)
         if not _is_left_out(value, field):

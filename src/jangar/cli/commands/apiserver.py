@@ -28,6 +28,9 @@ def apiserver_command(
         bool,
         typer.Option("--plain-http", help="No TLS and no authentication; anybody who can connect is admin."),
     ] = False,
+    bare: Annotated[
+        bool, typer.Option("--bare", help="Leave new namespaces empty: no default service account.")
+    ] = False,
 ) -> None:
     """Serve the Kubernetes API from a directory.
 
@@ -38,6 +41,6 @@ def apiserver_command(
     from jangar.processes.apiserver import ApiServerSettings, serve  # noqa: PLC0415
 
     settings = ApiServerSettings(
-        data_dir=data_dir, host=host, port=port, kubeconfig=kubeconfig, plain_http=plain_http
+        data_dir=data_dir, host=host, port=port, kubeconfig=kubeconfig, plain_http=plain_http, bare=bare
     )
     uvloop.run(serve(settings))

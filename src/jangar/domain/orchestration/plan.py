@@ -82,7 +82,7 @@ def _finished(observation: Observation, decision: Decision, now: datetime) -> Pl
     )
     listed = (*recorded.left_behind, *arrived_late(recorded, observation.children))
     record = replace(recorded, left_behind=brought_up_to_date(listed, observation.children, now))
-    status = with_verdict(record, observation, verdict, decision, now=now, cut=True)
+    status = with_verdict(record, observation, verdict, decision, now=now)
     after = aftermath(observation, status, now)
     return Plan(status=status, actions=after.actions, look_again_at=after.look_again_at)
 
@@ -211,7 +211,6 @@ class _Planner:
             now=self.now,
             started=started,
             unforgiven=bool(progress.unforgiven),
-            cut=bool(progress.cut),
             children_finished_at=self._children_finished_at() if verdict.phase in TERMINAL else None,
         )
 

@@ -20,7 +20,7 @@ from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.status_contract import Lifecycle, advance
 
 
-def with_verdict(  # noqa: PLR0913 - one argument a fact that the conditions depend on
+def with_verdict(
     record: RunRecord,
     observation: Observation,
     verdict: Verdict,
@@ -29,7 +29,6 @@ def with_verdict(  # noqa: PLR0913 - one argument a fact that the conditions dep
     now: datetime,
     started: bool = False,
     unforgiven: bool = False,
-    cut: bool = False,
     children_finished_at: datetime | None = None,
 ) -> RunRecord:
     """The record with its lifecycle advanced; `observation.recorded` itself when nothing differs."""
@@ -45,10 +44,10 @@ def with_verdict(  # noqa: PLR0913 - one argument a fact that the conditions dep
     )
     holding = [
         *_suspended(suspended=suspended),
-        *_cancel_ignored(decision, verdict.phase, old.lifecycle, cut=cut),
+        *_cancel_ignored(decision, verdict.phase, old.lifecycle),
     ]
     decided = {ConditionType.SUSPENDED}
-    if not old.lifecycle.is_terminal or any(each.type is ConditionType.CANCEL_IGNORED for each in holding):
+    if not old.lifecycle.is_terminal:
         decided.add(ConditionType.CANCEL_IGNORED)
     claims = (
         *execution_claims(verdict.phase, facts),
@@ -84,7 +83,7 @@ def _suspended(*, suspended: bool) -> list[Claim]:
     ]
 
 
-def _cancel_ignored(decision: Decision, phase: Phase, old: Lifecycle, *, cut: bool) -> list[Claim]:
+def _cancel_ignored(decision: Decision, phase: Phase, old: Lifecycle) -> list[Claim]:
     """A cancel that changed nothing says so: it came too late, cut nothing, or is switched off.
 
     A finished run keeps the reason that it gave first: nothing about it changes any more.
@@ -92,7 +91,7 @@ def _cancel_ignored(decision: Decision, phase: Phase, old: Lifecycle, *, cut: bo
     match decision:
         case Ignored(reason=reason) | Accepted(ignored=Reason() as reason):
             pass
-        case Accepted() if phase in TERMINAL and phase is not Phase.CANCELLED and not cut:
+        case Accepted() if phase in TERMINAL and phase is not Phase.CANCELLED and not old.is_terminal:
             reason = too_late(phase)
         case _:
             return []

@@ -167,7 +167,9 @@ def declining_initial_events_tells_only_what_follows(s: Session):
 
 def a_bookmark_comes_before_the_end_of_a_watch_that_allows_it(s: Session):
     version = _version(s, WIDGETS)
-    with s.watch(f"{WIDGETS}?resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=4") as watching:
+    with s.watch(f"{WIDGETS}?resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=5") as watching:
+        with s.unrecorded():
+            s.post(WIDGETS, widget("a"))
         watching.until(lambda event: event["type"] == "BOOKMARK")
 
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from jangar.api.phases import StepKind
 from jangar.domain.orchestration.actions import ReadChildren, ReleaseRun, StopChild
 from jangar.domain.orchestration.observation import ChildrenRead, Limits
 from jangar.domain.orchestration.state import LeftBehind
@@ -140,11 +141,16 @@ def test_entries_stay_in_the_order_in_which_they_were_left():
             "OrchestrationRun",
             id="nested-run",
         ),
+        pytest.param(
+            {"name": "a", "kind": "ApprovalGate", "policyRef": "p", "timeoutSeconds": 5},
+            "ApprovalGate",
+            id="gate",
+        ),
     ],
 )
 def test_what_is_left_behind_is_named_as_kubectl_names_it(step, shown):
     """CAN-6: kind, name and, once it was seen, uid."""
-    run = Driver(a_definition(step))
+    run = Driver(a_definition(step), limits=Limits(supported_kinds=frozenset(StepKind)))
     run.tick()
     run.tick(5)
     run.tick(60)

@@ -106,6 +106,30 @@ def test_a_finished_run_that_nobody_touches_costs_nothing():
     assert (run.actions, run.look_again_at) == ((), None)
 
 
+@pytest.mark.rule("ST-4")
+def test_a_run_whose_start_was_not_recorded_has_started_when_its_end_is_seen():
+    """ST-4: startedAt is set for work that ran, and is not after finishedAt."""
+    run = Driver(a_definition(a_step("a")))
+    run.tick()
+    run.record = replace(run.record, lifecycle=Lifecycle())
+    run.child("a").succeeds()
+    run.tick(3)
+    life = run.record.lifecycle
+    assert (life.phase, life.started_at, life.finished_at) == ("Succeeded", at(3), at(3))
+
+
+@pytest.mark.rule("ST-3")
+def test_a_pass_that_moves_no_step_hands_the_same_steps_back():
+    """ST-3, DAG-14: ten thousand steps are not copied for a new generation."""
+    run = Driver(a_definition(a_step("a")))
+    run.tick()
+    before = run.record
+    run.change(generation=2)
+    run.tick(1)
+    assert run.record.lifecycle.observed_generation == 2
+    assert run.record.steps is before.steps
+
+
 @pytest.mark.rule("ST-3")
 def test_a_live_run_in_which_nothing_happened_costs_nothing():
     """ST-3: the very record, however much time has passed."""

@@ -18,6 +18,7 @@ CANCEL = Cancel(requested_at=NOON, deadline=at(60))
 RUNNING = Verdict(phase=Phase.RUNNING, reason="Running")
 SUCCEEDED = Verdict(phase=Phase.SUCCEEDED, reason="Succeeded")
 FAILED = Verdict(phase=Phase.FAILED, reason="StepFailed", message="step a failed")
+CANCELLED = Verdict(phase=Phase.CANCELLED, reason="Cancelled")
 
 
 def recorded(verdict, decision=NOBODY, *, old=None, run=None, now=NOON, **facts):
@@ -157,35 +158,27 @@ def test_a_pending_run_that_is_suspended_does_not_progress():
 
 @pytest.mark.rule("CAN-7", "CAN-9", "DAG-7")
 @pytest.mark.parametrize(
-    ("verdict", "decision", "cut", "expected"),
+    ("verdict", "decision", "expected"),
     [
-        pytest.param(RUNNING, NOBODY, False, None, id="nobody-asks"),
+        pytest.param(RUNNING, NOBODY, None, id="nobody-asks"),
         pytest.param(
-            RUNNING, Ignored(reason=Reason.CANCEL_DISABLED), False, "True/CancelDisabled", id="switched-off"
+            RUNNING, Ignored(reason=Reason.CANCEL_DISABLED), "True/CancelDisabled", id="switched-off"
         ),
-        pytest.param(RUNNING, Accepted(cancel=CANCEL), False, None, id="under-way"),
-        pytest.param(SUCCEEDED, Accepted(cancel=CANCEL), False, "True/AlreadySucceeded", id="cut-nothing"),
-        pytest.param(FAILED, Accepted(cancel=CANCEL), False, "True/AlreadyFailed", id="failed-before"),
-        pytest.param(FAILED, Accepted(cancel=CANCEL), True, None, id="cut-something"),
+        pytest.param(RUNNING, Accepted(cancel=CANCEL), None, id="under-way"),
+        pytest.param(SUCCEEDED, Accepted(cancel=CANCEL), "True/AlreadySucceeded", id="cut-nothing"),
+        pytest.param(FAILED, Accepted(cancel=CANCEL), "True/AlreadyFailed", id="failed-before"),
+        pytest.param(CANCELLED, Accepted(cancel=CANCEL), None, id="cancelled"),
         pytest.param(
-            Verdict(phase=Phase.CANCELLED, reason="Cancelled"),
-            Accepted(cancel=CANCEL),
-            False,
-            None,
-            id="cancelled",
-        ),
-        pytest.param(
-            SUCCEEDED,
-            Accepted(cancel=CANCEL, ignored=Reason.ALREADY_SUCCEEDED),
-            True,
-            "True/AlreadySucceeded",
+            CANCELLED,
+            Accepted(cancel=CANCEL, ignored=Reason.ALREADY_CANCELLED),
+            "True/AlreadyCancelled",
             id="asked-again",
         ),
     ],
 )
-def test_a_cancel_that_changed_nothing_says_so(verdict, decision, cut, expected):
+def test_a_cancel_that_changed_nothing_says_so(verdict, decision, expected):
     """CAN-7, DAG-7: it came too late, cut nothing, or is switched off."""
-    assert conditions(recorded(verdict, decision, cut=cut)).get("CancelIgnored") == expected
+    assert conditions(recorded(verdict, decision)).get("CancelIgnored") == expected
 
 
 @pytest.mark.rule("CAN-9", "ST-5")
@@ -202,4 +195,11 @@ def test_switched_on_again_the_ignored_request_is_no_longer_called_ignored():
 def test_a_finished_run_keeps_saying_that_a_cancel_was_ignored():
     """CAN-7: the condition stays, and costs no write."""
     ended = recorded(SUCCEEDED, Accepted(cancel=CANCEL))
-    assert recorded(SUCCEEDED, Accepted(cancel=CANCEL), old=ended, now=at(9), cut=True) is ended
+    assert recorded(SUCCEEDED, Accepted(cancel=CANCEL), old=ended, now=at(9)) is ended
+
+
+@pytest.mark.rule("CAN-7")
+def test_a_run_that_ended_without_saying_so_is_not_told_later():
+    """CAN-7: whether a cancel cut anything is decided in the pass in which the run ends."""
+    ended = recorded(FAILED)
+    assert recorded(FAILED, Accepted(cancel=CANCEL), old=ended, now=at(9)) is ended

@@ -1,0 +1,85 @@
+"""Claims of storage. Nobody provisions volumes here; a claim waits, as it does where no class fits."""
+
+from copy import deepcopy
+from typing import Any, Final
+
+from jangar.apiserver.strategies.checks import Json, JsonObject, dns_subdomain, forbidden, invalid, not_supported, required
+from jangar.apiserver.strategies.kind import Kind
+from jangar.apiserver.strategies.own_forms import quantity_value
+from jangar.apiserver.strategies.printing import UNSET, created
+from jangar.schema import FieldError
+
+_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_SHORT: Final = {"ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOnce": "RWO", "ReadWriteOncePod": "RWOP"}
+_KEPT: Final = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+_HELD: Final = "kubernetes.io/pvc-protection"
+
+
+class Claim(Kind):
+    """A persistent volume claim."""
+
+    def default(self, obj: JsonObject) -> None:
+        obj["spec"].setdefault("volumeMode", "Filesystem")
+        if not obj.setdefault("status", {}).get("phase"):
+            obj["status"]["phase"] = "Pending"
+
+    def reset(self, obj: JsonObject) -> None:
+        obj["status"] = {"phase": "Pending"}
+        finalizers = obj["metadata"].get("finalizers") or []
+        if _HELD not in finalizers:
+            obj["metadata"]["finalizers"] = [*finalizers, _HELD]
+
+    def problems(self, obj: Json) -> list[FieldError]:
+        return claim_problems("spec", obj["spec"])
+
+    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+        problems = claim_problems("spec", obj["spec"])
+        if _without_updatable(obj["spec"], old) != _without_updatable(old["spec"], old):
+            problems.append(forbidden("spec", _KEPT))
+        return problems
+
+    def table_cells(self, obj: JsonObject) -> list[Any]:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        phase = "Terminating" if obj["metadata"].get("deletionTimestamp") else status.get("phase", "")
+        is_bound = bool(spec.get("volumeName"))
+        return [
+            phase,
+            spec.get("volumeName", ""),
+            (status.get("capacity") or {}).get("storage", "0") if is_bound else "",
+            ",".join(_SHORT[each] for each in _SHORT if each in (status.get("accessModes") or ())) if is_bound else "",
+            spec.get("storageClassName") or "",
+            spec.get("volumeAttributesClassName") or UNSET,
+            created(obj),
+            spec.get("volumeMode") or UNSET,
+        ]
+
+
+def claim_problems(field: str, spec: Json) -> list[FieldError]:
+    modes = spec.get("accessModes") or ()
+    problems: list[FieldError] = []
+    if not modes:
+        problems.append(required(f"{field}.accessModes", "at least 1 access mode is required"))
+    problems += [not_supported(f"{field}.accessModes", each, _MODES) for each in modes if each not in _MODES]
+    amount = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    place = f"{field}.resources[storage]"
+    if amount is None:
+        problems.append(required(place))
+    elif quantity_value(amount) <= 0:
+        problems.append(invalid(place, amount, "must be greater than zero"))
+    if spec.get("storageClassName"):
+        problems += dns_subdomain(f"{field}.storageClassName", spec["storageClassName"])
+    mode = spec.get("volumeMode")
+    if mode not in (None, "Block", "Filesystem"):
+        problems.append(not_supported(f"{field}.volumeMode", mode, ("Block", "Filesystem")))
+    return problems
+
+
+def _without_updatable(spec: Json, old: Json) -> JsonObject:
+    found = deepcopy(dict(spec))
+    is_bound = (old.get("status") or {}).get("phase") == "Bound"
+    if is_bound:
+        (found.get("resources") or {}).pop("requests", None)
+        found.pop("volumeAttributesClassName", None)
+    if not old["spec"].get("volumeName"):
+        found.pop("volumeName", None)
+    return found

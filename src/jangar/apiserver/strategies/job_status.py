@@ -1,0 +1,103 @@
+"""What is wrong with the status of a job: it must make sense, and what is over stays over."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from jangar.apiserver.strategies.checks import Json, invalid, non_negative, required
+from jangar.apiserver.strategies.printing import condition
+from jangar.schema import FieldError
+from jangar.schema.errors import OMITTED
+
+_COUNTERS: Final = ("active", "succeeded", "failed", "ready")
+_FINAL: Final = ("Failed", "Complete", "FailureTarget")
+
+
+def job_status_problems(obj: Json, old: Json) -> list[FieldError]:
+    """Problems that the old status had already are nobody's fault now."""
+    known = {problem.message for problem in _state_problems(old)}
+    found = [problem for problem in _state_problems(obj) if problem.message not in known]
+    return [*found, *_change_problems(obj, old)]
+
+
+def _state_problems(obj: Json) -> Iterator[FieldError]:
+    status = obj.get("status") or {}
+    for name in _COUNTERS:
+        yield from non_negative(f"status.{name}", status.get(name))
+    complete, failed = condition(obj, "Complete"), condition(obj, "Failed")
+    target, met = condition(obj, "FailureTarget"), condition(obj, "SuccessCriteriaMet")
+    start, end = status.get("startTime"), status.get("completionTime")
+    if complete and failed:
+        yield _conditions("cannot set Complete=True and Failed=true conditions")
+    if complete and target:
+        yield _conditions("cannot set Complete=True and FailureTarget=true conditions")
+    if end and not complete:
+        detail = "cannot set completionTime when there is no Complete=True condition"
+        yield invalid("status.completionTime", end, detail)
+    if complete and not end:
+        yield required("status.completionTime", "completionTime is required for Complete jobs")
+    if start and end and end < start:
+        yield invalid("status.completionTime", end, "must be equal to or after `startTime`")
+    if failed and not target:
+        yield _conditions("cannot set Failed=True condition without the FailureTarget=true condition")
+    if complete and not met:
+        yield _conditions("cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
+    if complete or failed:
+        yield from _finished_problems(status)
+    yield from _index_problems(obj, status)
+    if (status.get("ready") or 0) > status.get("active", 0):
+        yield invalid("status.ready", status["ready"], "cannot set more ready pods than active")
+    if met and failed:
+        yield _conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions")
+    if met and target:
+        yield _conditions("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+
+
+def _finished_problems(status: Json) -> Iterator[FieldError]:
+    if status.get("active", 0) > 0:
+        yield invalid("status.active", status["active"], "active>0 is invalid for finished job")
+    if not status.get("startTime"):
+        yield required("status.startTime", "startTime is required for finished job")
+    uncounted = status.get("uncountedTerminatedPods") or {}
+    if uncounted.get("failed") or uncounted.get("succeeded"):
+        yield invalid("status.uncountedTerminatedPods", dict(uncounted), "must be empty for finished job")
+    if (status.get("terminating") or 0) > 0:
+        yield invalid("status.terminating", status["terminating"], "terminating>0 is invalid for finished job")
+
+
+def _index_problems(obj: Json, status: Json) -> Iterator[FieldError]:
+    spec = obj.get("spec") or {}
+    done, failed = status.get("completedIndexes"), status.get("failedIndexes")
+    if done and spec.get("completionMode") != "Indexed":
+        detail = "cannot set non-empty completedIndexes when non-indexed completion mode"
+        yield invalid("status.completedIndexes", done, detail)
+    if failed is not None and spec.get("backoffLimitPerIndex") is None:
+        detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
+        yield invalid("status.failedIndexes", failed, detail)
+
+
+def _change_problems(obj: Json, old: Json) -> Iterator[FieldError]:
+    status, before = obj.get("status") or {}, old.get("status") or {}
+    for name in _FINAL:
+        if condition(old, name) and not condition(obj, name):
+            yield _conditions(f"cannot disable the terminal {name}=True condition")
+    for name in ("failed", "succeeded"):
+        if status.get(name, 0) < before.get(name, 0):
+            yield invalid(f"status.{name}", status.get(name, 0), f"cannot decrease the {name} counter")
+    end, was = status.get("completionTime"), before.get("completionTime")
+    if end and was and end != was:
+        yield invalid("status.completionTime", end, "field is immutable")
+    start = before.get("startTime")
+    if start and start != status.get("startTime") and not (obj.get("spec") or {}).get("suspend"):
+        yield required("status.startTime", "startTime cannot be removed for unsuspended job")
+    if condition(old, "SuccessCriteriaMet") and not condition(obj, "SuccessCriteriaMet"):
+        yield _conditions("cannot disable the SuccessCriteriaMet=True condition")
+    if (
+        condition(old, "Complete")
+        and not condition(old, "SuccessCriteriaMet")
+        and condition(obj, "SuccessCriteriaMet")
+    ):
+        yield _conditions("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
+
+
+def _conditions(detail: str) -> FieldError:
+    return invalid("status.conditions", OMITTED, detail)

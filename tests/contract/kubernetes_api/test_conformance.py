@@ -1,0 +1,78 @@
+"""The embedded API server answers like kube-apiserver, case by case.
+
+Each case is played on the embedded server and compared with its transcript, which a real server gave. With the binaries
+of `make envtest` the real server is asked again, so that a transcript cannot grow old unnoticed.
+"""
+
+import re
+
+import pytest
+
+from contract.kubernetes_api.accepted_differences import ACCEPTED, Place
+from contract.kubernetes_api.catalogue import TRANSCRIPTS, cases, run
+from contract.kubernetes_api.comparison import Difference, differences
+from contract.kubernetes_api.quirks import QUIRKS
+from support.conformance_summary import EQUAL
+from support.envtest import missing_parts
+
+pytestmark = pytest.mark.conformance
+
+CASES = list(cases().values())
+IDS = list(cases())
+REAL_CASES = CASES if not missing_parts() else []
+"""Not skipped without the binaries but absent: the summary says how many were not asked for."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_the_embedded_server_answers_like_the_real_one(case, embedded_server, record_property):
+    """Status, reason, message, body and order of events are those of the transcript."""
+    found = run(case, embedded_server)
+    places = differences(case.recorded(), found.steps)
+    accepted = [place for place in ACCEPTED if place.case == case.name]
+    unexplained = [place for place in places if not any(_covers(row, place) for row in accepted)]
+    unused = [row for row in accepted if not any(_covers(row, place) for place in places)]
+    assert not unexplained, _told(case.name, unexplained)
+    assert found.stopped_by is None, f"{case.name} could not go on: {found.stopped_by!r}"
+    assert not unused, f"these rows of accepted_differences.py accept nothing any more: {unused}"
+    record_property(EQUAL, "embedded")
+
+
+@pytest.mark.parametrize("case", REAL_CASES, ids=IDS if REAL_CASES else [])
+def test_a_transcript_is_what_the_real_server_answers(case, real_server, record_property):
+    """Else record it anew (`make transcripts`) and look at what changed."""
+    found = run(case, real_server)
+    assert found.stopped_by is None, f"{case.name} could not go on: {found.stopped_by!r}"
+    places = differences(case.recorded(), found.steps)
+    assert not places, _told(case.name, places)
+    record_property(EQUAL, "real")
+
+
+def test_every_case_has_a_transcript_and_every_transcript_a_case():
+    """Nothing is compared with nothing."""
+    stored = {str(path.relative_to(TRANSCRIPTS).with_suffix("")) for path in TRANSCRIPTS.rglob("*.json")}
+    assert stored == set(cases())
+
+
+def test_transcripts_hold_nothing_that_changes_from_run_to_run():
+    """No raw uid that the case did not send, no time of today, no raw namespace."""
+    changing = re.compile(r"(?<![\w-])ns-[a-z0-9]{6}\b|20(?:2[6-9]|30)-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+    found = {path.name: hits[0] for path in TRANSCRIPTS.rglob("*.json") if (hits := changing.findall(path.read_text()))}
+    assert found == {}
+
+
+@pytest.mark.parametrize("number", range(1, 26))
+def test_every_known_quirk_of_the_real_server_is_held_by_a_case(number):
+    """The list of what a hand-written server gets wrong is covered, one by one."""
+    assert QUIRKS[number]
+    assert set(QUIRKS[number]) <= set(cases())
+
+
+def _covers(row: Place, place: Difference) -> bool:
+    is_under = place.path == row.path or place.path.startswith((f"{row.path}.", f"{row.path}["))
+    return row.step == place.step and is_under
+
+
+def _told(name: str, places: list[Difference]) -> str:
+    shown = "\n".join(str(place) for place in places[:12])
+    more = f"\n... and {len(places) - 12} more places" if len(places) > 12 else ""
+    return f"{name}: {len(places)} places differ\n{shown}{more}"

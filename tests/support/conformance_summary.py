@@ -1,0 +1,34 @@
+"""The last lines of a test run: how many cases of the Kubernetes API are equal on which server, and what was not asked.
+
+Works from test reports alone, so that it also counts what the workers of pytest-xdist did.
+"""
+
+from collections import Counter
+from typing import Any
+
+from support.envtest import assets, missing_parts
+
+EQUAL = "conformance"
+ON = {
+    "test_the_embedded_server_answers_like_the_real_one": "embedded",
+    "test_a_transcript_is_what_the_real_server_answers": "real",
+}
+
+
+def write_conformance_summary(terminal: Any) -> None:
+    reports = [
+        (server, report)
+        for outcome in ("passed", "failed", "error")
+        for report in terminal.stats.get(outcome, [])
+        for name, server in ON.items()
+        if f"::{name}[" in report.nodeid
+    ]
+    if not reports:
+        return
+    asked = {server: {report.nodeid for on, report in reports if on == server} for server in ON.values()}
+    equal = Counter(on for on, report in reports for key, _ in report.user_properties if key == EQUAL and report.when == "call")
+    words = [f"{equal[on]} of {len(asked[on])} equal on the {on} server" for on in asked if asked[on]]
+    if not asked["real"] and (missing := missing_parts()):
+        words.append(f"the real server was not asked: no {', '.join(missing)} in {assets()} (make envtest)")
+    terminal.write_sep("-", "Kubernetes API conformance")
+    terminal.write_line("; ".join(words))
