@@ -39,7 +39,7 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        return 200 <= self.status < 300  # noqa: PLR2004
+        return 200 <= self.status < 300
 
 
 @dataclass(kw_only=True)
@@ -68,7 +68,7 @@ class HttpClient:
                 return Answer(status=response.status, headers=response.headers, content=response.read())
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 self.close()  # a kept connection may have been closed by the server between two requests
-                if is_fresh or attempt == 2:  # noqa: PLR2004
+                if is_fresh or attempt == 2:
                     raise
             except TimeoutError as error:
                 self.close()

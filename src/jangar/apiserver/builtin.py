@@ -5,15 +5,17 @@ from typing import Any
 from jangar.apiserver.builtin_data import LazySchema, kinds
 from jangar.apiserver.resources import ResourceType, TableColumn
 from jangar.apiserver.strategies.pod import Find
+from jangar.apiserver.strategies.reviews import Lookup
 from jangar.apiserver.strategies.table import Behaviour, behaviour_of
 
 
-def built_in_types(find: Find | None = None) -> list[ResourceType]:
+def built_in_types(find: Find | None = None, lookup: Lookup | None = None) -> list[ResourceType]:
     """Every built-in kind. Schemas are read when they are first looked at.
 
     `find` gives stored objects, for kinds that refer to others: a pod to its account and its priority class.
+    `lookup` tells whose a token is, for TokenReview. Without them references are taken to be good and tokens bad.
     """
-    return [_type(row, behaviour_of(row, find)) for row in kinds().values()]
+    return [_type(row, behaviour_of(row, find, lookup)) for row in kinds().values()]
 
 
 def _type(row: dict[str, Any], behaviour: Behaviour) -> ResourceType:
@@ -30,7 +32,7 @@ def _type(row: dict[str, Any], behaviour: Behaviour) -> ResourceType:
         subresources=frozenset(row["subresources"]),
         strategy=behaviour.strategy,
         schema=LazySchema(row["definition"]),
-        columns=tuple(_column(each) for each in row["columns"][1:]),
+        columns=tuple(_column(each) for each in row["columns"] if each["name"] != "Name" or each["priority"]),
         has_generation=behaviour.has_generation,
         selectable_fields=behaviour.selectable_fields,
         name_problems=behaviour.name_problems,
@@ -38,6 +40,8 @@ def _type(row: dict[str, Any], behaviour: Behaviour) -> ResourceType:
         create_on_update=behaviour.create_on_update,
         grace_seconds=behaviour.grace_seconds,
         stored_as=behaviour.stored_as,
+        orphans_by_default=behaviour.orphans_by_default,
+        review=behaviour.review,
     )
 
 

@@ -14,6 +14,11 @@ from jangar.apiserver.writing import create, update
 
 ROOT_CERTIFICATE = "kube-root-ca.crt"
 FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_ROOT_CERTIFICATE_IS = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
 _OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
 _LOOK_AGAIN_SECONDS = 0.2
 
@@ -21,9 +26,8 @@ _LOOK_AGAIN_SECONDS = 0.2
 class NamespaceLife:
     """Follows namespaces."""
 
-    def __init__(self, serving: Serving, *, authority: str = "", furnishing: bool = True) -> None:
+    def __init__(self, serving: Serving, *, authority: str | None = None) -> None:
         self._serving = serving
-        self._furnishing = furnishing
         self._authority = authority
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         serving.listeners.append(self._hear)
@@ -63,28 +67,20 @@ class NamespaceLife:
         namespace = orjson.loads(stored.data)
         if namespace["metadata"].get("deletionTimestamp"):
             await self._empty(namespace)
-        elif self._furnishing:
+        else:
             await self._furnish(name)
 
     async def _furnish(self, namespace: str) -> None:
-        """A service account for pods that name none, and the certificate by which pods know the server."""
-        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
-        certificate = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {
-                "name": ROOT_CERTIFICATE,
-                "annotations": {
-                    "kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver "
-                    "when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other "
-                    "usage is guaranteed across distributions of Kubernetes clusters."
-                },
-            },
-            "data": {"ca.crt": self._authority},
-        }
-        for plural, obj in (("serviceaccounts", account), ("configmaps", certificate)):
-            if self._serving.store.get(Key(plural, namespace, obj["metadata"]["name"])) is None:  # type: ignore[index]
-                await create(self._serving, self._resource(plural), namespace, obj, _OPTIONS)
+    XX
+        await self._ensure("serviceaccounts", namespace, _object("ServiceAccount", "default"))
+        if self._authority is not None:
+            certificate = _object("ConfigMap", ROOT_CERTIFICATE) | {"data": {"ca.crt": self._authority}}
+            certificate["metadata"]["annotations"] = {"kubernetes.io/description": _ROOT_CERTIFICATE_IS}
+            await self._ensure("configmaps", namespace, certificate)
+
+    async def _ensure(self, plural: str, namespace: str, obj: JsonObject) -> None:
+        if self._serving.store.get(Key(plural, namespace, obj["metadata"]["name"])) is None:
+            await create(self._serving, self._resource(plural), namespace, obj, _OPTIONS)
 
     async def _empty(self, namespace: JsonObject) -> None:
         """Delete what is in it; once nothing is left, let it go."""
@@ -121,6 +117,10 @@ class NamespaceLife:
         if found is None:
             raise LookupError(f"{plural} are not served")
         return found
+
+
+def _object(kind: str, name: str) -> JsonObject:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}
 
 
 def _released(old: JsonObject) -> tuple[JsonObject, bool]:

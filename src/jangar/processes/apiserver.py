@@ -50,7 +50,7 @@ class ApiServerSettings:
     kubeconfig: Path | None = None
     plain_http: bool = False
     bare: bool = False
-    """New namespaces stay empty: no service account, no root certificate."""
+    """New namespaces get no root certificate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +91,8 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
         {("pods", "log"): {"GET": log_handler(settings.data_dir / "pod-logs")}},
     )
     custom = CustomResources(serving, resource_types_of)
-    authority = certificates.authority.read_text() if certificates else ""
-    namespaces = NamespaceLife(serving, authority=authority, furnishing=not settings.bare)
+    authority = certificates.authority.read_text() if certificates and not settings.bare else None
+    namespaces = NamespaceLife(serving, authority=authority)
     followers = (custom, namespaces, Collector(serving), Compactor(store))
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     server = _uvicorn(dispatcher, certificates)

@@ -32,7 +32,9 @@ def differences(expected: list[dict[str, Any]], found: list[dict[str, Any]]) -> 
         last = min(len(expected), len(found))
         asked = [step["request"] for step in (expected if len(expected) > last else found)[last:]]
         places.append(
-            Difference(step=last + 1, path="steps", expected=len(expected), found=f"{len(found)} (without: {asked})")
+            Difference(
+                step=last + 1, path="steps", expected=len(expected), found=f"{len(found)} (without: {asked})"
+            )
         )
     return places
 
@@ -46,7 +48,11 @@ def _diff(path: str, one: Any, two: Any) -> list[tuple[str, Any, Any]]:
                 for place in _diff(_joined(path, name), one.get(name, ABSENT), two.get(name, ABSENT))
             ]
         case list(), list() if len(one) == len(two):
-            return [place for n, pair in enumerate(zip(one, two, strict=True)) for place in _diff(f"{path}[{n}]", *pair)]
+            return [
+                place
+                for n, pair in enumerate(zip(one, two, strict=True))
+                for place in _diff(f"{path}[{n}]", *pair)
+            ]
         case _:
             return [] if type(one) is type(two) and one == two else [(path or "step", one, two)]
 

@@ -32,7 +32,12 @@ def meta(name: str, **more: Any) -> dict[str, Any]:
 
 
 def config_map(name: str, data: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(name, **more), "data": data or {"a": "1"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": meta(name, **more),
+        "data": data or {"a": "1"},
+    }
 
 
 def secret(name: str, **fields: Any) -> dict[str, Any]:
@@ -51,7 +56,9 @@ def rule(name: str, **spec: Any) -> dict[str, Any]:
     return custom("Rule", name, {"limit": 1, **spec})
 
 
-def custom(kind: str, name: str, spec: dict[str, Any] | None = None, *, version: str = "v1", **more: Any) -> dict[str, Any]:
+def custom(
+    kind: str, name: str, spec: dict[str, Any] | None = None, *, version: str = "v1", **more: Any
+) -> dict[str, Any]:
     return {
         "apiVersion": f"{GROUP}/{version}",
         "kind": kind,
@@ -71,7 +78,9 @@ def pod(name: str, *, spec: dict[str, Any] | None = None, **more: Any) -> dict[s
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta(name, **more), "spec": spec or pod_spec()}
 
 
-def job(name: str, *, template: dict[str, Any] | None = None, labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+def job(
+    name: str, *, template: dict[str, Any] | None = None, labels: dict[str, str] | None = None, **spec: Any
+) -> dict[str, Any]:
     inner = template or {"containers": [dict(CONTAINER)], "restartPolicy": "Never"}
     return {
         "apiVersion": "batch/v1",

@@ -12,7 +12,10 @@ QUIRKS: dict[int, list[str]] = {
         "applying/unknown_fields_are_internal_errors",
         "applying/duplicate_keys_are_internal_errors",
     ],
-    3: ["applying/a_version_in_the_body_is_accepted_when_creating", "applying/force_that_is_no_boolean_is_accepted"],
+    3: [
+        "applying/a_version_in_the_body_is_accepted_when_creating",
+        "applying/force_that_is_no_boolean_is_accepted",
+    ],
     4: [
         "patching/merge_cannot_change_identity",
         "updating/a_deletion_time_cannot_be_set_by_hand",
@@ -23,8 +26,14 @@ QUIRKS: dict[int, list[str]] = {
         "validating/a_bound_does_not_stop_the_rules",
         "validating/a_wrong_type_stops_the_rules",
     ],
-    6: ["patching/failing_json_patches_are_unprocessable", "patching/a_json_patch_that_is_no_list_is_a_bad_request"],
-    7: ["creating/strict_field_validation_refuses_unknown_fields", "patching/strict_merge_refuses_unknown_fields"],
+    6: [
+        "patching/failing_json_patches_are_unprocessable",
+        "patching/a_json_patch_that_is_no_list_is_a_bad_request",
+    ],
+    7: [
+        "creating/strict_field_validation_refuses_unknown_fields",
+        "patching/strict_merge_refuses_unknown_fields",
+    ],
     8: [
         "deleting/a_uid_precondition_is_held",
         "updating/another_uid_is_a_conflict",

@@ -21,7 +21,9 @@ TIMES = 3
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("pattern", nargs="*", help="which cases, e.g. 'creating/*'; all when left out")
     parser.add_argument("--check", action="store_true", help="store nothing")
     parser.add_argument("--times", type=int, default=TIMES)
@@ -30,13 +32,19 @@ def main() -> int:
         print(f"record: {', '.join(missing)} not found; run 'make envtest'", file=sys.stderr)
         return 1
     wanted = [
-        case for case in cases().values() if not asked.pattern or any(fnmatch.fnmatch(case.name, p) for p in asked.pattern)
+        case
+        for case in cases().values()
+        if not asked.pattern or any(fnmatch.fnmatch(case.name, p) for p in asked.pattern)
     ]
     print(f"record: {len(wanted)} of {len(cases())} cases, {asked.times} times each")
     server = RealApiServer()
     try:
         prepare(server)
-        failed = [case.name for case in wanted if not _record(case, server, times=asked.times, store=not asked.check)]
+        failed = [
+            case.name
+            for case in wanted
+            if not _record(case, server, times=asked.times, store=not asked.check)
+        ]
     finally:
         server.stop()
     orphans = [path for path in TRANSCRIPTS.rglob("*.json") if _name_of(path) not in cases()]
@@ -44,7 +52,9 @@ def main() -> int:
         print(f"record: {path} has no case")
         if not asked.check and not asked.pattern:
             path.unlink()
-    print(f"record: {len(wanted) - len(failed)} of {len(wanted)} cases recorded alike; not: {failed or 'none'}")
+    print(
+        f"record: {len(wanted) - len(failed)} of {len(wanted)} cases recorded alike; not: {failed or 'none'}"
+    )
     return 1 if failed or (orphans and asked.check) else 0
 
 
@@ -64,7 +74,10 @@ def _record(case: Case, server: ApiServer, *, times: int, store: bool) -> bool:
     if store and stored != text:
         case.transcript.parent.mkdir(parents=True, exist_ok=True)
         case.transcript.write_text(text)
-    print(f"{word:8} {case.name} ({len(runs[0].steps)} steps, {(time.monotonic() - began) / times:.2f} s)", flush=True)
+    print(
+        f"{word:8} {case.name} ({len(runs[0].steps)} steps, {(time.monotonic() - began) / times:.2f} s)",
+        flush=True,
+    )
     return store or stored == text
 
 

@@ -63,7 +63,9 @@ class Session:
         self._is_recording = True
         self._watches: list[Watching] = []
         with self.unrecorded():
-            self.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{ns}"}})
+            self.post(
+                "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{ns}"}}
+            )
 
     def close(self) -> None:
         for watching in self._watches:
@@ -87,8 +89,12 @@ class Session:
     def merge(self, path: str, body: Any, **how: Any) -> Answer:
         return self.patch(path, body, MERGE, **how)
 
-    def apply(self, path: str, body: Any, manager: str | None = "one", *, force: bool = False, **how: Any) -> Answer:
-        query = "&".join([*([f"fieldManager={manager}"] if manager else []), *(["force=true"] if force else [])])
+    def apply(
+        self, path: str, body: Any, manager: str | None = "one", *, force: bool = False, **how: Any
+    ) -> Answer:
+        query = "&".join(
+            [*([f"fieldManager={manager}"] if manager else []), *(["force=true"] if force else [])]
+        )
         joined = path + ("&" if "?" in path else "?") + query if query else path
         return self.patch(joined, body, APPLY, **how)
 
@@ -126,7 +132,8 @@ class Session:
             Step(
                 request=f"{method} {self.filled(path)}",
                 headers=kept,
-                sent=shown or (sent if not isinstance(sent, bytes) else sent.decode(errors="backslashreplace")),
+                sent=shown
+                or (sent if not isinstance(sent, bytes) else sent.decode(errors="backslashreplace")),
                 status=answer.status,
                 answered_with=_kept(answer.headers),
                 body=select(answer.body) if select is not None else answer.body,
@@ -134,13 +141,17 @@ class Session:
             )
         )
         if not self._is_recording and not answer.is_success:
-            raise Unprepared(f"{method} {self.filled(path)}: {answer.status} {answer.content.decode(errors='replace')}")
+            raise Unprepared(
+                f"{method} {self.filled(path)}: {answer.status} {answer.content.decode(errors='replace')}"
+            )
         return answer
 
     # -- watches ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def watch(self, path: str, *, accept: str | None = None, select: Select | None = None) -> Iterator["Watching"]:
+    def watch(
+        self, path: str, *, accept: str | None = None, select: Select | None = None
+    ) -> Iterator["Watching"]:
         """Open a watch; what is read from it is recorded when it is read."""
         headers = {"Accept": accept} if accept else {}
         joined = self.filled(path) + ("&" if "?" in path else "?") + "watch=true"
@@ -177,17 +188,21 @@ class Session:
         finally:
             self._is_recording = before
 
-    def eventually(self, path: str, holds: Callable[[Answer], bool], *, record: bool = True, **how: Any) -> Answer:
+    def eventually(
+        self, path: str, holds: Callable[[Answer], bool], *, record: bool = True, **how: Any
+    ) -> Answer:
         """Ask until it holds, unrecorded; then ask once more for the record."""
         deadline = time.monotonic() + WAIT
         while not holds(answer := self._client.request("GET", self.filled(path))):
             if time.monotonic() > deadline:
-                raise Unprepared(f"GET {self.filled(path)} still answers {answer.status} {answer.content[:2000]!r}")
+                raise Unprepared(
+                    f"GET {self.filled(path)} still answers {answer.status} {answer.content[:2000]!r}"
+                )
             time.sleep(0.05)
         return self.get(path, **how) if record else answer
 
     def gone(self, path: str) -> Answer:
-        return self.eventually(path, lambda answer: answer.status == 404)  # noqa: PLR2004
+        return self.eventually(path, lambda answer: answer.status == 404)
 
     def install(self, crd: dict[str, Any]) -> None:
         """Create a CRD of this case and wait until its served versions answer and discovery shows them."""
@@ -266,7 +281,9 @@ def await_kind(client: HttpClient, crd: dict[str, Any], version: str) -> None:
         if listed.is_success and found.is_success and plural in [r["name"] for r in found.body["resources"]]:
             return
         if time.monotonic() > deadline:
-            raise Unprepared(f"{plural}.{version}.{group} is not served: {listed.status} {listed.content[:500]!r}")
+            raise Unprepared(
+                f"{plural}.{version}.{group} is not served: {listed.status} {listed.content[:500]!r}"
+            )
         time.sleep(0.05)
 
 

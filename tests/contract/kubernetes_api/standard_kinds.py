@@ -31,7 +31,13 @@ def a_crd(
         "spec": {
             "group": group,
             "scope": scope,
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List", **(names or {})},
+            "names": {
+                "plural": plural,
+                "singular": kind.lower(),
+                "kind": kind,
+                "listKind": f"{kind}List",
+                **(names or {}),
+            },
             "versions": [
                 {
                     "name": "v1",
@@ -58,9 +64,14 @@ def a_map(values: dict[str, Any], **extra: Any) -> dict[str, Any]:
 
 
 PORT = {
-    **an_object(name=TEXT, number=WHOLE, protocol={**TEXT, "default": "TCP"}, hosts=a_list(TEXT, **{"x-kubernetes-list-type": "set"})),
+    **an_object(
+        name=TEXT,
+        number=WHOLE,
+        protocol={**TEXT, "default": "TCP"},
+        hosts=a_list(TEXT, **{"x-kubernetes-list-type": "set"}),
+    ),
     "required": ["name"],
-}  # fmt: skip
+}
 CONDITION = {**an_object(type=TEXT, status=TEXT, reason=TEXT, message=TEXT), "required": ["type", "status"]}
 
 WIDGET = a_crd(
@@ -85,13 +96,19 @@ WIDGET = a_crd(
             frozen={**an_object(one=TEXT, two=TEXT), "x-kubernetes-map-type": "atomic"},
             anything={"type": "object", "x-kubernetes-preserve-unknown-fields": True},
             amount={"x-kubernetes-int-or-string": True},
-            embedded={"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+            embedded={
+                "type": "object",
+                "x-kubernetes-embedded-resource": True,
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
         ),
         "status": an_object(
             phase=TEXT,
             replicas=WHOLE,
             selector=TEXT,
-            conditions=a_list(CONDITION, **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}),
+            conditions=a_list(
+                CONDITION, **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
+            ),
         ),
     },
     names={"shortNames": ["wd", "wdg"], "categories": ["gear"]},
@@ -146,10 +163,18 @@ GAUGE = a_crd(
                 few=a_list(TEXT, minItems=1, maxItems=3),
                 unique=a_list(TEXT, **{"x-kubernetes-list-type": "set"}),
                 keyed=a_list(
-                    {**an_object(name=TEXT, kind={**TEXT, "default": "plain"}, value=TEXT), "required": ["name"]},
+                    {
+                        **an_object(name=TEXT, kind={**TEXT, "default": "plain"}, value=TEXT),
+                        "required": ["name"],
+                    },
                     **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "kind"]},
                 ),
-                sized={"type": "object", "additionalProperties": TEXT, "minProperties": 1, "maxProperties": 2},
+                sized={
+                    "type": "object",
+                    "additionalProperties": TEXT,
+                    "minProperties": 1,
+                    "maxProperties": 2,
+                },
                 any={
                     "type": "object",
                     "properties": {"one": TEXT, "two": TEXT},
@@ -179,25 +204,44 @@ RULE = a_crd(
             **an_object(
                 low=WHOLE,
                 high=WHOLE,
-                fixed={**TEXT, "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "fixed does not change"}]},
+                fixed={
+                    **TEXT,
+                    "x-kubernetes-validations": [
+                        {"rule": "self == oldSelf", "message": "fixed does not change"}
+                    ],
+                },
                 growing={**WHOLE, "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]},
                 once={
                     **TEXT,
                     "x-kubernetes-validations": [
-                        {"rule": "!oldSelf.hasValue() || oldSelf.value() == self", "optionalOldSelf": True, "message": "set once"}
+                        {
+                            "rule": "!oldSelf.hasValue() || oldSelf.value() == self",
+                            "optionalOldSelf": True,
+                            "message": "set once",
+                        }
                     ],
                 },
                 named={
                     **TEXT,
                     "maxLength": 20,
                     "x-kubernetes-validations": [
-                        {"rule": "self.startsWith('n-')", "messageExpression": "'name ' + self + ' must start with n-'"},
-                        {"rule": "!self.contains('!')", "message": "no shouting", "reason": "FieldValueForbidden"},
+                        {
+                            "rule": "self.startsWith('n-')",
+                            "messageExpression": "'name ' + self + ' must start with n-'",
+                        },
+                        {
+                            "rule": "!self.contains('!')",
+                            "message": "no shouting",
+                            "reason": "FieldValueForbidden",
+                        },
                     ],
                 },
                 steps=a_list(
                     {
-                        **an_object(name={**TEXT, "maxLength": 10}, after=a_list({**TEXT, "maxLength": 10}, maxItems=4)),
+                        **an_object(
+                            name={**TEXT, "maxLength": 10},
+                            after=a_list({**TEXT, "maxLength": 10}, maxItems=4),
+                        ),
                         "required": ["name"],
                     },
                     maxItems=5,
@@ -205,14 +249,21 @@ RULE = a_crd(
                         "x-kubernetes-list-type": "map",
                         "x-kubernetes-list-map-keys": ["name"],
                         "x-kubernetes-validations": [
-                            {"rule": "self.all(s, !has(s.after) || s.after.all(d, self.exists(o, o.name == d)))", "message": "after names a step"},
+                            {
+                                "rule": "self.all(s, !has(s.after) || s.after.all(d, self.exists(o, o.name == d)))",
+                                "message": "after names a step",
+                            },
                         ],
                     },
                 ),
                 limit={**WHOLE, "maximum": 10},
             ),
             "x-kubernetes-validations": [
-                {"rule": "!has(self.low) || !has(self.high) || self.low <= self.high", "message": "low is at most high", "fieldPath": ".low"},
+                {
+                    "rule": "!has(self.low) || !has(self.high) || self.low <= self.high",
+                    "message": "low is at most high",
+                    "fieldPath": ".low",
+                },
                 {"rule": "!has(self.limit) || self.limit != 3", "reason": "FieldValueInvalid"},
             ],
             "required": ["limit"],
@@ -230,7 +281,9 @@ GADGET["spec"]["versions"] += [
         "storage": False,
         "deprecated": True,
         "deprecationWarning": "gadgets v1beta1 are old; use v1",
-        "schema": {"openAPIV3Schema": an_object(spec=an_object(color=TEXT, shade={**TEXT, "default": "dark"}))},
+        "schema": {
+            "openAPIV3Schema": an_object(spec=an_object(color=TEXT, shade={**TEXT, "default": "dark"}))
+        },
     },
     {
         "name": "v1alpha1",
@@ -250,7 +303,7 @@ def prepare(server: ApiServer) -> None:
     client = server.client()
     for crd in STANDARD:
         made = client.request("POST", CRDS, json.dumps(crd).encode(), {"Content-Type": "application/json"})
-        assert made.status == 201, made.content  # noqa: PLR2004
+        assert made.status == 201, made.content
     for crd in STANDARD:
         for version in crd["spec"]["versions"]:
             if version["served"]:

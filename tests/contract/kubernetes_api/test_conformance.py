@@ -56,7 +56,11 @@ def test_every_case_has_a_transcript_and_every_transcript_a_case():
 def test_transcripts_hold_nothing_that_changes_from_run_to_run():
     """No raw uid that the case did not send, no time of today, no raw namespace."""
     changing = re.compile(r"(?<![\w-])ns-[a-z0-9]{6}\b|20(?:2[6-9]|30)-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-    found = {path.name: hits[0] for path in TRANSCRIPTS.rglob("*.json") if (hits := changing.findall(path.read_text()))}
+    found = {
+        path.name: hits[0]
+        for path in TRANSCRIPTS.rglob("*.json")
+        if (hits := changing.findall(path.read_text()))
+    }
     assert found == {}
 
 

@@ -1,7 +1,7 @@
 """Makes the record of a case comparable: what differs between two runs by nature is replaced by a word for it.
 
 uids            uid-1, uid-2, ... in order of appearance
-resourceVersion rv-1, rv-2, ... in their numeric order; that of a list, table or bookmark: `>=rv-N`, the newest it includes
+resourceVersion rv-1, rv-2, ... in their numeric order; a list, table or bookmark: `>=rv-N`, the newest it includes
 times           <time>, <microtime>, unless the case sent that very text
 names           a generated suffix is <random-1>, ...
 causes          schema errors of custom resources are sorted; all other lists are compared in order
@@ -20,9 +20,11 @@ from contract.kubernetes_api.session import Step
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z(?!\d)")
 AGE = re.compile(r"(\d+[dhms]){1,2}")
-REVISION_IN_TEXT = re.compile(r'(ResourceVersion in (?:the )?(?:precondition|record) \(|resourceVersion\\*": ?\\*")(\d+)')
+REVISION_IN_TEXT = re.compile(
+    r'(ResourceVersion in (?:the )?(?:precondition|record) \(|resourceVersion\\*": ?\\*")(\d+)'
+)
 OBJECT_IN_TEXT = re.compile(r'"(\{(?:[^"\\]|\\.)*\})"')
 TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
 IN_TEXT = (
@@ -75,7 +77,11 @@ class _Words:
         self._revisions = sorted(revisions)
 
     def step(self, step: Step) -> dict[str, Any]:
-        kept = {name: value for name, value in asdict(step).items() if value not in (None, {}) and name != "is_kept"}
+        kept = {
+            name: value
+            for name, value in asdict(step).items()
+            if value not in (None, {}) and name != "is_kept"
+        }
         request = re.sub(r"(resourceVersion=)(\d+)", lambda m: m[1] + self._sent_revision(m[2]), step.request)
         kept["request"] = self._text(request)
         for name in ("sent", "body", "events"):
@@ -102,8 +108,16 @@ class _Words:
             if isinstance(revision, str) and revision.isdigit() and is_own:
                 revisions.add(int(revision))
             name, prefix = meta.get("name"), meta.get("generateName")
-            if prefix and name and name.startswith(prefix[:58]) and name not in self._sent and name not in self._names:
-                self._names[name] = f"{prefix[:58]}<random-{len(self._names) + 1}:{len(name) - len(prefix[:58])}>"
+            if (
+                prefix
+                and name
+                and name.startswith(prefix[:58])
+                and name not in self._sent
+                and name not in self._names
+            ):
+                self._names[name] = (
+                    f"{prefix[:58]}<random-{len(self._names) + 1}:{len(name) - len(prefix[:58])}>"
+                )
 
     # -- replacing ----------------------------------------------------------------------------------------------
 
@@ -140,7 +154,9 @@ class _Words:
             if not (name == "items" and _is_list(value))
         }
         if isinstance(value.get("items"), list) and _is_list(value):
-            told["items"] = [self._value(item, is_sent=is_sent) for item in value["items"] if not _is_from_elsewhere(item)]
+            told["items"] = [
+                self._value(item, is_sent=is_sent) for item in value["items"] if not _is_from_elsewhere(item)
+            ]
         if value.get("kind") == "Status" and isinstance(told.get("details"), dict):
             _order_causes(told)
         meta = value.get("metadata")
@@ -150,21 +166,30 @@ class _Words:
                 told["metadata"]["resourceVersion"] = self._sent_revision(revision)
             else:
                 is_listed = _is_list(value) or self._is_bookmark
-                told["metadata"]["resourceVersion"] = self._listed(revision) if is_listed else self._revision(revision)
+                told["metadata"]["resourceVersion"] = (
+                    self._listed(revision) if is_listed else self._revision(revision)
+                )
         if isinstance(meta, dict) and meta.get("continue"):
             told["metadata"]["continue"] = "<continue>"
         if isinstance(value.get("preconditions"), dict) and "resourceVersion" in value["preconditions"]:
-            told["preconditions"]["resourceVersion"] = self._sent_revision(value["preconditions"]["resourceVersion"])
+            told["preconditions"]["resourceVersion"] = self._sent_revision(
+                value["preconditions"]["resourceVersion"]
+            )
         if value.get("op") and str(value.get("path", "")).endswith("/resourceVersion"):
             told["value"] = self._sent_revision(str(value["value"]))
         return told
 
     def _managed(self, entries: list[dict[str, Any]]) -> Any:
         keys = [
-            (entry.get("operation", ""), entry.get("time", ""), entry.get("manager", ""), entry.get("apiVersion", ""),
-             entry.get("subresource", ""))
+            (
+                entry.get("operation", ""),
+                entry.get("time", ""),
+                entry.get("manager", ""),
+                entry.get("apiVersion", ""),
+                entry.get("subresource", ""),
+            )
             for entry in entries
-        ]  # fmt: skip
+        ]
         told = [self._value(entry) for entry in entries]
         if any(one > two for one, two in pairwise(keys)):
             return {"not in the order of operation, time, manager, apiVersion, subresource": told}
@@ -208,7 +233,7 @@ class _Words:
 
     def _sent_revision(self, revision: str) -> str:
         """What the case wrote by hand stays; else the newest version of an object that this one includes."""
-        if not revision.isdigit() or len(revision) > 9 or int(revision) < 20:  # noqa: PLR2004
+        if not revision.isdigit() or len(revision) > 9 or int(revision) < 20:
             return revision
         return self._listed(revision).removeprefix(">=")
 
@@ -264,15 +289,17 @@ def _order_causes(status: dict[str, Any]) -> None:
     """A real server lists schema errors of custom resources, and managers in conflict, in the order of a Go map."""
     details = status["details"]
     causes = details.get("causes", [])
-    if all(cause.get("reason") == "FieldManagerConflict" for cause in causes):
+    if causes and all(cause.get("reason") == "FieldManagerConflict" for cause in causes):
         details["causes"] = sorted(causes, key=lambda cause: [cause["message"], cause["field"]])
-        head, colon, rest = status["message"].partition(": ")
+        head, colon, rest = status.get("message", "").partition(": ")
         managers = re.split(r'(?:^|\n)(?=conflicts with ")', rest)
         status["message"] = head + colon + "\n".join(sorted(managers))
         return
-    if len(causes) < 2 or not str(details.get("group", "")).endswith("example.com"):  # noqa: PLR2004
+    if len(causes) < 2 or not str(details.get("group", "")).endswith("example.com"):
         return
-    details["causes"] = sorted(causes, key=lambda cause: [str(cause.get(name)) for name in ("field", "message", "reason")])
+    details["causes"] = sorted(
+        causes, key=lambda cause: [str(cause.get(name)) for name in ("field", "message", "reason")]
+    )
     parts = sorted({f"{cause.get('field')}: {cause.get('message')}" for cause in causes})
     head, bracket, rest = status["message"].partition("[")
     if bracket and sorted(rest) == sorted(", ".join(parts) + "]"):

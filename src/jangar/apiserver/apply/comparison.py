@@ -35,20 +35,40 @@ def compare(kind: MergeType, old: dict[str, Any], new: dict[str, Any]) -> Compar
     removed: FieldSet = {}
     modified: FieldSet = {}
     added: FieldSet = {}
-    if old != new or (kind.loose and not identical(old, new)):
+    if old is not new and not _same(kind, old, new):
         _compare_maps(kind, old, new, (removed, modified, added))
     return Comparison(removed, modified, added)
 
 
 def identical(one: Any, other: Any) -> bool:
     """Equal, with numbers equal by value and true not equal to 1."""
-    if one != other:
-        return False
-    if type(one) is dict:
-        return all(each == other[name] and identical(each, other[name]) for name, each in one.items())
-    if type(one) is list:
-        return all(map(identical, one, other))
-    return (type(one) is bool) is (type(other) is bool)
+    return bool(one == other) and _same_types(DEDUCED, one, other)
+
+
+def _same(kind: MergeType, one: Any, other: Any) -> bool:
+    return bool(one == other) and (not kind.loose or _same_types(kind, one, other))
+
+
+def _same_types(kind: MergeType, one: Any, other: Any) -> bool:
+    """Whether two equal values are booleans in the same places. Looks only where a type allows several."""
+    if one is other:
+        return True
+    form = type(one)
+    if form is dict:
+        known = kind.map or DEDUCED.map
+        assert known is not None  # noqa: S101 - narrows the type
+        fields, rest = known.fields, known.element or DEDUCED
+        for name, each in one.items():
+            child = fields.get(name) or rest
+            if child.loose and not _same_types(child, each, other[name]):
+                return False
+        return True
+    if form is list:
+        element = kind.list.element if kind.list is not None else DEDUCED
+        return not element.loose or all(
+            _same_types(element, each, that) for each, that in zip(one, other, strict=True)
+        )
+    return (form is bool) is (type(other) is bool)
 
 
 _Sets = tuple[FieldSet, FieldSet, FieldSet]
@@ -56,7 +76,7 @@ _Sets = tuple[FieldSet, FieldSet, FieldSet]
 
 def _compare(kind: MergeType, old: Any, new: Any, into: _Sets, element: str) -> None:
     """Both are there, maybe null: note differences at, or below, a path element."""
-    if old == new and (not kind.loose or identical(old, new)):
+    if _same(kind, old, new):
         return
     was, now = kind.form(old), kind.form(new)
     for form in (now,) if was == now else (was, now):

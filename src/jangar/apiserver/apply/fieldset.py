@@ -52,12 +52,10 @@ def in_order(fields: FieldSet) -> FieldSet:
     """The same set, every node's elements in Kubernetes' order."""
     if not fields:
         return fields
-    names = list(fields)
-    if all(name[0] in "f." for name in names):
-        names.sort()
-    else:
+    names = sorted(fields)
+    if names[-1][0] != "f":
         names.sort(key=order)
-    return {name: in_order(fields[name]) for name in names}
+    return {name: in_order(below) if (below := fields[name]) else EMPTY for name in names}
 
 
 def union(one: FieldSet, other: FieldSet) -> FieldSet:

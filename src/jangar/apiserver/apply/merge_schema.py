@@ -52,7 +52,7 @@ class MapType:
 class MergeType:
     """The forms a value may take. `loose` says that equal values may still differ in type (true and 1)."""
 
-    __slots__ = ("first", "list", "loose", "map", "scalar")
+    __slots__ = ("first", "fits", "list", "loose", "map", "scalar")
 
     def __init__(
         self, scalar: str | None = None, list_type: ListType | None = None, map_type: MapType | None = None
@@ -60,6 +60,8 @@ class MergeType:
         self.scalar, self.list, self.map = scalar, list_type, map_type
         self.first: str = MAP if map_type else SCALAR if scalar else LIST
         self.loose = True
+        self.fits: set[int] = set()
+        """Marks of field sets that fit this type."""
 
     def form(self, value: Any) -> str:
         """Which form a value is read as. What fits none is read as the first."""

@@ -18,12 +18,33 @@ class MalformedElement(Exception):
     """A text that is no path element."""
 
 
+@lru_cache(maxsize=8192)
+def text_key_element(name: str, value: str) -> str:
+    """The element of an item of a list keyed by one string: nearly all."""
+    return f"k:{{{json_text(name)}:{json_text(value)}}}"
+
+
+@lru_cache(maxsize=8192)
+def text_value_element(value: str) -> str:
+    """The element of a string in a set."""
+    return f"v:{json_text(value)}"
+
+
 def key_element(names: tuple[str, ...], values: list[Any]) -> str:
     """The element of an item of a keyed list. Names are in order."""
-    if len(names) == 1 and type(values[0]) is str:
-        return f'k:{{"{names[0]}":{json_text(values[0])}}}'
-    parts = [f"{json_text(name)}:{json_text(value)}" for name, value in zip(names, values, strict=True)]
+    parts = [f"{_string(name)}:{_scalar(value)}" for name, value in zip(names, values, strict=True)]
     return f"k:{{{','.join(parts)}}}"
+
+
+def _scalar(value: Any) -> str:
+    if type(value) is str:
+        return _string(value)
+    return str(value) if type(value) is int else json_text(value)
+
+
+@lru_cache(maxsize=8192)
+def _string(value: str) -> str:
+    return json_text(value)
 
 
 def value_element(value: Any) -> str:

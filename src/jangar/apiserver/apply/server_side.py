@@ -33,6 +33,8 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 
+_CONTAINERS = (dict, list)
+
 
 class ApplyConflict(Exception):
     """Others own fields that this would change. `causes` are those of a Status."""
@@ -82,7 +84,9 @@ def server_side_apply(
         raise ApplyTypeError(f"failed to create typed patch object ({_named(resource, config)}): {problems}")
     request = _Request(resource, kind, copied(config), manager, subresource, now, reset)
     structs = merge_type(resource, structs=True)
-    before = filled(structs, bare(live) if live is not None else empty_object(resource))
+    before = bare(live) if live is not None else empty_object(resource)
+    if not resource.is_custom:
+        before = filled(structs, before)
     try:
         managers = request.starting_managers(live, structs)
         result = request.applied(before, managers, force=force)
@@ -196,5 +200,9 @@ class _Request:
 def _has_empty(value: Any) -> bool:
     """Whether there is a null or an empty object anywhere."""
     if type(value) is dict:
-        return not value or any(each is None or _has_empty(each) for each in value.values())
-    return type(value) is list and any(map(_has_empty, value))
+        return not value or any(_is_or_has_empty(each) for each in value.values())
+    return any(_is_or_has_empty(each) for each in value)
+
+
+def _is_or_has_empty(value: Any) -> bool:
+    return value is None or (type(value) in _CONTAINERS and _has_empty(value))

@@ -1,22 +1,71 @@
 """Whether an applied configuration fits its type, in the words of Kubernetes. Knows types and values."""
 
-from typing import Any
+from typing import Any, Final
 
 from jangar.apiserver.apply.go_text import plain, syntax, type_name
-from jangar.apiserver.apply.merge_schema import BOOLEAN, LIST, MAP, NUMERIC, STRING, ListType, MergeType
+from jangar.apiserver.apply.merge_schema import (
+    BOOLEAN,
+    LIST,
+    MAP,
+    NUMERIC,
+    STRING,
+    UNTYPED,
+    ListType,
+    MapType,
+    MergeType,
+)
 from jangar.apiserver.apply.path_elements import shown
-from jangar.apiserver.apply.typed_paths import UnkeyedItem, item_elements
+from jangar.apiserver.apply.typed_paths import UnkeyedItem, item_elements, repeated
 
 Problem = tuple[str, str]
 """Where, and what."""
 
+_SHAPES: Final[dict[str, frozenset[type]]] = {
+    NUMERIC: frozenset({int, float}),
+    STRING: frozenset({str}),
+    BOOLEAN: frozenset({bool}),
+    UNTYPED: frozenset({bool, int, float, str}),
+}
+
 
 def type_problems(kind: MergeType, value: Any) -> str:
     """What does not fit, as one text; empty if all does."""
+    if _fits(kind, value):
+        return ""
     found = [f"{path}: {why}" if path else why for path, why in _check(kind, value)]
     if len(found) == 1:
         return found[0]
     return "\n".join(["errors:", *(f"  {each}" for each in found)]) if found else ""
+
+
+def _fits(kind: MergeType, value: Any) -> bool:
+    """The same answer without words, which is what nearly all values get."""
+    form = type(value)
+    if form is dict:
+        return kind.map is not None and _map_fits(kind.map, value)
+    if form is list:
+        return kind.list is not None and _list_fits(kind.list, value)
+    return value is None or (kind.scalar is not None and form in _SHAPES[kind.scalar])
+
+
+def _map_fits(kind: MapType, value: dict[str, Any]) -> bool:
+    fields, element = kind.fields, kind.element
+    for name, each in value.items():
+        child = fields.get(name) or element
+        if child is None or not _fits(child, each):
+            return False
+    return True
+
+
+def _list_fits(kind: ListType, value: list[Any]) -> bool:
+    if not kind.atomic:
+        try:
+            elements = item_elements(kind, value)
+        except UnkeyedItem:
+            return False
+        if repeated(elements):
+            return False
+    return all(_fits(kind.element, each) for each in value)
 
 
 def _check(kind: MergeType, value: Any) -> list[Problem]:

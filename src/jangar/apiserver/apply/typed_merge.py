@@ -3,37 +3,46 @@ ever removed by merging. Results share parts with their arguments.
 """
 
 from collections.abc import Iterator
+from operator import is_
 from typing import Any
 
+from jangar.apiserver.apply.comparison import identical
 from jangar.apiserver.apply.fieldset import MEMBER, FieldSet
-from jangar.apiserver.apply.merge_schema import DEDUCED, LIST, MAP, ListType, MergeType
+from jangar.apiserver.apply.merge_schema import DEDUCED, LIST, MAP, ListType, MapType, MergeType
 from jangar.apiserver.apply.typed_paths import item_elements, tolerant_elements
 
 
 def merged(kind: MergeType, live: Any, config: Any) -> Any:
-    """The live value with everything that the configuration mentions."""
+    """The live value with everything that the configuration mentions; the live value itself if that changes nothing."""
     form = kind.form(config)
     if form == MAP and kind.map is not None and not kind.map.atomic:
         ours = live if type(live) is dict else None
         theirs = config if type(config) is dict else None
-        if not ours and not theirs:
-            return config
-        return _merged_maps(kind, ours or {}, theirs or {})
-    if form == LIST and kind.list is not None and not kind.list.atomic:
+        if ours or theirs:
+            return _merged_maps(kind.map, ours or {}, theirs or {})
+    elif form == LIST and kind.list is not None and not kind.list.atomic:
         before = live if type(live) is list else None
         after = config if type(config) is list else None
-        if not before and not after:
-            return config
-        return _merged_lists(kind.list, before or [], after or [])
-    return config
+        if before or after:
+            return _merged_lists(kind.list, before or [], after or [])
+    return live if type(live) is type(config) and identical(live, config) else config
 
 
-def _merged_maps(kind: MergeType, live: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    assert kind.map is not None  # noqa: S101 - narrows the type
-    fields, other = kind.map.fields, kind.map.element or DEDUCED
-    result = live.copy()
+def _merged_maps(kind: MapType, live: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    fields, other = kind.fields, kind.element or DEDUCED
+    result = live
     for name, value in config.items():
-        result[name] = merged(fields.get(name) or other, live[name], value) if name in live else value
+        now = value
+        if name in live:
+            was = live[name]
+            if type(value) is str and value == was:
+                continue
+            now = merged(fields.get(name) or other, was, value)
+            if now is was:
+                continue
+        if result is live:
+            result = live.copy()
+        result[name] = now
     return result
 
 
@@ -42,9 +51,11 @@ def _merged_lists(kind: ListType, live: list[Any], config: list[Any]) -> list[An
     if not config:
         return live
     wanted, present = item_elements(kind, config), item_elements(kind, live)
-    if not live or wanted == present:
-        pairs = zip(live or config, config, strict=True)
-        return [merged(kind.element, was, now) for was, now in pairs] if live else config
+    if not live:
+        return config
+    if wanted == present:
+        items = [merged(kind.element, was, now) for was, now in zip(live, config, strict=True)]
+        return live if all(map(is_, items, live)) else items
     new = dict(zip(wanted, config, strict=True))
     old: dict[str, Any] = {}
     for element, item in zip(present, live, strict=True):
@@ -57,7 +68,8 @@ def _merged_lists(kind: ListType, live: list[Any], config: list[Any]) -> list[An
             result.append(merged(kind.element, old[element], new[element]))
         else:
             result.append(new[element])
-    return result
+    unchanged = len(result) == len(live) and all(map(is_, result, live))
+    return live if unchanged else result
 
 
 def _woven(present: list[str], wanted: list[str]) -> Iterator[tuple[str, int | None]]:

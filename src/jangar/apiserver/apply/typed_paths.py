@@ -3,15 +3,25 @@
 Knows types and values; knows nothing of managers.
 """
 
+from collections import Counter
 from typing import Any
 
-from jangar.apiserver.apply.fieldset import EMPTY, MEMBER, FieldSet
-from jangar.apiserver.apply.merge_schema import DEDUCED, ListType, MergeType
-from jangar.apiserver.apply.path_elements import json_text, key_element, value_element
+import orjson
 
+from jangar.apiserver.apply.fieldset import EMPTY, MEMBER, FieldSet
+from jangar.apiserver.apply.merge_schema import DEDUCED, ListType, MapType, MergeType
+from jangar.apiserver.apply.path_elements import (
+    json_text,
+    key_element,
+    text_key_element,
+    text_value_element,
+    value_element,
+)
 
 UNKEYED = "!:"
 """What stands for the element of an item that has none. Never stored."""
+
+_REMEMBERED = 4096
 
 
 class UnkeyedItem(Exception):
@@ -29,10 +39,9 @@ def item_elements(kind: ListType, items: list[Any]) -> list[str]:
         return [_set_element(index, item) for index, item in enumerate(items)]
     if len(keys) == 1:
         key = keys[0]
-        prefix = f'k:{{"{key}":'
         return [
-            f"{prefix}{json_text(item[key])}}}"
-            if type(item) is dict and key in item
+            text_key_element(key, item[key])
+            if type(item) is dict and type(item.get(key)) is str
             else _keyed_element(kind, index, item)
             for index, item in enumerate(items)
         ]
@@ -56,7 +65,7 @@ def _element_or_none(kind: ListType, item: Any) -> str:
 
 def _set_element(index: int, item: Any) -> str:
     if type(item) is str:
-        return f"v:{json_text(item)}"
+        return text_value_element(item)
     match item:
         case None:
             raise UnkeyedItem(index, "associative list without keys has an element that's an explicit null")
@@ -94,68 +103,70 @@ def _keyed_element(kind: ListType, index: int, item: Any) -> str:
     return key_element(tuple(names), values)
 
 
-def repeated(elements: list[str]) -> set[str]:
+def repeated(elements: list[str]) -> frozenset[str]:
     """Elements that more than one item has."""
     if len(set(elements)) == len(elements):
-        return set()
-    return {each for each in elements if elements.count(each) > 1}
+        return frozenset()
+    return frozenset(each for each, count in Counter(elements).items() if count > 1)
 
 
 def field_set(kind: MergeType, value: Any) -> FieldSet:
     """Every leaf that a value mentions; and items, unknown members and empty objects, which count themselves."""
-    return _below(kind, value, member=False) or EMPTY
+    return _node(kind, value, member=False) or EMPTY
 
 
-def _below(kind: MergeType, value: Any, *, member: bool) -> FieldSet | None:
+def _node(kind: MergeType, value: Any, *, member: bool) -> FieldSet | None:
     """A node of the set; None if nothing here is a member."""
     form = type(value)
-    if form is dict:
-        if kind.map is not None:
-            return EMPTY if kind.map.atomic else _object(kind, value, member)
-    elif form is list:
-        if kind.list is not None:
-            return EMPTY if kind.list.atomic else _items(kind.list, value, member)
-    elif value is None or kind.scalar is not None:
+    if form is dict and kind.map is not None:
+        return EMPTY if kind.map.atomic else _object(kind.map, value, member)
+    if form is list and kind.list is not None:
+        return EMPTY if kind.list.atomic else _items(kind.list, value, member)
+    if member or value is None:
+        return EMPTY
+    if form is not dict and form is not list and kind.scalar is not None:
         return EMPTY
     if kind.map is not None:
-        return EMPTY if member or kind.map.atomic else None
-    return (
-        EMPTY if member or kind.scalar is not None or (kind.list is not None and kind.list.atomic) else None
-    )
+        return EMPTY if kind.map.atomic else None
+    return EMPTY if kind.scalar is not None or (kind.list is not None and kind.list.atomic) else None
 
 
-def _object(kind: MergeType, value: dict[str, Any], member: bool) -> FieldSet | None:
-    assert kind.map is not None  # noqa: S101 - narrows the type
-    fields, element = kind.map.fields, kind.map.element or DEDUCED
+def _object(kind: MapType, value: dict[str, Any], member: bool) -> FieldSet | None:
+    fields = kind.fields
     node: FieldSet = {MEMBER: EMPTY} if member else {}
     for name, each in value.items():
         known = fields.get(name)
         form = type(each)
         if form is not dict and form is not list and (known is None or known.scalar is not None):
             node[f"f:{name}"] = EMPTY
-            continue
-        if known is None:
-            below = _below(element, each, member=True)
+        elif known is None:
+            node[f"f:{name}"] = _node(kind.element or DEDUCED, each, member=True)
         else:
-            below = _below(known, each, member=form is dict and not each)
-        if below is not None:
-            node[f"f:{name}"] = below
-    return _settled(node, member)
-
-
-def _items(kind: ListType, items: list[Any], member: bool) -> FieldSet | None:
-    node: FieldSet = {MEMBER: EMPTY} if member else {}
-    elements = tolerant_elements(kind, items)
-    twice = repeated(elements)
-    for element, item in zip(elements, items, strict=True):
-        node[element] = EMPTY if element in twice else _below(kind.element, item, member=True)
-    return _settled(node, member)
-
-
-def _settled(node: FieldSet, member: bool) -> FieldSet | None:
+            below = _node(known, each, member=form is dict and not each)
+            if below is not None:
+                node[f"f:{name}"] = below
     if len(node) > member:
         return node
     return EMPTY if member else None
+
+
+def _items(kind: ListType, items: list[Any], member: bool) -> FieldSet | None:
+    if not items:
+        return EMPTY if member else None
+    node: FieldSet = {MEMBER: EMPTY} if member else {}
+    elements = tolerant_elements(kind, items)
+    twice = repeated(elements)
+    known = kind.element.map
+    if known is None or known.atomic:
+        return node | dict.fromkeys(elements, EMPTY)
+    for element, item in zip(elements, items, strict=True):
+        if element in twice:
+            node[element] = EMPTY
+        elif type(item) is dict:
+            node[element] = _object(known, item, True)
+        else:
+            node[element] = EMPTY
+    return node
 
 
 def with_named_fields(kind: MergeType | None, fields: FieldSet) -> FieldSet:
@@ -184,7 +195,22 @@ def _child(kind: MergeType, name: str) -> tuple[MergeType | None, bool]:
 
 
 def fitting(kind: MergeType, fields: FieldSet) -> FieldSet:
-    """The set as the type sees it now: what has become atomic is owned as a whole. The same object if it fits."""
+    """The set as the type of an object sees it now: what has become atomic is owned as a whole.
+
+    Sets that fitted are remembered; most writes meet the same ones again.
+    """
+    mark = hash(orjson.dumps(fields))
+    if mark in kind.fits:
+        return fields
+    fitted = _fitting(kind, fields)
+    if fitted is fields:
+        if len(kind.fits) >= _REMEMBERED:
+            kind.fits.clear()
+        kind.fits.add(mark)
+    return fitted
+
+
+def _fitting(kind: MergeType, fields: FieldSet) -> FieldSet:
     changed: FieldSet = {}
     for name, below in fields.items():
         if not below or name == MEMBER:
@@ -202,10 +228,10 @@ def _fitting_node(kind: MergeType, below: FieldSet) -> FieldSet:
     if kind.map is not None:
         if not kind.map.fields and kind.map.element is not None and kind.map.element.scalar == "untyped":
             return below
-        return EMPTY if kind.map.atomic else fitting(kind, below)
+        return EMPTY if kind.map.atomic else _fitting(kind, below)
     if kind.scalar is not None or kind.list is None:
         return below
-    return EMPTY if kind.list.atomic else fitting(kind, below)
+    return EMPTY if kind.list.atomic else _fitting(kind, below)
 
 
 def _type_at(kind: MergeType, name: str) -> MergeType | None:

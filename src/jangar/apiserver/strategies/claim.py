@@ -12,7 +12,6 @@ from jangar.schema import FieldError
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _SHORT: Final = {"ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOnce": "RWO", "ReadWriteOncePod": "RWOP"}
 _KEPT: Final = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-_HELD: Final = "kubernetes.io/pvc-protection"
 
 
 class Claim(Kind):
@@ -24,10 +23,8 @@ class Claim(Kind):
             obj["status"]["phase"] = "Pending"
 
     def reset(self, obj: JsonObject) -> None:
+        # A real server adds a finalizer for a controller that takes it away; here it would hold the claim for ever.
         obj["status"] = {"phase": "Pending"}
-        finalizers = obj["metadata"].get("finalizers") or []
-        if _HELD not in finalizers:
-            obj["metadata"]["finalizers"] = [*finalizers, _HELD]
 
     def problems(self, obj: Json) -> list[FieldError]:
         return claim_problems("spec", obj["spec"])

@@ -29,7 +29,7 @@ def apiserver_command(
         typer.Option("--plain-http", help="No TLS and no authentication; anybody who can connect is admin."),
     ] = False,
     bare: Annotated[
-        bool, typer.Option("--bare", help="Leave new namespaces empty: no default service account.")
+        bool, typer.Option("--bare", help="Put no ConfigMap kube-root-ca.crt into namespaces.")
     ] = False,
 ) -> None:
     """Serve the Kubernetes API from a directory.

@@ -11,13 +11,25 @@ READ = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 
 
 def _role(name="a", rules=None):
-    return {"apiVersion": API, "kind": "Role", "metadata": {"name": name}, "rules": rules if rules is not None else [READ]}
+    return {
+        "apiVersion": API,
+        "kind": "Role",
+        "metadata": {"name": name},
+        "rules": rules if rules is not None else [READ],
+    }
 
 
 def _binding(name="a", **fields):
     ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"}
     who = [{"kind": "ServiceAccount", "name": "x", "namespace": "{ns}"}]
-    return {"apiVersion": API, "kind": "RoleBinding", "metadata": {"name": name}, "roleRef": ref, "subjects": who, **fields}
+    return {
+        "apiVersion": API,
+        "kind": "RoleBinding",
+        "metadata": {"name": name},
+        "roleRef": ref,
+        "subjects": who,
+        **fields,
+    }
 
 
 def _review(kind, spec, api="authorization.k8s.io/v1"):
@@ -39,14 +51,25 @@ def rules_are_checked(s: Session):
 
 
 def bindings_are_filled_with_defaults(s: Session):
-    s.post(BINDINGS, _binding(roleRef={"kind": "Role", "name": "a"}, subjects=[
-        {"kind": "User", "name": "u"}, {"kind": "Group", "name": "g"}, {"kind": "ServiceAccount", "name": "x"}]))  # fmt: skip
+    s.post(
+        BINDINGS,
+        _binding(
+            roleRef={"kind": "Role", "name": "a"},
+            subjects=[
+                {"kind": "User", "name": "u"},
+                {"kind": "Group", "name": "g"},
+                {"kind": "ServiceAccount", "name": "x"},
+            ],
+        ),
+    )
 
 
 def bindings_are_checked(s: Session):
     s.post(BINDINGS, _binding(subjects=[{"kind": "Robot", "name": "r"}]))
     s.post(BINDINGS, _binding(subjects=[{"kind": "User", "name": ""}]))
-    s.post(BINDINGS, _binding(roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "Thing", "name": "a"}))
+    s.post(
+        BINDINGS, _binding(roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "Thing", "name": "a"})
+    )
     s.post(BINDINGS, _binding(roleRef={"apiGroup": "x", "kind": "Role", "name": ""}))
 
 
@@ -58,14 +81,35 @@ def a_role_reference_does_not_change(s: Session):
 
 
 def cluster_roles_and_bindings_are_objects(s: Session):
-    s.post(f"{RBAC}/clusterroles", {"apiVersion": API, "kind": "ClusterRole", "metadata": {"name": "{ns}-a"}, "rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]})
-    s.post(f"{RBAC}/clusterrolebindings", {"apiVersion": API, "kind": "ClusterRoleBinding", "metadata": {"name": "{ns}-a"},
-           "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "{ns}-a"}, "subjects": []})  # fmt: skip
+    s.post(
+        f"{RBAC}/clusterroles",
+        {
+            "apiVersion": API,
+            "kind": "ClusterRole",
+            "metadata": {"name": "{ns}-a"},
+            "rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}],
+        },
+    )
+    s.post(
+        f"{RBAC}/clusterrolebindings",
+        {
+            "apiVersion": API,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "{ns}-a"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "{ns}-a"},
+            "subjects": [],
+        },
+    )
 
 
 def a_priority_class_keeps_its_value(s: Session):
     path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "{ns}-a"}, "value": 5}
+    body = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "{ns}-a"},
+        "value": 5,
+    }
     s.post(path, body)
     s.merge(f"{path}/{{ns}}-a", {"value": 6})
     s.merge(f"{path}/{{ns}}-a", {"description": "five"})
@@ -75,21 +119,39 @@ def a_priority_class_keeps_its_value(s: Session):
 
 
 def who_am_i(s: Session):
-    s.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+    s.post(
+        "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+        {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"},
+    )
 
 
 def may_i(s: Session):
-    s.post(f"{REVIEWS}/selfsubjectaccessreviews", _review("SelfSubjectAccessReview", {"resourceAttributes": {"verb": "create", "resource": "pods", "namespace": "{ns}"}}))
-    s.post(f"{REVIEWS}/selfsubjectaccessreviews", _review("SelfSubjectAccessReview", {"nonResourceAttributes": {"verb": "get", "path": "/x"}}))
+    s.post(
+        f"{REVIEWS}/selfsubjectaccessreviews",
+        _review(
+            "SelfSubjectAccessReview",
+            {"resourceAttributes": {"verb": "create", "resource": "pods", "namespace": "{ns}"}},
+        ),
+    )
+    s.post(
+        f"{REVIEWS}/selfsubjectaccessreviews",
+        _review("SelfSubjectAccessReview", {"nonResourceAttributes": {"verb": "get", "path": "/x"}}),
+    )
     s.post(f"{REVIEWS}/selfsubjectaccessreviews", _review("SelfSubjectAccessReview", {}))
 
 
 def may_somebody_else(s: Session):
     ask = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "{ns}"}}
     s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", {**ask, "user": "nobody"}))
-    s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", {**ask, "user": "x", "groups": ["system:masters"]}))
+    s.post(
+        f"{REVIEWS}/subjectaccessreviews",
+        _review("SubjectAccessReview", {**ask, "user": "x", "groups": ["system:masters"]}),
+    )
     s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", ask))
-    s.post(f"{REVIEWS}/namespaces/{{ns}}/localsubjectaccessreviews", {**_review("LocalSubjectAccessReview", {**ask, "user": "nobody"}), "metadata": {"namespace": "{ns}"}})
+    s.post(
+        f"{REVIEWS}/namespaces/{{ns}}/localsubjectaccessreviews",
+        {**_review("LocalSubjectAccessReview", {**ask, "user": "nobody"}), "metadata": {"namespace": "{ns}"}},
+    )
 
 
 def whose_token_is_this(s: Session):
@@ -105,13 +167,35 @@ def reviews_are_not_stored(s: Session):
 
 
 def what_may_i_do_here(s: Session):
-    s.post(f"{REVIEWS}/selfsubjectrulesreviews", _review("SelfSubjectRulesReview", {"namespace": "{ns}"}),
-           select=lambda b: {**b, "status": {**b["status"], "nonResourceRules": len(b["status"]["nonResourceRules"]) > 0,
-                                             "resourceRules": {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]} in b["status"]["resourceRules"]}})  # fmt: skip
+    s.post(
+        f"{REVIEWS}/selfsubjectrulesreviews",
+        _review("SelfSubjectRulesReview", {"namespace": "{ns}"}),
+        select=lambda b: {
+            **b,
+            "status": {
+                **b["status"],
+                "nonResourceRules": len(b["status"]["nonResourceRules"]) > 0,
+                "resourceRules": {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+                in b["status"]["resourceRules"],
+            },
+        },
+    )
 
 
 def an_account_token_can_be_requested(s: Session):
-    s.eventually("/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False)
+    s.eventually(
+        "/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False
+    )
     path = "/api/v1/namespaces/{ns}/serviceaccounts/default/token"
-    s.post(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}})
-    s.post(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 5}})
+    s.post(
+        path,
+        {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 600},
+        },
+    )
+    s.post(
+        path,
+        {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 5}},
+    )

@@ -1,6 +1,15 @@
 """Server-side apply: who owns which field, and what happens when two do."""
 
-from contract.kubernetes_api.objects import CONFIG_MAPS, JOBS, SERVICES, WIDGETS, config_map, job, owner_of, widget
+from contract.kubernetes_api.objects import (
+    CONFIG_MAPS,
+    JOBS,
+    SERVICES,
+    WIDGETS,
+    config_map,
+    job,
+    owner_of,
+    widget,
+)
 from contract.kubernetes_api.session import APPLY, JSON_PATCH, Session
 
 
@@ -95,11 +104,20 @@ def identity_in_the_body_must_match(s: Session):
     s.apply(f"{WIDGETS}/a", {"spec": {"color": "red"}})
     s.apply(f"{CONFIG_MAPS}/a", {"data": {"a": "1"}})
     s.apply(f"{WIDGETS}/a", {**_widget(), "metadata": {"name": "a", "namespace": "other"}})
-    s.apply(f"{WIDGETS}/a", {"apiVersion": "conformance.example.com/v1", "kind": "Widget", "spec": {"color": "red"}})
+    s.apply(
+        f"{WIDGETS}/a",
+        {"apiVersion": "conformance.example.com/v1", "kind": "Widget", "spec": {"color": "red"}},
+    )
 
 
 def managed_fields_in_the_body_are_refused(s: Session):
-    entry = {"manager": "x", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
+    entry = {
+        "manager": "x",
+        "operation": "Apply",
+        "apiVersion": "v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {},
+    }
     s.apply(f"{CONFIG_MAPS}/a", config_map("a", managedFields=[entry]))
     s.apply(f"{WIDGETS}/a", widget("a", managedFields=[entry]))
 
@@ -149,7 +167,12 @@ def a_missing_list_key_is_an_internal_error(s: Session):
 
 def keyed_lists_merge_by_key_in_applied_order(s: Session):
     s.apply(f"{WIDGETS}/a", _widget(ports=[{"name": "b", "number": 2}, {"name": "a", "number": 1}]), "one")
-    s.apply(f"{WIDGETS}/a", _widget(ports=[{"name": "c", "number": 3}, {"name": "a", "protocol": "UDP"}]), "two", force=True)
+    s.apply(
+        f"{WIDGETS}/a",
+        _widget(ports=[{"name": "c", "number": 3}, {"name": "a", "protocol": "UDP"}]),
+        "two",
+        force=True,
+    )
     s.apply(f"{WIDGETS}/a", _widget(ports=[{"name": "d", "number": 4}, {"name": "b", "number": 2}]), "one")
     s.apply(f"{WIDGETS}/a", _widget(ports=[{"name": "c", "number": 3}]), "two")
 
@@ -189,8 +212,15 @@ def labels_finalizers_and_owners_are_applied_by_key(s: Session):
     with s.unrecorded():
         owner = owner_of(s.post(CONFIG_MAPS, config_map("one")).body)
         more = owner_of(s.post(CONFIG_MAPS, config_map("two")).body)
-    s.apply(f"{CONFIG_MAPS}/a", config_map("a", labels={"a": "1"}, finalizers=["example.com/x"], ownerReferences=[owner]))
-    s.apply(f"{CONFIG_MAPS}/a", config_map("a", labels={"b": "2"}, finalizers=["example.com/y"], ownerReferences=[more]), "two")
+    s.apply(
+        f"{CONFIG_MAPS}/a",
+        config_map("a", labels={"a": "1"}, finalizers=["example.com/x"], ownerReferences=[owner]),
+    )
+    s.apply(
+        f"{CONFIG_MAPS}/a",
+        config_map("a", labels={"b": "2"}, finalizers=["example.com/y"], ownerReferences=[more]),
+        "two",
+    )
     s.apply(f"{CONFIG_MAPS}/a", config_map("a"), "one")
 
 
@@ -225,7 +255,11 @@ def apply_to_status_owns_status_only(s: Session):
     s.apply(f"{WIDGETS}/a", _widget(color="red"))
     status = {"phase": "Ready", "conditions": [{"type": "Ready", "status": "True"}]}
     s.apply(f"{WIDGETS}/a/status", {**_widget(title="ignored"), "status": status}, "reporter")
-    s.apply(f"{WIDGETS}/a/status", {**_widget(), "status": {"conditions": [{"type": "Done", "status": "True"}]}}, "other")
+    s.apply(
+        f"{WIDGETS}/a/status",
+        {**_widget(), "status": {"conditions": [{"type": "Done", "status": "True"}]}},
+        "other",
+    )
     s.apply(f"{WIDGETS}/none/status", {**widget("none"), "status": status}, "reporter")
 
 
@@ -235,9 +269,18 @@ def apply_to_the_object_ignores_status(s: Session):
 
 
 def built_in_lists_merge_by_their_own_keys(s: Session):
-    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"clusterIP": "None"}}
-    s.apply(f"{SERVICES}/a", {**body, "spec": {"clusterIP": "None", "ports": [{"name": "one", "port": 1}]}}, "one")
-    s.apply(f"{SERVICES}/a", {**body, "spec": {"ports": [{"name": "two", "port": 2}], "selector": {"a": "b"}}}, "two")
+    body = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "a"},
+        "spec": {"clusterIP": "None", "selector": {"a": "b"}},
+    }
+    s.apply(f"{SERVICES}/a", {**body, "spec": {**body["spec"], "ports": [{"name": "one", "port": 1}]}}, "one")
+    s.apply(
+        f"{SERVICES}/a",
+        {**body, "spec": {"ports": [{"name": "two", "port": 2}], "selector": {"a": "b"}}},
+        "two",
+    )
     s.apply(f"{SERVICES}/a", {**body, "spec": {"ports": [{"name": "other", "port": 1}]}}, "two")
 
 
@@ -251,12 +294,36 @@ def migrating_from_update_to_apply_rewrites_managers(s: Session):
     s.apply(f"{WIDGETS}/a", _widget(color="red"), "kubectl")
     found = s.get(f"{WIDGETS}/a").body["metadata"]["managedFields"]
     entry = {**found[-1], "operation": "Apply", "manager": "kubectl", "time": "2020-01-01T00:00:00Z"}
-    s.patch(f"{WIDGETS}/a", [{"op": "replace", "path": "/metadata/managedFields", "value": [entry]}], JSON_PATCH)
+    s.patch(
+        f"{WIDGETS}/a", [{"op": "replace", "path": "/metadata/managedFields", "value": [entry]}], JSON_PATCH
+    )
     s.apply(f"{WIDGETS}/a", _widget(color="red"), "kubectl")
 
 
 def apply_through_another_version_keeps_both_entries(s: Session):
-    body = {"apiVersion": "conformance.example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}, "spec": {"color": "red"}}
+    body = {
+        "apiVersion": "conformance.example.com/v1",
+        "kind": "Gadget",
+        "metadata": {"name": "a"},
+        "spec": {"color": "red"},
+    }
     s.apply("/apis/conformance.example.com/v1/namespaces/{ns}/gadgets/a", body)
-    other = {**body, "apiVersion": "conformance.example.com/v1beta1", "spec": {"color": "red", "shade": "light"}}
+    other = {**body, "apiVersion": "conformance.example.com/v1beta1"}
+    s.apply("/apis/conformance.example.com/v1beta1/namespaces/{ns}/gadgets/a", other, "two")
+    s.get("/apis/conformance.example.com/v1/namespaces/{ns}/gadgets/a")
+
+
+def apply_of_a_field_that_the_stored_version_lacks_is_an_internal_error(s: Session):
+    body = {
+        "apiVersion": "conformance.example.com/v1",
+        "kind": "Gadget",
+        "metadata": {"name": "a"},
+        "spec": {"color": "red"},
+    }
+    s.apply("/apis/conformance.example.com/v1/namespaces/{ns}/gadgets/a", body)
+    other = {
+        **body,
+        "apiVersion": "conformance.example.com/v1beta1",
+        "spec": {"color": "red", "shade": "light"},
+    }
     s.apply("/apis/conformance.example.com/v1beta1/namespaces/{ns}/gadgets/a", other, "two")

@@ -20,7 +20,16 @@ def binary_data_is_base64(s: Session):
 def a_config_map_may_be_empty(s: Session):
     s.post(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
     s.post(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {}})
-    s.post(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"k": ""}, "immutable": False})
+    s.post(
+        CONFIG_MAPS,
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "c"},
+            "data": {"k": ""},
+            "immutable": False,
+        },
+    )
 
 
 def an_immutable_config_map_stays(s: Session):
@@ -75,8 +84,17 @@ def an_immutable_secret_stays(s: Session):
 
 def a_service_account_is_small(s: Session):
     s.post(ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}})
-    s.post(ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "b"}, "secrets": [{"name": "x"}],
-                      "imagePullSecrets": [{"name": "y"}], "automountServiceAccountToken": False})  # fmt: skip
+    s.post(
+        ACCOUNTS,
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": "b"},
+            "secrets": [{"name": "x"}],
+            "imagePullSecrets": [{"name": "y"}],
+            "automountServiceAccountToken": False,
+        },
+    )
     s.merge(f"{ACCOUNTS}/a", {"metadata": {"annotations": {"x": "y"}}})
 
 

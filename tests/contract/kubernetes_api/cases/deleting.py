@@ -1,6 +1,19 @@
 """DELETE: preconditions, propagation, grace, finalizers, collections."""
 
-from contract.kubernetes_api.objects import ACCOUNTS, CONFIG_MAPS, JOBS, PODS, SECRETS, WIDGETS, config_map, job, owner_of, pod, secret, widget
+from contract.kubernetes_api.objects import (
+    ACCOUNTS,
+    CONFIG_MAPS,
+    JOBS,
+    PODS,
+    SECRETS,
+    WIDGETS,
+    config_map,
+    job,
+    owner_of,
+    pod,
+    secret,
+    widget,
+)
 from contract.kubernetes_api.session import Session
 
 OTHER_UID = "11111111-2222-3333-4444-555555555555"
@@ -17,11 +30,15 @@ def _names(body):
 def _owner_and_child(s: Session, **reference) -> tuple[dict, dict]:
     with s.unrecorded():
         owner = s.post(CONFIG_MAPS, config_map("owner")).body
-        return owner, s.post(CONFIG_MAPS, config_map("child", ownerReferences=[owner_of(owner, **reference)])).body
+        return owner, s.post(
+            CONFIG_MAPS, config_map("child", ownerReferences=[owner_of(owner, **reference)])
+        ).body
 
 
 def _account(s: Session) -> None:
-    s.eventually("/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False)
+    s.eventually(
+        "/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False
+    )
 
 
 def delete_answers_a_status_with_the_uid(s: Session):
@@ -61,7 +78,9 @@ def a_version_precondition_is_held(s: Session):
     for path, body in ((CONFIG_MAPS, config_map("a")), (WIDGETS, widget("a"))):
         with s.unrecorded():
             old = s.post(path, body).body["metadata"]["resourceVersion"]
-            new = s.merge(f"{path}/a", {"metadata": {"labels": {"a": "b"}}}).body["metadata"]["resourceVersion"]
+            new = s.merge(f"{path}/a", {"metadata": {"labels": {"a": "b"}}}).body["metadata"][
+                "resourceVersion"
+            ]
         s.delete(f"{path}/a", _options(preconditions={"resourceVersion": old}))
         s.delete(f"{path}/a", _options(preconditions={"resourceVersion": new}))
 
@@ -135,7 +154,11 @@ def foreground_deletion_waits_for_blocking_children(s: Session):
         select=lambda body: sorted(body["metadata"]),
     )
     s.get(f"{CONFIG_MAPS}/owner")
-    s.merge(f"{CONFIG_MAPS}/child", {"metadata": {"finalizers": None}}, select=lambda body: sorted(body["metadata"]))
+    s.merge(
+        f"{CONFIG_MAPS}/child",
+        {"metadata": {"finalizers": None}},
+        select=lambda body: sorted(body["metadata"]),
+    )
     s.gone(f"{CONFIG_MAPS}/owner")
 
 
@@ -197,7 +220,11 @@ def an_unscheduled_pod_is_deleted_at_once(s: Session):
 
 def a_running_pod_is_deleted_with_grace(s: Session):
     _account(s)
-    spec = {"automountServiceAccountToken": False, "nodeName": "nowhere", "containers": [{"name": "main", "image": "busybox"}]}
+    spec = {
+        "automountServiceAccountToken": False,
+        "nodeName": "nowhere",
+        "containers": [{"name": "main", "image": "busybox"}],
+    }
     with s.unrecorded():
         s.post(PODS, pod("a", spec=spec))
     s.delete(f"{PODS}/a", _options(gracePeriodSeconds=600))
@@ -275,7 +302,12 @@ def a_collection_delete_leaves_held_objects_marked(s: Session):
         s.post(WIDGETS, widget("a", finalizers=["example.com/hold"]))
         s.post(WIDGETS, widget("b"))
     s.delete(WIDGETS)
-    s.get(WIDGETS, select=lambda body: [[i["metadata"]["name"], "deletionTimestamp" in i["metadata"]] for i in body["items"]])
+    s.get(
+        WIDGETS,
+        select=lambda body: [
+            [i["metadata"]["name"], "deletionTimestamp" in i["metadata"]] for i in body["items"]
+        ],
+    )
 
 
 def a_collection_dry_run_deletes_nothing(s: Session):

@@ -2,15 +2,38 @@
 
 import json
 
-from contract.kubernetes_api.objects import CRDS
 from contract.kubernetes_api.session import DISCOVERY, Session
-from contract.kubernetes_api.standard_kinds import TEXT, a_crd, an_object
+from contract.kubernetes_api.standard_kinds import CRDS, TEXT, a_crd, an_object
 
-CORE = ("configmaps", "events", "namespaces", "namespaces/finalize", "namespaces/status", "nodes", "nodes/status",
-        "persistentvolumeclaims", "persistentvolumeclaims/status", "pods", "pods/log", "pods/status", "secrets",
-        "serviceaccounts", "services", "services/status")  # fmt: skip
-GROUPS = ("apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "batch", "conformance.example.com",
-          "coordination.k8s.io", "events.k8s.io", "rbac.authorization.k8s.io", "scheduling.k8s.io")  # fmt: skip
+CORE = (
+    "configmaps",
+    "events",
+    "namespaces",
+    "namespaces/finalize",
+    "namespaces/status",
+    "nodes",
+    "nodes/status",
+    "persistentvolumeclaims",
+    "persistentvolumeclaims/status",
+    "pods",
+    "pods/log",
+    "pods/status",
+    "secrets",
+    "serviceaccounts",
+    "services",
+    "services/status",
+)
+GROUPS = (
+    "apiextensions.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "batch",
+    "conformance.example.com",
+    "coordination.k8s.io",
+    "events.k8s.io",
+    "rbac.authorization.k8s.io",
+    "scheduling.k8s.io",
+)
 
 
 def _resources(names):
@@ -104,7 +127,15 @@ def a_client_that_takes_both_gets_the_aggregated_form(s: Session):
 
 def a_new_crd_is_discovered_and_a_deleted_one_forgotten(s: Session):
     group = "{ns}.example.com"
-    s.install(a_crd("parts", "Part", {"spec": an_object(a=TEXT)}, group=group, names={"shortNames": ["pt"], "categories": ["all"]}))
+    s.install(
+        a_crd(
+            "parts",
+            "Part",
+            {"spec": an_object(a=TEXT)},
+            group=group,
+            names={"shortNames": ["pt"], "categories": ["all"]},
+        )
+    )
     s.get("/apis/{ns}.example.com")
     s.get("/apis/{ns}.example.com/v1", select=_without_hash)
     s.get("/apis", accept=DISCOVERY, select=_aggregated(s.filled(group)))
@@ -146,14 +177,19 @@ def openapi_describes_a_custom_kind(s: Session):
             "media": sorted(path["patch"]["requestBody"]["content"]),
         }
 
-    s.eventually("/openapi/v3/apis/conformance.example.com/v1", lambda a: a.is_success and name in a.body["components"]["schemas"],
-                 record=False)  # fmt: skip
+    s.eventually(
+        "/openapi/v3/apis/conformance.example.com/v1",
+        lambda a: a.is_success and name in a.body["components"]["schemas"],
+        record=False,
+    )
     s.get("/openapi/v3/apis/conformance.example.com/v1", select=shape)
 
 
 def openapi_lists_the_paths_of_a_custom_kind(s: Session):
-    s.get("/openapi/v3/apis/conformance.example.com/v1",
-          select=lambda body: sorted(path for path in body["paths"] if "widgets" in path))  # fmt: skip
+    s.get(
+        "/openapi/v3/apis/conformance.example.com/v1",
+        select=lambda body: sorted(path for path in body["paths"] if "widgets" in path),
+    )
 
 
 def openapi_of_an_unknown_group_is_not_found(s: Session):
@@ -164,7 +200,11 @@ def openapi_of_built_ins_knows_merge_keys(s: Session):
     def merge_keys(body):
         schemas = body["components"]["schemas"]
         told = {}
-        for name in ("io.k8s.api.core.v1.PodSpec", "io.k8s.api.core.v1.Container", "io.k8s.api.core.v1.ServiceSpec"):
+        for name in (
+            "io.k8s.api.core.v1.PodSpec",
+            "io.k8s.api.core.v1.Container",
+            "io.k8s.api.core.v1.ServiceSpec",
+        ):
             for field, schema in schemas[name]["properties"].items():
                 keys = {key: value for key, value in schema.items() if key.startswith("x-kubernetes-")}
                 if keys:

@@ -8,7 +8,11 @@ INNER = f"{ALL}/{{ns}}-x/configmaps"
 
 
 def _phase(body):
-    return body if body["kind"] == "Status" else [body["metadata"].get("finalizers"), body["spec"], body["status"]["phase"]]
+    return (
+        body
+        if body["kind"] == "Status"
+        else [body["metadata"].get("finalizers"), body["spec"], body["status"]["phase"]]
+    )
 
 
 def a_namespace_is_active_and_labelled_by_its_name(s: Session):
@@ -54,7 +58,11 @@ def held_content_holds_the_namespace(s: Session):
         s.post(ALL, namespace("{ns}-x"))
         s.post(INNER, config_map("a", finalizers=["example.com/hold"]))
         s.delete(f"{ALL}/{{ns}}-x")
-    s.eventually(f"{INNER}/a", lambda a: "deletionTimestamp" in a.body["metadata"], select=lambda b: sorted(b["metadata"]))
+    s.eventually(
+        f"{INNER}/a",
+        lambda a: "deletionTimestamp" in a.body["metadata"],
+        select=lambda b: sorted(b["metadata"]),
+    )
     s.get(f"{ALL}/{{ns}}-x", select=_phase)
     s.merge(f"{INNER}/a", {"metadata": {"finalizers": None}}, select=lambda b: b["kind"])
     s.gone(f"{ALL}/{{ns}}-x")
@@ -65,8 +73,10 @@ def nothing_is_created_in_a_namespace_that_ends(s: Session):
         s.post(ALL, namespace("{ns}-x", finalizers=["example.com/hold"]))
         s.delete(f"{ALL}/{{ns}}-x")
     s.post(INNER, config_map("a"))
-    s.post("/apis/conformance.example.com/v1/namespaces/{ns}-x/widgets", {
-        "apiVersion": "conformance.example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {}})  # fmt: skip
+    s.post(
+        "/apis/conformance.example.com/v1/namespaces/{ns}-x/widgets",
+        {"apiVersion": "conformance.example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {}},
+    )
     s.delete(f"{ALL}/{{ns}}-x", select=lambda body: body if body["kind"] == "Status" else body["kind"])
     s.merge(f"{ALL}/{{ns}}-x", {"metadata": {"finalizers": None}}, select=lambda b: b["kind"])
     s.gone(f"{ALL}/{{ns}}-x")
@@ -95,4 +105,6 @@ def namespaces_have_no_collection_delete(s: Session):
 def an_object_can_be_made_in_it_at_once(s: Session):
     s.post(ALL, namespace("{ns}-x"), select=lambda b: b["kind"])
     s.post(INNER, config_map("a"), select=lambda b: b["kind"])
-    s.get(CONFIG_MAPS, select=lambda b: [i for i in b["items"] if i["metadata"]["name"] != "kube-root-ca.crt"])
+    s.get(
+        CONFIG_MAPS, select=lambda b: [i for i in b["items"] if i["metadata"]["name"] != "kube-root-ca.crt"]
+    )

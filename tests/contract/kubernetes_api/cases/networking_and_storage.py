@@ -12,7 +12,12 @@ def _service(name="a", **spec):
 
 def _claim(name="a", **spec):
     wants = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": {**wants, **spec}}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
+        "spec": {**wants, **spec},
+    }
 
 
 def a_service_is_filled_with_defaults(s: Session):
@@ -54,22 +59,42 @@ def a_claim_is_checked(s: Session):
 def a_claim_does_not_change(s: Session):
     with s.unrecorded():
         s.post(CLAIMS, _claim())
-    s.merge(f"{CLAIMS}/a", {"spec": {"accessModes": ["ReadWriteMany"]}},
-            select=lambda b: [b["code"], b["reason"], [[c["field"], c["reason"], c["message"].split("\n")[0]] for c in b["details"]["causes"]]])  # fmt: skip
+    s.merge(
+        f"{CLAIMS}/a",
+        {"spec": {"accessModes": ["ReadWriteMany"]}},
+        select=lambda b: [
+            b["code"],
+            b["reason"],
+            [[c["field"], c["reason"], c["message"].split("\n")[0]] for c in b["details"]["causes"]],
+        ],
+    )
 
 
 def a_claim_is_protected_from_deletion_by_a_finalizer(s: Session):
     with s.unrecorded():
         s.post(CLAIMS, _claim())
     s.delete(f"{CLAIMS}/a")
-    s.merge(f"{CLAIMS}/a", {"metadata": {"finalizers": None}}, select=lambda b: b["metadata"].get("finalizers"))
+    s.merge(
+        f"{CLAIMS}/a", {"metadata": {"finalizers": None}}, select=lambda b: b["metadata"].get("finalizers")
+    )
     s.get(f"{CLAIMS}/a")
 
 
 def a_node_can_be_registered(s: Session):
-    s.post(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "{ns}-node", "labels": {"a": "b"}}})
-    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok",
-             "lastHeartbeatTime": "2024-01-01T00:00:00Z", "lastTransitionTime": "2024-01-01T00:00:00Z"}  # fmt: skip
-    s.merge(f"{NODES}/{{ns}}-node/status", {"status": {"conditions": [ready], "capacity": {"cpu": "2", "memory": "4Gi"}}})
+    s.post(
+        NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "{ns}-node", "labels": {"a": "b"}}}
+    )
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "KubeletReady",
+        "message": "ok",
+        "lastHeartbeatTime": "2024-01-01T00:00:00Z",
+        "lastTransitionTime": "2024-01-01T00:00:00Z",
+    }
+    s.merge(
+        f"{NODES}/{{ns}}-node/status",
+        {"status": {"conditions": [ready], "capacity": {"cpu": "2", "memory": "4Gi"}}},
+    )
     s.merge(f"{NODES}/{{ns}}-node", {"spec": {"unschedulable": True}})
     s.delete(f"{NODES}/{{ns}}-node")

@@ -1,13 +1,27 @@
 """PATCH by merge, by JSON patch and by strategic merge."""
 
-from contract.kubernetes_api.objects import CONFIG_MAPS, PODS, SERVICES, WIDGETS, config_map, owner_of, pod, widget
+from contract.kubernetes_api.objects import (
+    CONFIG_MAPS,
+    PODS,
+    SERVICES,
+    WIDGETS,
+    config_map,
+    owner_of,
+    pod,
+    widget,
+)
 from contract.kubernetes_api.session import JSON, JSON_PATCH, MERGE, STRATEGIC, Session
 
 
 def _both(s: Session) -> None:
     with s.unrecorded():
         s.post(CONFIG_MAPS, config_map("a", {"a": "1", "b": "2"}))
-        s.post(WIDGETS, widget("a", {"color": "red", "title": "t", "tags": ["x", "y"], "nested": {"one": "1", "two": "2"}}))
+        s.post(
+            WIDGETS,
+            widget(
+                "a", {"color": "red", "title": "t", "tags": ["x", "y"], "nested": {"one": "1", "two": "2"}}
+            ),
+        )
 
 
 def merge_sets_and_null_removes(s: Session):
@@ -98,7 +112,9 @@ def json_patch_operations(s: Session):
         JSON_PATCH,
     )
     s.patch(f"{CONFIG_MAPS}/a", [{"op": "add", "path": "/data/c~1d", "value": "x"}], JSON_PATCH)
-    s.patch(f"{CONFIG_MAPS}/a", [{"op": "add", "path": "/metadata/labels", "value": {"a~b": "1"}}], JSON_PATCH)
+    s.patch(
+        f"{CONFIG_MAPS}/a", [{"op": "add", "path": "/metadata/labels", "value": {"a~b": "1"}}], JSON_PATCH
+    )
 
 
 def failing_json_patches_are_unprocessable(s: Session):
@@ -149,27 +165,58 @@ def bad_managed_fields_are_refused(s: Session):
     for entry in (
         {"manager": "m", "operation": "Wave", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}},
         {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "Other", "fieldsV1": {}},
-        {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"x": {}}},
+        {
+            "manager": "m",
+            "operation": "Apply",
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"x": {}},
+        },
     ):
         s.merge(f"{CONFIG_MAPS}/a", {"metadata": {"managedFields": [entry]}})
 
 
 def strategic_merge_joins_lists_by_their_keys(s: Session):
     with s.unrecorded():
-        s.post(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"},
-                          "spec": {"clusterIP": "None", "ports": [{"name": "one", "port": 1}, {"name": "two", "port": 2}]}})  # fmt: skip
-    s.patch(f"{SERVICES}/a", {"spec": {"ports": [{"port": 2, "name": "second"}, {"port": 3, "name": "three"}]}}, STRATEGIC)
+        s.post(
+            SERVICES,
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "a"},
+                "spec": {
+                    "clusterIP": "None",
+                    "ports": [{"name": "one", "port": 1}, {"name": "two", "port": 2}],
+                },
+            },
+        )
+    s.patch(
+        f"{SERVICES}/a",
+        {"spec": {"ports": [{"port": 2, "name": "second"}, {"port": 3, "name": "three"}]}},
+        STRATEGIC,
+    )
     s.patch(f"{SERVICES}/a", {"spec": {"ports": [{"port": 1, "$patch": "delete"}]}}, STRATEGIC)
-    s.patch(f"{SERVICES}/a", {"spec": {"ports": [{"port": 9, "name": "only"}, {"$patch": "replace"}]}}, STRATEGIC)
+    s.patch(
+        f"{SERVICES}/a", {"spec": {"ports": [{"port": 9, "name": "only"}, {"$patch": "replace"}]}}, STRATEGIC
+    )
 
 
 def strategic_merge_knows_directives(s: Session):
     with s.unrecorded():
-        s.post(CONFIG_MAPS, config_map("a", {"a": "1", "b": "2"}, finalizers=["example.com/a", "example.com/b"]))
+        s.post(
+            CONFIG_MAPS, config_map("a", {"a": "1", "b": "2"}, finalizers=["example.com/a", "example.com/b"])
+        )
     s.patch(f"{CONFIG_MAPS}/a", {"data": {"$patch": "replace", "c": "3"}}, STRATEGIC)
     s.patch(f"{CONFIG_MAPS}/a", {"metadata": {"finalizers": ["example.com/c"]}}, STRATEGIC)
-    s.patch(f"{CONFIG_MAPS}/a", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/a"]}}, STRATEGIC)
-    order = {"$setElementOrder/finalizers": ["example.com/c", "example.com/b"], "finalizers": ["example.com/c"]}
+    s.patch(
+        f"{CONFIG_MAPS}/a",
+        {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/a"]}},
+        STRATEGIC,
+    )
+    order = {
+        "$setElementOrder/finalizers": ["example.com/c", "example.com/b"],
+        "finalizers": ["example.com/c"],
+    }
     s.patch(f"{CONFIG_MAPS}/a", {"metadata": order}, STRATEGIC)
     s.patch(f"{CONFIG_MAPS}/a", {"data": {"c": None, "d": "4"}}, STRATEGIC)
     s.patch(f"{CONFIG_MAPS}/a", {"data": {"$retainKeys": ["e"], "e": "5"}}, STRATEGIC)
@@ -185,9 +232,15 @@ def strategic_merge_joins_containers_conditions_and_owners(s: Session):
         s.post(PODS, pod("a", ownerReferences=[one]))
     s.patch(f"{PODS}/a", {"spec": {"containers": [{"name": "main", "image": "busybox:2"}]}}, STRATEGIC)
     s.patch(f"{PODS}/a", {"metadata": {"ownerReferences": [two]}}, STRATEGIC)
-    s.patch(f"{PODS}/a", {"metadata": {"ownerReferences": [{"uid": one["uid"], "$patch": "delete"}]}}, STRATEGIC)
+    s.patch(
+        f"{PODS}/a", {"metadata": {"ownerReferences": [{"uid": one["uid"], "$patch": "delete"}]}}, STRATEGIC
+    )
     s.patch(f"{PODS}/a/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, STRATEGIC)
-    s.patch(f"{PODS}/a/status", {"status": {"conditions": [{"type": "Other", "status": "False"}], "phase": "Running"}}, STRATEGIC)
+    s.patch(
+        f"{PODS}/a/status",
+        {"status": {"conditions": [{"type": "Other", "status": "False"}], "phase": "Running"}},
+        STRATEGIC,
+    )
 
 
 def strategic_merge_is_for_built_ins_only(s: Session):

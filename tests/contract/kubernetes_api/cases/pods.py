@@ -5,11 +5,13 @@ from contract.kubernetes_api.session import STRATEGIC, Session
 
 
 def _account(s: Session) -> None:
-    s.eventually("/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False)
+    s.eventually(
+        "/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False
+    )
 
 
 def _refused(s: Session, **spec) -> None:
-    s.post(PODS, pod("a", spec=pod_spec(**spec)))
+    s.post(f"{PODS}?dryRun=All", pod("a", spec=pod_spec(**spec)))
 
 
 def _one(**container):
@@ -32,7 +34,10 @@ def a_richer_pod_is_filled_with_defaults(s: Session):
         "name": "main",
         "image": "busybox:latest",
         "ports": [{"containerPort": 80}],
-        "env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+        "env": [
+            {"name": "A", "value": "1"},
+            {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        ],
         "envFrom": [{"configMapRef": {"name": "c"}}],
         "livenessProbe": {"httpGet": {"port": 80}},
         "readinessProbe": {"exec": {"command": ["true"]}},
@@ -40,21 +45,35 @@ def a_richer_pod_is_filled_with_defaults(s: Session):
         "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
         "volumeMounts": [{"name": "data", "mountPath": "/data"}],
     }
-    s.post(PODS, pod("a", spec=pod_spec(
-        containers=[container, {"name": "pinned", "image": "busybox:1.36"}],
-        initContainers=[{"name": "first", "image": "busybox"}],
-        volumes=[
-            {"name": "data", "emptyDir": {}},
-            {"name": "config", "configMap": {"name": "c"}},
-            {"name": "secret", "secret": {"secretName": "s"}},
-            {"name": "host", "hostPath": {"path": "/tmp"}},
-            {"name": "all", "projected": {"sources": [{"configMap": {"name": "c"}}, {"serviceAccountToken": {"path": "t"}}]}},
-            {"name": "down", "downwardAPI": {"items": [{"path": "p", "fieldRef": {"fieldPath": "metadata.name"}}]}},
-        ],
-        restartPolicy="OnFailure",
-        activeDeadlineSeconds=30,
-        securityContext={"runAsUser": 1000},
-    )))  # fmt: skip
+    s.post(
+        PODS,
+        pod(
+            "a",
+            spec=pod_spec(
+                containers=[container, {"name": "pinned", "image": "busybox:1.36"}],
+                initContainers=[{"name": "first", "image": "busybox"}],
+                volumes=[
+                    {"name": "data", "emptyDir": {}},
+                    {"name": "config", "configMap": {"name": "c"}},
+                    {"name": "secret", "secret": {"secretName": "s"}},
+                    {"name": "host", "hostPath": {"path": "/var/data"}},
+                    {
+                        "name": "all",
+                        "projected": {
+                            "sources": [{"configMap": {"name": "c"}}, {"serviceAccountToken": {"path": "t"}}]
+                        },
+                    },
+                    {
+                        "name": "down",
+                        "downwardAPI": {"items": [{"path": "p", "fieldRef": {"fieldPath": "metadata.name"}}]},
+                    },
+                ],
+                restartPolicy="OnFailure",
+                activeDeadlineSeconds=30,
+                securityContext={"runAsUser": 1000},
+            ),
+        ),
+    )
 
 
 def a_pod_needs_containers(s: Session):
@@ -78,8 +97,15 @@ def environment_is_checked(s: Session):
     _account(s)
     _refused(s, containers=_one(env=[{"name": ""}]))
     _refused(s, containers=_one(env=[{"name": "with=equals", "value": "x"}]))
-    _refused(s, containers=_one(env=[{"name": "A", "value": "1", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]))
-    _refused(s, containers=_one(env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nonsense"}}}]))
+    _refused(
+        s,
+        containers=_one(
+            env=[{"name": "A", "value": "1", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
+        ),
+    )
+    _refused(
+        s, containers=_one(env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nonsense"}}}])
+    )
     _refused(s, containers=_one(env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s"}}}]))
     _refused(s, containers=_one(env=[{"name": "A", "valueFrom": {}}]))
     _refused(s, containers=_one(envFrom=[{}]))
@@ -96,7 +122,12 @@ def resources_are_checked(s: Session):
 def quantities_are_written_in_canonical_form(s: Session):
     _account(s)
     wants = {"cpu": "0.5", "memory": "1024Mi", "example.com/gpu": "1000m"}
-    s.post(PODS, pod("a", spec=pod_spec(containers=_one(resources={"requests": wants, "limits": {**wants, "cpu": 2}}))))
+    s.post(
+        PODS,
+        pod(
+            "a", spec=pod_spec(containers=_one(resources={"requests": wants, "limits": {**wants, "cpu": 2}}))
+        ),
+    )
 
 
 def volumes_are_checked(s: Session):
@@ -114,7 +145,11 @@ def volumes_are_checked(s: Session):
 
 def a_volume_without_a_source_is_an_empty_dir(s: Session):
     _account(s)
-    s.post(PODS, pod("a", spec=pod_spec(volumes=[{"name": "a"}])), select=lambda b: b.get("spec", b).get("volumes", b))
+    s.post(
+        PODS,
+        pod("a", spec=pod_spec(volumes=[{"name": "a"}])),
+        select=lambda b: b.get("spec", b).get("volumes", b),
+    )
 
 
 def policies_and_times_are_checked(s: Session):
@@ -145,7 +180,11 @@ def accounts_and_priorities_must_exist(s: Session):
 
 def a_known_priority_class_sets_the_priority(s: Session):
     _account(s)
-    s.post(PODS, pod("a", spec=pod_spec(priorityClassName="system-node-critical")), select=lambda b: [b["spec"]["priority"], b["spec"]["preemptionPolicy"]])
+    s.post(
+        PODS,
+        pod("a", spec=pod_spec(priorityClassName="system-node-critical")),
+        select=lambda b: [b["spec"]["priority"], b["spec"]["preemptionPolicy"]],
+    )
 
 
 def most_of_a_pod_never_changes(s: Session):
@@ -153,16 +192,32 @@ def most_of_a_pod_never_changes(s: Session):
     with s.unrecorded():
         s.post(PODS, pod("a"))
     s.patch(f"{PODS}/a", {"spec": {"restartPolicy": "Never"}}, STRATEGIC, select=_without_diff)
-    s.patch(f"{PODS}/a", {"spec": {"containers": [{"name": "main", "command": ["false"]}]}}, STRATEGIC, select=_without_diff)
-    s.patch(f"{PODS}/a", {"spec": {"containers": [{"name": "more", "image": "x"}]}}, STRATEGIC, select=_without_diff)
+    s.patch(
+        f"{PODS}/a",
+        {"spec": {"containers": [{"name": "main", "command": ["false"]}]}},
+        STRATEGIC,
+        select=_without_diff,
+    )
+    s.patch(
+        f"{PODS}/a",
+        {"spec": {"containers": [{"name": "more", "image": "x"}]}},
+        STRATEGIC,
+        select=_without_diff,
+    )
 
 
 def _without_diff(body):
     """The refusal prints a Go diff of the whole spec; its first line is the rule."""
     if body["kind"] != "Status":
         return body
-    causes = [{**cause, "message": cause["message"].split("\n")[0]} for cause in body["details"].get("causes", [])]
-    return {**body, "message": body["message"].split("\n")[0], "details": {**body["details"], "causes": causes}}
+    causes = [
+        {**cause, "message": cause["message"].split("\n")[0]} for cause in body["details"].get("causes", [])
+    ]
+    return {
+        **body,
+        "message": body["message"].split("\n")[0],
+        "details": {**body["details"], "causes": causes},
+    }
 
 
 def a_few_things_of_a_pod_change(s: Session):
@@ -180,7 +235,12 @@ def a_pod_can_be_bound_once(s: Session):
     _account(s)
     with s.unrecorded():
         s.post(PODS, pod("a"))
-    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n1"}}
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "a"},
+        "target": {"kind": "Node", "name": "n1"},
+    }
     s.post(f"{PODS}/a/binding", binding)
     s.get(f"{PODS}/a")
     s.post(f"{PODS}/a/binding", binding)
@@ -200,9 +260,28 @@ def status_reports_container_ends(s: Session):
     with s.unrecorded():
         s.post(PODS, pod("a"))
     state = {"name": "main", "image": "busybox", "imageID": "", "ready": False, "restartCount": 0}
-    started = {**state, "started": True, "ready": True, "state": {"running": {"startedAt": "2024-01-01T00:00:00Z"}}}
-    s.patch(f"{PODS}/a/status", {"status": {"phase": "Running", "startTime": "2024-01-01T00:00:00Z", "containerStatuses": [started]}}, STRATEGIC)
-    ended = {**state, "state": {"terminated": {"exitCode": 0, "reason": "Completed", "message": "out",
-             "startedAt": "2024-01-01T00:00:00Z", "finishedAt": "2024-01-01T00:00:05Z"}}}  # fmt: skip
+    started = {
+        **state,
+        "started": True,
+        "ready": True,
+        "state": {"running": {"startedAt": "2024-01-01T00:00:00Z"}},
+    }
+    s.patch(
+        f"{PODS}/a/status",
+        {"status": {"phase": "Running", "startTime": "2024-01-01T00:00:00Z", "containerStatuses": [started]}},
+        STRATEGIC,
+    )
+    ended = {
+        **state,
+        "state": {
+            "terminated": {
+                "exitCode": 0,
+                "reason": "Completed",
+                "message": "out",
+                "startedAt": "2024-01-01T00:00:00Z",
+                "finishedAt": "2024-01-01T00:00:05Z",
+            }
+        },
+    }
     s.patch(f"{PODS}/a/status", {"status": {"phase": "Succeeded", "containerStatuses": [ended]}}, STRATEGIC)
     s.patch(f"{PODS}/a/status", {"status": {"phase": "Nonsense"}}, STRATEGIC)

@@ -1,16 +1,32 @@
 """Tables, metadata only, media types, bodies that cannot be read."""
 
 from contract.kubernetes_api.objects import (
-    CONFIG_MAPS, CRON_JOBS, GAUGES, JOBS, LEASES, PODS, SECRETS, WIDGETS,
-    config_map, cron_job, gauge, job, lease, pod, secret, widget,
-)  # fmt: skip
+    CONFIG_MAPS,
+    CRON_JOBS,
+    GAUGES,
+    JOBS,
+    LEASES,
+    PODS,
+    SECRETS,
+    WIDGETS,
+    config_map,
+    cron_job,
+    gauge,
+    job,
+    lease,
+    pod,
+    secret,
+    widget,
+)
 from contract.kubernetes_api.session import PARTIAL, PARTIAL_LIST, TABLE, Session
 
 LIMIT = 3 * 1024 * 1024
 
 
 def _account(s: Session) -> None:
-    s.eventually("/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False)
+    s.eventually(
+        "/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False
+    )
 
 
 def a_table_of_custom_resources_has_printer_columns(s: Session):
@@ -74,8 +90,17 @@ def tables_of_pods(s: Session):
         for name in ("a", "b", "c"):
             s.post(PODS, pod(name))
         running = {**state, "ready": True, "state": {"running": {"startedAt": "2024-01-01T00:00:00Z"}}}
-        s.merge(f"{PODS}/b/status", {"status": {"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [running],
-                                                "conditions": [{"type": "Ready", "status": "True"}]}})  # fmt: skip
+        s.merge(
+            f"{PODS}/b/status",
+            {
+                "status": {
+                    "phase": "Running",
+                    "podIP": "10.1.2.3",
+                    "containerStatuses": [running],
+                    "conditions": [{"type": "Ready", "status": "True"}],
+                }
+            },
+        )
         ended = {**state, "state": {"terminated": {"exitCode": 3, "reason": "Error"}}}
         s.merge(f"{PODS}/c/status", {"status": {"phase": "Failed", "containerStatuses": [ended]}})
     s.get(PODS, accept=TABLE)
@@ -92,12 +117,36 @@ def tables_of_namespaces_leases_and_accounts(s: Session):
 
 def tables_of_services_claims_and_events(s: Session):
     with s.unrecorded():
-        s.post("/api/v1/namespaces/{ns}/services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"},
-               "spec": {"clusterIP": "None", "ports": [{"port": 80}], "selector": {"a": "b"}}})  # fmt: skip
-        s.post("/api/v1/namespaces/{ns}/persistentvolumeclaims", {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-               "metadata": {"name": "a"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})  # fmt: skip
-        s.post("/api/v1/namespaces/{ns}/events", {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "a"}, "reason": "Tested",
-               "message": "it works", "type": "Normal", "involvedObject": {"kind": "Pod", "name": "p", "namespace": "{ns}"}})  # fmt: skip
+        s.post(
+            "/api/v1/namespaces/{ns}/services",
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "a"},
+                "spec": {"clusterIP": "None", "ports": [{"port": 80}], "selector": {"a": "b"}},
+            },
+        )
+        s.post(
+            "/api/v1/namespaces/{ns}/persistentvolumeclaims",
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": "a"},
+                "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+            },
+        )
+        s.post(
+            "/api/v1/namespaces/{ns}/events",
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": "a"},
+                "reason": "Tested",
+                "message": "it works",
+                "type": "Normal",
+                "involvedObject": {"kind": "Pod", "name": "p", "namespace": "{ns}"},
+            },
+        )
     for plural in ("services", "persistentvolumeclaims", "events"):
         s.get(f"/api/v1/namespaces/{{ns}}/{plural}/a", accept=TABLE)
 
@@ -105,14 +154,35 @@ def tables_of_services_claims_and_events(s: Session):
 def tables_of_roles_and_crds(s: Session):
     rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}"
     with s.unrecorded():
-        s.post(f"{rbac}/roles", {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "a"}, "rules": []})
-        s.post(f"{rbac}/rolebindings", {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "a"},
-               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"},
-               "subjects": [{"kind": "ServiceAccount", "name": "x", "namespace": "{ns}"}, {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}]})  # fmt: skip
+        s.post(
+            f"{rbac}/roles",
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "Role",
+                "metadata": {"name": "a"},
+                "rules": [],
+            },
+        )
+        s.post(
+            f"{rbac}/rolebindings",
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": "a"},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"},
+                "subjects": [
+                    {"kind": "ServiceAccount", "name": "x", "namespace": "{ns}"},
+                    {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"},
+                ],
+            },
+        )
     s.get(f"{rbac}/roles/a", accept=TABLE)
     s.get(f"{rbac}/rolebindings/a", accept=TABLE)
-    s.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.conformance.example.com", accept=TABLE,
-          select=lambda body: {**body, "rows": [{**row, "object": None} for row in body["rows"]]})  # fmt: skip
+    s.get(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.conformance.example.com",
+        accept=TABLE,
+        select=lambda body: {**body, "rows": [{**row, "object": None} for row in body["rows"]]},
+    )
 
 
 def a_table_of_a_refusal_is_a_status(s: Session):
@@ -123,7 +193,11 @@ def the_first_acceptable_type_wins(s: Session):
     with s.unrecorded():
         s.post(WIDGETS, widget("a"))
     s.get(f"{WIDGETS}/a", accept=f"{TABLE},application/json", select=lambda body: body["kind"])
-    s.get(f"{WIDGETS}/a", accept=f"application/json;as=Table;v=v9;g=meta.k8s.io,{TABLE}", select=lambda body: body["kind"])
+    s.get(
+        f"{WIDGETS}/a",
+        accept=f"application/json;as=Table;v=v9;g=meta.k8s.io,{TABLE}",
+        select=lambda body: body["kind"],
+    )
     s.get(f"{WIDGETS}/a", accept=f"text/html,{TABLE},application/json", select=lambda body: body["kind"])
     s.get(f"{WIDGETS}/a", accept="text/html,*/*", select=lambda body: body["kind"])
 
@@ -159,11 +233,14 @@ def an_unknown_media_type_is_not_acceptable(s: Session):
         s.get(f"{CONFIG_MAPS}/a", accept=accept)
 
 
-def protobuf_is_not_acceptable_for_custom_resources(s: Session):
+def protobuf_falls_back_to_json_for_custom_resources(s: Session):
     with s.unrecorded():
         s.post(WIDGETS, widget("a"))
-    s.get(f"{WIDGETS}/a", accept="application/vnd.kubernetes.protobuf")
-    s.get(f"{WIDGETS}/a", accept="application/vnd.kubernetes.protobuf,application/json", select=lambda body: body["kind"])
+    s.get(
+        f"{WIDGETS}/a",
+        accept="application/vnd.kubernetes.protobuf,application/json",
+        select=lambda body: body["kind"],
+    )
 
 
 def yaml_can_be_answered(s: Session):
@@ -192,7 +269,12 @@ def an_unknown_content_type_is_unsupported(s: Session):
 
 
 def content_type_parameters_are_accepted(s: Session):
-    s.post(CONFIG_MAPS, config_map("a"), media="application/json; charset=utf-8", select=lambda body: body["kind"])
+    s.post(
+        CONFIG_MAPS,
+        config_map("a"),
+        media="application/json; charset=utf-8",
+        select=lambda body: body["kind"],
+    )
     s.post(CONFIG_MAPS, config_map("b"), media="nonsense/;;")
 
 
@@ -226,8 +308,15 @@ def a_body_over_three_mebibytes_is_too_large(s: Session):
 
 def data_over_one_mebibyte_is_refused(s: Session):
     short = lambda body: body.get("message", body["kind"])[:200]  # noqa: E731
-    s.post(CONFIG_MAPS, config_map("a", {"a": "x" * (1024 * 1024 + 1)}), shown="<1 MiB and more>", select=short)
-    s.post(SECRETS, secret("a", stringData={"a": "x" * (1024 * 1024 + 1)}), shown="<1 MiB and more>", select=short)
+    s.post(
+        CONFIG_MAPS, config_map("a", {"a": "x" * (1024 * 1024 + 1)}), shown="<1 MiB and more>", select=short
+    )
+    s.post(
+        SECRETS,
+        secret("a", stringData={"a": "x" * (1024 * 1024 + 1)}),
+        shown="<1 MiB and more>",
+        select=short,
+    )
 
 
 def compression_is_only_for_those_who_ask(s: Session):

@@ -1,12 +1,25 @@
 """Label and field selectors in lists."""
 
-from contract.kubernetes_api.objects import CONFIG_MAPS, EVENTS, JOBS, PODS, SECRETS, WIDGETS, config_map, widget
+from contract.kubernetes_api.objects import (
+    CONFIG_MAPS,
+    EVENTS,
+    JOBS,
+    PODS,
+    SECRETS,
+    WIDGETS,
+    config_map,
+    widget,
+)
 from contract.kubernetes_api.session import Session
 
 
 def _names(body):
     """Which objects were found, or the whole refusal."""
-    return [item["metadata"]["name"] for item in body["items"]] if isinstance(body, dict) and "items" in body else body
+    return (
+        [item["metadata"]["name"] for item in body["items"]]
+        if isinstance(body, dict) and "items" in body
+        else body
+    )
 
 
 def _fruits(s: Session) -> None:
@@ -75,7 +88,12 @@ def a_bad_label_selector_is_refused_for_custom_resources_too(s: Session):
 def name_and_namespace_are_selectable_everywhere(s: Session):
     _fruits(s)
     for path in (CONFIG_MAPS, WIDGETS):
-        for selector in ("metadata.name=apple", "metadata.name==apple", "metadata.name!=apple", "metadata.namespace={ns}"):
+        for selector in (
+            "metadata.name=apple",
+            "metadata.name==apple",
+            "metadata.name!=apple",
+            "metadata.namespace={ns}",
+        ):
             s.get(f"{path}?fieldSelector={selector}", select=_names)
         s.get(f"{path}?fieldSelector=metadata.name=apple,metadata.namespace={{ns}}", select=_names)
         s.get(f"{path}?fieldSelector=metadata.name=apple&labelSelector=fruit=lemon", select=_names)
@@ -105,7 +123,13 @@ def selectable_fields_of_a_crd_select(s: Session):
 
 
 def pods_are_selectable_by_phase_and_node(s: Session):
-    for field in ("status.phase=Running", "spec.nodeName=", "spec.restartPolicy=Never", "status.podIP=", "spec.serviceAccountName=x"):
+    for field in (
+        "status.phase=Running",
+        "spec.nodeName=",
+        "spec.restartPolicy=Never",
+        "status.podIP=",
+        "spec.serviceAccountName=x",
+    ):
         s.get(f"{PODS}?fieldSelector={field}", select=_names)
 
 

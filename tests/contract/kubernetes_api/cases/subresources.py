@@ -1,6 +1,17 @@
 """status and scale: what they may touch and what they leave alone."""
 
-from contract.kubernetes_api.objects import CONFIG_MAPS, GAUGES, JOBS, PODS, WIDGETS, config_map, gauge, job, pod, widget
+from contract.kubernetes_api.objects import (
+    CONFIG_MAPS,
+    GAUGES,
+    JOBS,
+    PODS,
+    WIDGETS,
+    config_map,
+    gauge,
+    job,
+    pod,
+    widget,
+)
 from contract.kubernetes_api.session import JSON_PATCH, STRATEGIC, Session
 
 
@@ -26,7 +37,10 @@ def status_is_kept_by_an_update_of_the_object(s: Session):
 def an_update_of_status_changes_nothing_else(s: Session):
     made = _made(s)
     changed = {**made, "spec": {"color": "blue"}, "status": {"phase": "Ready"}}
-    s.put(f"{WIDGETS}/a/status", {**changed, "metadata": {**made["metadata"], "labels": {"a": "b"}, "finalizers": ["example.com/x"]}})
+    s.put(
+        f"{WIDGETS}/a/status",
+        {**changed, "metadata": {**made["metadata"], "labels": {"a": "b"}, "finalizers": ["example.com/x"]}},
+    )
     s.get(f"{WIDGETS}/a")
 
 
@@ -38,7 +52,10 @@ def a_status_write_keeps_the_generation(s: Session):
 
 def a_status_write_may_carry_annotations(s: Session):
     _made(s)
-    s.merge(f"{WIDGETS}/a/status", {"metadata": {"annotations": {"a": "b"}, "labels": {"c": "d"}}, "status": {"phase": "x"}})
+    s.merge(
+        f"{WIDGETS}/a/status",
+        {"metadata": {"annotations": {"a": "b"}, "labels": {"c": "d"}}, "status": {"phase": "x"}},
+    )
 
 
 def status_can_be_read_alone(s: Session):
@@ -120,12 +137,17 @@ def a_finished_job_is_checked_for_sense(s: Session):
 
 
 def pod_status_is_separate(s: Session):
-    s.eventually("/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False)
+    s.eventually(
+        "/api/v1/namespaces/{ns}/serviceaccounts/default", lambda answer: answer.is_success, record=False
+    )
     with s.unrecorded():
         s.post(PODS, pod("a"))
     s.merge(f"{PODS}/a", {"status": {"phase": "Running"}}, select=lambda body: body.get("status"))
     state = {"name": "main", "image": "busybox", "imageID": "", "ready": False, "restartCount": 0}
-    ended = {**state, "state": {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": "2024-01-01T00:00:01Z"}}}
+    ended = {
+        **state,
+        "state": {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": "2024-01-01T00:00:01Z"}},
+    }
     s.merge(f"{PODS}/a/status", {"status": {"phase": "Failed", "containerStatuses": [ended]}})
     s.merge(f"{PODS}/a/status", {"spec": {"nodeName": "x"}, "status": {"podIP": "10.1.2.3"}})
 
@@ -140,7 +162,7 @@ def scale_shows_and_sets_replicas(s: Session):
     s.merge(f"{WIDGETS}/a/scale", {"spec": {"replicas": 6}})
 
 
-def scale_without_replicas_is_zero(s: Session):
+def scale_without_replicas_is_an_internal_error(s: Session):
     _made(s)
     s.get(f"{WIDGETS}/a/scale")
     s.get(f"{WIDGETS}/none/scale")
@@ -153,11 +175,20 @@ def scale_is_validated(s: Session):
 
 
 def a_fraction_of_zero_is_whole(s: Session):
-    s.post(WIDGETS, '{"apiVersion":"conformance.example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":4.0,"price":4.0}}')
-    s.post(WIDGETS, '{"apiVersion":"conformance.example.com/v1","kind":"Widget","metadata":{"name":"b"},"spec":{"replicas":2.0}}')
+    s.post(
+        WIDGETS,
+        '{"apiVersion":"conformance.example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":4.0,"price":4.0}}',
+    )
+    s.post(
+        WIDGETS,
+        '{"apiVersion":"conformance.example.com/v1","kind":"Widget","metadata":{"name":"b"},"spec":{"replicas":2.0}}',
+    )
     s.get(f"{WIDGETS}/a")
     s.get(f"{WIDGETS}/b/scale")
-    s.post(WIDGETS, '{"apiVersion":"conformance.example.com/v1","kind":"Widget","metadata":{"name":"c"},"spec":{"size":4.5}}')
+    s.post(
+        WIDGETS,
+        '{"apiVersion":"conformance.example.com/v1","kind":"Widget","metadata":{"name":"c"},"spec":{"size":4.5}}',
+    )
 
 
 def an_unknown_subresource_is_not_found(s: Session):

@@ -9,7 +9,12 @@ def _kind_and_name(event):
     found = event["object"]
     if found.get("kind") == "Status":
         return event
-    return [event["type"], found["metadata"].get("name"), found["metadata"].get("labels"), found.get("data", found.get("spec"))]
+    return [
+        event["type"],
+        found["metadata"].get("name"),
+        found["metadata"].get("labels"),
+        found.get("data", found.get("spec")),
+    ]
 
 
 def _version(s: Session, path: str) -> str:
@@ -76,7 +81,9 @@ def a_label_selector_turns_changes_into_appearing_and_vanishing(s: Session):
 
 def a_field_selector_watches_one_name(s: Session):
     version = _version(s, CONFIG_MAPS)
-    with s.watch(f"{CONFIG_MAPS}?resourceVersion={version}&fieldSelector=metadata.name=end", select=_kind_and_name) as watching:
+    with s.watch(
+        f"{CONFIG_MAPS}?resourceVersion={version}&fieldSelector=metadata.name=end", select=_kind_and_name
+    ) as watching:
         with s.unrecorded():
             s.post(CONFIG_MAPS, config_map("a"))
             s.post(CONFIG_MAPS, config_map("end"))
@@ -85,7 +92,9 @@ def a_field_selector_watches_one_name(s: Session):
 
 def a_selectable_field_turns_changes_into_appearing_and_vanishing(s: Session):
     version = _version(s, WIDGETS)
-    with s.watch(f"{WIDGETS}?resourceVersion={version}&fieldSelector=spec.color=blue", select=_kind_and_name) as watching:
+    with s.watch(
+        f"{WIDGETS}?resourceVersion={version}&fieldSelector=spec.color=blue", select=_kind_and_name
+    ) as watching:
         with s.unrecorded():
             s.post(WIDGETS, widget("a"))
             s.merge(f"{WIDGETS}/a", {"spec": {"color": "blue"}})
@@ -127,7 +136,9 @@ def send_initial_events_ends_the_beginning_with_a_bookmark(s: Session):
 
 
 def send_initial_events_on_an_empty_list_is_one_bookmark(s: Session):
-    query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion="
+    query = (
+        "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion="
+    )
     with s.watch(f"{WIDGETS}?{query}") as watching:
         watching.until(lambda event: event["type"] == "BOOKMARK")
 
@@ -136,7 +147,9 @@ def send_initial_events_goes_on_with_changes(s: Session):
     with s.unrecorded():
         s.post(WIDGETS, widget("a"))
     query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-    with s.watch(f"{WIDGETS}?{query}", select=lambda e: [e["type"], e["object"]["metadata"].get("name")]) as watching:
+    with s.watch(
+        f"{WIDGETS}?{query}", select=lambda e: [e["type"], e["object"]["metadata"].get("name")]
+    ) as watching:
         watching.until(lambda event: event["type"] == "BOOKMARK")
         with s.unrecorded():
             s.post(WIDGETS, widget("end"))
@@ -167,7 +180,9 @@ def declining_initial_events_tells_only_what_follows(s: Session):
 
 def a_bookmark_comes_before_the_end_of_a_watch_that_allows_it(s: Session):
     version = _version(s, WIDGETS)
-    with s.watch(f"{WIDGETS}?resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=5") as watching:
+    with s.watch(
+        f"{WIDGETS}?resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=5"
+    ) as watching:
         with s.unrecorded():
             s.post(WIDGETS, widget("a"))
         watching.until(lambda event: event["type"] == "BOOKMARK")
@@ -245,7 +260,9 @@ def a_deleted_event_carries_a_new_version(s: Session):
 
 def all_namespaces_can_be_watched(s: Session):
     version = _version(s, CONFIG_MAPS)
-    with s.watch(f"/api/v1/configmaps?resourceVersion={version}&labelSelector=mine={{ns}}", select=_kind_and_name) as watching:
+    with s.watch(
+        f"/api/v1/configmaps?resourceVersion={version}&labelSelector=mine={{ns}}", select=_kind_and_name
+    ) as watching:
         with s.unrecorded():
             s.post(CONFIG_MAPS, config_map("end", labels={"mine": "{ns}"}))
         watching.until_named("end")

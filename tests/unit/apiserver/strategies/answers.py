@@ -16,6 +16,7 @@ from jangar.apiserver.resources import ResourceType
 UID = "0b0aa4e6-0000-4000-8000-000000000001"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
+
 def _stored(resource: str, namespace: str, name: str) -> dict[str, Any] | None:
     """What a fresh server holds."""
     del namespace
@@ -24,7 +25,12 @@ def _stored(resource: str, namespace: str, name: str) -> dict[str, Any] | None:
 
 _TYPES = {(each.group, each.version, each.plural): each for each in built_in_types(_stored)}
 _VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
-_BY_SERVER = {"clusterIP": "<ip>", "clusterIPs": ["<ip>"], "nodePort": "<port>", "healthCheckNodePort": "<port>"}
+_BY_SERVER = {
+    "clusterIP": "<ip>",
+    "clusterIPs": ["<ip>"],
+    "nodePort": "<port>",
+    "healthCheckNodePort": "<port>",
+}
 
 
 def resource_of(path: str) -> tuple[ResourceType, str | None]:
@@ -62,7 +68,10 @@ def updated(
     resource.strategy.prepare_update(obj, old, subresource)
     if resource.has_generation and _desired(obj) != _desired(old):
         obj["metadata"]["generation"] += 1
-    problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_update(obj, old, subresource)]
+    problems = [
+        *metadata_errors(resource, obj["metadata"]),
+        *resource.strategy.validate_update(obj, old, subresource),
+    ]
     if problems:
         raise errors.invalid(resource.kind, resource.group, old["metadata"]["name"], problems)
     return obj, resource.strategy.warnings(obj, old)
@@ -92,10 +101,12 @@ def _plain(value: Any) -> Any:
         text = UUID.sub("<uid>", value)
         text = re.sub(r"kube-api-access-[a-z0-9]{5}", "kube-api-access-<random>", text)
         # A real server shows whole pods in Go's own form here.
-        text = re.sub(r'(spec\.template: Invalid value: )\{.*\}', r"\1<template>", text, flags=re.S)
-        text = re.sub(r"(if it was previously negative\)).*", r"\1", text, flags=re.S)
-        text = re.sub(r'(securityContext: Invalid value: )\{[^}]*\}', r"\1<context>", text, flags=re.S)
-        return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z", lambda m: "<micro>" if m[1] else "<time>", text)
+        text = re.sub(r"(spec\.template: Invalid value: )\{.*\}", r"\1<template>", text, flags=re.S)
+        text = re.sub(r"(if it was previously negative\)|for bound claims)\n@@.*", r"\1", text, flags=re.S)
+        text = re.sub(r"(securityContext: Invalid value: )\{[^}]*\}", r"\1<context>", text, flags=re.S)
+        return re.sub(
+            r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z", lambda m: "<micro>" if m[1] else "<time>", text
+        )
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
 """Records a real server's answers to cases.py into recorded.json.
 
-    KUBEBUILDER_ASSETS=... PYTHONPATH=tests .venv/bin/python -m unit.apiserver.strategies.record [PATTERN]
+KUBEBUILDER_ASSETS=... PYTHONPATH=tests .venv/bin/python -m unit.apiserver.strategies.record [PATTERN]
 """
 
 import fnmatch
@@ -28,7 +28,11 @@ def main() -> None:
         server.start_controllers(["serviceaccount-controller"])
         client = server.client()
         for each in CASES:
-            if each["name"] not in known or known[each["name"]]["case"] != each or fnmatch.fnmatch(each["name"], pattern):
+            if (
+                each["name"] not in known
+                or known[each["name"]]["case"] != each
+                or fnmatch.fnmatch(each["name"], pattern)
+            ):
                 known[each["name"]] = {"name": each["name"], "case": each, "answer": asked(client, each)}
     finally:
         server.stop()
@@ -49,12 +53,16 @@ def asked(client: Any, case: dict[str, Any]) -> dict[str, Any]:
             if found.status >= 300:
                 break
         if "then" in case:
-            client.request("DELETE", f"{path}/{name}?gracePeriodSeconds=0&propagationPolicy=Background", None, {})
+            client.request(
+                "DELETE", f"{path}/{name}?gracePeriodSeconds=0&propagationPolicy=Background", None, {}
+            )
     return answer(found.status, found.body, [text(each) for each in found.headers.get_all("Warning") or ()])
 
 
 def sent(client: Any, method: str, path: str, body: Any, headers: dict[str, str] | None = None) -> Any:
-    return client.request(method, path, json.dumps(body).encode(), headers or {"Content-Type": "application/json"})
+    return client.request(
+        method, path, json.dumps(body).encode(), headers or {"Content-Type": "application/json"}
+    )
 
 
 def text(header: str) -> str:

@@ -1,0 +1,118 @@
+"""`jangar apiserver` as a process that a test starts, kills and starts again on the same directory."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from support.api_servers import _is_up, _read_kubeconfig
+from support.child_processes import Child
+from support.kube_http import Answer, HttpClient
+
+JANGAR = Path(sys.executable).with_name("jangar")
+START = 30.0
+JSON = {"Content-Type": "application/json"}
+
+
+class ServerProcess:
+    """One server on one directory; `start` may be called again after an end."""
+
+    def __init__(self, directory: Path, *options: str) -> None:
+        self.directory = directory
+        self.data = directory / "data"
+        self.kubeconfig = directory / "kubeconfig"
+        self._options = options
+        self._child: Child | None = None
+        self.start_seconds = 0.0
+
+    @property
+    def child(self) -> Child:
+        assert self._child is not None, "the server was not started"
+        return self._child
+
+    @property
+    def pid(self) -> int:
+        return self.child.pid
+
+    def launch(self) -> Child:
+        """A process that may or may not come up."""
+        return Child(
+            "apiserver",
+            [
+                JANGAR,
+                "apiserver",
+                *("--data-dir", self.data),
+                *("--port", "0"),
+                *("--kubeconfig", self.kubeconfig),
+                *self._options,
+            ],
+            self.directory,
+            env={"HOME": str(self.directory / "home")},
+        )
+
+    def start(self) -> "ServerProcess":
+        self.kubeconfig.unlink(missing_ok=True)
+        began = time.monotonic()
+        self._child = self.launch()
+        self.child.wait_until(self.kubeconfig.exists, seconds=START)
+        self.url, self.token, self.ca = _read_kubeconfig(self.kubeconfig)
+        self.child.wait_until(lambda: _is_up(self.client(), "/readyz"), seconds=START)
+        self.start_seconds = time.monotonic() - began
+        return self
+
+    def client(self, *, token: str | None = None) -> HttpClient:
+        return HttpClient(url=self.url, token=self.token if token is None else token, ca=self.ca)
+
+    def kill(self) -> None:
+        """No warning, no goodbye."""
+        self.child.stop(first=signal.SIGKILL)
+
+    def stop(self) -> float:
+        """Ask to end; the seconds until it did."""
+        began = time.monotonic()
+        self.child.stop()
+        return time.monotonic() - began
+
+    @property
+    def exit_code(self) -> int | None:
+        return self.child._process.poll()
+
+    @property
+    def log(self) -> str:
+        return self.child.log.read_text(errors="replace")
+
+    @property
+    def resident_mb(self) -> float:
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
+
+
+@contextmanager
+def running(directory: Path, *options: str) -> Iterator[ServerProcess]:
+    server = ServerProcess(directory, *options)
+    try:
+        yield server.start()
+    finally:
+        if server._child is not None:
+            server.kill()
+
+
+def send(
+    client: HttpClient, method: str, path: str, body: Any = None, media: str = JSON["Content-Type"]
+) -> Answer:
+    content = None if body is None else json.dumps(body).encode()
+    return client.request(method, path, content, {"Content-Type": media} if content else {})
+
+
+def sent(
+    client: HttpClient, method: str, path: str, body: Any = None, media: str = JSON["Content-Type"]
+) -> Any:
+    """The body of an answer that must be a good one."""
+    answer = send(client, method, path, body, media)
+    assert answer.is_success, f"{method} {path}: {answer.status} {answer.content[:1000]!r}"
+    return answer.body

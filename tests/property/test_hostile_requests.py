@@ -1,0 +1,320 @@
+"""Ten thousand requests that nobody should send: answered each within a second, none with a failure of the server.
+
+`JANGAR_HOSTILE_REQUESTS` for more of them, `JANGAR_HOSTILE_SEED` for others.
+"""
+
+import asyncio
+import json
+import os
+import re
+import ssl
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from e2e.apiserver_process import running, send, sent
+from property.hostile_requests import BODY_LIMIT, NS, OBJECTS, Generator, Hostile
+
+REQUESTS = int(os.environ.get("JANGAR_HOSTILE_REQUESTS", "10000"))
+SEED = int(os.environ.get("JANGAR_HOSTILE_SEED", "1"))
+CALLERS = 4
+WARM = 1000
+WORST_SECONDS = 1.0
+GROWTH_MB = 50
+CRD = Path(__file__).parents[2] / "charts/agents/crds/tools.proompteng.ai_toolruns.yaml"
+
+AS_KUBERNETES = (
+    # What kube-apiserver 1.35 answers to the same requests, checked one by one.
+    (500, re.compile(r"strconv\.Parse\w+: parsing|resourceVersion: Invalid value|invalid resource version")),
+    (501, re.compile(r"not implemented|NotImplemented|is not served|not supported")),
+    (504, re.compile(r"Too large resource version")),
+)
+
+
+class Broken(AssertionError):
+    """The server did what it must not do."""
+
+
+class Caller:
+    """Sends raw requests over a connection that is kept as long as the server keeps it."""
+
+    def __init__(self, port: int, trust: ssl.SSLContext) -> None:
+        self._port, self._trust = port, trust
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def ask(self, request: Hostile) -> tuple[int, bytes, float]:
+        """Status, the beginning of the body, and the seconds until the answer was whole, or had begun to stream."""
+        if self._writer is None or self._writer.is_closing():
+            await self.connect()
+        assert self._reader is not None
+        assert self._writer is not None
+        began = time.perf_counter()
+        try:
+            self._writer.write(request.wire)
+            status, headers = await self._head()
+            body = await self._body(request, status, headers)
+        except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+            # A server may hang up on what is no HTTP, or before a body that is too long was sent whole.
+            self.hang_up()
+            return 0, b"", time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        if request.closes or headers.get("connection") == "close" or status in (101, 400, 413, 417, 431):
+            self.hang_up()
+        return status, body, seconds
+
+    async def connect(self) -> None:
+        self._reader, self._writer = await asyncio.open_connection(
+            "127.0.0.1", self._port, ssl=self._trust, limit=2**24
+        )
+
+    def hang_up(self) -> None:
+        if self._writer is not None:
+            self._writer.transport.abort()
+        self._reader = self._writer = None
+
+    async def _head(self) -> tuple[int, dict[str, str]]:
+        assert self._reader is not None
+        while True:
+            lines = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            status = int(lines[0].split()[1])
+            if status != 100:
+                break
+        pairs = (line.partition(":") for line in lines[1:] if line)
+        return status, {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+    async def _body(self, request: Hostile, status: int, headers: dict[str, str]) -> bytes:
+        assert self._reader is not None
+        if request.line.startswith("HEAD ") or status in (101, 204, 304):
+            return b""
+        if "content-length" in headers:
+            return await self._reader.readexactly(int(headers["content-length"]))
+        if headers.get("transfer-encoding") == "chunked":
+            if request.may_stream:
+                # A watch goes on for as long as its client likes: this one hangs up without a word.
+                self.hang_up()
+                return b""
+            return await self._chunks()
+        return await self._reader.read()
+
+    async def _chunks(self) -> bytes:
+        assert self._reader is not None
+        found = b""
+        while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
+            found += await self._reader.readexactly(size)
+            await self._reader.readexactly(2)
+        await self._reader.readexactly(2)
+        return found
+
+
+class Trial:
+    """All the requests, and what was wrong with the answers."""
+
+    def __init__(self, server) -> None:
+        self._server = server
+        self._generator = Generator(SEED, token=server.token)
+        self._trust = ssl.create_default_context(cafile=str(server.ca))
+        self._port = int(server.url.rpartition(":")[2])
+        self.problems: list[str] = []
+        self.statuses: Counter[int] = Counter()
+        self.slowest = (0.0, "")
+        self.warm_mb = 0.0
+
+    async def run(self) -> None:
+        numbers = iter(range(REQUESTS))
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CALLERS):
+                group.create_task(self._call(numbers))
+        await asyncio.sleep(0.1)  # connections that were hung up on are let go by the loop
+
+    async def _call(self, numbers) -> None:
+        caller = Caller(self._port, self._trust)
+        for number in numbers:
+            if number == WARM:
+                self.warm_mb = self._server.resident_mb
+            request = self._generator.request(number)
+            try:
+                async with asyncio.timeout(10):
+                    status, body, seconds = await caller.ask(request)
+            except (TimeoutError, ConnectionRefusedError) as error:
+                self._note(request, f"no answer: {type(error).__name__}")
+                caller.hang_up()
+                if self._server.child.has_ended:
+                    raise Broken(f"the server ended on request {number}: {request.line}") from error
+                continue
+            self.statuses[status] += 1
+            self.slowest = max(self.slowest, (seconds, f"{number} {request.line[:120]}"))
+            if status >= 500 and not _as_kubernetes(status, body):
+                self._note(request, f"{status} {body[:300]!r}")
+            if seconds > WORST_SECONDS:
+                self._note(request, f"{seconds:.2f} s")
+            if len(request.body) > BODY_LIMIT and status not in (0, 413):
+                self._note(request, f"{status} for {len(request.body)} bytes")
+        caller.hang_up()
+
+    def _note(self, request: Hostile, what: str) -> None:
+        self.problems.append(f"seed {SEED} request {request.number}: {request.line}\n    {what}")
+
+
+def _as_kubernetes(status: int, body: bytes) -> bool:
+    text = body.decode(errors="replace")
+    return any(status == code and words.search(text) for code, words in AS_KUBERNETES)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("hostile")) as server:
+        client = server.client()
+        crd = CRD.read_text()
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        made = client.request("POST", path, crd.encode(), {"Content-Type": "application/yaml"})
+        assert made.is_success, made.content
+        sent(
+            client,
+            "POST",
+            "/api/v1/namespaces",
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}},
+        )
+        client.close()
+        yield server
+
+
+@pytest.fixture
+def client(server):
+    client = server.client()
+    yield client
+    client.close()
+
+
+def test_hostile_requests_are_answered_and_leave_the_server_well(server, client):
+    trial = Trial(server)
+    began = time.monotonic()
+    asyncio.run(trial.run())
+    took = time.monotonic() - began
+    told = f"{REQUESTS} requests in {took:.0f} s, {dict(sorted(trial.statuses.items()))}, slowest {trial.slowest}"
+    print(told)  # noqa: T201 - shown with a failure, or with -s
+    grown = server.resident_mb - trial.warm_mb
+    assert not trial.problems, f"{told}\n{len(trial.problems)} problems:\n" + "\n".join(trial.problems[:40])
+    assert sum(trial.statuses.values()) == REQUESTS
+    assert grown < GROWTH_MB, f"{grown:.0f} MB more than after {WARM} requests"
+    _is_well(server, client)
+
+
+def _is_well(server, client) -> None:
+    """Everything still works, and nothing was reported as a bug of the server."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "after"}}
+    sent(client, "POST", "/api/v1/namespaces", namespace)
+    for collection in OBJECTS:
+        if "{ns}" not in collection:
+            continue
+        body = OBJECTS[collection] | {"metadata": {"name": "well"}}
+        if body["kind"] == "Event":
+            body = body | {"involvedObject": {"kind": "Pod", "namespace": "after", "name": "x"}}
+        path = collection.replace("{ns}", "after")
+        made = sent(client, "POST", path, body)
+        with client.stream(
+            f"{path}?watch=true&resourceVersion={made['metadata']['resourceVersion']}"
+        ) as watch:
+            sent(client, "DELETE", f"{path}/well?gracePeriodSeconds=0")
+            assert watch.next(seconds=5)["type"] == "DELETED"
+        assert send(client, "GET", f"{path}/well").status == 404
+    assert "could not be answered" not in server.log, server.log[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("wire", "statuses"),
+    [
+        pytest.param(b"GARBAGE\r\n\r\n", {0, 400}, id="no-http"),
+        pytest.param(
+            b"GET /readyz HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", {0, 400}, id="negative-length"
+        ),
+        pytest.param(
+            b"POST /readyz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            {0, 400, 401, 405},
+            id="bad-chunk",
+        ),
+        pytest.param(
+            b"GET /readyz HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            {0, 200, 400},
+            id="two-lengths",
+        ),
+        pytest.param(
+            b"GET " + b"/a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+            {0, 400, 401, 404, 414, 431},
+            id="long-line",
+        ),
+        pytest.param(
+            b"GET /readyz HTTP/1.1\r\nHost: x\r\n"
+            + b"".join(b"X-%d: y\r\n" % n for n in range(20_000))
+            + b"\r\n",
+            {0, 200, 400, 431},
+            id="many-headers",
+        ),
+        pytest.param(b"GET /readyz HTTP/9.9\r\nHost: x\r\n\r\n", {0, 200, 400, 505}, id="other-version"),
+        pytest.param(
+            b"GET /readyz HTTP/1.1\r\nHost: x\r\nX: \x00\r\n\r\n", {0, 200, 400}, id="nul-in-header"
+        ),
+        pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {0, 400, 401, 404, 505}, id="http2-preface"),
+    ],
+)
+def test_what_is_no_http_is_refused_or_hung_up_on(server, client, wire, statuses):
+    async def ask() -> int:
+        trust = ssl.create_default_context(cafile=str(server.ca))
+        caller = Caller(int(server.url.rpartition(":")[2]), trust)
+        request = Hostile(number=0, line="", head=wire, body=b"", closes=True)
+        try:
+            async with asyncio.timeout(2):
+                status, _, _ = await caller.ask(request)
+        except TimeoutError:
+            # It waits for the rest of a request: allowed, as long as others are served.
+            status = 0
+        caller.hang_up()
+        await asyncio.sleep(0.01)
+        return status
+
+    assert asyncio.run(ask()) in statuses
+    assert send(client, "GET", "/readyz").status == 200
+
+
+def test_a_body_is_taken_up_to_its_limit_and_not_a_byte_more(client):
+    path = f"/api/v1/namespaces/{NS}/configmaps"
+    for size, expected in ((BODY_LIMIT + 1, {413}), (BODY_LIMIT, {422, 400})):
+        body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"big"},"data":{"a":"'
+        body += b"x" * (size - len(body) - 3) + b'"}}'
+        assert len(body) == size
+        answer = client.request("POST", path, body, {"Content-Type": "application/json"})
+        assert answer.status in expected, answer.content[:300]
+        assert json.loads(answer.content)["kind"] == "Status"
+        client.close()
+
+
+def test_a_crowd_of_watchers_that_leave_costs_nothing_that_stays(server):
+    async def crowd() -> None:
+        trust = ssl.create_default_context(cafile=str(server.ca))
+        port = int(server.url.rpartition(":")[2])
+        line = f"GET /api/v1/namespaces/{NS}/configmaps?watch=true HTTP/1.1\r\nHost: x\r\n"
+        head = (line + f"Authorization: Bearer {server.token}\r\n\r\n").encode()
+        for _ in range(4):
+            opened = []
+            for _ in range(50):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trust)
+                writer.write(head)
+                assert b" 200 " in await asyncio.wait_for(reader.readline(), 5)
+                opened.append(writer)
+            for writer in opened:
+                writer.transport.abort()
+            await asyncio.sleep(0.01)
+
+    asyncio.run(crowd())
+    before = server.resident_mb
+    for _ in range(3):
+        asyncio.run(crowd())
+    assert server.resident_mb - before < 20
+    fds = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+    deadline = time.monotonic() + 5
+    while fds > 60 and time.monotonic() < deadline:
+        time.sleep(0.05)
+        fds = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+    assert fds <= 60, f"{fds} files are open still"
