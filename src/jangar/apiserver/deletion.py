@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from jangar.apiserver import errors
+from jangar.apiserver.options import invalid_options, unsupported
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.store import Key, Put, Remove, Stored
@@ -34,9 +35,9 @@ def delete_options(document: JsonObject) -> DeleteOptions:
     if propagation is not None and orphan is not None:
         raise errors.bad_request("orphanDependents and deletionPropagation cannot be both set")
     if propagation is not None and propagation not in _PROPAGATION:
-        raise _invalid(
-            f'propagationPolicy: Unsupported value: "{propagation}": supported values: "Background", "Foreground", '
-            '"Orphan"'
+        raise invalid_options(
+            "DeleteOptions",
+            [unsupported("propagationPolicy", propagation, "Foreground", "Background", "Orphan", "nil")],
         )
     if orphan is not None:
         propagation = "Orphan" if orphan else "Background"
@@ -48,15 +49,6 @@ def delete_options(document: JsonObject) -> DeleteOptions:
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
         dry_run="All" in (document.get("dryRun") or ()),
-    )
-
-
-def _invalid(problem: str) -> errors.ApiError:
-    return errors.ApiError(
-        422,
-        "Invalid",
-        f'DeleteOptions.meta.k8s.io "" is invalid: {problem}',
-        details={"group": "meta.k8s.io", "kind": "DeleteOptions"},
     )
 
 
@@ -93,35 +85,26 @@ async def delete(serving: Serving, resource: ResourceType, key: Key, options: De
 
 
 def check_preconditions(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> None:
+    """A conflict here names the kind, where others name the resource."""
     meta = obj["metadata"]
     if options.uid is not None and options.uid != meta["uid"]:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({meta['uid']}). "
+            "The object might have been deleted and then recreated"
         )
-        why += "The object might have been deleted and then recreated"
-        raise errors.ApiError(
-            409,
-            "Conflict",
-            f'Operation cannot be fulfilled on {resource.kind} "{meta["name"]}": {why}',
-            details={"name": meta["name"], "kind": resource.kind},
-        )
+        raise errors.conflict(resource.kind, resource.group, meta["name"], why)
     if options.resource_version is not None and options.resource_version != meta["resourceVersion"]:
         why = (
             f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
             f"in record ({meta['resourceVersion']}). The object might have been modified"
         )
-        raise errors.ApiError(
-            409,
-            "Conflict",
-            f'Operation cannot be fulfilled on {resource.kind} "{meta["name"]}": {why}',
-            details={"name": meta["name"], "kind": resource.kind},
-        )
+        raise errors.conflict(resource.kind, resource.group, meta["name"], why)
 
 
 def _mark(serving: Serving, resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> bool:
     """Set what deletion sets; whether anything of it is new."""
     meta = obj["metadata"]
-    before = orjson.dumps(meta)
+    before = orjson.dumps(obj)
     wanted = _FINALIZERS.get(options.propagation or "")
     finalizers = [
         each for each in meta.get("finalizers") or () if each not in (FOREGROUND, ORPHAN) or not wanted
@@ -130,16 +113,19 @@ def _mark(serving: Serving, resource: ResourceType, obj: JsonObject, options: De
         finalizers.append(wanted)
     _set(meta, "finalizers", finalizers)
     grace = _grace(resource, obj, options)
-    if holders(obj) or grace:
+    if holders(obj) or grace or resource.grace_seconds is not None:
         if not meta.get("deletionTimestamp"):
             meta["deletionTimestamp"] = serving.after(grace)
-            meta["deletionGracePeriodSeconds"] = grace
-            if resource.has_generation and meta.get("generation"):
+            if resource.qualified == "namespaces":
+                obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+            else:
+                meta["deletionGracePeriodSeconds"] = grace
+            if meta.get("generation"):
                 meta["generation"] += 1
         elif grace < meta.get("deletionGracePeriodSeconds", 0):
             meta["deletionGracePeriodSeconds"] = grace
             meta["deletionTimestamp"] = serving.after(grace)
-    return orjson.dumps(meta) != before
+    return orjson.dumps(obj) != before
 
 
 def _grace(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> int:

@@ -124,11 +124,13 @@ class Dispatcher:
                 raise errors.method_not_allowed()
             return target.subresource, own[request.method]
         if target.subresource not in resource.subresources:
-            raise PlainNotFound if resource.is_custom else errors.unknown_resource()
+            if resource.is_custom:
+                raise errors.not_found(resource.plural, resource.group, target.name or "")
+            raise errors.unknown_resource()
         if target.subresource not in ("status", "finalize"):
             raise errors.not_implemented(f"{resource.plural}/{target.subresource}")
         if request.method not in _OBJECT or request.method == "DELETE":
-            raise errors.method_not_allowed()
+            raise _unsupported(resource, request) if resource.is_custom else errors.method_not_allowed()
         return _OBJECT[request.method]
 
     def _unknown(self, path: str) -> errors.ApiError:
@@ -144,6 +146,16 @@ class Dispatcher:
         ):
             return errors.unknown_resource()
         return PlainNotFound()
+
+
+def _unsupported(resource: ResourceType, request: Request) -> errors.ApiError:
+    verb = {"POST": "create", "DELETE": "delete"}.get(request.method, request.method.lower())
+    return errors.ApiError(
+        405,
+        "MethodNotAllowed",
+        f'{verb} is not supported on resources of kind "{resource.qualified}"',
+        details={"group": resource.group, "kind": resource.plural},
+    )
 
 
 def _is_whole(target: Target, request: Request) -> bool:

@@ -71,7 +71,7 @@ class NamespaceLife:
             await self._furnish(name)
 
     async def _furnish(self, namespace: str) -> None:
-    XX
+        """A service account for pods that name none, and the certificate by which pods know the server."""
         await self._ensure("serviceaccounts", namespace, _object("ServiceAccount", "default"))
         if self._authority is not None:
             certificate = _object("ConfigMap", ROOT_CERTIFICATE) | {"data": {"ca.crt": self._authority}}

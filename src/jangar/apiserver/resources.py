@@ -30,8 +30,12 @@ class Strategy(Protocol):
         """
         ...
 
+    def complete(self, obj: JsonObject) -> None:
+        """Defaults: what everybody who leaves a field out means by it. Doing it twice changes nothing."""
+        ...
+
     def prepare_create(self, obj: JsonObject) -> None:
-        """Defaults, generated fields, and dropping what a creator may not set (status)."""
+        """Completes, generates fields, and drops what a creator may not set (status)."""
         ...
 
     def prepare_update(self, obj: JsonObject, old: Mapping[str, Any], subresource: str) -> None:

@@ -29,9 +29,9 @@ _AGE = TableColumn(
 
 
 def table_columns(resource: ResourceType) -> list[JsonObject]:
-    """Column definitions, the name first."""
+    """Column definitions, the name first, unless the kind shows whole rows itself."""
     return [
-        _NAME,
+        *([] if hasattr(resource.strategy, "table_row") else [_NAME]),
         *(
             {
                 "name": column.name,
@@ -46,7 +46,10 @@ def table_columns(resource: ResourceType) -> list[JsonObject]:
 
 
 def table_row(resource: ResourceType, obj: JsonObject) -> list[Any]:
-    """Cells of one object, its name first."""
+    """Cells of one object, its name first, unless the kind shows whole rows itself."""
+    whole = getattr(resource.strategy, "table_row", None)
+    if whole is not None:
+        return list(whole(obj))
     cells = getattr(resource.strategy, "table_cells", None)
     if cells is not None:
         return [obj["metadata"].get("name", ""), *cells(obj)]

@@ -38,7 +38,15 @@ def checked_update(
     meta = obj.setdefault("metadata", {})
     check_version(resource, old, meta)
     _keep_server_fields(old, meta)
+    resource.strategy.complete(obj)
+    managed_fields = obj["metadata"].get("managedFields")
+    if not managed:
+        managed_fields = managed_after_write(
+            resource, old, obj, manager=options.manager, subresource=subresource, now=serving.now()
+        )
     resource.strategy.prepare_update(obj, old, subresource)
+    meta = obj["metadata"]
+    set_managed(meta, managed_fields)
     _advance_generation(resource, obj, old, subresource)
     problems = [
         *_metadata_update_errors(old, meta),
@@ -47,16 +55,18 @@ def checked_update(
     ]
     if problems:
         raise errors.invalid(resource.kind, resource.group, old["metadata"]["name"], problems)
-    if not managed:
-        meta["managedFields"] = managed_after_write(
-            resource, old, obj, manager=options.manager, subresource=subresource, now=serving.now()
-        )
-    if not meta.get("managedFields"):
-        meta.pop("managedFields", None)
     warnings = resource.strategy.warnings(obj, old)
     if _same(obj, old):
         return None, warnings
     return obj, warnings
+
+
+def set_managed(meta: JsonObject, managed_fields: list[JsonObject] | None) -> None:
+    """Fields are owned as the writer left them: what the server adds afterwards belongs to nobody."""
+    if managed_fields:
+        meta["managedFields"] = managed_fields
+    else:
+        meta.pop("managedFields", None)
 
 
 def replacement_of(resource: ResourceType, old: JsonObject, mutation: Mutation) -> Mutation:
@@ -101,7 +111,7 @@ def _keep_server_fields(old: JsonObject, meta: JsonObject) -> None:
         if name in before:
             meta[name] = before[name]
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-        if name not in meta and name in before:
+        if name in before:
             meta[name] = before[name]
 
 
@@ -137,14 +147,14 @@ def _metadata_update_errors(old: JsonObject, meta: JsonObject) -> list[FieldErro
             each for each in meta.get("finalizers") or () if each not in (before.get("finalizers") or ())
         ]
         if added:
-            problems.append(
+            problems += 2 * [
                 FieldError(
                     type=ErrorType.FORBIDDEN,
                     field="metadata.finalizers",
                     detail="no new finalizers can be added if the object is being deleted, found new finalizers "
                     f"[]string{{{', '.join(_quoted(each) for each in added)}}}",
                 )
-            )
+            ]
     return problems
 
 

@@ -18,7 +18,7 @@ from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.storage.store import Key, Put, Remove, Stored
-from jangar.apiserver.updating import Mutation, checked_update, replacement_of
+from jangar.apiserver.updating import Mutation, checked_update, replacement_of, set_managed
 from jangar.schema import FieldError, UnknownField
 
 GENERATED_NAME_BASE = 58
@@ -103,29 +103,38 @@ async def _create_named(
 ) -> Written:
     obj = orjson.loads(orjson.dumps(sent))
     _stamp_new(serving, resource, namespace, obj)
+    resource.strategy.complete(obj)
+    managed_fields = obj["metadata"].get("managedFields")
+    if not managed:
+        managed_fields = managed_after_write(
+            resource, None, obj, manager=options.manager, subresource="", now=serving.now()
+        )
     resource.strategy.prepare_create(obj)
+    set_managed(obj["metadata"], managed_fields)
     problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_create(obj)]
     if problems:
         raise invalid(resource, obj, problems)
-    meta = obj["metadata"]
-    if not managed:
-        meta["managedFields"] = managed_after_write(
-            resource, None, obj, manager=options.manager, subresource="", now=serving.now()
-        )
-    if not meta.get("managedFields"):
-        meta.pop("managedFields", None)
     key = key_of(resource, namespace, obj["metadata"]["name"])
     warnings = resource.strategy.warnings(obj, None)
 
     def change(stored: Stored | None) -> Put | None:
         if stored is not None:
-            raise errors.already_exists(resource.plural, resource.group, key.name)
+            raise _taken(resource, stored)
         return None if options.dry_run else put(obj)
 
     await serving.store.change(key, change)
     if not options.dry_run:
         serving.tell(resource, obj)
     return Written(object=obj, created=True, warnings=warnings)
+
+
+def _taken(resource: ResourceType, stored: Stored) -> errors.ApiError:
+    error = errors.already_exists(resource.plural, resource.group, stored.key.name)
+    if b'"deletionTimestamp"' not in stored.data:
+        return error
+    return errors.ApiError(
+        error.code, error.reason, f"object is being deleted: {error.message}", details=error.details
+    )
 
 
 def _stamp_new(serving: Serving, resource: ResourceType, namespace: str | None, obj: JsonObject) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from contract.kubernetes_api.standard_kinds import CRDS as CRDS
 from contract.kubernetes_api.standard_kinds import GROUP
 
 CORE = "/api/v1/namespaces/{ns}"

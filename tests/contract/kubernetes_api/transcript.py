@@ -158,7 +158,7 @@ class _Words:
                 self._value(item, is_sent=is_sent) for item in value["items"] if not _is_from_elsewhere(item)
             ]
         if value.get("kind") == "Status" and isinstance(told.get("details"), dict):
-            _order_causes(told)
+            order_causes(told)
         meta = value.get("metadata")
         if isinstance(meta, dict) and isinstance(meta.get("resourceVersion"), str):
             revision = meta["resourceVersion"]
@@ -285,7 +285,7 @@ def _is_from_elsewhere(item: Any) -> bool:
     return isinstance(meta, dict) and meta.get("name") == "kube-root-ca.crt"
 
 
-def _order_causes(status: dict[str, Any]) -> None:
+def order_causes(status: dict[str, Any]) -> None:
     """A real server lists schema errors of custom resources, and managers in conflict, in the order of a Go map."""
     details = status["details"]
     causes = details.get("causes", [])

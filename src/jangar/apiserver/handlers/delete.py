@@ -64,6 +64,14 @@ async def delete_collection(
     return Response(body=shown.many(resource, items, meta), content_type=shown.content_type)
 
 
+def _check_kind(document: JsonObject) -> None:
+    kind, version = document.get("kind") or "DeleteOptions", document.get("apiVersion") or "v1"
+    if kind != "DeleteOptions":
+        raise errors.bad_request(
+            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        )
+
+
 def _options(serving: Serving, request: Request) -> DeleteOptions:
     document: JsonObject = {}
     if request.body:
@@ -74,6 +82,7 @@ def _options(serving: Serving, request: Request) -> DeleteOptions:
             if not isinstance(found, dict):
                 raise errors.bad_request("couldn't get version/kind; the delete options are not an object")
             document = found
+            _check_kind(document)
     for name in ("propagationPolicy", "gracePeriodSeconds", "orphanDependents"):
         value = request.parameter(name)
         if value is not None and not request.body:

@@ -20,9 +20,7 @@ from jangar.apiserver.writing import Written, create, strict_check, update
 
 MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
-APPLY_CBOR = "application/apply-patch+cbor"
-BUILT_IN_TYPES = (JSON_PATCH, MERGE, STRATEGIC, APPLY, APPLY_CBOR)
-CUSTOM_TYPES = (JSON_PATCH, MERGE, APPLY, APPLY_CBOR)
+CUSTOM_TYPES = (JSON_PATCH, MERGE, APPLY)
 
 
 async def patch_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
@@ -40,8 +38,9 @@ async def patch_object(serving: Serving, resource: ResourceType, target: Target,
         case "application/apply-patch+yaml":
             return await _applied(serving, resource, target, request, options)
         case _:
-            accepted = CUSTOM_TYPES if resource.is_custom else BUILT_IN_TYPES
-            raise errors.unsupported_media_type(accepted)
+            if resource.is_custom:
+                raise errors.unsupported_media_type(CUSTOM_TYPES)
+            raise errors.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
 
 
 Patch = Callable[[JsonObject], Any]

@@ -1,6 +1,6 @@
 """Deployments and their kin. Stored with their defaults; nobody runs them here, and creating one says so."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from jangar.apiserver.strategies.checks import (
     Json,
@@ -18,6 +18,14 @@ from jangar.apiserver.strategies.pod_defaults import default_pod_spec
 from jangar.apiserver.strategies.pod_spec import template_problems
 from jangar.apiserver.strategies.printing import containers_and_images, created, pairs, selector
 from jangar.schema import FieldError
+
+_DAEMON_COUNTS: Final = (
+    "desiredNumberScheduled",
+    "currentNumberScheduled",
+    "numberReady",
+    "updatedNumberScheduled",
+    "numberAvailable",
+)
 
 
 class Workload(Kind):
@@ -61,6 +69,7 @@ class Workload(Kind):
         return [*self.problems(obj), *kept]
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        del obj
         return [f"nobody runs {self.plural} on this server; it is stored only"] if old is None else []
 
 
@@ -156,11 +165,8 @@ class DaemonSet(Workload):
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         template = spec.get("template") or {}
-        counts = (
-            "desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable",
-        )  # fmt: skip
         return [
-            *(status.get(name, 0) for name in counts),
+            *(status.get(name, 0) for name in _DAEMON_COUNTS),
             pairs((template.get("spec") or {}).get("nodeSelector")),
             created(obj),
             *containers_and_images(template),

@@ -5,7 +5,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from jangar.apiserver.names import label_problems, label_value_problems, qualified_name_problems, subdomain_problems
+from jangar.apiserver.names import (
+    label_problems,
+    label_value_problems,
+    qualified_name_problems,
+    subdomain_problems,
+)
 from jangar.schema.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 
 __all__ = [
@@ -31,7 +36,11 @@ def non_negative(field: str, value: int | None) -> list[FieldError]:
 
 
 def in_range(field: str, value: int, least: int, most: int) -> list[FieldError]:
-    return [] if least <= value <= most else [invalid(field, value, f"must be between {least} and {most}, inclusive")]
+    return (
+        []
+        if least <= value <= most
+        else [invalid(field, value, f"must be between {least} and {most}, inclusive")]
+    )
 
 
 def port_number(field: str, value: int) -> list[FieldError]:
@@ -113,7 +122,9 @@ def _requirement(field: str, each: Json) -> list[FieldError]:
     key = each.get("key", "")
     problems += [invalid(f"{field}.key", key, problem) for problem in qualified_name_problems(key)]
     for n, value in enumerate(values):
-        problems += [invalid(f"{field}.values[{n}]", value, problem) for problem in label_value_problems(value)]
+        problems += [
+            invalid(f"{field}.values[{n}]", value, problem) for problem in label_value_problems(value)
+        ]
     return problems
 
 

@@ -3,15 +3,31 @@
 from copy import deepcopy
 from typing import Any, Final
 
-from jangar.apiserver.strategies.checks import Json, JsonObject, dns_subdomain, forbidden, invalid, not_supported, required
+from jangar.apiserver.strategies.checks import (
+    Json,
+    JsonObject,
+    dns_subdomain,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from jangar.apiserver.strategies.kind import Kind
 from jangar.apiserver.strategies.own_forms import quantity_value
 from jangar.apiserver.strategies.printing import UNSET, created
 from jangar.schema import FieldError
 
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_SHORT: Final = {"ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOnce": "RWO", "ReadWriteOncePod": "RWOP"}
-_KEPT: Final = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+_SHORT: Final = {
+    "ReadOnlyMany": "ROX",
+    "ReadWriteMany": "RWX",
+    "ReadWriteOnce": "RWO",
+    "ReadWriteOncePod": "RWOP",
+}
+_KEPT: Final = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName "
+    "for bound claims"
+)
 
 
 class Claim(Kind):
@@ -43,7 +59,9 @@ class Claim(Kind):
             phase,
             spec.get("volumeName", ""),
             (status.get("capacity") or {}).get("storage", "0") if is_bound else "",
-            ",".join(_SHORT[each] for each in _SHORT if each in (status.get("accessModes") or ())) if is_bound else "",
+            ",".join(_SHORT[each] for each in _SHORT if each in (status.get("accessModes") or ()))
+            if is_bound
+            else "",
             spec.get("storageClassName") or "",
             spec.get("volumeAttributesClassName") or UNSET,
             created(obj),

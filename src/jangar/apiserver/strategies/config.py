@@ -46,7 +46,9 @@ class ConfigMap(Kind):
                 problems.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
         for key in binary:
             problems += [invalid(f"binaryData[{key}]", key, each) for each in config_key_problems(key)]
-        size = sum(len(each.encode()) for each in text.values()) + sum(_size(each) for each in binary.values())
+        size = sum(len(each.encode()) for each in text.values()) + sum(
+            _size(each) for each in binary.values()
+        )
         return [*problems, too_long("[]", MOST)] if size > MOST else problems
 
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
@@ -108,7 +110,9 @@ def _sealed_problems(obj: Json, old: Json, names: tuple[str, ...]) -> list[Field
     if not old.get("immutable"):
         return []
     problems = [] if obj.get("immutable") else [forbidden("immutable", _SEALED)]
-    return problems + [forbidden(name, _SEALED) for name in names if (obj.get(name) or {}) != (old.get(name) or {})]
+    return problems + [
+        forbidden(name, _SEALED) for name in names if (obj.get(name) or {}) != (old.get(name) or {})
+    ]
 
 
 def _type_problems(obj: Json, data: Json) -> list[FieldError]:

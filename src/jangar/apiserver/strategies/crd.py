@@ -27,7 +27,9 @@ class CustomResourceDefinition(Kind):
         obj["status"] = {
             "conditions": [
                 _condition(obj, "NamesAccepted", "NoConflicts", "no conflicts found"),
-                _condition(obj, "Established", "InitialNamesAccepted", "the initial names have been accepted"),
+                _condition(
+                    obj, "Established", "InitialNamesAccepted", "the initial names have been accepted"
+                ),
             ],
             "acceptedNames": dict(obj["spec"]["names"]),
             "storedVersions": _storage_versions(obj["spec"])[:1],

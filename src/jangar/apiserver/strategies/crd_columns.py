@@ -25,11 +25,16 @@ def column_problems(field: str, column: Json) -> list[FieldError]:
     if form and form not in _FORMATS:
         problems.append(invalid(f"{field}.format", form, f"must be one of {','.join(_FORMATS)}"))
     path = column.get("jsonPath", "")
-    return [*problems, *(_path_problems(f"{field}.JSONPath", path) if path else [required(f"{field}.JSONPath")])]
+    return [
+        *problems,
+        *(_path_problems(f"{field}.JSONPath", path) if path else [required(f"{field}.JSONPath")]),
+    ]
 
 
 def _path_problems(field: str, path: str) -> list[FieldError]:
-    return [] if path.startswith(".") else [invalid(field, path, "must be a simple json path starting with .")]
+    return (
+        [] if path.startswith(".") else [invalid(field, path, "must be a simple json path starting with .")]
+    )
 
 
 def scale_problems(field: str, subresources: Json) -> list[FieldError]:
@@ -68,8 +73,8 @@ def selectable_problems(field: str, fields: Sequence[Json], schema: Json) -> lis
             continue
         if kind not in ("string", "boolean", "integer"):
             detail = (
-                "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are "
-                "allowed."
+                "must point to a field of type string, boolean or integer. Enum string fields and strings with "
+                "formats are allowed."
             )
             problems.append(invalid(place, path, detail))
         if path in seen:

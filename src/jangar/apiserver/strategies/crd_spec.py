@@ -36,7 +36,10 @@ def crd_problems(obj: Json, old: Json | None) -> list[FieldError]:
         problems += stored_version_problems(obj)
     problems += _approval_problems(obj, old)
     if spec.get("preserveUnknownFields"):
-        detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        detail = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+            "spec.versions[*].schema instead"
+        )
         problems.append(invalid("spec.preserveUnknownFields", True, detail))
     return problems
 
@@ -72,7 +75,9 @@ def _version_problems(spec: Json, old: Json | None) -> list[FieldError]:
             problems.append(invalid(f"{place}.name", each.get("name", ""), ",".join(found)))
         problems += _deprecation_problems(place, each)
         own = {name: each.get(name) for name in _SHARED if shared[name] is None}
-        problems += _part_problems(place, own, each, _old_version(old, each.get("name", "")), schema_name="schema")
+        problems += _part_problems(
+            place, own, each, _old_version(old, each.get("name", "")), schema_name="schema"
+        )
     names = [each.get("name", "") for each in versions]
     shown = [_shown_version(each, shared) for each in versions]
     if len(set(names)) < len(names):
@@ -105,7 +110,10 @@ def _part_problems(
     for n, column in enumerate(part.get("additionalPrinterColumns") or ()):
         problems += column_problems(f"{place}.additionalPrinterColumns[{n}]", column)
     whole = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    return [*problems, *selectable_problems(f"{place}.selectableFields", part.get("selectableFields") or (), whole)]
+    return [
+        *problems,
+        *selectable_problems(f"{place}.selectableFields", part.get("selectableFields") or (), whole),
+    ]
 
 
 def _old_version(old: Json | None, name: str) -> Json | None:
@@ -148,9 +156,11 @@ def _name_problems(field: str, names: Json) -> list[FieldError]:
         for name in ("plural", "singular", "kind", "listKind")
         if not names.get(name) and (name in ("plural", "kind") or names.get("kind"))
     ]
-    for name in ("plural", "singular"):
-        if names.get(name) and (found := label_1035_problems(names[name])):
-            problems.append(invalid(f"{field}.{name}", names[name], ",".join(found)))
+    problems += [
+        invalid(f"{field}.{name}", names[name], ",".join(found))
+        for name in ("plural", "singular")
+        if names.get(name) and (found := label_1035_problems(names[name]))
+    ]
     for name in ("kind", "listKind"):
         if names.get(name) and (found := label_1035_problems(names[name].lower())):
             detail = "may have mixed case, but should otherwise match: " + ",".join(found)
@@ -160,7 +170,9 @@ def _name_problems(field: str, names: Json) -> list[FieldError]:
             if found := label_1035_problems(each):
                 problems.append(invalid(f"{field}.{name}[{n}]", each, ",".join(found)))
     if names.get("kind") and names["kind"] == names.get("listKind"):
-        problems.append(invalid(f"{field}.listKind", names["listKind"], "kind and listKind may not be the same"))
+        problems.append(
+            invalid(f"{field}.listKind", names["listKind"], "kind and listKind may not be the same")
+        )
     return problems
 
 
@@ -197,9 +209,9 @@ def stored_version_problems(obj: Json) -> list[FieldError]:
     for n, each in enumerate(stored):
         if each not in names:
             detail = (
-                f"missing from spec.versions; {each} was previously a storage version, and must remain in spec.versions "
-                f"until a storage migration ensures no data remains persisted in {each} and removes {each} from "
-                "status.storedVersions"
+                f"missing from spec.versions; {each} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {each} and removes "
+                f"{each} from status.storedVersions"
             )
             problems.append(invalid(f"{place}[{n}]", each, detail))
     return problems

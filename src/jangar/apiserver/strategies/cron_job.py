@@ -3,7 +3,15 @@
 import re
 from typing import Any, Final
 
-from jangar.apiserver.strategies.checks import Json, JsonObject, invalid, non_negative, not_supported, one_of, required
+from jangar.apiserver.strategies.checks import (
+    Json,
+    JsonObject,
+    invalid,
+    non_negative,
+    not_supported,
+    one_of,
+    required,
+)
 from jangar.apiserver.strategies.cron_schedule import is_time_zone, schedule_problem
 from jangar.apiserver.strategies.job import default_job_template
 from jangar.apiserver.strategies.job_spec import job_spec_problems
@@ -41,8 +49,8 @@ class CronJob(Kind):
         found: list[str] = []
         if old is None and (problems := dns_label_advice(obj["metadata"].get("name", ""))):
             found.append(
-                "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS "
-                f"label is recommended: [{' '.join(problems)}]"
+                "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a "
+                f"DNS label is recommended: [{' '.join(problems)}]"
             )
         if "TZ" in obj["spec"].get("schedule", ""):
             found.append(
@@ -68,11 +76,15 @@ class CronJob(Kind):
 
 
 def _spec_problems(spec: Json, old: Json | None) -> list[FieldError]:
-    problems = _schedule_problems(spec.get("schedule", ""), may_name_zone="TZ" in (old or {}).get("schedule", ""))
+    problems = _schedule_problems(
+        spec.get("schedule", ""), may_name_zone="TZ" in (old or {}).get("schedule", "")
+    )
     problems += non_negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
     if old is None or old.get("timeZone") != spec.get("timeZone"):
         problems += _zone_problems(spec.get("timeZone"))
-    problems += one_of("spec.concurrencyPolicy", spec.get("concurrencyPolicy"), ("Allow", "Forbid", "Replace"))
+    problems += one_of(
+        "spec.concurrencyPolicy", spec.get("concurrencyPolicy"), ("Allow", "Forbid", "Replace")
+    )
     jobs = spec["jobTemplate"].get("spec") or {}
     problems += job_spec_problems("spec.jobTemplate.spec", jobs)
     place = "spec.jobTemplate.spec"
@@ -102,7 +114,10 @@ def _zone_problems(zone: str | None) -> list[FieldError]:
     if not zone:
         return [invalid("spec.timeZone", zone, "timeZone must be nil or non-empty string")]
     unknown = invalid("spec.timeZone", zone, f"unknown time zone {zone}")
-    if any(part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part) for part in zone.split("/")):
+    if any(
+        part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part)
+        for part in zone.split("/")
+    ):
         return [unknown]
     problems: list[FieldError] = []
     if zone.lower() == "local":

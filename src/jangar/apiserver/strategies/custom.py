@@ -79,11 +79,11 @@ class CustomStrategy:
         decoding = Decoding()
         meta = obj.get("metadata")
         try:
-            if meta is not None and not isinstance(meta, dict):
-                raise WrongType(decoding.not_a_struct(meta, _object_meta()))
-            found = decoding.struct(meta or {}, _object_meta())
+            found = decoding.whole({} if meta is None else meta, _object_meta())
         except (WrongType, BadText) as error:
-            message = f'{self._kind} in version "{self._version}" cannot be handled as a {self._kind}: {error}'
+            message = (
+                f'{self._kind} in version "{self._version}" cannot be handled as a {self._kind}: {error}'
+            )
             raise errors.bad_request(message) from error
         return found, [UnknownField(path=("metadata", *each.path)) for each in decoding.unknown]
 
@@ -114,7 +114,9 @@ def _put_back(obj: JsonObject, old: Json, name: str) -> None:
 
 def _keep_all_but_status(obj: JsonObject, old: Json) -> None:
     """Only status and who manages what are taken from a status write."""
-    kept = {name: deepcopy(value) for name, value in old.items() if name not in ("status", "apiVersion", "kind")}
+    kept = {
+        name: deepcopy(value) for name, value in old.items() if name not in ("status", "apiVersion", "kind")
+    }
     meta = obj["metadata"]
     managed = meta.get("managedFields")
     taken = {name: obj[name] for name in ("apiVersion", "kind", "status") if name in obj}

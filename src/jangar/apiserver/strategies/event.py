@@ -30,7 +30,10 @@ class Event(Kind):
     """An event of the core group."""
 
     def problems(self, obj: Json) -> list[FieldError]:
-        return [*_place_problems(obj), *(_new_style_problems(obj, "reportingComponent") if obj.get("eventTime") else [])]
+        return [
+            *_place_problems(obj),
+            *(_new_style_problems(obj, "reportingComponent") if obj.get("eventTime") else []),
+        ]
 
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         return self.problems(obj) if not old.get("eventTime") else []
@@ -57,9 +60,7 @@ class NewEvent(Event):
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         new, before = in_core(obj), in_core(old)
         return [
-            problem
-            for name in _KEPT
-            for problem in immutable(name, new.get(name, ""), before.get(name, ""))
+            problem for name in _KEPT for problem in immutable(name, new.get(name, ""), before.get(name, ""))
         ]
 
 

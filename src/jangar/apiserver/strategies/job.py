@@ -76,7 +76,13 @@ class Job(Kind):
             _without_directives(spec["template"]), _without_directives(before["template"])
         ):
             problems += immutable("spec.template", spec["template"], before["template"])
-        for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
+        for name in (
+            "completionMode",
+            "podFailurePolicy",
+            "backoffLimitPerIndex",
+            "managedBy",
+            "successPolicy",
+        ):
             problems += immutable(f"spec.{name}", spec.get(name), before.get(name))
         return problems
 
@@ -86,10 +92,11 @@ class Job(Kind):
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
         if old is not None or not (problems := dns_label_advice(obj["metadata"].get("name", ""))):
             return []
-        return [
-            "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label "
-            f"is recommended: [{' '.join(problems)}]"
-        ]
+        warning = (
+            "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS "
+            f"label is recommended: [{' '.join(problems)}]"
+        )
+        return [warning]
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         status, spec = obj.get("status") or {}, obj.get("spec") or {}
@@ -113,7 +120,8 @@ def default_job_spec(spec: JsonObject) -> None:
     spec.setdefault("completionMode", "NonIndexed")
     spec.setdefault("suspend", False)
     spec.setdefault(
-        "podReplacementPolicy", "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed"
+        "podReplacementPolicy",
+        "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed",
     )
     spec.setdefault("manualSelector", False)
     default_job_template(spec)
@@ -172,7 +180,9 @@ def _completion_problems(spec: Json, before: Json) -> list[FieldError]:
     if spec.get("completionMode") != "Indexed" or new is None or old is None:
         return immutable("spec.completions", new, old)
     if new != spec.get("parallelism"):
-        return [invalid("spec.completions", new, f"can only be modified in tandem with parallelism; {IMMUTABLE}")]
+        return [
+            invalid("spec.completions", new, f"can only be modified in tandem with parallelism; {IMMUTABLE}")
+        ]
     return []
 
 

@@ -57,7 +57,9 @@ def _mode_problems(field: str, spec: Json) -> list[FieldError]:
             problems.append(invalid(f"{field}.parallelism", spec["parallelism"], detail))
         failed = spec.get("maxFailedIndexes")
         if failed is not None and spec.get("completions") is not None and failed > spec["completions"]:
-            problems.append(invalid(f"{field}.maxFailedIndexes", failed, "must be less than or equal to completions"))
+            problems.append(
+                invalid(f"{field}.maxFailedIndexes", failed, "must be less than or equal to completions")
+            )
     elif mode in (None, "NonIndexed"):
         problems += [
             invalid(f"{field}.{name}", spec[name], _INDEXED)
@@ -78,7 +80,9 @@ def _failure_problems(field: str, spec: Json) -> list[FieldError]:
             problems.append(required(f"{place}.action", f"valid values: [{' '.join(_quoted(*_ACTIONS))}]"))
         elif action == "FailIndex":
             if spec.get("backoffLimitPerIndex") is None:
-                problems.append(invalid(f"{place}.action", action, "requires the backoffLimitPerIndex to be set"))
+                problems.append(
+                    invalid(f"{place}.action", action, "requires the backoffLimitPerIndex to be set")
+                )
         elif action not in _ACTIONS:
             problems.append(not_supported(f"{place}.action", action, _ACTIONS))
         codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
@@ -91,7 +95,9 @@ def _failure_problems(field: str, spec: Json) -> list[FieldError]:
                 invalid(place, OMITTED, "specifying both OnExitCodes and OnPodConditions is not supported")
             )
         if codes is None and not conditions:
-            problems.append(invalid(place, OMITTED, "specifying one of OnExitCodes and OnPodConditions is required"))
+            problems.append(
+                invalid(place, OMITTED, "specifying one of OnExitCodes and OnPodConditions is required")
+            )
     return problems
 
 

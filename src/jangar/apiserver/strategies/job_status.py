@@ -14,29 +14,21 @@ _FINAL: Final = ("Failed", "Complete", "FailureTarget")
 
 def job_status_problems(obj: Json, old: Json) -> list[FieldError]:
     """Problems that the old status had already are nobody's fault now."""
+    counts = obj.get("status") or {}
+    negative = [each for name in _COUNTERS for each in non_negative(f"status.{name}", counts.get(name))]
     known = {problem.message for problem in _state_problems(old)}
     found = [problem for problem in _state_problems(obj) if problem.message not in known]
-    return [*found, *_change_problems(obj, old)]
+    return [*negative, *found, *_change_problems(obj, old)]
 
 
 def _state_problems(obj: Json) -> Iterator[FieldError]:
     status = obj.get("status") or {}
-    for name in _COUNTERS:
-        yield from non_negative(f"status.{name}", status.get(name))
     complete, failed = condition(obj, "Complete"), condition(obj, "Failed")
     target, met = condition(obj, "FailureTarget"), condition(obj, "SuccessCriteriaMet")
-    start, end = status.get("startTime"), status.get("completionTime")
-    if complete and failed:
-        yield _conditions("cannot set Complete=True and Failed=true conditions")
-    if complete and target:
-        yield _conditions("cannot set Complete=True and FailureTarget=true conditions")
-    if end and not complete:
-        detail = "cannot set completionTime when there is no Complete=True condition"
-        yield invalid("status.completionTime", end, detail)
-    if complete and not end:
-        yield required("status.completionTime", "completionTime is required for Complete jobs")
-    if start and end and end < start:
-        yield invalid("status.completionTime", end, "must be equal to or after `startTime`")
+    for other, found in (("Failed", failed), ("FailureTarget", target)):
+        if complete and found:
+            yield _conditions(f"cannot set Complete=True and {other}=true conditions")
+    yield from _time_problems(status, is_complete=complete is not None)
     if failed and not target:
         yield _conditions("cannot set Failed=True condition without the FailureTarget=true condition")
     if complete and not met:
@@ -46,10 +38,21 @@ def _state_problems(obj: Json) -> Iterator[FieldError]:
     yield from _index_problems(obj, status)
     if (status.get("ready") or 0) > status.get("active", 0):
         yield invalid("status.ready", status["ready"], "cannot set more ready pods than active")
-    if met and failed:
-        yield _conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions")
-    if met and target:
-        yield _conditions("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+    if met:
+        for other, found in (("Failed", failed), ("FailureTarget", target)):
+            if found:
+                yield _conditions(f"cannot set SuccessCriteriaMet=True and {other}=true conditions")
+
+
+def _time_problems(status: Json, *, is_complete: bool) -> Iterator[FieldError]:
+    start, end = status.get("startTime"), status.get("completionTime")
+    if end and not is_complete:
+        detail = "cannot set completionTime when there is no Complete=True condition"
+        yield invalid("status.completionTime", end, detail)
+    if is_complete and not end:
+        yield required("status.completionTime", "completionTime is required for Complete jobs")
+    if start and end and end < start:
+        yield invalid("status.completionTime", end, "must be equal to or after `startTime`")
 
 
 def _finished_problems(status: Json) -> Iterator[FieldError]:
@@ -61,7 +64,9 @@ def _finished_problems(status: Json) -> Iterator[FieldError]:
     if uncounted.get("failed") or uncounted.get("succeeded"):
         yield invalid("status.uncountedTerminatedPods", dict(uncounted), "must be empty for finished job")
     if (status.get("terminating") or 0) > 0:
-        yield invalid("status.terminating", status["terminating"], "terminating>0 is invalid for finished job")
+        yield invalid(
+            "status.terminating", status["terminating"], "terminating>0 is invalid for finished job"
+        )
 
 
 def _index_problems(obj: Json, status: Json) -> Iterator[FieldError]:

@@ -126,7 +126,9 @@ class Kind:
                 obj.pop(name, None)
 
     def _keep_all_but_status(self, obj: JsonObject, old: Json) -> None:
-        names = [name for name in self._struct.fields if name not in ("apiVersion", "kind", "metadata", "status")]
+        names = [
+            name for name in self._struct.fields if name not in ("apiVersion", "kind", "metadata", "status")
+        ]
         self._put_back(obj, old, *names)
         meta: JsonObject = obj["metadata"]
         self._put_back(meta, old["metadata"], *self.status_keeps)

@@ -53,7 +53,9 @@ class Node(Kind):
 
 
 def _state(obj: Json) -> str:
-    found = [each for each in (obj.get("status") or {}).get("conditions") or () if each.get("type") == "Ready"]
+    found = [
+        each for each in (obj.get("status") or {}).get("conditions") or () if each.get("type") == "Ready"
+    ]
     words = ["Unknown"] if not found else ["Ready" if found[-1].get("status") == "True" else "NotReady"]
     if (obj.get("spec") or {}).get("unschedulable"):
         words.append("SchedulingDisabled")

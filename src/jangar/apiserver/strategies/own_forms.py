@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-_QUANTITY: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_QUANTITY: Final = re.compile(
+    r"([+-]?)([0-9]*)(?:\.([0-9]*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?", re.ASCII
+)
 QUANTITY_RULE: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
@@ -41,7 +43,9 @@ def quantity(value: Any) -> str:
 def whole_millis(amounts: dict[str, str]) -> dict[str, str]:
     """Amounts of resources are rounded up to a thousandth."""
     return {
-        name: _decimal(Decimal(_up(quantity_value(text).scaleb(3))).scaleb(-3)) if text[-1:] in ("n", "u") else text
+        name: _decimal(Decimal(_up(quantity_value(text).scaleb(3))).scaleb(-3))
+        if text[-1:] in ("n", "u")
+        else text
         for name, text in amounts.items()
     }
 
@@ -104,7 +108,8 @@ _TIME: Final = re.compile(
 )
 _LAYOUT, _MICRO_LAYOUT = "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00"
 _PARTS: Final = (
-    (4, "2006"), (1, "-"), (2, "01"), (1, "-"), (2, "02"), (1, "T"), (2, "15"), (1, ":"), (2, "04"), (1, ":"), (2, "05"),
+    (4, "2006"), (1, "-"), (2, "01"), (1, "-"), (2, "02"), (1, "T"), (2, "15"), (1, ":"), (2, "04"), (1, ":"),
+    (2, "05"),
 )  # fmt: skip
 
 
@@ -138,7 +143,9 @@ def _why(text: str, *, is_micro: bool) -> str:
     rest = text
     for size, part in _PARTS:
         piece = rest[:size]
-        if (part.isdigit() and not (len(piece) == size and piece.isdigit())) or (not part.isdigit() and piece != part):
+        if (part.isdigit() and not (len(piece) == size and piece.isdigit())) or (
+            not part.isdigit() and piece != part
+        ):
             return f'cannot parse "{rest}" as "{part}"'
         rest = rest[size:]
     fraction = re.match(r"\.[0-9]+", rest)

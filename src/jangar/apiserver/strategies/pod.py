@@ -6,13 +6,12 @@ Whether an account or a priority class exists is asked through `find`; without i
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, ClassVar, Final
-from uuid import UUID
 
 from jangar.apiserver import errors
 from jangar.apiserver.names import label_problems
 from jangar.apiserver.strategies.checks import Json, JsonObject, forbidden, in_range, invalid
 from jangar.apiserver.strategies.kind import Kind
-from jangar.apiserver.strategies.own_forms import quantity_value
+from jangar.apiserver.strategies.pod_admission import mount_token, qos_class, tolerate_outages
 from jangar.apiserver.strategies.pod_defaults import default_pod, default_pod_spec
 from jangar.apiserver.strategies.pod_spec import image_problems, pod_spec_problems, toleration_problems
 from jangar.apiserver.strategies.pod_table import pod_cells
@@ -21,16 +20,12 @@ from jangar.schema import FieldError
 Find = Callable[[str, str, str], JsonObject | None]
 """A stored object by resource (`serviceaccounts`), namespace and name."""
 
-TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where pods find theirs
-_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
-_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SYSTEM_PRIORITIES: Final = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
 _UPDATABLE: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
-_COUNTED: Final = ("cpu", "memory")
 
 
 class Pod(Kind):
@@ -52,14 +47,16 @@ class Pod(Kind):
             spec["terminationGracePeriodSeconds"] = 1
         self._admit_account(obj)
         self._admit_priority(obj)
-        _tolerate_outages(spec)
+        tolerate_outages(spec)
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
 
     def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
         if subresource == "status":
-            obj["status"].setdefault("qosClass", (old.get("status") or {}).get("qosClass") or qos_class(obj["spec"]))
+            obj["status"].setdefault(
+                "qosClass", (old.get("status") or {}).get("qosClass") or qos_class(obj["spec"])
+            )
         else:
-            _tolerate_outages(obj["spec"])
+            tolerate_outages(obj["spec"])
 
     def problems(self, obj: Json) -> list[FieldError]:
         spec = obj["spec"]
@@ -118,7 +115,7 @@ class Pod(Kind):
         if wanted is None:
             wanted = account.get("automountServiceAccountToken")
         if wanted is not False:
-            _mount_token(spec, meta.get("uid", ""))
+            mount_token(spec, meta.get("uid", ""))
 
     def _admit_priority(self, obj: JsonObject) -> None:
         spec, name = obj["spec"], obj["spec"].get("priorityClassName", "")
@@ -146,73 +143,21 @@ def dns_label_advice(name: str) -> list[str]:
     return [problem.replace(" bytes", " characters") for problem in label_problems(name)]
 
 
-def _mount_token(spec: JsonObject, uid: str) -> None:
-    if any(volume.get("name", "").startswith("kube-api-access-") for volume in spec.get("volumes") or ()):
-        return
-    mounting = [
-        container
-        for name in ("containers", "initContainers")
-        for container in spec.get(name) or ()
-        if all(mount.get("mountPath") != TOKEN_PATH for mount in container.get("volumeMounts") or ())
-    ]
-    if not mounting:
-        return
-    name = f"kube-api-access-{_suffix(uid)}"
-    for container in mounting:
-        mount = {"name": name, "readOnly": True, "mountPath": TOKEN_PATH}
-        container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
-    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
-    sources = [
-        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-        {"downwardAPI": {"items": [namespace]}},
-    ]
-    volume = {"name": name, "projected": {"sources": sources, "defaultMode": 420}}
-    spec["volumes"] = [*(spec.get("volumes") or ()), volume]
-
-
-def _suffix(uid: str) -> str:
-    """Five characters that the pod's uid decides."""
-    number = UUID(uid).int if uid else 0
-    return "".join(_ALPHABET[number // len(_ALPHABET) ** n % len(_ALPHABET)] for n in range(5))
-
-
-def _tolerate_outages(spec: JsonObject) -> None:
-    """Five minutes on a node that is not ready or not reachable, unless the pod says otherwise."""
-    known = list(spec.get("tolerations") or ())
-    for taint in _TAINTS:
-        if not any(_tolerates(each, taint) for each in known):
-            known.append({"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300})
-    spec["tolerations"] = known
-
-
-def _tolerates(toleration: Json, key: str) -> bool:
-    return toleration.get("key", "") in (key, "") and toleration.get("effect", "") in ("NoExecute", "")
-
-
-def qos_class(spec: Json) -> str:
-    """Guaranteed where limits are set and equal requests, BestEffort where nothing is said, else Burstable."""
-    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    stated, guaranteed = False, True
-    for container in containers:
-        resources = container.get("resources") or {}
-        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-        wanted = {name: quantity_value(requests[name]) for name in _COUNTED if name in requests}
-        allowed = {name: quantity_value(limits[name]) for name in _COUNTED if name in limits}
-        stated = stated or any(wanted.values()) or any(allowed.values())
-        guaranteed = guaranteed and set(allowed) == set(_COUNTED) and wanted == allowed
-    if not stated:
-        return "BestEffort"
-    return "Guaranteed" if guaranteed else "Burstable"
-
-
 def _deadline_problems(new: int | None, old: int | None) -> list[FieldError]:
     field = "spec.activeDeadlineSeconds"
     if new is None:
-        return [] if old is None else [invalid(field, None, "must not update from a positive integer to nil value")]
+        return (
+            []
+            if old is None
+            else [invalid(field, None, "must not update from a positive integer to nil value")]
+        )
     if problems := in_range(field, new, 0, 2**31 - 1):
         return problems
-    return [invalid(field, new, "must be less than or equal to previous value")] if old is not None and old < new else []
+    return (
+        [invalid(field, new, "must be less than or equal to previous value")]
+        if old is not None and old < new
+        else []
+    )
 
 
 def _lost_tolerations(spec: Json, before: Json) -> list[FieldError]:
@@ -220,7 +165,11 @@ def _lost_tolerations(spec: Json, before: Json) -> list[FieldError]:
     same = [{name: value for name, value in each.items() if name != "tolerationSeconds"} for each in new]
     for each in old:
         if {name: value for name, value in each.items() if name != "tolerationSeconds"} not in same:
-            return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
+            return [
+                forbidden(
+                    "spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"
+                )
+            ]
     return toleration_problems("spec.tolerations", new)
 
 

@@ -24,7 +24,9 @@ from jangar.schema import ErrorType, FieldError
 
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _ENV_NAME: Final = re.compile(r"[ -<>-~]+")
-_ENV_RULE: Final = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+_ENV_RULE: Final = (
+    "a valid environment variable name must consist only of printable ASCII characters other than '='"
+)
 _FIELDS: Final = frozenset(
     {
         "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
@@ -42,7 +44,9 @@ _KNOWN_FIELDS: Final = _FIELDS | {
 }
 _RESOURCES: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-_ENV_SOURCES: Final = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+_ENV_SOURCES: Final = (
+    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+)
 
 
 def port_problems(field: str, ports: Sequence[Json]) -> list[FieldError]:
@@ -133,7 +137,9 @@ def env_from_problems(field: str, sources: Sequence[Json]) -> list[FieldError]:
         named = [name for name in ("configMapRef", "secretRef") if each.get(name) is not None]
         for name in named:
             ref = each[name].get("name", "")
-            problems += [required(f"{place}.{name}.name")] if not ref else dns_subdomain(f"{place}.{name}.name", ref)
+            problems += (
+                [required(f"{place}.{name}.name")] if not ref else dns_subdomain(f"{place}.{name}.name", ref)
+            )
         if not named:
             problems.append(invalid(field, "", "must specify one of: `configMapRef` or `secretRef`"))
         elif len(named) > 1:

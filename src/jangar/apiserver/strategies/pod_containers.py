@@ -28,7 +28,13 @@ from jangar.schema import FieldError
 
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
-_NUMBERS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+_NUMBERS: Final = (
+    "initialDelaySeconds",
+    "timeoutSeconds",
+    "periodSeconds",
+    "successThreshold",
+    "failureThreshold",
+)
 _NOT_IN_INIT: Final = "may not be set for init containers without restartPolicy=Always"
 _MOST: Final = 2**31 - 1
 
@@ -95,7 +101,10 @@ def _common(place: str, container: Json, volumes: set[str]) -> list[FieldError]:
         f"{place}.imagePullPolicy", container.get("imagePullPolicy"), ("Always", "IfNotPresent", "Never")
     )
     problems += resource_problems(f"{place}.resources", container.get("resources") or {})
-    return [*problems, *_security_problems(f"{place}.securityContext", container.get("securityContext") or {})]
+    return [
+        *problems,
+        *_security_problems(f"{place}.securityContext", container.get("securityContext") or {}),
+    ]
 
 
 def _security_problems(field: str, context: Json) -> list[FieldError]:
@@ -142,13 +151,11 @@ def _probe_problems(field: str, probe: Json) -> list[FieldError]:
 
 
 def _handler_problems(field: str, handler: Json) -> list[FieldError]:
-    problems: list[FieldError] = []
     named = [name for name in _HANDLERS if handler.get(name) is not None]
     if not named:
         return [required(field, "must specify a handler type")]
-    for name in named[1:]:
-        problems.append(forbidden(f"{field}.{name}", "may not specify more than 1 handler type"))
-    return [*problems, *_one_handler(f"{field}.{named[0]}", named[0], handler[named[0]])]
+    more = [forbidden(f"{field}.{name}", "may not specify more than 1 handler type") for name in named[1:]]
+    return [*more, *_one_handler(f"{field}.{named[0]}", named[0], handler[named[0]])]
 
 
 def _one_handler(field: str, name: str, handler: Json) -> list[FieldError]:

@@ -105,13 +105,11 @@ def default_volume(volume: JsonObject) -> None:
     for name in ("secret", "configMap", "downwardAPI", "projected"):
         if volume.get(name) is not None:
             volume[name].setdefault("defaultMode", MODE)
-    for item in (volume.get("downwardAPI") or {}).get("items") or ():
-        _default_field(item)
+    _default_fields(volume)
     for source in (volume.get("projected") or {}).get("sources") or ():
         if source.get("serviceAccountToken") is not None:
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
-        for item in (source.get("downwardAPI") or {}).get("items") or ():
-            _default_field(item)
+        _default_fields(source)
     if volume.get("hostPath") is not None:
         volume["hostPath"].setdefault("type", "")
     if volume.get("image") is not None:
@@ -122,6 +120,7 @@ def default_volume(volume: JsonObject) -> None:
         template.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
 
 
-def _default_field(item: JsonObject) -> None:
-    if item.get("fieldRef") is not None:
-        item["fieldRef"].setdefault("apiVersion", "v1")
+def _default_fields(source: JsonObject) -> None:
+    for item in (source.get("downwardAPI") or {}).get("items") or ():
+        if item.get("fieldRef") is not None:
+            item["fieldRef"].setdefault("apiVersion", "v1")

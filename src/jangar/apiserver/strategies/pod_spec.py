@@ -40,7 +40,9 @@ def pod_spec_problems(field: str, spec: Json) -> list[FieldError]:
     problems += labels(f"{field}.nodeSelector", spec.get("nodeSelector"))
     problems += _security_problems(f"{field}.securityContext", spec.get("securityContext") or {})
     problems += _affinity_problems(f"{field}.affinity", spec.get("affinity") or {})
-    problems += _spread_problems(f"{field}.topologySpreadConstraints", spec.get("topologySpreadConstraints") or ())
+    problems += _spread_problems(
+        f"{field}.topologySpreadConstraints", spec.get("topologySpreadConstraints") or ()
+    )
     for name in ("serviceAccountName", "nodeName"):
         if spec.get(name):
             problems += dns_subdomain(f"{field}.{name}", spec[name])
@@ -101,7 +103,9 @@ def toleration_problems(field: str, tolerations: Sequence[Json]) -> list[FieldEr
         if key:
             problems += [invalid(f"{place}.key", key, problem) for problem in qualified_name_problems(key)]
         elif operator != "Exists":
-            detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            detail = (
+                'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            )
             problems.append(invalid(f"{place}.operator", operator, detail))
         if each.get("tolerationSeconds") is not None and effect != "NoExecute":
             detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"

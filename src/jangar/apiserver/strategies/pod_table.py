@@ -14,7 +14,9 @@ def pod_cells(obj: Json) -> list[Any]:
     counted = [*_sidecars(spec, status), *statuses]
     if not is_starting:
         reason = _container_reason(statuses, status, reason)
-    ready = sum(1 for each in counted if each.get("ready") and (each.get("state") or {}).get("running") is not None)
+    ready = sum(
+        1 for each in counted if each.get("ready") and (each.get("state") or {}).get("running") is not None
+    )
     total = len(spec.get("containers") or ()) + len(
         [each for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
     )
@@ -43,7 +45,9 @@ def _first_reason(status: Json) -> str:
 
 
 def _sidecars(spec: Json, status: Json) -> list[Json]:
-    names = {each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}
+    names = {
+        each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"
+    }
     return [each for each in status.get("initContainerStatuses") or () if each.get("name") in names]
 
 
@@ -77,7 +81,10 @@ def _container_reason(statuses: Sequence[Json], status: Json, reason: str) -> st
         elif each.get("ready") and state.get("running") is not None:
             is_running = True
     if reason == "Completed" and is_running:
-        ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ())
+        ready = any(
+            each.get("type") == "Ready" and each.get("status") == "True"
+            for each in status.get("conditions") or ()
+        )
         return "Running" if ready else "NotReady"
     return reason
 

@@ -1,9 +1,17 @@
-"""What is wrong with the volumes of a pod. Sources that the server's users bring are checked, others taken as they are."""
+"""What is wrong with the volumes of a pod. Sources that users bring are checked, others taken as they are."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from jangar.apiserver.strategies.checks import Json, dns_label, duplicate, forbidden, invalid, not_supported, required
+from jangar.apiserver.strategies.checks import (
+    Json,
+    dns_label,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from jangar.apiserver.strategies.own_forms import quantity_value
 from jangar.apiserver.strategies.pod_container_parts import relative_path_problems
 from jangar.schema import FieldError
@@ -14,6 +22,7 @@ _ORDER: Final = (
     "flexVolume", "configMap", "azureFile", "vsphereVolume", "azureDisk", "portworxVolume", "scaleIO", "storageos",
     "projected", "csi", "ephemeral", "image", "photonPersistentDisk",
 )  # fmt: skip
+_MOST: Final = 0o777
 _MODES: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 _HOST_PATHS: Final = (
     "", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice",
@@ -82,7 +91,9 @@ def _config_map(field: str, source: Json) -> list[FieldError]:
 
 def _mode(field: str, source: Json) -> list[FieldError]:
     mode = source.get("defaultMode")
-    return [invalid(f"{field}.defaultMode", mode, _MODES)] if mode is not None and not 0 <= mode <= 0o777 else []
+    return (
+        [invalid(f"{field}.defaultMode", mode, _MODES)] if mode is not None and not 0 <= mode <= _MOST else []
+    )
 
 
 def _items(field: str, source: Json) -> list[FieldError]:
@@ -96,7 +107,7 @@ def _items(field: str, source: Json) -> list[FieldError]:
         else:
             problems += relative_path_problems(f"{place}.path", item["path"])
         mode = item.get("mode")
-        if mode is not None and not 0 <= mode <= 0o777:
+        if mode is not None and not 0 <= mode <= _MOST:
             problems.append(invalid(f"{place}.mode", mode, _MODES))
     return problems
 

@@ -37,7 +37,10 @@ class PriorityClass(Kind):
         problems = []
         if obj.get("value", 0) != old.get("value", 0):
             problems.append(forbidden("value", "may not be changed in an update."))
-        return [*problems, *immutable("preemptionPolicy", obj.get("preemptionPolicy"), old.get("preemptionPolicy"))]
+        return [
+            *problems,
+            *immutable("preemptionPolicy", obj.get("preemptionPolicy"), old.get("preemptionPolicy")),
+        ]
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return [

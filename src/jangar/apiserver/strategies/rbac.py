@@ -87,7 +87,9 @@ class RoleBinding(Kind):
         problems = self.problems(obj)
         if obj["roleRef"] != old["roleRef"]:
             ref = obj["roleRef"]
-            shown = Struct(APIGroup=ref.get("apiGroup", ""), Kind=ref.get("kind", ""), Name=ref.get("name", ""))
+            shown = Struct(
+                APIGroup=ref.get("apiGroup", ""), Kind=ref.get("kind", ""), Name=ref.get("name", "")
+            )
             problems.append(invalid("roleRef", shown, "cannot change roleRef"))
         return problems
 

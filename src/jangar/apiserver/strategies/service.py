@@ -37,13 +37,7 @@ class Service(Kind):
 
     def default(self, obj: JsonObject) -> None:
         spec = obj["spec"]
-        spec.setdefault("sessionAffinity", "None")
-        if spec["sessionAffinity"] == "None":
-            spec.pop("sessionAffinityConfig", None)
-        elif spec["sessionAffinity"] == "ClientIP":
-            found = (spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}
-            if found.get("timeoutSeconds") is None:
-                spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
+        _default_affinity(spec)
         spec.setdefault("type", "ClusterIP")
         for port in spec.get("ports") or ():
             port.setdefault("protocol", "TCP")
@@ -74,7 +68,10 @@ class Service(Kind):
                 self._put_back(spec, before, name)
         if spec.get("clusterIP") and spec.get("clusterIPs") == before.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
-        known = {(port.get("name", ""), port.get("port")): port.get("nodePort") for port in before.get("ports") or ()}
+        known = {
+            (port.get("name", ""), port.get("port")): port.get("nodePort")
+            for port in before.get("ports") or ()
+        }
         for port in spec.get("ports") or ():
             node_port = known.get((port.get("name", ""), port.get("port")))
             if node_port and not port.get("nodePort") and spec["type"] in _EXTERNAL:
@@ -110,7 +107,11 @@ class Service(Kind):
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
         problems: list[FieldError] = []
-        if before.get("type") != "ExternalName" and spec.get("type") != "ExternalName" and before.get("clusterIP"):
+        if (
+            before.get("type") != "ExternalName"
+            and spec.get("type") != "ExternalName"
+            and before.get("clusterIP")
+        ):
             new, was = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
             if new[:1] != was[:1]:
                 problems.append(invalid("spec.clusterIPs[0]", new, "may not change once set"))
@@ -127,6 +128,16 @@ class Service(Kind):
             created(obj),
             pairs(spec.get("selector")),
         ]
+
+
+def _default_affinity(spec: JsonObject) -> None:
+    spec.setdefault("sessionAffinity", "None")
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif spec["sessionAffinity"] == "ClientIP":
+        found = (spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}
+        if found.get("timeoutSeconds") is None:
+            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
 
 
 def _give_address(obj: JsonObject) -> None:

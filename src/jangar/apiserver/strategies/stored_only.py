@@ -89,7 +89,10 @@ class PodDisruptionBudget(Ignored):
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        bounds = [str(spec[name]) if spec.get(name) is not None else "N/A" for name in ("minAvailable", "maxUnavailable")]
+        bounds = [
+            str(spec[name]) if spec.get(name) is not None else "N/A"
+            for name in ("minAvailable", "maxUnavailable")
+        ]
         return [*bounds, status.get("disruptionsAllowed", 0), created(obj)]
 
 
@@ -139,7 +142,9 @@ class EndpointSlice(Ignored):
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         ports = [str(each.get("port", "*")) for each in obj.get("ports") or ()]
-        addresses = [address for each in obj.get("endpoints") or () for address in each.get("addresses") or ()]
+        addresses = [
+            address for each in obj.get("endpoints") or () for address in each.get("addresses") or ()
+        ]
         return [
             obj.get("addressType", ""),
             _few(ports) if ports else UNSET,

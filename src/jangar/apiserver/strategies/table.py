@@ -79,17 +79,24 @@ _STRATEGIES: Final[dict[str, type[Kind]]] = {
     "storage.k8s.io/StorageClass": stored_only.StorageClass,
 }
 _WITH_GENERATION: Final = frozenset(
-    "Pod Job CronJob DaemonSet StatefulSet Deployment ReplicaSet PriorityClass Ingress NetworkPolicy "
-    "PodDisruptionBudget EndpointSlice ValidatingWebhookConfiguration MutatingWebhookConfiguration "
-    "CustomResourceDefinition".split()
-)
+    {
+        "Pod", "Job", "CronJob", "DaemonSet", "StatefulSet", "Deployment", "ReplicaSet", "PriorityClass", "Ingress",
+        "NetworkPolicy", "PodDisruptionBudget", "EndpointSlice", "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration", "CustomResourceDefinition",
+    }
+)  # fmt: skip
 _CONDITIONAL: Final = frozenset(
-    "Lease PodDisruptionBudget ValidatingWebhookConfiguration MutatingWebhookConfiguration "
-    "CustomResourceDefinition".split()
-)
+    {
+        "Lease", "PodDisruptionBudget", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
+        "CustomResourceDefinition",
+    }
+)  # fmt: skip
 _CREATED_BY_PUT: Final = frozenset(
-    "Event Service Endpoints LimitRange Role RoleBinding ClusterRole ClusterRoleBinding Lease".split()
-)
+    {
+        "Event", "Service", "Endpoints", "LimitRange", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
+        "Lease",
+    }
+)  # fmt: skip
 _NAMES: Final[dict[str, Callable[[str], list[str]]]] = {
     "Namespace": label_problems,
     "Service": label_1035_problems,

@@ -6,12 +6,29 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jangar.apiserver.strategies import own_forms
-from jangar.apiserver.strategies.go_types import Field, GoType, ListOf, MapOf, Own, Pointer, Scalar, Struct, type_of
+from jangar.apiserver.strategies.go_types import (
+    Field,
+    GoType,
+    ListOf,
+    MapOf,
+    Own,
+    Pointer,
+    Scalar,
+    Struct,
+    type_of,
+)
 from jangar.schema import UnknownField
 
 MAX_DEPTH: Final = 200
 _BITS: Final = {"int32": 31, "int64": 63}
-_JSON_KINDS: Final = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+_JSON_KINDS: Final = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "bool",
+    int: "number",
+    float: "number",
+}
 _AMOUNTS: Final = "v1.ResourceList"
 _SCHEMAS: Final = frozenset(
     f"apiextensions/v1.JSONSchemaPropsOr{other}" for other in ("Bool", "Array", "StringArray")
@@ -38,6 +55,13 @@ class Decoding:
         self.unknown: list[UnknownField] = []
         self._path: list[str | int] = []
         self._names: list[str] = []
+
+    def whole(self, value: Any, struct: Struct) -> dict[str, Any]:
+        """A value that no field holds."""
+        if not isinstance(value, dict):
+            kind = _JSON_KINDS[type(value)]
+            raise WrongType(f"json: cannot unmarshal {kind} into Go value of type {struct.name}")
+        return self.struct(value, struct)
 
     def struct(self, obj: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -134,10 +158,6 @@ class Decoding:
             value = [self._element(n, each, _schema_or_text(each), inside) for n, each in enumerate(value)]
         del self.unknown[known:]
         return value
-
-    def not_a_struct(self, value: Any, struct: Struct) -> str:
-        """A whole value of the wrong kind, which no field holds."""
-        return f"json: cannot unmarshal {_JSON_KINDS[type(value)]} into Go value of type {struct.name}"
 
     def _wrong(self, value: Any, go_type: str, inside: Struct, *, literal: bool = False) -> WrongType:
         shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")

@@ -35,9 +35,12 @@ def a_job_selects_its_pods_by_its_uid(s: Session):
 
 
 def parallelism_and_completions_default_together(s: Session):
-    pick = lambda b: [
-        b["spec"].get(name) for name in ("parallelism", "completions", "completionMode", "backoffLimit")
-    ]
+    def pick(body):
+        return [
+            body["spec"].get(name)
+            for name in ("parallelism", "completions", "completionMode", "backoffLimit")
+        ]
+
     s.post(JOBS, job("a", parallelism=3), select=pick)
     s.post(JOBS, job("b", completions=3), select=pick)
     s.post(JOBS, job("c", completions=3, completionMode="Indexed"), select=pick)
@@ -171,7 +174,9 @@ def schedules_are_checked(s: Session):
 
 
 def schedules_have_macros_and_names(s: Session):
-    pick = lambda b: b.get("spec", b).get("schedule", b)  # noqa: E731
+    def pick(body):
+        return body.get("spec", body).get("schedule", body)
+
     for n, schedule in enumerate(("@hourly", "0 0 * JAN MON-FRI", "0 0 ? * *", "*/5 0-6,20 1 * 7")):
         s.post(CRON_JOBS, cron_job(f"a{n}", schedule), select=pick)
 

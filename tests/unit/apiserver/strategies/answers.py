@@ -101,9 +101,11 @@ def _plain(value: Any) -> Any:
         text = UUID.sub("<uid>", value)
         text = re.sub(r"kube-api-access-[a-z0-9]{5}", "kube-api-access-<random>", text)
         # A real server shows whole pods in Go's own form here.
-        text = re.sub(r"(spec\.template: Invalid value: )\{.*\}", r"\1<template>", text, flags=re.S)
-        text = re.sub(r"(if it was previously negative\)|for bound claims)\n@@.*", r"\1", text, flags=re.S)
-        text = re.sub(r"(securityContext: Invalid value: )\{[^}]*\}", r"\1<context>", text, flags=re.S)
+        text = re.sub(r"(spec\.template: Invalid value: )\{.*\}", r"\1<template>", text, flags=re.DOTALL)
+        text = re.sub(
+            r"(if it was previously negative\)|for bound claims)\n@@.*", r"\1", text, flags=re.DOTALL
+        )
+        text = re.sub(r"(securityContext: Invalid value: )\{[^}]*\}", r"\1<context>", text, flags=re.DOTALL)
         return re.sub(
             r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z", lambda m: "<micro>" if m[1] else "<time>", text
         )
@@ -112,10 +114,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         found = {}
         for key, each in value.items():
-            if key == "metadata" and isinstance(each, dict):
-                each = {name: part for name, part in each.items() if name not in _VOLATILE}
             if key in _BY_SERVER and each not in ("None", ["None"], ""):
                 found[key] = _BY_SERVER[key]
+            elif key == "metadata" and isinstance(each, dict):
+                found[key] = _plain({name: part for name, part in each.items() if name not in _VOLATILE})
             else:
                 found[key] = _plain(each)
         return found

@@ -501,8 +501,10 @@ a_cron_job("plain", {})
 a_cron_job("no schedule", {"schedule": ""})
 for n, schedule in enumerate(
     ["x", "* * * *", "* * * * * *", "60 * * * *", "*/0 * * * *", "@daily", "@bogus", "@every 1h", "@every x",
-     "1-5,7 */2 1 jan-mar mon", "5-1 * * * *", "TZ=UTC * * * * *", "CRON_TZ=x * * * * *", "0 0 31 2 *", "* * 0 * *", "a * * * *",
-     "*/5/5 * * * *", "1--5 * * * *", "? * * * *", "* * * * 8", "* * * 13 *", "* 24 * * *", "*/100 * * * *", "1,,2 * * * *"]
+     "1-5,7 */2 1 jan-mar mon", "5-1 * * * *", "TZ=UTC * * * * *", "CRON_TZ=x * * * * *", "0 0 31 2 *", "* * 0 * *",
+     "a * * * *",
+     "*/5/5 * * * *", "1--5 * * * *", "? * * * *", "* * * * 8", "* * * 13 *", "* 24 * * *", "*/100 * * * *",
+     "1,,2 * * * *"]
 ):  # fmt: skip
     a_cron_job(f"schedule {n}", {"schedule": schedule})
 a_cron_job("time zone", {"timeZone": "Europe/Berlin"})

@@ -38,7 +38,7 @@ def main() -> None:
         server.stop()
     rows = [json.dumps(known[name], sort_keys=True) for name in names]
     RECORDED.write_text("[\n" + ",\n".join(rows) + "\n]\n")
-    print(f"{len(rows)} answers, {RECORDED.stat().st_size} bytes")
+    sys.stdout.write(f"{len(rows)} answers, {RECORDED.stat().st_size} bytes\n")
 
 
 def asked(client: Any, case: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from unit.apiserver.strategies.answers import of_strategy
 
 ROWS = json.loads(Path(__file__).with_name("recorded.json").read_text())
@@ -21,9 +22,10 @@ ACCEPTED: dict[str, str] = {
     **dict.fromkeys(("node: plain", "node: status", "node: with status"), _TAINT),
     **dict.fromkeys(
         (
-            "deployment: plain", "deployment: recreate", "replica set: plain", "stateful set: plain", "daemon set: plain",
-            "ingress: plain", "policy: plain", "policy: egress", "autoscaler: plain", "budget: plain",
-            "storage class: plain", "quota: plain", "limits: plain", "validating hook: plain", "mutating hook: plain",
+            "deployment: plain", "deployment: recreate", "replica set: plain", "stateful set: plain",
+            "daemon set: plain", "ingress: plain", "policy: plain", "policy: egress",
+            "autoscaler: plain", "budget: plain", "storage class: plain",
+            "quota: plain", "limits: plain", "validating hook: plain", "mutating hook: plain",
         ),
         _STORED,
     ),

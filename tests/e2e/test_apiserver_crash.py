@@ -1,0 +1,222 @@
+"""Kill -9 under load, through HTTP: what was acknowledged is there, no revision comes twice, no watch has a gap.
+
+The record of what was promised is kept by this process; the server has no part in it. `JANGAR_CRASH_TRIALS=200` for
+the whole proof.
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pytest
+
+from e2e.apiserver_process import ServerProcess, sent
+from support.kube_http import TooLate
+
+TRIALS = int(os.environ.get("JANGAR_CRASH_TRIALS", "5"))
+CALLERS, KEYS, WATCHERS = 6, 40, 2
+MAPS = "/api/v1/namespaces/default/configmaps"
+GONE = (OSError, http.client.HTTPException, ValueError, TooLate, AttributeError)
+"""What a client sees of a server that was killed."""
+
+
+class Promise(NamedTuple):
+    """A write that was answered, or an event that was told."""
+
+    revision: int
+    name: str
+    fingerprint: str
+    gone: bool
+
+
+@dataclass
+class Record:
+    """What the server said before it died, over all its lives."""
+
+    acknowledged: list[Promise] = field(default_factory=list)
+    watched: list[list[Promise]] = field(default_factory=lambda: [[] for _ in range(WATCHERS)])
+    begun: int = 0
+
+
+def promise(obj, *, gone=False):
+    meta = obj["metadata"]
+    told = json.dumps([meta["uid"], obj.get("data"), meta["name"]], sort_keys=True).encode()
+    return Promise(int(meta["resourceVersion"]), meta["name"], hashlib.sha256(told).hexdigest()[:16], gone)
+
+
+def test_a_killed_server_keeps_every_promise(tmp_path):
+    chance = random.Random(os.environ.get("JANGAR_CRASH_SEED", "1"))  # noqa: S311 - nothing is secret here
+    server, record = ServerProcess(tmp_path), Record()
+    server.start()
+    client = server.client()
+    record.begun = int(sent(client, "GET", MAPS)["metadata"]["resourceVersion"])
+    client.close()
+    try:
+        for _ in range(TRIALS):
+            live_and_die(server, record, chance)
+            server.start()
+            check(server, record)
+    finally:
+        server.kill()
+    assert len(record.acknowledged) > 20 * TRIALS, "the callers did work"
+
+
+def live_and_die(server, record, chance):
+    """Load and watches until, at some moment, the process is gone."""
+    over, lock = threading.Event(), threading.Lock()
+    threads = [
+        threading.Thread(target=hammer, args=(server, record, lock, over, chance.random()))
+        for _ in range(CALLERS)
+    ]
+    threads += [
+        threading.Thread(target=follow, args=(server, record, place, over)) for place in range(WATCHERS)
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(chance.uniform(0.05, 0.6))
+    server.kill()
+    over.set()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive(), "a caller waits for a server that is gone"
+
+
+def hammer(server, record, lock, over, seed):
+    chance, client = random.Random(seed), server.client()  # noqa: S311
+    while not over.is_set():
+        name = f"m{chance.randrange(KEYS)}"
+        try:
+            found = write(client, name, chance)
+        except GONE:
+            break
+        if found is not None:
+            with lock:
+                record.acknowledged.append(found)
+    client.close()
+
+
+def write(client, name, chance):
+    """One write of some sort; what was promised, if it was."""
+    data = {"noise": chance.randbytes(chance.choice((8, 400, 4000))).hex()}
+    kind, headers = chance.random(), {"Content-Type": "application/json"}
+    if kind < 0.15:
+        answer = client.request("DELETE", f"{MAPS}/{name}", seconds=5)
+        # The answer does not say at which revision it went; a watch does.
+        return None if answer.status in (200, 404) else refuse(answer)
+    if kind < 0.6:
+        body = json.dumps({"data": data}).encode()
+        answer = client.request(
+            "PATCH", f"{MAPS}/{name}", body, {"Content-Type": "application/merge-patch+json"}, seconds=5
+        )
+        if answer.status == 200:
+            return promise(answer.body)
+        if answer.status != 404:
+            return refuse(answer)
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+    answer = client.request("POST", MAPS, json.dumps(body).encode(), headers, seconds=5)
+    if answer.status == 409:
+        return None
+    return promise(answer.body) if answer.status == 201 else refuse(answer)
+
+
+def refuse(answer):
+    raise AssertionError(f"{answer.status} {answer.content[:500]!r}")
+
+
+def follow(server, record, place, over):
+    """Watch from where the last life left off."""
+    mine = record.watched[place]
+    since = mine[-1].revision if mine else record.begun
+    client = server.client()
+    try:
+        with client.stream(f"{MAPS}?watch=true&resourceVersion={since}", seconds=10) as watch:
+            while not over.is_set():
+                event = watch.next(seconds=2)
+                if event is None:
+                    break
+                assert event["type"] in ("ADDED", "MODIFIED", "DELETED"), event
+                mine.append(promise(event["object"], gone=event["type"] == "DELETED"))
+    except GONE:
+        pass
+    finally:
+        client.close()
+
+
+def check(server, record):
+    client = server.client()
+    listed = sent(client, "GET", MAPS)
+    now = int(listed["metadata"]["resourceVersion"])
+    for mine in record.watched:
+        catch_up(client, mine, mine[-1].revision if mine else record.begun, now)
+    story = record.watched[0]
+    assert all(mine == story for mine in record.watched), "two watches tell different stories"
+    revisions = [told.revision for told in story]
+    assert revisions == sorted(set(revisions)), "a revision was told twice, or out of order"
+    by_revision = {told.revision: told for told in story}
+    for kept in record.acknowledged:
+        assert by_revision.get(kept.revision) == kept, "acknowledged, but not what was told"
+    acknowledged = [kept.revision for kept in record.acknowledged]
+    assert len(acknowledged) == len(set(acknowledged)), "one revision was acknowledged twice"
+    expected = {}
+    for told in story:
+        expected.pop(told.name, None)
+        if not told.gone:
+            expected[told.name] = told
+    found = [promise(item) for item in listed["items"] if item["metadata"]["name"] != "kube-root-ca.crt"]
+    assert {each.name: each for each in found} == {
+        name: told for name, told in expected.items() if name != "kube-root-ca.crt"
+    }
+    client.close()
+
+
+def catch_up(client, mine, since, now):
+    """The rest of the story, until nothing is left to tell."""
+    with client.stream(
+        f"{MAPS}?watch=true&resourceVersion={since}&allowWatchBookmarks=true", seconds=10
+    ) as watch:
+        newest = marker(client)
+        while True:
+            event = watch.next(seconds=10)
+            assert event is not None
+            assert event["type"] != "ERROR", event
+            if event["type"] == "BOOKMARK":
+                continue
+            mine.append(promise(event["object"], gone=event["type"] == "DELETED"))
+            if mine[-1].revision == newest:
+                return
+
+
+def marker(client):
+    """A write that every watch must tell after everything before it."""
+    body = {"data": {"time": str(time.monotonic_ns())}}
+    answer = client.request(
+        "PATCH", f"{MAPS}/marker", json.dumps(body).encode(), {"Content-Type": "application/merge-patch+json"}
+    )
+    if answer.status == 404:
+        whole = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "marker"}} | body
+        return int(sent(client, "POST", MAPS, whole)["metadata"]["resourceVersion"])
+    assert answer.is_success, answer.content
+    return int(answer.body["metadata"]["resourceVersion"])
+
+
+@pytest.mark.parametrize("life", range(3))
+def test_a_server_killed_while_it_starts_starts_again(tmp_path, life):
+    server = ServerProcess(tmp_path)
+    chance = random.Random(life)  # noqa: S311
+    for _ in range(3):
+        child = server.launch()
+        time.sleep(chance.uniform(0.0, 0.8))
+        child.stop(first=9)
+    try:
+        server.start()
+        client = server.client()
+        assert sent(client, "GET", "/api/v1/namespaces/default")["status"]["phase"] == "Active"
+        client.close()
+    finally:
+        server.kill()

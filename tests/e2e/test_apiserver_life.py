@@ -1,0 +1,363 @@
+"""The process `jangar apiserver` from start to end: what it leaves, what it refuses, and what a crash cannot take."""
+
+import http.client
+import json
+import ssl
+import stat
+import threading
+import time
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from e2e.apiserver_process import START, ServerProcess, running, send, sent
+from support.api_servers import wait_for
+from support.kube_http import HttpClient
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+MERGE = "application/merge-patch+json"
+
+
+def config_map(name, *, owner=None, namespace=None, **data):
+    meta = {"name": name}
+    if namespace:
+        meta["namespace"] = namespace
+    if owner:
+        meta["ownerReferences"] = [
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "name": owner["metadata"]["name"],
+                "uid": owner["metadata"]["uid"],
+            }
+        ]
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """For tests that leave it running."""
+    with running(tmp_path_factory.mktemp("life")) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server):
+    client = server.client()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def mortal(tmp_path):
+    """For tests that end it."""
+    with running(tmp_path) as server:
+        yield server
+
+
+def test_it_starts_within_two_seconds_and_again_on_its_data(tmp_path):
+    with running(tmp_path) as server:
+        first = server.start_seconds
+        with_client(
+            server, lambda client: [sent(client, "POST", MAPS, config_map(f"m{n}")) for n in range(50)]
+        )
+        server.stop()
+        server.start()
+        assert first < 2, "the first start, certificates and all"
+        assert server.start_seconds < 2, "a start on existing data"
+
+
+def test_it_says_where_it_listens_and_how_to_use_it(server):
+    assert server.log.splitlines()[:2] == [
+        f"serving the Kubernetes API at {server.url}",
+        f"export KUBECONFIG={server.kubeconfig}",
+    ]
+
+
+def test_port_zero_takes_a_free_port_on_the_loopback(server):
+    address = urlsplit(server.url)
+    assert (address.scheme, address.hostname) == ("https", "127.0.0.1")
+    assert address.port > 1023
+    listening = {
+        line.split()[1]
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+        if line.split()[3] == "0A" and line.split()[1].endswith(f":{address.port:04X}")
+    }
+    assert listening == {f"0100007F:{address.port:04X}"}
+
+
+def test_its_files_are_readable_by_their_owner_alone(server):
+    assert stat.S_IMODE(server.kubeconfig.stat().st_mode) == 0o600
+    secret = [path for path in server.data.rglob("*") if path.suffix == ".key" or path.name == "tokens.json"]
+    assert len(secret) >= 2
+    assert {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in secret} == {
+        path.name: "0o600" for path in secret
+    }
+    assert stat.S_IMODE(server.data.stat().st_mode) & 0o077 == 0
+
+
+def test_the_users_own_kubeconfig_is_left_alone(tmp_path):
+    own = tmp_path / "home" / ".kube" / "config"
+    own.parent.mkdir(parents=True)
+    own.write_text("mine\n")
+    before = own.stat()
+    with running(tmp_path) as server:
+        server.stop()
+    assert own.read_text() == "mine\n"
+    assert own.stat().st_mtime_ns == before.st_mtime_ns
+    assert [path.name for path in own.parent.iterdir()] == ["config"]
+
+
+def test_a_token_is_required(server):
+    anonymous, wrong = HttpClient(url=server.url, ca=server.ca), server.client(token="guess")  # noqa: S106 - a wrong one
+    for client in (anonymous, wrong):
+        for method, path in (
+            ("GET", MAPS),
+            ("GET", "/api"),
+            ("GET", "/openapi/v3"),
+            ("POST", MAPS),
+            ("GET", f"{MAPS}?watch=true"),
+        ):
+            answer = client.request(method, path, b"{}" if method == "POST" else None)
+            assert (answer.status, answer.body["reason"]) == (401, "Unauthorized"), path
+        client.close()
+    assert anonymous.request("GET", "/readyz").status == 200
+    anonymous.close()
+
+
+def test_its_certificate_is_its_own_and_for_the_loopback(server):
+    address = urlsplit(server.url)
+    strangers = ssl.create_default_context()
+    connection = http.client.HTTPSConnection(address.hostname, address.port, context=strangers, timeout=5)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        connection.request("GET", "/readyz")
+    connection.close()
+    local = HttpClient(url=f"https://localhost:{address.port}", token=server.token, ca=server.ca)
+    assert local.request("GET", "/readyz").status == 200
+    local.close()
+
+
+def test_plain_http_is_served_on_request_only(server, tmp_path):
+    address = urlsplit(server.url)
+    plain = http.client.HTTPConnection(address.hostname, address.port, timeout=5)
+    plain.request("GET", "/readyz")
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        plain.getresponse()
+    plain.close()
+    asked = PlainServer(tmp_path, "--plain-http")
+    try:
+        asked.start()
+        assert asked.url.startswith("http://127.0.0.1:")
+        client = HttpClient(url=asked.url)
+        assert sent(client, "GET", "/api/v1/namespaces/default")["metadata"]["name"] == "default"
+        client.close()
+    finally:
+        asked.kill()
+
+
+class PlainServer(ServerProcess):
+    """Nobody needs a token or a certificate."""
+
+    def start(self):
+        self.kubeconfig.unlink(missing_ok=True)
+        self._child = self.launch()
+        self.child.wait_until(self.kubeconfig.exists, seconds=START)
+        self.url = self.log.splitlines()[0].split()[-1]
+        return self
+
+
+def test_a_second_server_on_the_same_data_is_refused(server):
+    second = ServerProcess(server.directory)
+    child = second.launch()
+    try:
+        wait_for(lambda: child.has_ended, seconds=10, what="the end of the second server")
+        said = child.last_words(5)
+        assert child._process.returncode == 1
+        assert str(server.data) in said
+        assert "Traceback" not in said
+        assert any(word in said for word in ("in use", "another", "already", "locked")), said
+    finally:
+        child.stop()
+    client = server.client()
+    assert sent(client, "GET", "/api/v1/namespaces/default")["metadata"]["name"] == "default"
+    client.close()
+
+
+def test_a_port_that_is_taken_is_said(server, tmp_path):
+    port = urlsplit(server.url).port
+    taken = ServerProcess(tmp_path, "--port", str(port))
+    child = taken.launch()
+    try:
+        wait_for(lambda: child.has_ended, seconds=10, what="the end")
+        said = child.last_words(5)
+        assert child._process.returncode == 1
+        assert "Traceback" not in said
+        assert "in use" in said
+    finally:
+        child.stop()
+
+
+def test_term_ends_it_cleanly_with_watches_open(mortal):
+    client = mortal.client()
+    sent(client, "POST", MAPS, config_map("kept"))
+    with client.stream(f"{MAPS}?watch=true&resourceVersion=0") as watch:
+        assert watch.next(seconds=5)["type"] == "ADDED"
+        assert mortal.stop() < 4
+    client.close()
+    assert mortal.exit_code == 0
+    assert "Traceback" not in mortal.log
+    mortal.start()
+    assert with_client(mortal, lambda client: send(client, "GET", f"{MAPS}/kept").status) == 200
+
+
+def test_kill_and_restart_keep_everything(mortal):
+    client = mortal.client()
+    made = [sent(client, "POST", MAPS, config_map(f"map-{n}", n=str(n))) for n in range(20)]
+    sent(client, "PATCH", f"{MAPS}/map-3", {"data": {"n": "33"}}, MERGE)
+    sent(client, "DELETE", f"{MAPS}/map-4")
+    before = sent(client, "GET", MAPS)
+    client.close()
+    token, ca = mortal.token, mortal.ca.read_bytes()
+    mortal.kill()
+    mortal.start()
+    client = mortal.client()
+    after = sent(client, "GET", MAPS)
+    assert after["items"] == before["items"]
+    assert int(after["metadata"]["resourceVersion"]) >= int(before["metadata"]["resourceVersion"])
+    new = sent(client, "POST", MAPS, config_map("new"))
+    assert int(new["metadata"]["resourceVersion"]) > int(before["metadata"]["resourceVersion"])
+    # A watch from before the crash goes on as if nothing had happened.
+    with client.stream(
+        f"{MAPS}?watch=true&resourceVersion={made[18]['metadata']['resourceVersion']}"
+    ) as watch:
+        told = [watch.next(seconds=5) for _ in range(4)]
+    assert [(event["type"], event["object"]["metadata"]["name"]) for event in told] == [
+        ("ADDED", "map-19"),
+        ("MODIFIED", "map-3"),
+        ("DELETED", "map-4"),
+        ("ADDED", "new"),
+    ]
+    assert (mortal.token, mortal.ca.read_bytes()) == (token, ca)
+    client.close()
+
+
+def test_a_thousand_dependents_are_collected_within_two_seconds(server, client):
+    owner = sent(client, "POST", MAPS, config_map("owner"))
+    in_parallel(server, [("POST", MAPS, config_map(f"child-{n}", owner=owner)) for n in range(1000)])
+    assert len(names(client, "child-")) == 1000
+    began = time.monotonic()
+    sent(client, "DELETE", f"{MAPS}/owner")
+    wait_for(lambda: not names(client, "child-"), seconds=20, what="the collection")
+    assert time.monotonic() - began < 2
+
+
+def test_a_namespace_of_five_hundred_objects_ends(server, client):
+    sent(
+        client,
+        "POST",
+        "/api/v1/namespaces",
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "full"}},
+    )
+    path = "/api/v1/namespaces/full/configmaps"
+    in_parallel(server, [("POST", path, config_map(f"map-{n}")) for n in range(250)])
+    secrets = "/api/v1/namespaces/full/secrets"
+    secret = {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "b"}}
+    in_parallel(server, [("POST", secrets, secret | {"metadata": {"name": f"s-{n}"}}) for n in range(250)])
+    began = time.monotonic()
+    sent(client, "DELETE", "/api/v1/namespaces/full")
+    wait_for(
+        lambda: send(client, "GET", "/api/v1/namespaces/full").status == 404, what="the end of the namespace"
+    )
+    assert time.monotonic() - began < 5
+    for left in (path, secrets):
+        assert sent(client, "GET", left)["items"] == []
+
+
+def test_watchers_within_the_window_miss_nothing_under_load(server, client):
+    """Every one of a dozen watches, begun at different times in the past, tells the same story to its end."""
+    path = "/api/v1/namespaces/kube-public/configmaps"
+    start = sent(client, "GET", path)["metadata"]["resourceVersion"]
+    in_parallel(server, [("POST", path, config_map(f"w-{n}")) for n in range(300)])
+    middle = sent(client, "GET", path)["metadata"]["resourceVersion"]
+    clients = [server.client() for _ in range(6)]
+    streams = [
+        each.stream(f"{path}?watch=true&resourceVersion={since}", seconds=30)
+        for each in clients
+        for since in (start, middle)
+    ]
+    in_parallel(
+        server,
+        [("PATCH", f"{path}/w-{n}", {"data": {"turn": str(turn)}}) for turn in range(3) for n in range(300)],
+    )
+    last = sent(client, "POST", path, config_map("last"))["metadata"]["resourceVersion"]
+    stories = [story(stream, last) for stream in streams]
+    for stream in streams:
+        stream.close()
+    for each in clients:
+        each.close()
+    whole, half = stories[0], stories[1]
+    assert len(whole) == 300 + 900 + 1
+    assert whole[300:] == half
+    assert all(each == (half if place % 2 else whole) for place, each in enumerate(stories))
+    revisions = [revision for revision, _, _ in whole]
+    assert revisions == sorted(set(revisions))
+
+
+def story(stream, last):
+    told = []
+    while not told or told[-1][0] != int(last):
+        event = stream.next(seconds=20)
+        assert event is not None, "the watch ended"
+        meta = event["object"]["metadata"]
+        told.append((int(meta["resourceVersion"]), event["type"], meta["name"]))
+    return told
+
+
+def names(client, prefix):
+    items = sent(client, "GET", MAPS)["items"]
+    return [item["metadata"]["name"] for item in items if item["metadata"]["name"].startswith(prefix)]
+
+
+def with_client(server, work):
+    client = server.client()
+    try:
+        return work(client)
+    finally:
+        client.close()
+
+
+def in_parallel(server, requests, *, callers=8):
+    """Send all of them, each of which must succeed, some at a time."""
+    numbers, failures = count(), []
+
+    def call():
+        client = server.client()
+        while (number := next(numbers)) < len(requests) and not failures:
+            method, path, body = requests[number]
+            answer = send(client, method, path, body, MERGE if method == "PATCH" else "application/json")
+            if not answer.is_success:
+                failures.append(f"{method} {path}: {answer.status} {answer.content[:500]!r}")
+        client.close()
+
+    threads = [threading.Thread(target=call) for _ in range(callers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[0]
+
+
+def test_the_answer_to_a_write_is_what_is_read_next(client):
+    for n in range(50):
+        made = sent(client, "POST", MAPS, config_map(f"seen-{n}"))
+        assert sent(client, "GET", f"{MAPS}/seen-{n}") == made
+        assert f"seen-{n}" in names(client, "seen-")
+
+
+def test_the_environment_names_no_secret(server):
+    """The token is in a file, not in the command line that every user of the machine can read."""
+    words = Path(f"/proc/{server.pid}/cmdline").read_bytes()
+    assert server.token.encode() not in words
+    assert json.loads((server.data / "tokens.json").read_text()).keys() >= {server.token}
