@@ -31,6 +31,7 @@ Subresources = dict[tuple[str, str], dict[str, Handler]]
 """(resource as stored, subresource) to its verbs, for what is not an object's own state: logs, reviews."""
 
 HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
+HEALTH_CHECKS = frozenset({"ping", "log", "etcd"})
 _COLLECTION: dict[str, tuple[str, Handler]] = {
     "GET": ("list", list_objects),
     "POST": ("create", create_object),
@@ -71,12 +72,13 @@ class Dispatcher:
         if target is not None:
             return await self._resource(target, request)
         check_path(request)
-        if request.path in HEALTH:
+        path, _, check = request.path.rpartition("/")
+        if request.path in HEALTH or (path in HEALTH and check in HEALTH_CHECKS):
             return text_response("ok")
         found = self._discovery.answer(request) or self._openapi.answer(request)
         if found is None:
             raise self._unknown(request.path)
-        if request.method not in ("GET", "HEAD") and request.path.rstrip("/") not in ("/api", "/apis"):
+        if request.method != "GET" and request.path.rstrip("/") not in ("/api", "/apis"):
             raise errors.method_not_allowed()
         return found
 
@@ -86,9 +88,9 @@ class Dispatcher:
         if resource is None:
             raise self._unknown(request.path)
         self._check_scope(resource, target, request)
+        verb, handler = self._handler(resource, target, request)
         if target.name is not None and (problems := path_segment_problems(target.name)):
             raise errors.bad_request(f'Name parameter invalid: "{target.name}": {problems[0]}')
-        verb, handler = self._handler(resource, target, request)
         if verb not in resource.verbs and not target.subresource:
             raise errors.method_not_allowed()
         return await handler(self._serving, resource, target, request)

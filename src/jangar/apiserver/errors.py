@@ -24,9 +24,11 @@ class ApiError(Exception):
         *,
         details: JsonObject | None = None,
         headers: Sequence[tuple[str, str]] = (),
+        metadata: JsonObject | None = None,
     ) -> None:
         super().__init__(message)
         self.code, self.reason, self.message = code, reason, message
+        self.metadata = metadata or {}
         self.details = details
         self.headers = tuple(headers)
 
@@ -35,7 +37,7 @@ class ApiError(Exception):
         body: JsonObject = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
         }
@@ -50,8 +52,8 @@ class ApiError(Exception):
 class Expired(ApiError):
     """The history asked for is gone: list again."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(HTTPStatus.GONE, "Expired", message)
+    def __init__(self, message: str, *, metadata: JsonObject | None = None) -> None:
+        super().__init__(HTTPStatus.GONE, "Expired", message, metadata=metadata)
 
 
 def qualified(plural: str, group: str) -> str:

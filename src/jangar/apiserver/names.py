@@ -38,12 +38,14 @@ VALUE_RULE = (
 
 
 def subdomain_problems(name: str) -> list[str]:
-    problems = [] if len(name) <= SUBDOMAIN_LENGTH else [f"must be no more than {SUBDOMAIN_LENGTH} bytes"]
+    problems = (
+        [] if len(name) <= SUBDOMAIN_LENGTH else [f"must be no more than {SUBDOMAIN_LENGTH} characters"]
+    )
     return problems if _DNS_SUBDOMAIN.fullmatch(name) else [*problems, SUBDOMAIN_RULE]
 
 
 def label_problems(name: str) -> list[str]:
-    problems = [] if len(name) <= LABEL_LENGTH else [f"must be no more than {LABEL_LENGTH} bytes"]
+    problems = [] if len(name) <= LABEL_LENGTH else [f"must be no more than {LABEL_LENGTH} characters"]
     if _DNS_LABEL.fullmatch(name):
         return problems
     return [*problems, "must not contain dots" if _DNS_SUBDOMAIN.fullmatch(name) else LABEL_RULE]

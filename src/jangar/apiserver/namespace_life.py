@@ -13,6 +13,7 @@ from jangar.apiserver.storage.store import Key
 from jangar.apiserver.writing import create, update
 
 ROOT_CERTIFICATE = "kube-root-ca.crt"
+FIRST_REVISION = 1
 FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _ROOT_CERTIFICATE_IS = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
@@ -59,6 +60,9 @@ class NamespaceLife:
             if self._serving.store.get(Key("namespaces", "", name)) is None:
                 obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
                 await create(self._serving, resource, None, obj, _OPTIONS)
+        if self._serving.store.floor == FIRST_REVISION:
+            # History begins with what a new server holds: what was before its first object is nobody's past.
+            await self._serving.store.compact(self._serving.store.revision)
 
     async def _look_at(self, name: str) -> None:
         stored = self._serving.store.get(Key("namespaces", "", name))

@@ -66,16 +66,41 @@ def _owner_errors(owners: list[JsonObject]) -> list[FieldError]:
                 detail = "version must not be empty" if name == "apiVersion" else "must not be empty"
                 errors.append(_invalid(f"{place}.{name}", owner.get(name, ""), detail))
         if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
-            errors.append(_invalid(place, owner, "/v1, Kind=Event is disallowed from being an owner"))
+            errors.append(
+                _invalid(place, _as_written(owner), "/v1, Kind=Event is disallowed from being an owner")
+            )
         if owner.get("controller"):
-            controllers.append(owner.get("name", ""))
+            controllers.append(f"{owner.get('kind', '')}/{owner.get('name', '')}")
             if len(controllers) > 1:
                 detail = (
                     'Only one reference can have Controller set to true. Found "true" in references for '
                     f"{controllers[0]} and {controllers[1]}"
                 )
-                errors.append(_invalid("metadata.ownerReferences", owners, detail))
+                errors.append(
+                    _invalid("metadata.ownerReferences", [_as_written(each) for each in owners], detail)
+                )
     return errors
+
+
+def _as_written(owner: JsonObject) -> JsonObject:
+    """In the order of the Go struct, as messages show it."""
+    order = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+    return {name: owner[name] for name in order if name in owner}
+
+
+def finalizer_warnings(
+    resource: ResourceType, meta: Mapping[str, Any], before: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Custom resources may have any finalizer, but are advised to name its owner."""
+    if not resource.is_custom:
+        return []
+    known = (before or {}).get("finalizers") or ()
+    return [
+        f'metadata.finalizers: "{each}": prefer a domain-qualified finalizer name to avoid accidental conflicts with '
+        "other finalizer writers"
+        for each in meta.get("finalizers") or ()
+        if each not in known and "/" not in each and each not in ("orphan", "foregroundDeletion")
+    ]
 
 
 def _invalid(field: str, value: object, detail: str) -> FieldError:

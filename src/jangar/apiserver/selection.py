@@ -18,6 +18,7 @@ from jangar.apiserver.selectors import (
 )
 from jangar.apiserver.storage.store import Stored
 
+_NOT_SUPPORTED = "field label not supported: {}".format
 _METADATA_FIELDS = ("metadata.name", "metadata.namespace")
 
 
@@ -78,5 +79,15 @@ def selection_of(request: Request, resource: ResourceType) -> Selection:
     known = {*_METADATA_FIELDS, *(each.lstrip(".") for each in resource.selectable_fields)}
     return Selection(
         labels=parse_labels(request.parameter("labelSelector")),
-        fields=parse_fields(request.parameter("fieldSelector"), is_known=known.__contains__),
+        fields=parse_fields(
+            request.parameter("fieldSelector"),
+            is_known=known.__contains__,
+            refusal=_only_metadata
+            if not (resource.selectable_fields or resource.is_custom)
+            else _NOT_SUPPORTED,
+        ),
     )
+
+
+def _only_metadata(field: str) -> str:
+    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'

@@ -66,10 +66,10 @@ class _LabelParser:
         while self._peek() == ",":
             self._next()
             if not self._peek():
-                raise self._unexpected("", "identifier after ','")
+                raise errors.bad_request("found '', expected: identifier after ','")
             found.append(self._requirement())
         if self._peek():
-            raise self._unexpected(self._peek(), "',' or 'end of string'")
+            raise errors.bad_request(f"found '{self._peek()}', expected: ',' or 'end of string'")
         return tuple(sorted(found, key=lambda each: each.key))
 
     def _requirement(self) -> Requirement:
@@ -98,7 +98,7 @@ class _LabelParser:
     def _key(self) -> str:
         word = self._next()
         if word in ("", ",", "(", ")", "=", "==", "!=", ">", "<"):
-            raise self._unexpected(word, "identifier")
+            raise errors.bad_request(f"found '{word}', expected: !, identifier, or 'end of string'")
         problems = qualified_name_problems(word)
         if problems:
             raise _unparsable(f'key: Invalid value: "{word}": {"; ".join(problems)}')
@@ -112,12 +112,12 @@ class _LabelParser:
     def _values(self, key: str) -> tuple[str, ...]:
         opening = self._next()
         if opening != "(":
-            raise self._unexpected(opening, "'('")
+            raise _unparsable(f"found '{opening}' expected: '('")
         values: list[str] = []
         expecting = True
         while (word := self._next()) != ")":
-            if word == "":
-                raise self._unexpected("", "',' or ')'")
+            if word == "" or (word != "," and not expecting):
+                raise self._unexpected(word, "',' or ')'")
             if word == ",":
                 if expecting:
                     values.append("")
@@ -181,7 +181,12 @@ class FieldTerm:
 FieldSelector = tuple[FieldTerm, ...]
 
 
-def parse_fields(text: str | None, *, is_known: Callable[[str], bool]) -> FieldSelector:
+def parse_fields(
+    text: str | None,
+    *,
+    is_known: Callable[[str], bool],
+    refusal: Callable[[str], str] = "field label not supported: {}".format,
+) -> FieldSelector:
     """Raises a bad request for text that is no selector and for fields that the kind cannot be selected by."""
     terms: list[FieldTerm] = []
     for part in _split(text or ""):
@@ -191,7 +196,7 @@ def parse_fields(text: str | None, *, is_known: Callable[[str], bool]) -> FieldS
         if term is None:
             raise errors.bad_request(f"invalid selector: '{part}'; can't understand '{part}'")
         if not is_known(term.field):
-            raise errors.bad_request(f"field label not supported: {term.field}")
+            raise errors.bad_request(refusal(term.field))
         terms.append(term)
     return tuple(terms)
 

@@ -9,7 +9,7 @@ import orjson
 
 from jangar.apiserver import errors
 from jangar.apiserver.apply.managed_fields import managed_after_write
-from jangar.apiserver.object_meta import metadata_errors
+from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
 from jangar.apiserver.options import WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
@@ -55,7 +55,7 @@ def checked_update(
     ]
     if problems:
         raise errors.invalid(resource.kind, resource.group, old["metadata"]["name"], problems)
-    warnings = resource.strategy.warnings(obj, old)
+    warnings = [*finalizer_warnings(resource, meta, old["metadata"]), *resource.strategy.warnings(obj, old)]
     if _same(obj, old):
         return None, warnings
     return obj, warnings

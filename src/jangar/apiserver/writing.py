@@ -13,7 +13,7 @@ import orjson
 from jangar.apiserver import errors
 from jangar.apiserver.answers import ordered
 from jangar.apiserver.apply.managed_fields import managed_after_write
-from jangar.apiserver.object_meta import metadata_errors
+from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
 from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
@@ -115,7 +115,7 @@ async def _create_named(
     if problems:
         raise invalid(resource, obj, problems)
     key = key_of(resource, namespace, obj["metadata"]["name"])
-    warnings = resource.strategy.warnings(obj, None)
+    warnings = [*finalizer_warnings(resource, obj["metadata"]), *resource.strategy.warnings(obj, None)]
 
     def change(stored: Stored | None) -> Put | None:
         if stored is not None:

@@ -23,8 +23,8 @@ LETTERS = ("a", "b", "c", "d")
 LONGEST = 9
 
 PLACES = {
-    "Widget": "/spec/title /spec/color /spec/nested /spec/nested/one /spec/labels/a /spec/labels /spec/tags/0 /spec/tags"
-    " /spec/ports /spec/ports/0 /spec/notes/0 /spec/limits /spec/size /metadata/labels",
+    "Widget": "/spec/title /spec/color /spec/nested /spec/nested/one /spec/labels/a /spec/labels /spec/tags/0"
+    " /spec/tags /spec/ports /spec/ports/0 /spec/notes/0 /spec/limits /spec/size /metadata/labels",
     "ConfigMap": "/data/a /data/b /data /metadata/labels /metadata/labels/a",
     "Service": "/spec/ports/0 /spec/selector/b /metadata/labels",
     "ServiceAccount": "/imagePullSecrets/0 /secrets /automountServiceAccountToken /metadata/labels",

@@ -38,14 +38,15 @@ def test_label_selectors_match(text, expected):
 
 
 @pytest.mark.parametrize(
-    "text", ["a in", "a in (b", "=b", "a=b c", "a=b,", "a=?", "a > x", "a b c", "(", "!", "a==b=="]
+    "text",
+    ["a in", "a in (b", "a in (b b)", "=b", "a=b c", "a=b,", "a=?", "a > x", "a b c", "(", "!", "a==b=="],
 )
 def test_what_is_no_label_selector_is_a_bad_request(text):
     """400, never a guess."""
     with pytest.raises(ApiError) as refused:
         parse_labels(text)
     assert refused.value.code == 400
-    assert refused.value.message.startswith("unable to parse requirement: ")
+    assert "expected: " in refused.value.message or "Invalid value: " in refused.value.message
 
 
 @pytest.mark.parametrize(

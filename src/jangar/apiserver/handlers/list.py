@@ -17,6 +17,9 @@ from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.store import Compacted, Snapshot, Stored
 from jangar.apiserver.target import Target
 
+LATEST = -1
+"""In a token: go on with whatever is there now."""
+
 _EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
     "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
@@ -68,12 +71,14 @@ def _page(request: Request) -> _Page:
         return _Page(limit=0 if request.parameter("resourceVersion") == "0" else limit)
     if request.parameter("resourceVersion") not in (None, "", "0"):
         raise errors.bad_request("specifying resource version is not allowed when using continue")
+    document = b""
     try:
-        found = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        document = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        found = orjson.loads(document)
     except binascii.Error as error:
         raise _bad_token("illegal base64 data at input byte 0") from error
     except ValueError as error:
-        raise _bad_token("invalid character looking for beginning of value") from error
+        raise _bad_token(_not_json(document)) from error
     if not isinstance(found, dict) or found.get("v") != "meta.k8s.io/v1":
         version = found.get("v", "") if isinstance(found, dict) else ""
         raise _bad_token(f"server does not recognize this encoded version {version}")
@@ -88,8 +93,20 @@ def _bad_token(why: str) -> errors.ApiError:
     return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
+def _not_json(text: bytes) -> str:
+    if not text:
+        return "unexpected end of JSON input"
+    shown = chr(text[0]) if 32 <= text[0] < 127 else f"\\u{text[0]:04x}"  # noqa: PLR2004 - printable ASCII
+    return f"invalid character '{shown}' looking for beginning of value"
+
+
 def _token(revision: int, last: Stored) -> str:
-    start = f"{last.key.namespace}/{last.key.name}\0"
+    return _token_after(revision, (last.key.namespace, last.key.name))
+
+
+def _token_after(revision: int, last: tuple[str, str] | None) -> str:
+    namespace, name = last or ("", "")
+    start = f"{namespace}/{name}\0"
     document = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
     return base64.urlsafe_b64encode(document).decode().rstrip("=")
 
@@ -100,13 +117,13 @@ def _snapshot(
     """The newest state; an older one for the next page of a list, or where resourceVersionMatch=Exact asks for it."""
     stored_as = resource.stored_as or resource.qualified
     revision = page.revision if page.revision is not None else _exact_revision(serving, request, page)
-    if revision is None:
+    if revision is None or revision == LATEST:
         return serving.store.list(stored_as, namespace)
     try:
         return serving.store.list_at(stored_as, namespace, revision)
     except Compacted as error:
         if page.revision is not None:
-            raise errors.Expired(_EXPIRED) from error
+            raise errors.Expired(_EXPIRED, metadata={"continue": _token_after(LATEST, page.after)}) from error
         raise errors.Expired("The resourceVersion for the provided list is too old.") from error
 
 
@@ -126,8 +143,6 @@ def _check_options(request: Request) -> None:
     version = request.parameter("resourceVersion") or ""
     match = request.parameter("resourceVersionMatch") or ""
     problems = []
-    if request.parameter("sendInitialEvents") is not None:
-        problems.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if match and not version:
         detail = "resourceVersionMatch is forbidden unless resourceVersion is provided"
         problems.append(forbidden("resourceVersionMatch", detail))
@@ -139,6 +154,8 @@ def _check_options(request: Request) -> None:
     if match == "Exact" and version == "0":
         detail = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
         problems.append(forbidden("resourceVersionMatch", detail))
+    if request.parameter("sendInitialEvents") is not None:
+        problems.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if problems:
         raise invalid_options("ListOptions", problems)
 

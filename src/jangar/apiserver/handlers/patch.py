@@ -6,7 +6,7 @@ from typing import Any
 from jangar.apiserver import errors
 from jangar.apiserver.admission import check_name_matches, check_namespace_matches, check_type
 from jangar.apiserver.answers import object_answer
-from jangar.apiserver.apply.json_patch import JsonPatchError, json_patch
+from jangar.apiserver.apply.json_patch import JsonPatchError, MalformedPatch, TooManyOperations, json_patch
 from jangar.apiserver.apply.merge_patch import merge_patch
 from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, server_side_apply
 from jangar.apiserver.apply.strategic import StrategicPatchError, strategic_merge
@@ -63,6 +63,10 @@ def _operating(request: Request) -> Patch:
     def operate(old: JsonObject) -> Any:
         try:
             return json_patch(old, operations)
+        except TooManyOperations as error:
+            raise errors.ApiError(413, "RequestEntityTooLarge", str(error)) from error
+        except MalformedPatch as error:
+            raise errors.bad_request(f"error decoding patch: {error}") from error
         except JsonPatchError as error:
             raise errors.ApiError(
                 422, "Invalid", "the server rejected our request due to an error in our request", details={}
@@ -80,7 +84,8 @@ def _strategically(request: Request, resource: ResourceType) -> Patch:
         try:
             return strategic_merge(old, patch, resource.schema)
         except StrategicPatchError as error:
-            raise errors.bad_request(str(error)) from error
+            reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
+            raise errors.ApiError(error.code, reason, str(error)) from error
 
     return merge
 
