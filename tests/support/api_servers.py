@@ -46,6 +46,9 @@ class ApiServer(Protocol):
     def forget_history(self) -> None:
         """Compact: everything before now is too old to be asked for."""
 
+    def last_words(self, *, seconds: float = 0) -> str | None:
+        """What a process of this server said before it ended unasked; None while it runs."""
+
     def stop(self) -> None: ...
 
 
@@ -61,6 +64,16 @@ class _Bed:
         child = Child(name, command, self.directory)
         self._children.append(child)
         return child
+
+    def last_words(self, *, seconds: float = 0) -> str | None:
+        """Of the first process that ended by itself, looked for during `seconds`; None while all run."""
+        deadline = time.monotonic() + seconds
+        while (
+            not (ended := [child for child in self._children if child.has_ended])
+            and time.monotonic() < deadline
+        ):
+            time.sleep(0.05)
+        return f"{ended[0].name} ended:\n{ended[0].last_words()}" if ended else None
 
     def end(self, *, keep_logs: bool = False) -> None:
         for child in reversed(self._children):
@@ -115,6 +128,9 @@ class RealApiServer:
         done = etcd.request("POST", "/v3/kv/compaction", json.dumps({"revision": now}).encode())
         assert done.is_success, done.content
         etcd.close()
+
+    def last_words(self, *, seconds: float = 0) -> str | None:
+        return self._bed.last_words(seconds=seconds)
 
     def stop(self) -> None:
         self._bed.end()
@@ -192,6 +208,9 @@ class EmbeddedApiServer:
 
     def forget_history(self) -> None:
         """It keeps no history from before its first start."""
+
+    def last_words(self, *, seconds: float = 0) -> str | None:
+        return self._bed.last_words(seconds=seconds)
 
     def stop(self) -> None:
         self._bed.end()

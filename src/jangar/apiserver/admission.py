@@ -28,11 +28,27 @@ def admitted(
 ) -> Admitted:
     """The object in the body of a create or update."""
     protobuf = None if resource.is_custom else serving.protobuf
-    decoded = decode_object(request, protobuf=protobuf)
+    try:
+        decoded = decode_object(request, protobuf=protobuf)
+    except errors.ApiError as error:
+        raise _unrecognized(resource, request, error) from error
     check_type(resource, decoded.object, request.body)
     found = typed(resource, decoded, options)
     check_namespace_matches(resource, target, found.object)
     return found
+
+
+def _unrecognized(resource: ResourceType, request: Request, error: errors.ApiError) -> errors.ApiError:
+    """A body that cannot be read is shown by its beginning."""
+    if error.code != 400:  # noqa: PLR2004 - 415 says enough
+        return error
+    start = request.body[:SHOWN_START]
+    is_text = request.body.lstrip().startswith(b"{")
+    shown = start.decode("utf-8", "replace") if is_text else start.hex()
+    shown += " ..." if len(request.body) > SHOWN_START else ""
+    return errors.bad_request(
+        f"the object provided is unrecognized (must be of type {resource.kind}): {error.message} ({shown})"
+    )
 
 
 def typed(resource: ResourceType, decoded: Decoded, options: WriteOptions) -> Admitted:

@@ -12,6 +12,7 @@ import orjson
 import yaml
 
 from jangar.apiserver import errors
+from jangar.apiserver.go_json import json_kind, json_problem
 from jangar.apiserver.messages import Request
 from jangar.apiserver.resources import JsonObject
 
@@ -60,7 +61,9 @@ def read_json(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise errors.bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+        raise errors.bad_request(
+            f"couldn't get version/kind; json parse error: {json_problem(body)}"
+        ) from error
 
 
 def decode_yaml(body: bytes) -> Decoded:
@@ -78,7 +81,7 @@ def decode_yaml(body: bytes) -> Decoded:
 
 
 def _not_an_object(document: Any) -> str:
-    kind = {list: "array", str: "string", bool: "bool"}.get(type(document), "number")
+    kind = json_kind(document)
     return (
         "couldn't get version/kind; json parse error: json: cannot unmarshal "
         f'{kind} into Go value of type struct {{ APIVersion string "json:\\"apiVersion,omitempty\\""; '

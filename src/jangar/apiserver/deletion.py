@@ -11,6 +11,7 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.store import Key, Put, Remove, Stored
 from jangar.apiserver.writing import holders, put, remove
+from jangar.schema import ErrorType, FieldError
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 _FINALIZERS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
@@ -33,7 +34,11 @@ def delete_options(document: JsonObject) -> DeleteOptions:
     propagation = document.get("propagationPolicy")
     orphan = document.get("orphanDependents")
     if propagation is not None and orphan is not None:
-        raise errors.bad_request("orphanDependents and deletionPropagation cannot be both set")
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        problem = FieldError(
+            type=ErrorType.INVALID, field="propagationPolicy", bad_value=propagation, detail=detail
+        )
+        raise invalid_options("DeleteOptions", [problem])
     if propagation is not None and propagation not in _PROPAGATION:
         raise invalid_options(
             "DeleteOptions",
@@ -42,6 +47,10 @@ def delete_options(document: JsonObject) -> DeleteOptions:
     if orphan is not None:
         propagation = "Orphan" if orphan else "Background"
     grace = document.get("gracePeriodSeconds")
+    if isinstance(grace, str) and not grace.lstrip("-").isdigit():
+        raise errors.bad_request(
+            "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        )
     preconditions = document.get("preconditions") or {}
     return DeleteOptions(
         propagation=propagation,

@@ -4,6 +4,7 @@ The one way in, for sockets and for calls within the process.
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from http import HTTPStatus
 
 import orjson
@@ -67,7 +68,7 @@ class Dispatcher:
             return refusal(error)
 
     async def _answer(self, request: Request) -> Answer:
-        request = self._authenticator.authenticated(request)
+        request = _as_watch(self._authenticator.authenticated(request))
         target = target_of(request.path)
         if target is not None:
             return await self._resource(target, request)
@@ -115,7 +116,7 @@ class Dispatcher:
                 raise errors.bad_request("name must be provided")
             raise errors.method_not_allowed()
         verb, handler = table[request.method]
-        if verb in ("list", "get") and request.flag("watch"):
+        if verb == "list" and request.flag("watch"):
             return "watch", watch
         return verb, handler
 
@@ -158,6 +159,18 @@ def _unsupported(resource: ResourceType, request: Request) -> errors.ApiError:
         f'{verb} is not supported on resources of kind "{resource.qualified}"',
         details={"group": resource.group, "kind": resource.plural},
     )
+
+
+def _as_watch(request: Request) -> Request:
+    """The old way to watch: `/api/v1/watch/...`."""
+    match request.path.split("/"):
+        case ["", "api", version, "watch", *rest] if rest:
+            path = "/".join(["", "api", version, *rest])
+        case ["", "apis", group, version, "watch", *rest] if rest:
+            path = "/".join(["", "apis", group, version, *rest])
+        case _:
+            return request
+    return replace(request, path=path, query={**request.query, "watch": ["true"]})
 
 
 def _is_whole(target: Target, request: Request) -> bool:

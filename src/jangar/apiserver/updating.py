@@ -103,6 +103,9 @@ def registry_key(resource: ResourceType, obj: JsonObject) -> str:
 
 def _keep_server_fields(old: JsonObject, meta: JsonObject) -> None:
     before = old["metadata"]
+    for name in ("finalizers", "ownerReferences", "labels", "annotations"):
+        if not meta.get(name):
+            meta.pop(name, None)
     for name in ("uid", "namespace", "name"):
         if not meta.get(name) and name in before:
             meta[name] = before[name]

@@ -62,6 +62,7 @@ def run(case: Case, server: ApiServer) -> Run:
     session = Session(server)
     stopped_by = None
     try:
+        session.begin()
         case.run(session)
     except Exception as error:  # noqa: BLE001 - a case may stop at any unexpected answer; the steps say more
         stopped_by = error

@@ -1,6 +1,6 @@
-"""Servers for the cases, one of each a worker, started when the first case asks."""
+"""Servers for the cases, one of each a worker, started when the first case asks; anew when a case has ended one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -8,21 +8,51 @@ from contract.kubernetes_api.standard_kinds import prepare
 from support.api_servers import ApiServer, EmbeddedApiServer, RealApiServer
 
 
-@pytest.fixture(scope="session")
-def embedded_server() -> Iterator[ApiServer]:
-    server = EmbeddedApiServer()
-    try:
-        prepare(server)
-        yield server
-    finally:
-        server.stop()
+class _Kept:
+    """A server that is started once, and again when it is found ended."""
+
+    def __init__(self, start: Callable[[], ApiServer]) -> None:
+        self._start = start
+        self._server: ApiServer | None = None
+
+    def alive(self) -> ApiServer:
+        if self._server is not None and self._server.last_words() is not None:
+            self.stop()
+        if self._server is None:
+            self._server = self._start()
+            prepare(self._server)
+        return self._server
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
 
 
 @pytest.fixture(scope="session")
-def real_server() -> Iterator[ApiServer]:
-    server = RealApiServer()
+def kept_embedded() -> Iterator[_Kept]:
+    # The real bed publishes no certificate into namespaces either.
+    kept = _Kept(lambda: EmbeddedApiServer(bare=True))
     try:
-        prepare(server)
-        yield server
+        yield kept
     finally:
-        server.stop()
+        kept.stop()
+
+
+@pytest.fixture(scope="session")
+def kept_real() -> Iterator[_Kept]:
+    kept = _Kept(RealApiServer)
+    try:
+        yield kept
+    finally:
+        kept.stop()
+
+
+@pytest.fixture
+def embedded_server(kept_embedded: _Kept) -> ApiServer:
+    return kept_embedded.alive()
+
+
+@pytest.fixture
+def real_server(kept_real: _Kept) -> ApiServer:
+    return kept_real.alive()

@@ -62,6 +62,9 @@ class Session:
         self._client = server.client()
         self._is_recording = True
         self._watches: list[Watching] = []
+
+    def begin(self) -> None:
+        """Make the namespace of this case."""
         with self.unrecorded():
             self.post(
                 "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{ns}"}}

@@ -64,6 +64,7 @@ def play(sequence: Sequence, server: ApiServer) -> list[Outcome]:
     outcomes: list[Outcome] = []
     version = None
     try:
+        session.begin()
         for write in sequence["writes"]:
             outcome, version = _played(session, path, sequence["kind"], write, version)
             outcomes.append(outcome)

@@ -31,6 +31,8 @@ def test_the_embedded_server_answers_like_the_real_one(case, embedded_server, re
     accepted = [place for place in ACCEPTED if place.case == case.name]
     unexplained = [place for place in places if not any(_covers(row, place) for row in accepted)]
     unused = [row for row in accepted if not any(_covers(row, place) for place in places)]
+    last_words = embedded_server.last_words(seconds=2 if isinstance(found.stopped_by, OSError) else 0)
+    assert last_words is None, f"{case.name}: {last_words}"
     assert not unexplained, _told(case.name, unexplained)
     assert found.stopped_by is None, f"{case.name} could not go on: {found.stopped_by!r}"
     assert not unused, f"these rows of accepted_differences.py accept nothing any more: {unused}"

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import orjson
+
 from jangar.apiserver import errors
 from jangar.apiserver.admission import check_name_matches, check_namespace_matches, check_type
 from jangar.apiserver.answers import object_answer
@@ -11,12 +13,14 @@ from jangar.apiserver.apply.merge_patch import merge_patch
 from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, server_side_apply
 from jangar.apiserver.apply.strategic import StrategicPatchError, strategic_merge
 from jangar.apiserver.body import Decoded, decode_yaml, media_type, read_json
+from jangar.apiserver.go_json import json_kind, json_problem
 from jangar.apiserver.messages import Answer, Request
-from jangar.apiserver.options import STRICT, WriteOptions, write_options
+from jangar.apiserver.options import WriteOptions, forbidden, invalid_options, write_options
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import Written, create, strict_check, update
+from jangar.schema import ErrorType, FieldError
 
 MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
@@ -26,6 +30,10 @@ CUSTOM_TYPES = (JSON_PATCH, MERGE, APPLY)
 async def patch_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """Change part of an object."""
     options = write_options(request, kind="PatchOptions")
+    if request.parameter("force") is not None and media_type(request) != APPLY:
+        raise invalid_options(
+            "PatchOptions", [forbidden("force", "may not be specified for non-apply patch")]
+        )
     match media_type(request):
         case "application/merge-patch+json":
             return await _patched(serving, resource, target, request, options, _merging(request))
@@ -46,19 +54,26 @@ async def patch_object(serving: Serving, resource: ResourceType, target: Target,
 Patch = Callable[[JsonObject], Any]
 
 
+def _read_patch(request: Request, kind: str, go_type: str) -> Any:
+    """The patch itself; `kind` is what it must be."""
+    try:
+        patch = read_json(request.body)
+    except errors.ApiError as error:
+        raise errors.bad_request(f"error decoding patch: {json_problem(request.body)}") from error
+    if json_kind(patch) != kind:
+        raise errors.bad_request(
+            f"error decoding patch: json: cannot unmarshal {json_kind(patch)} into Go value of type {go_type}"
+        )
+    return patch
+
+
 def _merging(request: Request) -> Patch:
-    patch = read_json(request.body)
-    if not isinstance(patch, dict):
-        raise errors.bad_request("error decoding patch: the merge patch is not a JSON object")
+    patch = _read_patch(request, "object", "map[string]interface {}")
     return lambda old: merge_patch(old, patch)
 
 
 def _operating(request: Request) -> Patch:
-    operations = read_json(request.body)
-    if not isinstance(operations, list):
-        raise errors.bad_request(
-            "error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"
-        )
+    operations = _read_patch(request, "array", "[]handlers.jsonPatchOp")
 
     def operate(old: JsonObject) -> Any:
         try:
@@ -76,9 +91,7 @@ def _operating(request: Request) -> Patch:
 
 
 def _strategically(request: Request, resource: ResourceType) -> Patch:
-    patch = read_json(request.body)
-    if not isinstance(patch, dict):
-        raise errors.bad_request("error decoding patch: the strategic merge patch is not a JSON object")
+    patch = _read_patch(request, "object", "map[string]interface {}")
 
     def merge(old: JsonObject) -> Any:
         try:
@@ -105,13 +118,14 @@ async def _patched(
         found = patch(old)
         if not isinstance(found, dict):
             raise errors.bad_request("the patched object is not a JSON object")
-        obj, unknown = resource.strategy.decode(found)
-        warnings.extend(_patch_strict_check(resource, obj, unknown, options))
-        if (obj.get("apiVersion"), obj.get("kind")) != (resource.api_version, resource.kind):
-            check_type(resource, obj, b"")
-        if not obj.get("metadata", {}).get("name") or obj["metadata"]["name"] != target.name:
-            check_name_matches(target, obj)
+        obj, told = _typed(resource, found, options)
+        warnings.extend(told)
+        obj.setdefault("metadata", {})
+        check_name_matches(target, obj)
         check_namespace_matches(resource, target, obj)
+        version = obj["metadata"].get("resourceVersion")
+        if version and not str(version).isdigit():
+            raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
         return obj, False
 
     key = key_of(resource, target.namespace, target.name or "")
@@ -119,18 +133,26 @@ async def _patched(
     return object_answer(request, resource, written.object, warnings=[*warnings, *(written.warnings or ())])
 
 
-def _patch_strict_check(
-    resource: ResourceType, obj: JsonObject, unknown: list[Any], options: WriteOptions
-) -> list[str]:
+def _typed(resource: ResourceType, found: JsonObject, options: WriteOptions) -> tuple[JsonObject, list[str]]:
+    """The patched object as its kind is typed; what does not fit is refused with the whole of it."""
+    shown = orjson.dumps(found).decode()
     try:
-        return strict_check(resource, unknown, [], options)
+        check_type(resource, found, shown.encode())
+        obj, unknown = resource.strategy.decode(found)
+        return obj, strict_check(resource, unknown, [], options)
     except errors.ApiError as error:
-        if options.validation != STRICT:
+        if error.code != 400:  # noqa: PLR2004 - only what cannot be read is the patch's fault
             raise
-        why = error.message.partition(": ")[2]
-        del obj
-        message = f' "" is invalid: patch: Invalid value: "": {why}'
-        raise errors.ApiError(422, "Invalid", message, details={"causes": []}) from error
+        why = error.message
+        for words in ("cannot be handled as a ", "must be of type "):
+            _, found_words, rest = why.partition(words)
+            if found_words:
+                why = rest.partition(": ")[2]
+        why = why.rpartition(" ({")[0] if why.startswith("Object 'Kind'") else why
+        problem = FieldError(type=ErrorType.INVALID, field="patch", bad_value=shown, detail=why)
+        refused = errors.invalid("", "", "", [problem])
+        details = {"causes": (refused.details or {}).get("causes", [])}
+        raise errors.ApiError(422, "Invalid", refused.message, details=details) from error
 
 
 async def _applied(

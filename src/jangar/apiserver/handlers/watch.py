@@ -9,7 +9,7 @@ import orjson
 from jangar.apiserver import errors
 from jangar.apiserver.handlers.get import not_a_version
 from jangar.apiserver.messages import Answer, Request, Stream
-from jangar.apiserver.options import forbidden, invalid_options
+from jangar.apiserver.options import forbidden, invalid_options, unsupported
 from jangar.apiserver.representations import Representation, Whole, chosen
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.selection import Selection, selection_of
@@ -18,6 +18,8 @@ from jangar.apiserver.storage.store import Compacted, Event, EventType, Stored, 
 from jangar.apiserver.target import Target
 
 BOOKMARK_SECONDS = 60.0
+LAST_BOOKMARK_SECONDS = 2.0
+"""So long before its end a watch is told how far it came."""
 DEFAULT_SECONDS = 1800
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -47,6 +49,7 @@ async def watch(serving: Serving, resource: ResourceType, target: Target, reques
     if version and not version.isdigit():
         raise errors.internal(not_a_version(version))
     initial = request.flag("sendInitialEvents")
+    declined = request.parameter("sendInitialEvents") is not None and not initial
     _check_initial(request, initial=initial)
     asked = _Watch(
         serving=serving,
@@ -57,7 +60,9 @@ async def watch(serving: Serving, resource: ResourceType, target: Target, reques
         bookmarks=request.flag("allowWatchBookmarks"),
         seconds=float(request.parameter("timeoutSeconds") or DEFAULT_SECONDS),
     )
-    lines = _lines(asked, int(version or 0), initial=initial or version in ("", "0"), marked=initial)
+    anywhere = version in ("", "0")
+    since = serving.store.revision if anywhere else int(version)
+    lines = _lines(asked, since, initial=initial or (anywhere and not declined), marked=initial)
     return Stream(chunks=lines, content_type=asked.shown.content_type)
 
 
@@ -70,6 +75,8 @@ def _check_initial(request: Request, *, initial: bool) -> None:
     if match and request.parameter("sendInitialEvents") is None:
         detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         problems.append(forbidden("resourceVersionMatch", detail))
+    if match not in (None, "", "NotOlderThan"):
+        problems.append(unsupported("resourceVersionMatch", match, "NotOlderThan"))
     if problems:
         raise invalid_options("ListOptions", problems)
 
@@ -110,20 +117,20 @@ async def _until(asked: _Watch, since: int) -> AsyncIterator[list[Event | bytes]
     stored_as = asked.resource.stored_as or asked.resource.qualified
     loop = asyncio.get_running_loop()
     end = loop.time() + asked.seconds
-    next_bookmark = loop.time() + BOOKMARK_SECONDS
-    events = aiter(asked.serving.store.watch(stored_as, asked.namespace, since))
+    next_bookmark = min(loop.time() + BOOKMARK_SECONDS, end - LAST_BOOKMARK_SECONDS)
     pending: asyncio.Task[object] | None = None
     try:
-        while (left := min(end, next_bookmark) - loop.time()) > 0 or loop.time() < end:
+        events = aiter(asked.serving.store.watch(stored_as, asked.namespace, since))
+        while loop.time() < end:
             pending = pending or asyncio.ensure_future(anext(events))
-            done, _ = await asyncio.wait({pending}, timeout=max(left, 0))
-            if loop.time() >= next_bookmark and asked.bookmarks:
-                next_bookmark = loop.time() + BOOKMARK_SECONDS
-                if not done:
-                    yield [_bookmark(asked, asked.serving.store.revision)]
+            wake = min(end, next_bookmark) if asked.bookmarks else end
+            done, _ = await asyncio.wait({pending}, timeout=max(wake - loop.time(), 0))
             if done:
                 batch, pending = pending.result(), None
                 yield list(batch)  # type: ignore[call-overload]
+            elif asked.bookmarks and loop.time() >= next_bookmark:
+                yield [_bookmark(asked, asked.serving.store.revision)]
+                next_bookmark = loop.time() + BOOKMARK_SECONDS
     except Compacted as error:
         yield [_error_line(errors.Expired(f"too old resource version: {error.asked} ({error.floor})"))]
     except TooSlow:
@@ -171,9 +178,7 @@ def _line(kind: str, data: bytes) -> bytes:
 
 
 def _bookmark(asked: _Watch, revision: int, *, initial_end: bool = False) -> bytes:
-    meta: JsonObject = {"resourceVersion": str(revision), "creationTimestamp": None}
-    if asked.resource.is_custom:
-        meta.pop("creationTimestamp")
+    meta: JsonObject = {"resourceVersion": str(revision)}
     if initial_end:
         meta["annotations"] = {INITIAL_EVENTS_END: "true"}
     obj: JsonObject = {
