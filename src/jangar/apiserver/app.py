@@ -70,7 +70,9 @@ def _request(scope: Scope, body: bytes) -> Request:
 
 
 def _head(answer: Answer, *, length: int | None) -> MutableMapping[str, Any]:
-    headers = [(b"content-type", answer.content_type.encode()), (b"cache-control", b"no-cache, private")]
+    headers = [(b"cache-control", b"no-cache, private")]
+    if answer.content_type:
+        headers.append((b"content-type", answer.content_type.encode()))
     headers += [(name.lower().encode(), value.encode("utf-8", "replace")) for name, value in answer.headers]
     if length is not None:
         headers.append((b"content-length", str(length).encode()))

@@ -27,6 +27,11 @@ def _read(name: str) -> dict[str, JsonObject]:
     return found
 
 
+def referring_definition(name: str) -> JsonObject:
+    """A schema as it is published: `$ref` names another definition. Never change it."""
+    return _definitions()[name]
+
+
 @cache
 def definition(name: str) -> JsonObject:
     """A schema without references. Parts that occur often are one and the same value: never change them."""

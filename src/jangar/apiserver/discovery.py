@@ -1,15 +1,21 @@
 """What is served, for clients that ask: aggregated and classic discovery, and the version."""
 
+import base64
 import hashlib
+import re
 from collections import defaultdict
+from http import HTTPStatus
 
 import orjson
 
 from jangar.apiserver.messages import Request, Response, json_response
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.subresources import in_order, subresource_kind, subresource_verbs
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""In the order in which a real server lists them for custom kinds."""
 GIT_VERSION, MAJOR, MINOR = "v1.35.4", "1", "35"
 
 VERSION = {
@@ -27,6 +33,10 @@ VERSION = {
     "compiler": "",
     "platform": "linux/amd64",
 }
+_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+_STAGES = (None, "beta", "alpha")
+_STORED_VERSIONS = {"customresourcedefinitions.apiextensions.k8s.io": "v1beta1"}
+"""Built-in kinds that a real server stores in an older version."""
 
 
 class Discovery:
@@ -34,24 +44,19 @@ class Discovery:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._made: dict[bool, Response] = {}
+        self._generation = -1
 
     def answer(self, request: Request) -> Response | None:
         """The document that a path names, or None."""
         parts = [part for part in request.path.split("/") if part]
-        aggregated = _wants_aggregated(request)
         match parts:
             case ["version"]:
                 return json_response(VERSION)
-            case ["api"] | ["apis"] if aggregated:
-                return self._aggregated(core=parts == ["api"])
+            case ["api"] | ["apis"] if _wants_aggregated(request):
+                return _unless_known(request, self._aggregated(core=parts == ["api"]))
             case ["api"]:
-                return json_response(
-                    {
-                        "kind": "APIVersions",
-                        "versions": ["v1"],
-                        "serverAddressByClientCIDRs": [],
-                    }
-                )
+                return json_response(_core_versions(request))
             case ["apis"]:
                 groups = [self._group(name) for name in self._groups() if name]
                 return json_response({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
@@ -82,10 +87,11 @@ class Discovery:
         resources: list[JsonObject] = []
         for each in self._of(group, version):
             resources.append(_classic(each))
-            resources += [_classic_subresource(each, name) for name in sorted(each.subresources)]
-        return {
-            "kind": "APIResourceList",
-            "apiVersion": "v1",
+            names = in_order(each.subresources, is_custom=each.is_custom)
+            resources += [_classic_subresource(each, name) for name in names]
+        # The oldest group was there before lists of its resources had a version.
+        typed = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
+        return typed | {
             "groupVersion": f"{group}/{version}" if group else version,
             "resources": resources,
         }
@@ -95,11 +101,17 @@ class Discovery:
         return sorted(found, key=lambda each: each.plural)
 
     def _aggregated(self, *, core: bool) -> Response:
+        if self._generation != self._registry.generation:
+            self._made.clear()
+            self._generation = self._registry.generation
+        if core not in self._made:
+            self._made[core] = self._aggregate(core=core)
+        return self._made[core]
+
+    def _aggregate(self, *, core: bool) -> Response:
         items = [
             {
-                "metadata": {"name": group, "creationTimestamp": None}
-                if group
-                else {"creationTimestamp": None},
+                "metadata": {"name": group} if group else {},
                 "versions": [
                     {
                         "version": version,
@@ -123,14 +135,13 @@ class Discovery:
         return json_response(document, content_type=AGGREGATED, headers=headers)
 
 
-def version_order(version: str) -> tuple[int, int, int]:
-    """Stable versions first, then beta, then alpha; the newest first."""
-    text = version.removeprefix("v")
-    for rank, word in enumerate(("beta", "alpha"), start=1):
-        if word in text:
-            major, _, minor = text.partition(word)
-            return rank, -int(major or 0), -int(minor or 0)
-    return 0, -int(text) if text.isdigit() else 0, 0
+def version_order(version: str) -> tuple[int, int, int, str]:
+    """Stable versions first, then beta, then alpha; the newest first. Other names follow by the alphabet."""
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        return len(_STAGES), 0, 0, version
+    major, stage, minor = found.groups()
+    return _STAGES.index(stage), -int(major), -int(minor or 0), ""
 
 
 def _wants_aggregated(request: Request) -> bool:
@@ -141,51 +152,86 @@ def _wants_aggregated(request: Request) -> bool:
     )
 
 
+def _unless_known(request: Request, response: Response) -> Response:
+    """Nothing but its tag, if the client has the document already."""
+    if request.headers.get("if-none-match") == dict(response.headers)["ETag"]:
+        return Response(status=HTTPStatus.NOT_MODIFIED, headers=response.headers)
+    return response
+
+
+def _core_versions(request: Request) -> JsonObject:
+    """The server's address is the one by which it was reached."""
+    address = {"clientCIDR": "0.0.0.0/0", "serverAddress": request.headers.get("host", "")}
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [address]}
+
+
+def _verbs(resource: ResourceType) -> list[str]:
+    return list(CUSTOM_VERBS if resource.is_custom else resource.verbs)
+
+
 def _classic(resource: ResourceType) -> JsonObject:
     found: JsonObject = {
         "name": resource.plural,
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": list(resource.verbs),
+        "verbs": _verbs(resource),
     }
-    if resource.short_names:
-        found["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        found["categories"] = list(resource.categories)
+    found |= _names(resource)
+    if "list" in resource.verbs:
+        found["storageVersionHash"] = _storage_hash(resource)
     return found
 
 
+def _names(resource: ResourceType) -> JsonObject:
+    lists = {"shortNames": resource.short_names, "categories": resource.categories}
+    return {name: list(values) for name, values in lists.items() if values}
+
+
+def _storage_hash(resource: ResourceType) -> str:
+    """Names the group, version and kind in which objects are stored: all versions of a kind have the same."""
+    group = resource.stored_as.partition(".")[2] if resource.stored_as else resource.group
+    version = resource.stored_version or _STORED_VERSIONS.get(resource.qualified, resource.version)
+    text = f"{group}/{version}/{resource.kind}"
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
+
+
 def _classic_subresource(resource: ResourceType, name: str) -> JsonObject:
-    return {
+    found: JsonObject = {
         "name": f"{resource.plural}/{name}",
         "singularName": "",
         "namespaced": resource.namespaced,
         "kind": resource.kind,
         "verbs": list(subresource_verbs(name)),
     }
-
-
-def subresource_verbs(name: str) -> tuple[str, ...]:
-    return {"log": ("get",), "finalize": ("update",)}.get(name, ("get", "patch", "update"))
+    own = subresource_kind(name)
+    return found | ({"group": own[0], "version": own[1], "kind": own[2]} if own else {})
 
 
 def _discovered(resource: ResourceType) -> JsonObject:
-    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
     found: JsonObject = {
         "resource": resource.plural,
-        "responseKind": kind,
+        "responseKind": _response_kind(resource),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
-        "verbs": list(resource.verbs),
+        "verbs": _verbs(resource),
     }
-    if resource.short_names:
-        found["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        found["categories"] = list(resource.categories)
+    found |= _names(resource)
     if resource.subresources:
         found["subresources"] = [
-            {"subresource": name, "responseKind": kind, "verbs": list(subresource_verbs(name))}
-            for name in sorted(resource.subresources)
+            {
+                "subresource": name,
+                "responseKind": _response_kind(resource, subresource_kind(name)),
+                "verbs": list(subresource_verbs(name)),
+            }
+            for name in in_order(resource.subresources, is_custom=resource.is_custom)
         ]
     return found
+
+
+def _response_kind(resource: ResourceType, own: tuple[str, str, str] | None = None) -> JsonObject:
+    """For a built-in kind empty group and version mean those of the document around it."""
+    if own is not None:
+        return dict(zip(("group", "version", "kind"), own, strict=True))
+    group, version = (resource.group, resource.version) if resource.is_custom else ("", "")
+    return {"group": group, "version": version, "kind": resource.kind}

@@ -10,6 +10,7 @@ from http import HTTPStatus
 import orjson
 
 from jangar.apiserver import errors
+from jangar.apiserver.accepting import as_asked, check_acceptable
 from jangar.apiserver.authentication import Authenticator
 from jangar.apiserver.authorization import check_path, check_resource
 from jangar.apiserver.discovery import Discovery
@@ -18,6 +19,7 @@ from jangar.apiserver.handlers.delete import delete_collection, delete_object
 from jangar.apiserver.handlers.get import get
 from jangar.apiserver.handlers.list import list_objects
 from jangar.apiserver.handlers.patch import patch_object
+from jangar.apiserver.handlers.scale import get_scale, patch_scale, update_scale
 from jangar.apiserver.handlers.update import update_object
 from jangar.apiserver.handlers.watch import watch
 from jangar.apiserver.messages import Answer, Request, Response, text_response
@@ -44,6 +46,13 @@ _OBJECT: dict[str, tuple[str, Handler]] = {
     "PATCH": ("patch", patch_object),
     "DELETE": ("delete", delete_object),
 }
+_SCALE: dict[str, tuple[str, Handler]] = {
+    "GET": ("get", get_scale),
+    "PUT": ("update", update_scale),
+    "PATCH": ("patch", patch_scale),
+}
+OF_OBJECT = frozenset({"status", "finalize", "scale"})
+"""Subresources that show an object, or a part of one."""
 
 
 class Dispatcher:
@@ -65,7 +74,7 @@ class Dispatcher:
         try:
             return await self._answer(request)
         except errors.ApiError as error:
-            return refusal(error)
+            return as_asked(request, refusal(error))
 
     async def _answer(self, request: Request) -> Answer:
         request = _as_watch(self._authenticator.authenticated(request))
@@ -81,7 +90,7 @@ class Dispatcher:
             raise self._unknown(request.path)
         if request.method != "GET" and request.path.rstrip("/") not in ("/api", "/apis"):
             raise errors.method_not_allowed()
-        return found
+        return as_asked(request, found)
 
     async def _resource(self, target: Target, request: Request) -> Answer:
         resource = self._serving.registry.find(target.group, target.version, target.resource)
@@ -94,6 +103,8 @@ class Dispatcher:
             raise errors.bad_request(f'Name parameter invalid: "{target.name}": {problems[0]}')
         if verb not in resource.verbs and not target.subresource:
             raise errors.method_not_allowed()
+        if not target.subresource or target.subresource in OF_OBJECT:
+            check_acceptable(request, resource, verb)
         return await handler(self._serving, resource, target, request)
 
     def _check_scope(self, resource: ResourceType, target: Target, request: Request) -> None:
@@ -130,7 +141,9 @@ class Dispatcher:
             if resource.is_custom:
                 raise errors.not_found(resource.plural, resource.group, target.name or "")
             raise errors.unknown_resource()
-        if target.subresource not in ("status", "finalize"):
+        if target.subresource == "scale" and resource.scale is not None and request.method in _SCALE:
+            return _SCALE[request.method]
+        if target.subresource not in OF_OBJECT or target.subresource == "scale":
             raise errors.not_implemented(f"{resource.plural}/{target.subresource}")
         if request.method not in _OBJECT or request.method == "DELETE":
             raise _unsupported(resource, request) if resource.is_custom else errors.method_not_allowed()

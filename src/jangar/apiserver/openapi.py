@@ -1,134 +1,97 @@
-"""OpenAPI v3: one document a group and version, with what kubectl needs of it: schemas, and paths that name kinds."""
+"""OpenAPI v3: an index, and one document a group and version, made when first asked for and again when its kinds change.
+
+What is in a document is said by `openapi_schemas` and `openapi_paths`.
+"""
 
 import hashlib
-from typing import Any
+from http import HTTPStatus
 
 import orjson
 
-from jangar.apiserver.messages import Request, Response, json_response
+from jangar.apiserver.discovery import MAJOR, MINOR
+from jangar.apiserver.messages import Request, Response
+from jangar.apiserver.openapi_paths import paths_of
+from jangar.apiserver.openapi_schemas import components_of
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.resources import JsonObject, ResourceType
 
+ROOT = "/openapi/v3"
+_BUILT_IN = {"title": "Kubernetes", "version": f"{MAJOR}.{MINOR}"}
+_CUSTOM = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
+_TEXT = "text/plain; charset=utf-8"
+
 
 class OpenApi:
-    """Documents are made when first asked for, and again when the table of kinds changes."""
+    """Documents by place (`api/v1`, `apis/batch/v1`), each kept with the kinds it was made of."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._documents: dict[str, bytes] = {}
+        self._kinds: dict[str, list[ResourceType]] = {}
         self._generation = -1
+        self._documents: dict[str, tuple[list[ResourceType], bytes, str]] = {}
 
     def answer(self, request: Request) -> Response | None:
-        if not request.path.startswith("/openapi/v3"):
+        if request.path == ROOT:
+            index = {"paths": {place: {"serverRelativeURL": self._url(place)} for place in self._places()}}
+            return Response(body=orjson.dumps(index), content_type=_TEXT)
+        if not request.path.startswith(f"{ROOT}/"):
             return None
-        self._forget_if_changed()
-        place = request.path.removeprefix("/openapi/v3").strip("/")
-        if not place:
-            return json_response({"paths": self._index()})
-        document = self._document(place)
-        if document is None:
-            return None
-        digest = _digest(document)
+        place = request.path.removeprefix(f"{ROOT}/")
+        if place not in self._places():
+            return Response(status=HTTPStatus.NOT_FOUND, content_type="")
+        document, digest = self._document(place)
         headers = (("ETag", f'"{digest}"'), ("Vary", "Accept"))
+        asked = request.parameter("hash")
+        if asked is not None and asked != digest:
+            moved = (*headers, ("Location", self._url(place)))
+            return Response(status=HTTPStatus.MOVED_PERMANENTLY, headers=moved)
+        if request.headers.get("if-none-match") == f'"{digest}"':
+            return Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(body=document, headers=headers)
 
-    def _forget_if_changed(self) -> None:
+    def _places(self) -> dict[str, list[ResourceType]]:
+        """Which kinds are described where."""
         if self._generation != self._registry.generation:
-            self._documents.clear()
+            found: dict[str, list[ResourceType]] = {}
+            for each in self._registry:
+                found.setdefault(_place(each), []).append(each)
+            self._kinds = {place: found[place] for place in sorted(found)}
+            self._documents = {
+                place: made for place, made in self._documents.items() if place in self._kinds
+            }
             self._generation = self._registry.generation
+        return self._kinds
 
-    def _index(self) -> JsonObject:
-        places = sorted({_place(each) for each in self._registry})
-        return {
-            place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={_digest(self._document(place) or b'')}"}
-            for place in places
-        }
+    def _url(self, place: str) -> str:
+        return f"{ROOT}/{place}?hash={self._document(place)[1]}"
 
-    def _document(self, place: str) -> bytes | None:
-        if place not in self._documents:
-            kinds = [each for each in self._registry if _place(each) == place]
-            if not kinds:
-                return None
-            self._documents[place] = orjson.dumps(_written(kinds))
-        return self._documents[place]
+    def _document(self, place: str) -> tuple[bytes, str]:
+        """The document and its digest. Kinds never change: other kinds make another document."""
+        kinds = self._places()[place]
+        made = self._documents.get(place)
+        if made is None or not _are_same(made[0], kinds):
+            document = orjson.dumps(_written(place, kinds))
+            digest = hashlib.sha512(document).hexdigest().upper()
+            made = self._documents[place] = (kinds, document, digest)
+        return made[1], made[2]
+
+
+def _are_same(one: list[ResourceType], other: list[ResourceType]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
 def _place(resource: ResourceType) -> str:
     return f"apis/{resource.api_version}" if resource.group else f"api/{resource.version}"
 
 
-def _digest(document: bytes) -> str:
-    return hashlib.sha512(document).hexdigest().upper()
-
-
-def _written(kinds: list[ResourceType]) -> JsonObject:
-    schemas: JsonObject = {}
+def _written(place: str, kinds: list[ResourceType]) -> JsonObject:
+    kinds = sorted(kinds, key=lambda each: each.plural)
     paths: JsonObject = {}
-    for resource in kinds:
-        name = _schema_name(resource)
-        schemas[name] = dict(resource.schema) | {"x-kubernetes-group-version-kind": [_kind(resource)]}
-        schemas[f"{name}List"] = _list_schema(resource, name)
-        paths |= _paths(resource, name)
+    for each in kinds:
+        paths |= paths_of(f"/{place}", each)
     return {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1.35.4"},
-        "paths": paths,
-        "components": {"schemas": schemas},
+        "info": _CUSTOM if all(each.is_custom for each in kinds) else _BUILT_IN,
+        "paths": {path: paths[path] for path in sorted(paths)},
+        "components": {"schemas": components_of(kinds)},
     }
-
-
-def _schema_name(resource: ResourceType) -> str:
-    """`ai.proompteng.agents.v1alpha1.AgentRun`, `io.k8s.api.batch.v1.Job`."""
-    if resource.is_custom:
-        return ".".join([*reversed(resource.group.split(".")), resource.version, resource.kind])
-    group = resource.group.removesuffix(".k8s.io").split(".")[0] or "core"
-    return f"io.k8s.api.{group}.{resource.version}.{resource.kind}"
-
-
-def _kind(resource: ResourceType) -> JsonObject:
-    return {"group": resource.group, "kind": resource.kind, "version": resource.version}
-
-
-def _list_schema(resource: ResourceType, name: str) -> JsonObject:
-    return {
-        "description": f"{resource.kind}List is a list of {resource.kind}",
-        "type": "object",
-        "required": ["items"],
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"type": "object"},
-            "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}},
-        },
-        "x-kubernetes-group-version-kind": [_kind(resource) | {"kind": f"{resource.kind}List"}],
-    }
-
-
-def _paths(resource: ResourceType, name: str) -> JsonObject:
-    scope = "/namespaces/{namespace}" if resource.namespaced else ""
-    base = f"/{_place(resource)}{scope}/{resource.plural}"
-    schema = {"$ref": f"#/components/schemas/{name}"}
-    collection = {"get": _operation(resource, "list", schema), "post": _operation(resource, "post", schema)}
-    single = {
-        verb: _operation(resource, action, schema)
-        for verb, action in (("get", "get"), ("put", "put"), ("patch", "patch"), ("delete", "delete"))
-    }
-    return {base: collection, f"{base}/{{name}}": single}
-
-
-def _operation(resource: ResourceType, action: str, schema: JsonObject) -> JsonObject:
-    parameters: list[Any] = []
-    if action in ("post", "put", "patch"):
-        parameters = [_query("dryRun"), _query("fieldManager"), _query("fieldValidation")]
-    if action == "patch":
-        parameters.append(_query("force", "boolean"))
-    return {
-        "parameters": parameters,
-        "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}},
-        "x-kubernetes-action": action,
-        "x-kubernetes-group-version-kind": _kind(resource),
-    }
-
-
-def _query(name: str, kind: str = "string") -> JsonObject:
-    return {"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": True}}

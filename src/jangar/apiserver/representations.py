@@ -4,16 +4,18 @@ Chosen by the Accept header. Stored bytes are spliced, not parsed, wherever obje
 """
 
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import orjson
 
 from jangar.apiserver import errors
+from jangar.apiserver.accepting import JSON, MEDIA_TYPES, YAML, asked_form
 from jangar.apiserver.messages import Request
 from jangar.apiserver.resources import JsonObject, ResourceType
-from jangar.apiserver.tables import table_columns, table_row
-
-JSON = "application/json"
+from jangar.apiserver.tables import table_columns, table_conditions, table_row
+from jangar.apiserver.yaml_text import as_yaml
+from jangar.schema.go_text import quoted
 
 
 class Representation(Protocol):
@@ -55,28 +57,32 @@ class Whole:
 
 
 class MetadataOnly:
-    """apiVersion meta.k8s.io/v1, kind PartialObjectMetadata."""
+    """apiVersion meta.k8s.io/v1, kind PartialObjectMetadata; a list of them has its own kind, which is asked for."""
 
     content_type = JSON
 
+    def __init__(self, *, is_list: bool = False) -> None:
+        self._is_list = is_list
+
     def one(self, resource: ResourceType, data: bytes) -> bytes:
-        del resource
+        if self._is_list:
+            raise _not_a_list(resource)
         return orjson.dumps(partial_metadata(orjson.loads(data)))
 
     def many(self, resource: ResourceType, items: Sequence[bytes], meta: JsonObject) -> bytes:
-        del resource
-        shown = [partial_metadata(orjson.loads(item)) for item in items]
+        if not self._is_list:
+            raise _is_a_list(resource)
         document = {
             "kind": "PartialObjectMetadataList",
             "apiVersion": "meta.k8s.io/v1",
-            "metadata": meta,
-            "items": shown,
+            "metadata": _without_empty(meta),
+            "items": [partial_metadata(orjson.loads(item)) for item in items],
         }
         return orjson.dumps(document) + b"\n"
 
     def event(self, resource: ResourceType, data: bytes, *, first: bool) -> bytes:
-        del first
-        return self.one(resource, data)
+        del resource, first
+        return orjson.dumps(partial_metadata(orjson.loads(data)))
 
 
 class AsTable:
@@ -103,11 +109,14 @@ class AsTable:
     def _table(
         self, resource: ResourceType, objects: list[JsonObject], meta: JsonObject, *, columns: bool
     ) -> bytes:
-        rows = [{"cells": table_row(resource, obj), "object": self._included(obj)} for obj in objects]
+        rows = [
+            {"cells": table_row(resource, obj)} | table_conditions(resource, obj) | {"object": self._included(obj)}
+            for obj in objects
+        ]
         document: dict[str, Any] = {
             "kind": "Table",
             "apiVersion": "meta.k8s.io/v1",
-            "metadata": meta,
+            "metadata": _without_empty(meta),
             "columnDefinitions": table_columns(resource) if columns else None,
             "rows": rows,
         }
@@ -117,6 +126,52 @@ class AsTable:
         if self._include == "None":
             return None
         return obj if self._include == "Object" else partial_metadata(obj)
+
+
+class InYaml:
+    """Another representation, written as YAML."""
+
+    content_type = YAML
+
+    def __init__(self, inner: Representation) -> None:
+        self._inner = inner
+
+    def one(self, resource: ResourceType, data: bytes) -> bytes:
+        return as_yaml(self._inner.one(resource, data)).removesuffix(b"\n")
+
+    def many(self, resource: ResourceType, items: Sequence[bytes], meta: JsonObject) -> bytes:
+        return as_yaml(self._inner.many(resource, items, meta))
+
+    def event(self, resource: ResourceType, data: bytes, *, first: bool) -> bytes:
+        """Watches are JSON; who asks for another form of them is refused before they begin."""
+        return self._inner.event(resource, data, first=first)
+
+
+def _without_empty(meta: JsonObject) -> JsonObject:
+    """Metadata of a list of a type that leaves an empty token out."""
+    return meta if meta.get("continue") != "" else {key: meta[key] for key in meta if key != "continue"}
+
+
+def _is_a_list(resource: ResourceType) -> errors.ApiError:
+    kind = f"{_go_type(resource)}List"
+    message = f"you requested PartialObjectMetadata, but the requested object is a list ({kind})"
+    return errors.ApiError(HTTPStatus.NOT_ACCEPTABLE, "NotAcceptable", message)
+
+
+def _not_a_list(resource: ResourceType) -> errors.ApiError:
+    if resource.is_custom:
+        return errors.internal("content is not a list")
+    kind = _go_type(resource)
+    message = f"you requested PartialObjectMetadataList, but the requested object is not a list ({kind})"
+    return errors.ApiError(HTTPStatus.NOT_ACCEPTABLE, "NotAcceptable", message)
+
+
+def _go_type(resource: ResourceType) -> str:
+    """The type of an object inside a real server."""
+    if resource.is_custom:
+        return "*unstructured.Unstructured"
+    group = resource.stored_as.partition(".")[2] if resource.stored_as else resource.group
+    return f"*{group.partition('.')[0] or 'core'}.{resource.kind}"
 
 
 def partial_metadata(obj: JsonObject) -> JsonObject:
@@ -150,28 +205,28 @@ def _type_prefix(resource: ResourceType) -> bytes:
 
 def chosen(request: Request) -> Representation:
     """The first form in the Accept header that this server has."""
-    accept = request.headers.get("accept", "")
-    for part in accept.split(",") if accept else ["*/*"]:
-        media, *parameters = [piece.strip() for piece in part.split(";")]
-        options = dict(piece.partition("=")[::2] for piece in parameters)
-        found = _representation(media.lower(), options, request)
-        if found is not None:
-            return found
-    raise errors.not_acceptable([JSON, "application/yaml", "application/vnd.kubernetes.protobuf"])
+    form = asked_form(request.headers.get("accept", ""))
+    if form is None:
+        raise errors.not_acceptable(MEDIA_TYPES)
+    shown = _shape(form.shape, request)
+    return InYaml(shown) if form.media == YAML else shown
 
 
-def _representation(media: str, options: dict[str, str], request: Request) -> Representation | None:
-    if media not in (JSON, "application/*", "*/*"):
-        return None
-    shape = options.get("as")
-    if shape is None:
-        return Whole()
-    if options.get("g") != "meta.k8s.io" or options.get("v") != "v1":
-        return None
+def _shape(shape: str, request: Request) -> Representation:
     match shape:
         case "Table":
-            return AsTable(request.parameter("includeObject") or "Metadata")
+            return AsTable(_included_objects(request))
         case "PartialObjectMetadata" | "PartialObjectMetadataList":
-            return MetadataOnly()
+            return MetadataOnly(is_list=shape.endswith("List"))
         case _:
-            return None
+            return Whole()
+
+
+def _included_objects(request: Request) -> str:
+    include = request.parameter("includeObject") or "Metadata"
+    if include not in ("Metadata", "Object", "None"):
+        raise errors.bad_request(
+            f"Unable to convert to Table as requested: includeObject: Invalid value: {quoted(include)}: must be "
+            "'Metadata', 'Object', 'None', or empty"
+        )
+    return include

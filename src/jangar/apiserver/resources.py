@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from jangar.apiserver.messages import User
 from jangar.apiserver.names import subdomain_problems
+from jangar.apiserver.scaling import ScalePaths
 from jangar.schema import CompiledSchema, FieldError, UnknownField
 
 JsonObject = dict[str, Any]
@@ -92,6 +93,10 @@ class ResourceType:
     """Field selectors beyond metadata.name and metadata.namespace, such as status.phase."""
     stored_as: str = ""
     """`plural.group`: every version of a kind is stored in one place."""
+    stored_version: str = ""
+    """The version of the kind that is stored; empty if it is this one."""
+    scale: ScalePaths | None = None
+    """Where the scale subresource finds its values."""
     name_problems: Callable[[str], list[str]] = subdomain_problems
     """Which names an object may have."""
     unconditional_update: bool = False

@@ -56,6 +56,13 @@ def table_row(resource: ResourceType, obj: JsonObject) -> list[Any]:
     return [obj["metadata"].get("name", ""), *(_cell(column, obj) for column in resource.columns or (_AGE,))]
 
 
+def table_conditions(resource: ResourceType, obj: JsonObject) -> JsonObject:
+    """What a row says of the object as a whole: that it is over, for kinds that end."""
+    conditions = getattr(resource.strategy, "table_conditions", None)
+    found = conditions(obj) if conditions is not None else None
+    return {"conditions": found} if found else {}
+
+
 def _cell(column: TableColumn, obj: JsonObject) -> Any:
     if column.path is None:
         return None

@@ -2,7 +2,8 @@
 
     python -m contract.kubernetes_api.record [--check] [PATTERN ...]
 
-Every case is played three times; a case whose record is not the same each time is printed and not stored.
+Every case is played three times, each time on a fresh server; a case whose record is not the same each time is printed
+and not stored.
 `--check` stores nothing and says which transcripts are missing, stale or without a case.
 """
 
@@ -11,10 +12,10 @@ import fnmatch
 import sys
 import time
 
-from contract.kubernetes_api.catalogue import TRANSCRIPTS, Case, cases, run
+from contract.kubernetes_api.catalogue import TRANSCRIPTS, Case, Run, cases, run
 from contract.kubernetes_api.comparison import differences
 from contract.kubernetes_api.standard_kinds import prepare
-from support.api_servers import ApiServer, RealApiServer
+from support.api_servers import RealApiServer
 from support.envtest import missing_parts
 
 TIMES = 3
@@ -37,16 +38,12 @@ def main() -> int:
         if not asked.pattern or any(fnmatch.fnmatch(case.name, p) for p in asked.pattern)
     ]
     print(f"record: {len(wanted)} of {len(cases())} cases, {asked.times} times each")
-    server = RealApiServer()
-    try:
-        prepare(server)
-        failed = [
-            case.name
-            for case in wanted
-            if not _record(case, server, times=asked.times, store=not asked.check)
-        ]
-    finally:
-        server.stop()
+    runs = [_play(wanted, n + 1) for n in range(asked.times)]
+    failed = [
+        case.name
+        for case in wanted
+        if not _record(case, [each[case.name] for each in runs], store=not asked.check)
+    ]
     orphans = [path for path in TRANSCRIPTS.rglob("*.json") if _name_of(path) not in cases()]
     for path in orphans:
         print(f"record: {path} has no case")
@@ -58,9 +55,19 @@ def main() -> int:
     return 1 if failed or (orphans and asked.check) else 0
 
 
-def _record(case: Case, server: ApiServer, *, times: int, store: bool) -> bool:
+def _play(wanted: list[Case], number: int) -> dict[str, Run]:
     began = time.monotonic()
-    runs = [run(case, server) for _ in range(times)]
+    server = RealApiServer()
+    try:
+        prepare(server)
+        runs = {case.name: run(case, server) for case in wanted}
+    finally:
+        server.stop()
+    print(f"record: round {number} took {time.monotonic() - began:.0f} s", flush=True)
+    return runs
+
+
+def _record(case: Case, runs: list[Run], *, store: bool) -> bool:
     for again in runs:
         if again.stopped_by is not None:
             print(f"BROKEN  {case.name}: {type(again.stopped_by).__name__}: {again.stopped_by}")
@@ -74,10 +81,8 @@ def _record(case: Case, server: ApiServer, *, times: int, store: bool) -> bool:
     if store and stored != text:
         case.transcript.parent.mkdir(parents=True, exist_ok=True)
         case.transcript.write_text(text)
-    print(
-        f"{word:8} {case.name} ({len(runs[0].steps)} steps, {(time.monotonic() - began) / times:.2f} s)",
-        flush=True,
-    )
+    if word != "same":
+        print(f"{word:8} {case.name} ({len(runs[0].steps)} steps)")
     return store or stored == text
 
 

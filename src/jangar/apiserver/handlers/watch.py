@@ -10,7 +10,7 @@ from jangar.apiserver import errors
 from jangar.apiserver.handlers.get import not_a_version
 from jangar.apiserver.messages import Answer, Request, Stream
 from jangar.apiserver.options import forbidden, invalid_options, unsupported
-from jangar.apiserver.representations import Representation, Whole, chosen
+from jangar.apiserver.representations import Representation, chosen
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.selection import Selection, selection_of
 from jangar.apiserver.serving import Serving
@@ -182,14 +182,12 @@ def _bookmark(asked: _Watch, revision: int, *, initial_end: bool = False) -> byt
     if initial_end:
         meta["annotations"] = {INITIAL_EVENTS_END: "true"}
     obj: JsonObject = {
-        "kind": asked.resource.kind,
         "apiVersion": asked.resource.api_version,
+        "kind": asked.resource.kind,
         "metadata": meta,
     }
     data = orjson.dumps(obj)
-    return _line(
-        "BOOKMARK", data if isinstance(asked.shown, Whole) else asked.shown.one(asked.resource, data)
-    )
+    return _line("BOOKMARK", asked.shown.event(asked.resource, data, first=False))
 
 
 def _error_line(error: errors.ApiError) -> bytes:

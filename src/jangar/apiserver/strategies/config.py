@@ -1,10 +1,8 @@
 """ConfigMaps and Secrets: keys that become file names, a limit on size, and data that can be sealed."""
 
 import base64
-import binascii
+import json
 from typing import Any, Final
-
-import orjson
 
 from jangar.apiserver.strategies.checks import (
     Json,
@@ -132,17 +130,16 @@ def _type_problems(obj: Json, data: Json) -> list[FieldError]:
 def _docker_problems(key: str, data: Json) -> list[FieldError]:
     if key not in data:
         return [required(f"data[{key}]")]
+    text = base64.b64decode(data[key]).decode("utf-8", "replace")
     try:
-        text = base64.b64decode(data[key])
-        orjson.loads(text)
-    except (binascii.Error, orjson.JSONDecodeError):
-        return [invalid(f"data[{key}]", _REDACTED, _json_problem(text))]
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return [invalid(f"data[{key}]", _REDACTED, _json_problem(text, error.pos))]
     return []
 
 
-def _json_problem(text: bytes) -> str:
-    """What Go says of text that is no JSON, where it is wrong from the start."""
-    stripped = text.lstrip()
-    if not stripped:
+def _json_problem(text: str, at: int) -> str:
+    """What Go says of text that is no JSON."""
+    if at >= len(text.rstrip()):
         return "unexpected end of JSON input"
-    return f"invalid character '{chr(stripped[0])}' looking for beginning of value"
+    return f"invalid character '{text[at]}' looking for beginning of value"

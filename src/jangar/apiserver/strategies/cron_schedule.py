@@ -37,7 +37,7 @@ def schedule_problem(text: str) -> str | None:
 
 
 def is_time_zone(name: str) -> bool:
-    return name == "UTC" or name in available_timezones()
+    return name in ("UTC", "Local") or name in available_timezones()
 
 
 def _check(text: str) -> None:

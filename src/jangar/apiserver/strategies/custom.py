@@ -9,6 +9,7 @@ from typing import Any
 
 from jangar.apiserver import errors
 from jangar.apiserver.names import finalizer_problems
+from jangar.apiserver.scaling import ScalePaths, spec_problems, status_problems
 from jangar.apiserver.strategies.go_types import Struct, type_of
 from jangar.apiserver.strategies.own_forms import BadText
 from jangar.apiserver.strategies.typed import Decoding, WrongType, written
@@ -29,10 +30,19 @@ def _object_meta() -> Struct:
 class CustomStrategy:
     """What a custom resource does beyond its metadata."""
 
-    def __init__(self, *, kind: str, version: str, schema: CompiledSchema, has_status: bool) -> None:
+    def __init__(
+        self,
+        *,
+        kind: str,
+        version: str,
+        schema: CompiledSchema,
+        has_status: bool,
+        scale: ScalePaths | None = None,
+    ) -> None:
         self._kind, self._version = kind, version
         self._schema = schema
         self._has_status = has_status
+        self._scale = scale
 
     def decode(self, obj: JsonObject) -> tuple[JsonObject, list[UnknownField]]:
         meta, unknown = self._metadata(obj)
@@ -64,11 +74,16 @@ class CustomStrategy:
             _put_back(obj, old, "status")
 
     def validate_create(self, obj: Json) -> list[FieldError]:
-        return [*_finalizer_errors(obj), *check(self._schema, obj)]
+        return [*_finalizer_errors(obj), *check(self._schema, obj), *self._scale_problems(obj)]
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[FieldError]:
-        del subresource
-        return [*_finalizer_errors(obj), *check(self._schema, obj, old=old)]
+        scaled = self._scale_problems(obj, of_spec=subresource != "status")
+        return [*_finalizer_errors(obj), *check(self._schema, obj, old=old), *scaled]
+
+    def _scale_problems(self, obj: Json, *, of_spec: bool = True) -> list[FieldError]:
+        if self._scale is None:
+            return []
+        return [*(spec_problems(self._scale, obj) if of_spec else ()), *status_problems(self._scale, obj)]
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
         """Of finalizers the handlers warn."""

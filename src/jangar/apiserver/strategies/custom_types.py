@@ -5,6 +5,7 @@ from typing import Any
 
 from jangar.apiserver.builtin_data import definition
 from jangar.apiserver.resources import ResourceType, TableColumn
+from jangar.apiserver.scaling import ScalePaths
 from jangar.apiserver.strategies.custom import CustomStrategy
 from jangar.schema import CompiledSchema
 
@@ -12,7 +13,6 @@ JsonObject = dict[str, Any]
 Json = Mapping[str, Any]
 
 _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
 def resource_types_of(crd: Json) -> list[ResourceType]:
@@ -25,6 +25,7 @@ def _type(crd: Json, version: Json) -> ResourceType:
     schema = (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
     compiled = CompiledSchema.of(schema)
     subresources = version.get("subresources") or {}
+    scale = _scale(subresources)
     return ResourceType(
         group=spec["group"],
         version=version["name"],
@@ -42,11 +43,14 @@ def _type(crd: Json, version: Json) -> ResourceType:
         columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()),
         selectable_fields=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
         stored_as=crd["metadata"]["name"],
+        stored_version=next(each["name"] for each in spec["versions"] if each.get("storage")),
+        scale=scale,
         strategy=CustomStrategy(
             kind=names["kind"],
             version=version["name"],
             schema=compiled,
             has_status=subresources.get("status") is not None,
+            scale=scale,
         ),
     )
 
@@ -62,9 +66,18 @@ def _column(row: Json) -> TableColumn:
     )
 
 
+def _scale(subresources: Json) -> ScalePaths | None:
+    found = subresources.get("scale")
+    if found is None:
+        return None
+    return ScalePaths(
+        spec=found["specReplicasPath"],
+        status=found["statusReplicasPath"],
+        selector=found.get("labelSelectorPath") or "",
+    )
+
+
 def _default_description(row: Json) -> str:
-    if row["jsonPath"] == ".metadata.creationTimestamp":
-        return str(definition(_OBJECT_META)["properties"]["creationTimestamp"]["description"])
     return f"Custom resource definition column (in JSONPath format): {row['jsonPath']}"
 
 

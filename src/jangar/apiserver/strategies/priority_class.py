@@ -18,6 +18,10 @@ class PriorityClass(Kind):
     def default(self, obj: JsonObject) -> None:
         obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
+    def reset(self, obj: JsonObject) -> None:
+        # It has a generation, and keeps it: nothing of it is ever observed.
+        obj["metadata"]["generation"] = 1
+
     def problems(self, obj: Json) -> list[FieldError]:
         name = obj["metadata"].get("name", "")
         problems: list[FieldError] = []

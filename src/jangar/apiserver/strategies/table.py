@@ -80,7 +80,7 @@ _STRATEGIES: Final[dict[str, type[Kind]]] = {
 }
 _WITH_GENERATION: Final = frozenset(
     {
-        "Pod", "Job", "CronJob", "DaemonSet", "StatefulSet", "Deployment", "ReplicaSet", "PriorityClass", "Ingress",
+        "Pod", "Job", "CronJob", "DaemonSet", "StatefulSet", "Deployment", "ReplicaSet", "Ingress",
         "NetworkPolicy", "PodDisruptionBudget", "EndpointSlice", "ValidatingWebhookConfiguration",
         "MutatingWebhookConfiguration", "CustomResourceDefinition",
     }

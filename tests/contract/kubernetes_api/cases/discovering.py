@@ -54,8 +54,8 @@ def _aggregated(name: str, only=None):
         if group and only:
             for version in group["versions"]:
                 version["resources"] = [r for r in version["resources"] if r["resource"] in only]
-        if group:
-            group["metadata"].pop("creationTimestamp", None)
+        for version in group["versions"] if group and name.endswith("example.com") else ():
+            version["resources"].sort(key=lambda resource: resource["resource"])
         return {"kind": body["kind"], "apiVersion": body["apiVersion"], "group": group}
 
     return kept
@@ -94,8 +94,13 @@ def other_built_in_resources(s: Session):
 
 
 def custom_resources_show_names_verbs_and_subresources(s: Session):
-    s.get("/apis/conformance.example.com/v1")
-    s.get("/apis/conformance.example.com/v1beta1")
+    s.get("/apis/conformance.example.com/v1", select=_in_order)
+    s.get("/apis/conformance.example.com/v1beta1", select=_in_order)
+
+
+def _in_order(body):
+    """CRDs of a group are listed in the order in which a controller happened to see them."""
+    return {**body, "resources": sorted(body["resources"], key=lambda resource: resource["name"])}
 
 
 def a_version_that_is_not_served_is_not_found(s: Session):

@@ -100,7 +100,7 @@ def an_expired_continue_token_is_gone(s: Session):
     start = json.dumps({"v": "meta.k8s.io/v1", "rv": 1, "start": "a\0"}).encode()
     token = base64.urlsafe_b64encode(start).decode().rstrip("=")
     _three(s)
-    s.get(f"{CONFIG_MAPS}?limit=1&continue={token}")
+    s.get(f"{WIDGETS}?limit=1&continue={token}")
 
 
 def an_exact_version_shows_the_past(s: Session):
@@ -173,7 +173,6 @@ def a_future_exact_version_times_out(s: Session):
 
 
 def a_compacted_exact_version_is_gone(s: Session):
-    s.get(f"{CONFIG_MAPS}?resourceVersion=1&resourceVersionMatch=Exact")
     s.get(f"{WIDGETS}?resourceVersion=1&resourceVersionMatch=Exact")
 
 
