@@ -72,6 +72,10 @@ transcripts: setup envtest ## Record anew what a real kube-apiserver answers to 
 bench: setup ## Measure the planner, lint and start-up; fails when a goal is missed
 	$(BIN)/python -m benchmarks
 
+.PHONY: bench-apiserver
+bench-apiserver: setup ## Measure the embedded API server beside a real one; needs scripts/envtest/build
+	$(BIN)/python -m benchmarks.bench_apiserver
+
 .PHONY: mutation
 mutation: setup ## Mutation-test the rules (about half an hour); prints the share killed
 	scripts/mutation-test

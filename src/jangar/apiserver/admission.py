@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from jangar.apiserver import errors
 from jangar.apiserver.body import Decoded, decode_object
+from jangar.apiserver.go_json import json_kind
 from jangar.apiserver.messages import Request
 from jangar.apiserver.options import WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
@@ -42,12 +43,15 @@ def _unrecognized(resource: ResourceType, request: Request, error: errors.ApiErr
     """A body that cannot be read is shown by its beginning."""
     if error.code != 400:  # noqa: PLR2004 - 415 says enough
         return error
-    start = request.body[:SHOWN_START]
-    is_text = request.body.lstrip().startswith(b"{")
-    shown = start.decode("utf-8", "replace") if is_text else start.hex()
-    shown += " ..." if len(request.body) > SHOWN_START else ""
+    return _not_recognized(resource, error.message, request.body)
+
+
+def _not_recognized(resource: ResourceType, why: str, body: bytes) -> errors.ApiError:
+    start = body[:SHOWN_START]
+    shown = start.decode("utf-8", "replace") if body.startswith(b"{") else start.hex()
+    shown += " ..." if len(body) > SHOWN_START else ""
     return errors.bad_request(
-        f"the object provided is unrecognized (must be of type {resource.kind}): {error.message} ({shown})"
+        f"the object provided is unrecognized (must be of type {resource.kind}): {why} ({shown or '<empty>'})"
     )
 
 
@@ -61,10 +65,10 @@ def typed(resource: ResourceType, decoded: Decoded, options: WriteOptions) -> Ad
 def check_type(resource: ResourceType, obj: JsonObject, body: bytes) -> None:
     """The body says what it is, and it is what the path says."""
     kind, api_version = obj.get("kind") or "", obj.get("apiVersion") or ""
-    if not isinstance(kind, str) or not isinstance(api_version, str):
-        raise errors.bad_request(
-            "couldn't get version/kind; json parse error: apiVersion and kind must be strings"
-        )
+    for name, value in (("apiVersion", api_version), ("kind", kind)):
+        if not isinstance(value, str):
+            why = f"json: cannot unmarshal {json_kind(value)} into Go struct field .{name} of type string"
+            raise _not_recognized(resource, f"couldn't get version/kind; json parse error: {why}", body)
     if resource.is_custom:
         _check_custom_type(resource, obj, kind, api_version, body)
     else:
@@ -76,11 +80,7 @@ def _check_custom_type(
 ) -> None:
     if not kind:
         shown = body.decode("utf-8", "replace")
-        start = shown[:SHOWN_START] + " ..." if len(shown) > SHOWN_START else shown
-        raise errors.bad_request(
-            f"the object provided is unrecognized (must be of type {resource.kind}): "
-            f"Object 'Kind' is missing in '{shown}' ({start})"
-        )
+        raise _not_recognized(resource, f"Object 'Kind' is missing in '{shown}'", body)
     if api_version != resource.api_version:
         raise errors.bad_request(
             f"the API version in the data ({api_version}) does not match the expected API version "

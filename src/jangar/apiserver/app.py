@@ -1,11 +1,11 @@
 """The ASGI face of the server: bytes in, bytes out. Knows HTTP; what is answered, the dispatcher decides."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
 from jangar.apiserver import errors
-from jangar.apiserver.departure import Departure
 from jangar.apiserver.dispatch import Dispatcher, refusal
 from jangar.apiserver.messages import Answer, Request, Stream
 
@@ -83,11 +83,34 @@ async def _stream(answer: Stream, receive: Receive, send: Send) -> None:
     """Send chunks as they come, until they end or the client goes away."""
     await send(_head(answer, length=None))
     await send({"type": "http.response.body", "body": b"", "more_body": True})
-    async with Departure(receive) as departure:
-        async for chunk in departure.unless_gone(answer.chunks):
+    sending = asyncio.create_task(_send_all(answer.chunks, send), name="stream")
+    leaving = asyncio.create_task(_left(receive), name="client-departure")
+    try:
+        await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if sending.done():
+            sending.result()
+            await send({"type": "http.response.body", "body": b""})
+    finally:
+        sending.cancel()
+        leaving.cancel()
+        await asyncio.gather(sending, leaving, return_exceptions=True)
+
+
+async def _send_all(chunks: AsyncIterator[bytes], send: Send) -> None:
+    """The producer is closed however this ends."""
+    try:
+        async for chunk in chunks:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    if not departure.gone:
-        await send({"type": "http.response.body", "body": b""})
+    finally:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await close()
+
+
+async def _left(receive: Receive) -> None:
+    """Until the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -38,7 +38,6 @@ def media_type(request: Request) -> str:
 def decode_object(request: Request, *, protobuf: Protobuf | None) -> Decoded:
     """The object in the body of a create or update."""
     found = media_type(request)
-    accepted = [JSON, YAML, PROTOBUF] if protobuf else [JSON, YAML]
     match found:
         case "application/json" | "":
             return decode_json(request.body)
@@ -47,11 +46,13 @@ def decode_object(request: Request, *, protobuf: Protobuf | None) -> Decoded:
         case "application/vnd.kubernetes.protobuf" if protobuf is not None:
             return Decoded(object=protobuf(request.body))
         case _:
-            raise errors.unsupported_media_type(accepted)
+            raise errors.unsupported_media_type([JSON, YAML, PROTOBUF])
 
 
 def decode_json(body: bytes) -> Decoded:
     document = read_json(body)
+    if document is None:
+        return Decoded(object={})
     if not isinstance(document, dict):
         raise errors.bad_request(_not_an_object(document))
     return Decoded(object=document, strict_problems=_duplicate_keys(body))
@@ -72,12 +73,23 @@ def decode_yaml(body: bytes) -> Decoded:
         document = yaml.load(body, Loader=yaml.CSafeLoader)
         plain = orjson.loads(orjson.dumps(document))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise errors.bad_request(f"error converting YAML to JSON: {error}") from error
+        raise errors.bad_request(yaml_problem(error)) from error
     except (TypeError, RecursionError) as error:
         raise errors.bad_request(f"error converting YAML to JSON: {error}") from error
     if not isinstance(plain, dict):
         raise errors.bad_request(_not_an_object(plain))
     return Decoded(object=plain)
+
+
+def yaml_problem(error: Exception) -> str:
+    """In the words of Go's YAML library, which has its words from the same place."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return f"yaml: {error}"
+    lines = [mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None and mark.line]
+    line = lines[0] + isinstance(error, yaml.scanner.ScannerError) if lines else 0
+    return (
+        f"yaml: {f'line {line}: ' if line else ''}{error.problem or 'unknown problem parsing YAML content'}"
+    )
 
 
 def _not_an_object(document: Any) -> str:

@@ -35,12 +35,14 @@ def referring_definition(name: str) -> JsonObject:
 @cache
 def definition(name: str) -> JsonObject:
     """A schema without references. Parts that occur often are one and the same value: never change them."""
-    return _expanded(_definitions()[name], (name,))
+    found: JsonObject = _expanded(_definitions()[name], (name,))
+    return found
 
 
 @cache
 def _part(name: str, inside: tuple[str, ...]) -> JsonObject:
-    return _expanded(_definitions()[name], (*inside, name))
+    found: JsonObject = _expanded(_definitions()[name], (*inside, name))
+    return found
 
 
 def _expanded(schema: Any, inside: tuple[str, ...]) -> Any:

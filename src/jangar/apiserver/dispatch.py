@@ -141,13 +141,12 @@ class Dispatcher:
             if resource.is_custom:
                 raise errors.not_found(resource.plural, resource.group, target.name or "")
             raise errors.unknown_resource()
-        if target.subresource == "scale" and resource.scale is not None and request.method in _SCALE:
-            return _SCALE[request.method]
-        if target.subresource not in OF_OBJECT or target.subresource == "scale":
+        table = _SCALE if target.subresource == "scale" else _OBJECT
+        if target.subresource not in OF_OBJECT or (table is _SCALE and resource.scale is None):
             raise errors.not_implemented(f"{resource.plural}/{target.subresource}")
-        if request.method not in _OBJECT or request.method == "DELETE":
+        if request.method not in table or request.method == "DELETE":
             raise _unsupported(resource, request) if resource.is_custom else errors.method_not_allowed()
-        return _OBJECT[request.method]
+        return table[request.method]
 
     def _unknown(self, path: str) -> errors.ApiError:
         """Within the groups that the server itself has, a Status; elsewhere the plain text of the mux."""

@@ -1,4 +1,4 @@
-"""OpenAPI v3: an index, and one document a group and version, made when first asked for and again when its kinds change.
+"""OpenAPI v3: an index, and one document a group and version, made when first asked for and when its kinds change.
 
 What is in a document is said by `openapi_schemas` and `openapi_paths`.
 """
@@ -56,9 +56,7 @@ class OpenApi:
             for each in self._registry:
                 found.setdefault(_place(each), []).append(each)
             self._kinds = {place: found[place] for place in sorted(found)}
-            self._documents = {
-                place: made for place, made in self._documents.items() if place in self._kinds
-            }
+            self._documents = {place: made for place, made in self._documents.items() if place in self._kinds}
             self._generation = self._registry.generation
         return self._kinds
 

@@ -145,6 +145,7 @@ def _answered(resource: ResourceType, action: str, subresource: str) -> str:
 
 
 def _body(resource: ResourceType, action: str, shown: str) -> JsonObject | None:
+    types: tuple[str, ...]
     match action:
         case "post" | "put":
             types = _CUSTOM_TYPES if resource.is_custom else ("*/*",)
@@ -183,7 +184,13 @@ def _in_path(name: str, resource: ResourceType) -> JsonObject:
         "name": f"name of the {resource.kind}",
         "namespace": "object name and auth scope, such as for teams and projects",
     }
-    return {"name": name, "in": "path", "description": told[name], "required": True, "schema": _schema("string")}
+    return {
+        "name": name,
+        "in": "path",
+        "description": told[name],
+        "required": True,
+        "schema": _schema("string"),
+    }
 
 
 def _query(name: str, kind: str) -> JsonObject:

@@ -110,7 +110,9 @@ class AsTable:
         self, resource: ResourceType, objects: list[JsonObject], meta: JsonObject, *, columns: bool
     ) -> bytes:
         rows = [
-            {"cells": table_row(resource, obj)} | table_conditions(resource, obj) | {"object": self._included(obj)}
+            {"cells": table_row(resource, obj)}
+            | table_conditions(resource, obj)
+            | {"object": self._included(obj)}
             for obj in objects
         ]
         document: dict[str, Any] = {

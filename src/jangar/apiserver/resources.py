@@ -103,6 +103,8 @@ class ResourceType:
     """A PUT may leave resourceVersion out."""
     create_on_update: bool = False
     """A PUT may create."""
+    deprecation: str = ""
+    """Said with every answer, where a version of a custom kind is on its way out."""
     orphans_by_default: bool = False
     """Deleting without a policy leaves dependents behind, with a warning (Job)."""
     review: Callable[[JsonObject, User], JsonObject] | None = None

@@ -1,4 +1,4 @@
-"""What the scale subresource of a custom kind reads and sets: replicas and a selector, by paths of its definition. Pure.
+"""What the scale of a custom resource reads and sets: replicas and a selector, by paths of its definition. Pure.
 
 Values of another type than Go expects there are refused in its words.
 """
@@ -135,8 +135,8 @@ def scale_of(paths: ScalePaths, obj: Json) -> tuple[JsonObject, bool]:
     names = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     spec = {"replicas": wanted} if wanted else {}
     scale: JsonObject = {
-        "kind": "Scale",
         "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
         "metadata": {name: meta[name] for name in names if name in meta},
         "spec": spec,
         "status": {"replicas": seen} | ({"selector": selector} if selector else {}),

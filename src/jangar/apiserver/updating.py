@@ -13,6 +13,7 @@ from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
 from jangar.apiserver.options import WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
+from jangar.apiserver.whole_numbers import without_fractions_of_zero
 from jangar.schema import ErrorType, FieldError
 
 Mutation = Callable[[JsonObject], tuple[JsonObject, bool]]
@@ -55,6 +56,8 @@ def checked_update(
     ]
     if problems:
         raise errors.invalid(resource.kind, resource.group, old["metadata"]["name"], problems)
+    if resource.is_custom:
+        without_fractions_of_zero(obj)
     warnings = [*finalizer_warnings(resource, meta, old["metadata"]), *resource.strategy.warnings(obj, old)]
     if _same(obj, old):
         return None, warnings

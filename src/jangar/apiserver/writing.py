@@ -19,6 +19,7 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.storage.store import Key, Put, Remove, Stored
 from jangar.apiserver.updating import Mutation, checked_update, replacement_of, set_managed
+from jangar.apiserver.whole_numbers import without_fractions_of_zero
 from jangar.schema import FieldError, UnknownField
 
 GENERATED_NAME_BASE = 58
@@ -114,6 +115,8 @@ async def _create_named(
     problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_create(obj)]
     if problems:
         raise invalid(resource, obj, problems)
+    if resource.is_custom:
+        without_fractions_of_zero(obj)
     key = key_of(resource, namespace, obj["metadata"]["name"])
     warnings = [*finalizer_warnings(resource, obj["metadata"]), *resource.strategy.warnings(obj, None)]
 

@@ -22,7 +22,7 @@ def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     tag = "tag:yaml.org,2002:str"
     if "\n" in text:
         return dumper.represent_scalar(tag, text, style="|")
-    meant = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))
+    meant = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
     style = '"' if meant != tag or text in _OLD_TRUTHS else None
     return dumper.represent_scalar(tag, text, style=style)
 

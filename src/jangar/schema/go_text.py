@@ -75,9 +75,8 @@ class Struct(dict[str, object]):
 def as_json(value: object) -> str:
     """Go's json.Marshal: maps with sorted keys, HTML characters escaped."""
     try:
-        text = orjson.dumps(
-            _whole_floats_as_integers(value), option=0 if isinstance(value, Struct) else orjson.OPT_SORT_KEYS
-        ).decode()
+        option = 0 if _is_struct(value) else orjson.OPT_SORT_KEYS
+        text = orjson.dumps(_whole_floats_as_integers(value), option=option).decode()
     except (TypeError, ValueError, RecursionError):
         # Integers beyond 64 bits, lone surrogates and very deep values have no JSON here.
         return quoted(str(value)) if isinstance(value, int) else f"<{type(value).__name__}>"
@@ -85,6 +84,11 @@ def as_json(value: object) -> str:
         if char in text:
             text = text.replace(char, escape)
     return text
+
+
+def _is_struct(value: object) -> bool:
+    """A struct, or a list of them."""
+    return isinstance(value[0] if isinstance(value, list) and value else value, Struct)
 
 
 def _whole_floats_as_integers(value: object) -> object:

@@ -1,11 +1,22 @@
 """Servers for the cases, one of each a worker, started when the first case asks; anew when a case has ended one."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from contract.kubernetes_api.standard_kinds import prepare
 from support.api_servers import ApiServer, EmbeddedApiServer, RealApiServer
+from support.envtest import missing_parts
+
+
+def pytest_collection_modifyitems(config, items):
+    """Without the binaries what needs them is left out; the summary at the end says so."""
+    if missing_parts():
+        here = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+        left_out = {item for item in here if "real_server" in getattr(item, "fixturenames", ())}
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 class _Kept:

@@ -5,7 +5,8 @@ who owns which field. Two servers agree when their outcomes are equal.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,6 +22,8 @@ WEIGHTS = ("Widget",) * 5 + ("ConfigMap", "Service", "ServiceAccount")
 TYPES = {"Widget": "conformance.example.com/v1", "ConfigMap": "v1", "Service": "v1", "ServiceAccount": "v1"}
 LETTERS = ("a", "b", "c", "d")
 LONGEST = 9
+RECORDED = Path(__file__).with_name("ssa_recorded.json")
+"""Sequences with what a real server made of them."""
 
 PLACES = {
     "Widget": "/spec/title /spec/color /spec/nested /spec/nested/one /spec/labels/a /spec/labels /spec/tags/0"
@@ -53,8 +56,9 @@ class Outcome:
     value: Any
     owners: Any
 
-    def text(self) -> str:
-        return json.dumps([self.status, self.message, self.changed, self.value, self.owners], sort_keys=True)
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    return json.loads(json.dumps(asdict(outcome)))
 
 
 def play(sequence: Sequence, server: ApiServer) -> list[Outcome]:

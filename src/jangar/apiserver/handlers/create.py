@@ -3,9 +3,10 @@
 from jangar.apiserver import errors
 from jangar.apiserver.admission import admitted
 from jangar.apiserver.answers import object_answer
-from jangar.apiserver.messages import Answer, Request
-from jangar.apiserver.options import write_options
-from jangar.apiserver.resources import ResourceType
+from jangar.apiserver.apply.managed_fields import managed_after_write
+from jangar.apiserver.messages import Answer, Request, User
+from jangar.apiserver.options import WriteOptions, write_options
+from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import create
@@ -18,13 +19,24 @@ async def create_object(serving: Serving, resource: ResourceType, target: Target
         raise errors.bad_request("an empty namespace may not be set during creation")
     found = admitted(serving, resource, target, request, options)
     if resource.review is not None:
-        return object_answer(
-            request,
-            resource,
-            resource.review(found.object, request.user),
-            status=201,
-            warnings=found.warnings,
-        )
+        answer = _reviewed(serving, resource, found.object, request.user, options)
+        return object_answer(request, resource, answer, status=201, warnings=found.warnings)
     written = await create(serving, resource, target.namespace, found.object, options)
     warnings = [*found.warnings, *(written.warnings or ())]
     return object_answer(request, resource, written.object, status=201, warnings=warnings)
+
+
+def _reviewed(
+    serving: Serving, resource: ResourceType, asked: JsonObject, user: User, options: WriteOptions
+) -> JsonObject:
+    """A question and its answer; neither is stored."""
+    if resource.review is None:
+        raise errors.method_not_allowed()
+    asked.pop("status", None)
+    resource.strategy.complete(asked)
+    asked.pop("status", None)
+    owned = managed_after_write(
+        resource, None, asked, manager=options.manager, subresource="", now=serving.now()
+    )
+    meta = asked["metadata"] | ({"managedFields": owned} if owned else {})
+    return resource.review(asked | {"metadata": meta | {"creationTimestamp": serving.now()}}, user)

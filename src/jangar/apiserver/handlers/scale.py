@@ -1,0 +1,171 @@
+"""GET, PUT and PATCH of the scale of a custom resource: an object of another kind, made of fields of the resource."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.admission import admitted, check_name_matches, check_namespace_matches
+from jangar.apiserver.answers import object_answer
+from jangar.apiserver.apply.managed_fields import managed_after_write
+from jangar.apiserver.body import media_type
+from jangar.apiserver.builtin_data import LazySchema
+from jangar.apiserver.handlers.patch import APPLY, CUSTOM_TYPES
+from jangar.apiserver.messages import Answer, Request
+from jangar.apiserver.options import WriteOptions, write_options
+from jangar.apiserver.patching import applied, applied_configuration, merging, operating, typed_patched
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.scale_managers import Mappings, to_parent, to_scale
+from jangar.apiserver.scaling import ScalePaths, WrongValue, scale_of, with_replicas
+from jangar.apiserver.serving import Serving, key_of
+from jangar.apiserver.strategies.kind import Kind
+from jangar.apiserver.target import Target
+from jangar.apiserver.writing import update
+
+UNSET = -(2**31)
+"""Stands for replicas that nobody stated yet."""
+SCALE = ResourceType(
+    group="autoscaling",
+    version="v1",
+    kind="Scale",
+    plural="scales",
+    singular="scale",
+    strategy=Kind("autoscaling/v1.Scale"),
+    schema=LazySchema("io.k8s.api.autoscaling.v1.Scale"),
+    has_generation=False,
+)
+Change = Callable[[JsonObject], tuple[JsonObject, list[JsonObject]]]
+"""From a Scale to the wanted one and who manages it then."""
+
+
+async def get_scale(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    name = target.name or ""
+    stored = serving.store.get(key_of(resource, target.namespace, name))
+    if stored is None:
+        raise errors.not_found(resource.plural, resource.group, name)
+    paths = _paths(resource)
+    scale, is_stated = _scale(paths, orjson.loads(stored.data))
+    if not is_stated:
+        raise _no_replicas(paths)
+    return object_answer(request, SCALE, scale)
+
+
+async def update_scale(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    options = write_options(request, kind="UpdateOptions")
+    kind = replace(SCALE, namespaced=resource.namespaced)
+    found = admitted(serving, kind, target, request, options)
+    check_name_matches(target, found.object)
+
+    def change(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
+        return found.object, _managed(serving, old, found.object, options)
+
+    return await _scaled(serving, resource, target, request, options, change, found.warnings)
+
+
+async def patch_scale(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    options = write_options(request, kind="PatchOptions")
+    kind = replace(SCALE, namespaced=resource.namespaced)
+    media = media_type(request)
+    if media not in CUSTOM_TYPES:
+        raise errors.unsupported_media_type(CUSTOM_TYPES)
+    warnings: list[str] = []
+    if media == APPLY:
+        config, warnings = applied_configuration(kind, target, request, options)
+
+        def change(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
+            merged = applied(serving, kind, old, config, options, "scale")
+            return kind.strategy.decode(merged)[0], merged["metadata"].get("managedFields") or []
+
+        return await _scaled(serving, resource, target, request, options, change, warnings)
+    patch = merging(request) if media.startswith("application/merge") else operating(request)
+
+    def patched(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
+        warnings.clear()
+        found: Any = patch(orjson.loads(orjson.dumps(old)))
+        if not isinstance(found, dict):
+            raise errors.bad_request("the patched object is not a JSON object")
+        scale, told = typed_patched(kind, found, options)
+        warnings.extend(told)
+        check_name_matches(target, scale)
+        check_namespace_matches(kind, target, scale)
+        return scale, _managed(serving, old, scale, options)
+
+    return await _scaled(serving, resource, target, request, options, patched, warnings)
+
+
+async def _scaled(
+    serving: Serving,
+    resource: ResourceType,
+    target: Target,
+    request: Request,
+    options: WriteOptions,
+    change: Change,
+    warnings: list[str],
+) -> Answer:
+    paths = _paths(resource)
+    mappings = _mappings(serving, resource)
+
+    def mutation(obj: JsonObject) -> tuple[JsonObject, bool]:
+        old, is_stated = _scale(paths, obj)
+        if not is_stated:
+            old["spec"]["replicas"] = UNSET
+        entries = obj["metadata"].get("managedFields") or []
+        old["metadata"]["managedFields"] = to_scale(entries, mappings)
+        scale, managed = change(old)
+        replicas = (scale.get("spec") or {}).get("replicas") or 0
+        if replicas == UNSET:
+            raise errors.bad_request(f'the spec replicas field "{paths.spec}" cannot be empty')
+        try:
+            with_replicas(paths, obj, replicas)
+        except WrongValue as error:
+            raise errors.internal(str(error)) from error
+        for name in ("resourceVersion", "uid"):
+            if scale["metadata"].get(name):
+                obj["metadata"][name] = scale["metadata"][name]
+        obj["metadata"]["managedFields"] = to_parent(entries, managed, mappings, resource.api_version)
+        return obj, True
+
+    key = key_of(resource, target.namespace, target.name or "")
+    written = await update(
+        serving, resource, key, mutation, options, subresource="scale", is_replacement=True
+    )
+    told = [*warnings, *(written.warnings or ())]
+    return object_answer(request, SCALE, _scale(paths, written.object)[0], warnings=told)
+
+
+def _managed(serving: Serving, old: JsonObject, new: JsonObject, options: WriteOptions) -> list[JsonObject]:
+    new = new | {"metadata": {**new["metadata"], "managedFields": old["metadata"]["managedFields"]}}
+    return managed_after_write(
+        SCALE, old, new, manager=options.manager, subresource="scale", now=serving.now()
+    )
+
+
+def _paths(resource: ResourceType) -> ScalePaths:
+    if resource.scale is None:
+        raise errors.not_found(resource.plural, resource.group, "")
+    return resource.scale
+
+
+def _mappings(serving: Serving, resource: ResourceType) -> Mappings:
+    """Where each version of the kind keeps its replicas."""
+    return {
+        each.api_version: each.scale.spec if each.scale else None
+        for each in serving.registry
+        if each.stored_as == resource.stored_as and each.is_custom
+    }
+
+
+def _scale(paths: ScalePaths, obj: JsonObject) -> tuple[JsonObject, bool]:
+    try:
+        return scale_of(paths, obj)
+    except WrongValue as error:
+        raise errors.internal(str(error)) from error
+
+
+def _no_replicas(paths: ScalePaths) -> errors.ApiError:
+    why = f'the spec replicas field "{paths.spec}" does not exist'
+    return errors.ApiError(
+        500, "InternalError", f"Internal error occurred: {why}", details={"causes": [{"message": why}]}
+    )

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import orjson
@@ -118,26 +119,23 @@ async def _until(asked: _Watch, since: int) -> AsyncIterator[list[Event | bytes]
     loop = asyncio.get_running_loop()
     end = loop.time() + asked.seconds
     next_bookmark = min(loop.time() + BOOKMARK_SECONDS, end - LAST_BOOKMARK_SECONDS)
-    pending: asyncio.Task[object] | None = None
     try:
-        events = aiter(asked.serving.store.watch(stored_as, asked.namespace, since))
-        while loop.time() < end:
-            pending = pending or asyncio.ensure_future(anext(events))
-            wake = min(end, next_bookmark) if asked.bookmarks else end
-            done, _ = await asyncio.wait({pending}, timeout=max(wake - loop.time(), 0))
-            if done:
-                batch, pending = pending.result(), None
-                yield list(batch)  # type: ignore[call-overload]
-            elif asked.bookmarks and loop.time() >= next_bookmark:
-                yield [_bookmark(asked, asked.serving.store.revision)]
-                next_bookmark = loop.time() + BOOKMARK_SECONDS
+        async with aclosing(asked.serving.store.watch(stored_as, asked.namespace, since)) as events:
+            while loop.time() < end:
+                try:
+                    # A timer costs a fraction of a task, and a thousand watchers each wait for every event.
+                    async with asyncio.timeout_at(min(end, next_bookmark) if asked.bookmarks else end):
+                        batch = await anext(events)
+                except TimeoutError:
+                    if loop.time() < end:
+                        yield [_bookmark(asked, asked.serving.store.revision)]
+                        next_bookmark = loop.time() + BOOKMARK_SECONDS
+                else:
+                    yield [*batch]
     except Compacted as error:
         yield [_error_line(errors.Expired(f"too old resource version: {error.asked} ({error.floor})"))]
-    except TooSlow:
+    except (StopAsyncIteration, TooSlow):
         return
-    finally:
-        if pending is not None:
-            pending.cancel()
 
 
 def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:

@@ -43,6 +43,7 @@ def _type(crd: Json, version: Json) -> ResourceType:
         columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()),
         selectable_fields=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
         stored_as=crd["metadata"]["name"],
+        deprecation=_deprecation(spec["group"], names["kind"], version),
         stored_version=next(each["name"] for each in spec["versions"] if each.get("storage")),
         scale=scale,
         strategy=CustomStrategy(
@@ -53,6 +54,12 @@ def _type(crd: Json, version: Json) -> ResourceType:
             scale=scale,
         ),
     )
+
+
+def _deprecation(group: str, kind: str, version: Json) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return str(version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated")
 
 
 def _column(row: Json) -> TableColumn:

@@ -14,7 +14,7 @@ from jangar.apiserver.strategies.kind import Kind
 from jangar.apiserver.strategies.pod_admission import mount_token, qos_class, tolerate_outages
 from jangar.apiserver.strategies.pod_defaults import default_pod, default_pod_spec
 from jangar.apiserver.strategies.pod_spec import image_problems, pod_spec_problems, toleration_problems
-from jangar.apiserver.strategies.pod_table import pod_cells
+from jangar.apiserver.strategies.pod_table import pod_cells, pod_conditions
 from jangar.schema import FieldError
 
 Find = Callable[[str, str, str], JsonObject | None]
@@ -92,6 +92,10 @@ class Pod(Kind):
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return pod_cells(obj)
+
+    def table_conditions(self, obj: JsonObject) -> list[JsonObject]:
+        """That a pod is over; kubectl tells such rows from others."""
+        return pod_conditions(obj)
 
     def _admit_account(self, obj: JsonObject) -> None:
         """The account it runs as, and its token where pods look for it."""

@@ -36,6 +36,17 @@ def pod_cells(obj: Json) -> list[Any]:
     ]
 
 
+_ENDS = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
+
+
+def pod_conditions(obj: Json) -> list[dict[str, Any]]:
+    """What a row says of a pod as a whole: that it is over."""
+    phase = (obj.get("status") or {}).get("phase")
+    if phase not in _ENDS:
+        return []
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": _ENDS[phase]}]
+
+
 def _first_reason(status: Json) -> str:
     reason = status.get("reason") or status.get("phase") or ""
     for each in status.get("conditions") or ():

@@ -1,0 +1,160 @@
+"""What patches are made of: read, and worked out against an object, whatever they are patched into. Stores nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from jangar.apiserver import errors
+from jangar.apiserver.admission import check_name_matches, check_namespace_matches, check_type
+from jangar.apiserver.apply.json_patch import JsonPatchError, MalformedPatch, TooManyOperations, json_patch
+from jangar.apiserver.apply.merge_patch import merge_patch
+from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, server_side_apply
+from jangar.apiserver.body import Decoded, decode_yaml, read_json
+from jangar.apiserver.go_json import json_kind, json_problem
+from jangar.apiserver.messages import Request
+from jangar.apiserver.options import WriteOptions
+from jangar.apiserver.resources import JsonObject, ResourceType
+from jangar.apiserver.serving import Serving
+from jangar.apiserver.target import Target
+from jangar.apiserver.writing import strict_check
+from jangar.schema import ErrorType, FieldError
+
+Patch = Callable[[JsonObject], Any]
+
+
+def read_patch(request: Request, kind: str, go_type: str) -> Any:
+    """The patch itself; `kind` is what it must be."""
+    try:
+        patch = read_json(request.body)
+    except errors.ApiError as error:
+        raise errors.bad_request(f"error decoding patch: {json_problem(request.body)}") from error
+    if json_kind(patch) != kind:
+        raise errors.bad_request(
+            f"error decoding patch: json: cannot unmarshal {json_kind(patch)} into Go value of type {go_type}"
+        )
+    return patch
+
+
+def merging(request: Request) -> Patch:
+    patch = read_patch(request, "object", "map[string]interface {}")
+    return lambda old: merge_patch(old, patch)
+
+
+def operating(request: Request) -> Patch:
+    operations = read_patch(request, "array", "[]handlers.jsonPatchOp")
+
+    def operate(old: JsonObject) -> Any:
+        try:
+            return json_patch(old, operations)
+        except TooManyOperations as error:
+            raise errors.ApiError(413, "RequestEntityTooLarge", str(error)) from error
+        except MalformedPatch as error:
+            raise errors.bad_request(f"error decoding patch: {error}") from error
+        except JsonPatchError as error:
+            raise errors.ApiError(
+                422, "Invalid", "the server rejected our request due to an error in our request", details={}
+            ) from error
+
+    return operate
+
+
+def typed_patched(
+    resource: ResourceType, found: JsonObject, options: WriteOptions
+) -> tuple[JsonObject, list[str]]:
+    """The patched object as its kind is typed; what does not fit is refused with the whole of it."""
+    shown = orjson.dumps(found).decode()
+    try:
+        check_type(resource, found, shown.encode())
+        obj, unknown = resource.strategy.decode(found)
+        return obj, strict_check(resource, unknown, [], options)
+    except errors.ApiError as error:
+        if error.code != 400:  # noqa: PLR2004 - only what cannot be read is the patch's fault
+            raise
+        why = error.message
+        for words in ("cannot be handled as a ", "must be of type "):
+            _, found_words, rest = why.partition(words)
+            if found_words:
+                why = rest.partition(": ")[2]
+        why = why.rpartition(" ({")[0] if why.startswith("Object 'Kind'") else why
+        problem = FieldError(type=ErrorType.INVALID, field="patch", bad_value=shown, detail=why)
+        refused = errors.invalid("", "", "", [problem])
+        details = {"causes": (refused.details or {}).get("causes", [])}
+        raise errors.ApiError(422, "Invalid", refused.message, details=details) from error
+
+
+def applied_configuration(
+    resource: ResourceType, target: Target, request: Request, options: WriteOptions
+) -> tuple[JsonObject, list[str]]:
+    """What a manager says it wants, and what it is warned of."""
+    if not request.parameter("fieldManager"):
+        raise errors.ApiError(
+            422,
+            "Invalid",
+            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+            details={
+                "group": "meta.k8s.io",
+                "kind": "PatchOptions",
+                "causes": [
+                    {
+                        "reason": "FieldValueRequired",
+                        "message": "Required value: is required for apply patch",
+                        "field": "fieldManager",
+                    }
+                ],
+            },
+        )
+    decoded = _configuration(request)
+    config = decoded.object
+    check_type(resource, config, request.body)
+    config.setdefault("metadata", {}).setdefault("name", target.name)
+    check_name_matches(target, config)
+    check_namespace_matches(resource, target, config)
+    if config["metadata"].get("managedFields"):
+        raise errors.bad_request("metadata.managedFields must be nil")
+    warnings = strict_check(resource, [], decoded.strict_problems, options)
+    return config, warnings
+
+
+def _configuration(request: Request) -> Decoded:
+    if request.body.lstrip().startswith(b"{"):
+        return _json_config(request)
+    try:
+        return decode_yaml(request.body)
+    except errors.ApiError as error:
+        if not error.message.startswith("yaml: "):
+            raise
+        message = f"error decoding YAML: error converting YAML to JSON: {error.message}"
+        raise errors.bad_request(message) from error
+
+
+def _json_config(request: Request) -> Decoded:
+    document = read_json(request.body)
+    if not isinstance(document, dict):
+        raise errors.bad_request("error decoding YAML: the applied configuration is not an object")
+    return Decoded(object=document)
+
+
+def applied(
+    serving: Serving,
+    resource: ResourceType,
+    live: JsonObject | None,
+    config: JsonObject,
+    options: WriteOptions,
+    subresource: str,
+) -> JsonObject:
+    """What applying makes of the live object; conflicts and values that do not fit are refused."""
+    try:
+        return server_side_apply(
+            resource,
+            live,
+            config,
+            manager=options.manager,
+            force=options.force,
+            subresource=subresource,
+            now=serving.now(),
+        )
+    except ApplyConflict as error:
+        raise errors.ApiError(409, "Conflict", error.message, details={"causes": error.causes}) from error
+    except ApplyTypeError as error:
+        raise errors.internal(str(error)) from error
