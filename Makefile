@@ -66,7 +66,7 @@ envtest: ## Provide a real kube-apiserver, etcd and kubectl for the tests (built
 
 .PHONY: transcripts
 transcripts: setup envtest ## Record anew what a real kube-apiserver answers to every conformance case
-	PYTHONPATH=tests $(BIN)/python -m contract.kubernetes_api.record
+	PYTHONPATH=tests $(BIN)/python -m contract.kubernetes_api.record_transcripts
 
 .PHONY: bench
 bench: setup ## Measure the planner, lint and start-up; fails when a goal is missed

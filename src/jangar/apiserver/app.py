@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -43,7 +44,8 @@ class Application:
         if isinstance(answer, Stream):
             await _stream(answer, receive, send)
         else:
-            await send(_head(answer, length=len(answer.body)))
+            has_body = answer.status != HTTPStatus.NOT_MODIFIED
+            await send(_head(answer, length=len(answer.body) if has_body else None))
             await send({"type": "http.response.body", "body": answer.body})
 
 

@@ -70,26 +70,41 @@ def read_json(body: bytes) -> Any:
 def decode_yaml(body: bytes) -> Decoded:
     """YAML as Kubernetes takes it: whatever has no JSON form is refused."""
     try:
-        document = yaml.load(body, Loader=yaml.CSafeLoader)
+        loader = yaml.CSafeLoader(body)
+        try:
+            node = loader.get_single_node()
+            repeated = _repeated_keys(node)
+            document = loader.construct_document(node) if node is not None else None
+        finally:
+            loader.dispose()
         plain = orjson.loads(orjson.dumps(document))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise errors.bad_request(yaml_problem(error)) from error
-    except (TypeError, RecursionError) as error:
-        raise errors.bad_request(f"error converting YAML to JSON: {error}") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line if error.problem_mark else 0
+        raise errors.bad_request(f"yaml: line {line}: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError, RecursionError) as error:
+        raise errors.bad_request(f"yaml: {error}") from error
     if not isinstance(plain, dict):
         raise errors.bad_request(_not_an_object(plain))
-    return Decoded(object=plain)
+    return Decoded(object=plain, strict_problems=repeated)
 
 
-def yaml_problem(error: Exception) -> str:
-    """In the words of Go's YAML library, which has its words from the same place."""
-    if not isinstance(error, yaml.MarkedYAMLError):
-        return f"yaml: {error}"
-    lines = [mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None and mark.line]
-    line = lines[0] + isinstance(error, yaml.scanner.ScannerError) if lines else 0
-    return (
-        f"yaml: {f'line {line}: ' if line else ''}{error.problem or 'unknown problem parsing YAML content'}"
-    )
+def _repeated_keys(root: yaml.Node | None) -> list[str]:
+    """`line 7: key "a" already set in map`, as Go's YAML tells it."""
+    found: list[str] = []
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, value in node.value:
+                if key.value in seen:
+                    found.append(f'line {key.start_mark.line + 1}: key "{key.value}" already set in map')
+                if isinstance(key.value, str):
+                    seen.add(key.value)
+                waiting.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            waiting.extend(node.value)
+    return found
 
 
 def _not_an_object(document: Any) -> str:

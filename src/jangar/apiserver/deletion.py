@@ -13,6 +13,7 @@ from jangar.apiserver.storage.store import Key, Put, Remove, Stored
 from jangar.apiserver.writing import holders, put, remove
 from jangar.schema import ErrorType, FieldError
 
+IMMORTAL_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 _FINALIZERS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 _PROPAGATION = ("Background", "Foreground", "Orphan")
@@ -54,11 +55,16 @@ def delete_options(document: JsonObject) -> DeleteOptions:
     preconditions = document.get("preconditions") or {}
     return DeleteOptions(
         propagation=propagation,
-        grace_seconds=max(int(grace), 0) if grace is not None else None,
+        grace_seconds=_seconds(int(grace)) if grace is not None else None,
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
         dry_run="All" in (document.get("dryRun") or ()),
     )
+
+
+def _seconds(grace: int) -> int:
+    """A negative period means as short as possible, but not at once."""
+    return grace if grace >= 0 else 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,6 +84,8 @@ async def delete(serving: Serving, resource: ResourceType, key: Key, options: De
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
         obj = orjson.loads(stored.data)
+        if resource.qualified == "namespaces" and key.name in IMMORTAL_NAMESPACES:
+            raise errors.forbidden("namespaces", "", key.name, "this namespace may not be deleted")
         check_preconditions(resource, obj, options)
         changed = _mark(serving, resource, obj, options)
         gone = not holders(obj)
@@ -131,7 +139,7 @@ def _mark(serving: Serving, resource: ResourceType, obj: JsonObject, options: De
                 meta["deletionGracePeriodSeconds"] = grace
             if meta.get("generation"):
                 meta["generation"] += 1
-        elif grace < meta.get("deletionGracePeriodSeconds", 0):
+        elif options.grace_seconds is not None and grace < meta.get("deletionGracePeriodSeconds", 0):
             meta["deletionGracePeriodSeconds"] = grace
             meta["deletionTimestamp"] = serving.after(grace)
     return orjson.dumps(obj) != before
@@ -146,7 +154,7 @@ def _grace(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> i
     if options.grace_seconds is not None:
         return options.grace_seconds
     stated: Any = (obj.get("spec") or {}).get("terminationGracePeriodSeconds")
-    return int(stated) if stated is not None else resource.grace_seconds
+    return _seconds(int(stated)) if stated is not None else resource.grace_seconds
 
 
 def _set(meta: JsonObject, name: str, value: list[str]) -> None:

@@ -4,11 +4,10 @@ import base64
 import hashlib
 import re
 from collections import defaultdict
-from http import HTTPStatus
 
 import orjson
 
-from jangar.apiserver.messages import Request, Response, json_response
+from jangar.apiserver.messages import Request, Response, json_response, unchanged
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.subresources import in_order, subresource_kind, subresource_verbs
@@ -155,7 +154,7 @@ def _wants_aggregated(request: Request) -> bool:
 def _unless_known(request: Request, response: Response) -> Response:
     """Nothing but its tag, if the client has the document already."""
     if request.headers.get("if-none-match") == dict(response.headers)["ETag"]:
-        return Response(status=HTTPStatus.NOT_MODIFIED, headers=response.headers)
+        return unchanged(response.headers)
     return response
 
 

@@ -79,5 +79,10 @@ def json_response(
     return Response(status=status, body=body, content_type=content_type, headers=headers)
 
 
+def unchanged(headers: Sequence[tuple[str, str]]) -> Response:
+    """What the client has is still right. Says nothing of a body: a cache would believe it."""
+    return Response(status=HTTPStatus.NOT_MODIFIED, content_type="", headers=headers)
+
+
 def text_response(text: str, *, status: int = HTTPStatus.OK) -> Response:
     return Response(status=status, body=text.encode(), content_type="text/plain; charset=utf-8")

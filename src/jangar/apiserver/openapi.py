@@ -9,7 +9,7 @@ from http import HTTPStatus
 import orjson
 
 from jangar.apiserver.discovery import MAJOR, MINOR
-from jangar.apiserver.messages import Request, Response
+from jangar.apiserver.messages import Request, Response, unchanged
 from jangar.apiserver.openapi_paths import paths_of
 from jangar.apiserver.openapi_schemas import components_of
 from jangar.apiserver.registry import Registry
@@ -46,7 +46,7 @@ class OpenApi:
             moved = (*headers, ("Location", self._url(place)))
             return Response(status=HTTPStatus.MOVED_PERMANENTLY, headers=moved)
         if request.headers.get("if-none-match") == f'"{digest}"':
-            return Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+            return unchanged(headers)
         return Response(body=document, headers=headers)
 
     def _places(self) -> dict[str, list[ResourceType]]:

@@ -13,7 +13,7 @@ from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, se
 from jangar.apiserver.body import Decoded, decode_yaml, read_json
 from jangar.apiserver.go_json import json_kind, json_problem
 from jangar.apiserver.messages import Request
-from jangar.apiserver.options import WriteOptions
+from jangar.apiserver.options import STRICT, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.target import Target
@@ -106,14 +106,25 @@ def applied_configuration(
         )
     decoded = _configuration(request)
     config = decoded.object
-    check_type(resource, config, request.body)
-    config.setdefault("metadata", {}).setdefault("name", target.name)
+    _check_applied_type(resource, config)
+    config.setdefault("metadata", {})
     check_name_matches(target, config)
     check_namespace_matches(resource, target, config)
     if config["metadata"].get("managedFields"):
         raise errors.bad_request("metadata.managedFields must be nil")
-    warnings = strict_check(resource, [], decoded.strict_problems, options)
-    return config, warnings
+    if decoded.strict_problems and options.validation == STRICT:
+        problems = "\n  ".join(decoded.strict_problems)
+        raise errors.bad_request(
+            f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {problems}"
+        )
+    return config, []
+
+
+def _check_applied_type(resource: ResourceType, config: JsonObject) -> None:
+    api_version, kind = config.get("apiVersion") or "", config.get("kind") or ""
+    if (api_version, kind) != (resource.api_version, resource.kind):
+        group, _, version = str(api_version).rpartition("/")
+        raise errors.bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
 
 
 def _configuration(request: Request) -> Decoded:

@@ -5,6 +5,7 @@ Chosen by the Accept header. Stored bytes are spliced, not parsed, wherever obje
 
 from collections.abc import Sequence
 from http import HTTPStatus
+from functools import lru_cache
 from typing import Any, Protocol
 
 import orjson
@@ -193,8 +194,17 @@ def in_version(resource: ResourceType, data: bytes) -> bytes:
     prefix = _type_prefix(resource)
     if data.startswith(prefix):
         return data
-    obj = {"apiVersion": resource.api_version, "kind": resource.kind} | _untyped(orjson.loads(data))
-    return orjson.dumps(resource.strategy.decode(obj)[0])
+    return orjson.dumps(object_in_version(resource, orjson.loads(data)))
+
+
+def object_in_version(resource: ResourceType, obj: JsonObject) -> JsonObject:
+    """The same for an object. A kind whose versions name their fields otherwise converts itself (Event)."""
+    if (obj.get("apiVersion"), obj.get("kind")) == (resource.api_version, resource.kind):
+        return obj
+    typed = {"apiVersion": resource.api_version, "kind": resource.kind} | _untyped(obj)
+    converted = getattr(resource.strategy, "converted", None)
+    found: JsonObject = converted(typed) if converted is not None else resource.strategy.decode(typed)[0]
+    return found
 
 
 def _untyped(obj: JsonObject) -> JsonObject:
@@ -202,7 +212,13 @@ def _untyped(obj: JsonObject) -> JsonObject:
 
 
 def _type_prefix(resource: ResourceType) -> bytes:
-    return f'{{"apiVersion":"{resource.api_version}","kind":"{resource.kind}",'.encode()
+    return _prefix(resource.api_version, resource.kind)
+
+
+@lru_cache(maxsize=1024)
+def _prefix(api_version: str, kind: str) -> bytes:
+    """How the stored bytes of a kind begin; asked for with every object that is shown."""
+    return f'{{"apiVersion":"{api_version}","kind":"{kind}",'.encode()
 
 
 def chosen(request: Request) -> Representation:

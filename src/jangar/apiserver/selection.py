@@ -1,6 +1,6 @@
 """Which objects of a kind a request means: by labels and by fields. Parsed once, asked for each object."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ class Selection:
 
     labels: LabelSelector = ()
     fields: FieldSelector = ()
+    converted: Callable[[JsonObject], JsonObject] | None = None
+    """Where versions of a kind name their fields otherwise: how to read what another version stored."""
 
     @property
     def is_everything(self) -> bool:
@@ -42,14 +44,15 @@ class Selection:
     def matches(self, stored: Stored) -> bool:
         if self.labels and not matches_labels(self.labels, stored.labels):
             return False
-        return not self.fields or matches_fields(self.fields, _Fields(stored).value)
+        return not self.fields or matches_fields(self.fields, _Fields(stored, self.converted).value)
 
 
 class _Fields:
     """Field values of an object; parsed only if a field other than its name is asked for."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: Stored, converted: Callable[[JsonObject], JsonObject] | None) -> None:
         self._stored = stored
+        self._converted = converted
         self._object: JsonObject | None = None
 
     def value(self, field: str) -> str:
@@ -58,7 +61,8 @@ class _Fields:
         if field == "metadata.namespace":
             return self._stored.key.namespace
         if self._object is None:
-            self._object = orjson.loads(self._stored.data)
+            found: JsonObject = orjson.loads(self._stored.data)
+            self._object = self._converted(found) if self._converted else found
         return field_text(self._object, field)
 
 
@@ -78,6 +82,7 @@ def selection_of(request: Request, resource: ResourceType) -> Selection:
     """Raises a bad request for selectors that cannot be read, or that the kind does not have."""
     known = {*_METADATA_FIELDS, *(each.lstrip(".") for each in resource.selectable_fields)}
     return Selection(
+        converted=getattr(resource.strategy, "converted", None),
         labels=parse_labels(request.parameter("labelSelector")),
         fields=parse_fields(
             request.parameter("fieldSelector"),

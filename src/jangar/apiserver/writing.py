@@ -15,6 +15,7 @@ from jangar.apiserver.answers import ordered
 from jangar.apiserver.apply.managed_fields import managed_after_write
 from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
 from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
+from jangar.apiserver.representations import object_in_version
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.storage.store import Key, Put, Remove, Stored
@@ -65,8 +66,8 @@ async def create(
 
     `managed` says that its managedFields are right as they are.
     """
-    check_namespace(serving, resource, namespace)
     meta = obj.setdefault("metadata", {})
+    check_namespace(serving, resource, namespace, str(meta.get("name") or ""))
     base = str(meta.get("generateName") or "")
     generated = base and not meta.get("name")
     for _ in range(TRIES):
@@ -151,11 +152,13 @@ def _stamp_new(serving: Serving, resource: ResourceType, namespace: str | None, 
     meta["creationTimestamp"] = serving.now()
     if namespace is not None and resource.namespaced:
         meta["namespace"] = namespace
+    elif not resource.namespaced:
+        meta.pop("namespace", None)
     if resource.has_generation:
         meta["generation"] = 1
 
 
-def check_namespace(serving: Serving, resource: ResourceType, namespace: str | None) -> None:
+def check_namespace(serving: Serving, resource: ResourceType, namespace: str | None, name: str) -> None:
     """Nothing is created in a namespace that does not exist or is going away."""
     if not resource.namespaced or namespace is None:
         return
@@ -166,7 +169,7 @@ def check_namespace(serving: Serving, resource: ResourceType, namespace: str | N
         raise errors.forbidden(
             resource.plural,
             resource.group,
-            "",
+            name,
             f"unable to create new content in namespace {namespace} because it is being terminated",
             [
                 {
@@ -199,7 +202,7 @@ async def update(
         nonlocal written, changed
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
-        old = orjson.loads(stored.data)
+        old = object_in_version(resource, orjson.loads(stored.data))
         wanted = replacement_of(resource, old, mutation) if is_replacement else mutation
         obj, warnings = checked_update(serving, resource, old, wanted, options, subresource=subresource)
         changed = obj is not None and not options.dry_run

@@ -119,6 +119,9 @@ async def _apply_new(
     warnings: list[str],
 ) -> Answer:
     config["metadata"].pop("resourceVersion", None)
+    if uid := config["metadata"].get("uid"):
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise errors.conflict(resource.plural, resource.group, target.name or "", why)
     obj = applied(serving, resource, None, config, options, "")
     written = await create(serving, resource, target.namespace, obj, options, managed=True)
     return object_answer(

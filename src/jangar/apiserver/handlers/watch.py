@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import lru_cache
 
 import orjson
 
@@ -11,7 +12,7 @@ from jangar.apiserver import errors
 from jangar.apiserver.handlers.get import not_a_version
 from jangar.apiserver.messages import Answer, Request, Stream
 from jangar.apiserver.options import forbidden, invalid_options, unsupported
-from jangar.apiserver.representations import Representation, chosen
+from jangar.apiserver.representations import Representation, Whole, chosen, in_version
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.selection import Selection, selection_of
 from jangar.apiserver.serving import Serving
@@ -140,6 +141,8 @@ async def _until(asked: _Watch, since: int) -> AsyncIterator[list[Event | bytes]
 
 def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:
     """The event as this watcher sees it: an object that begins or ceases to match is added or deleted to them."""
+    if asked.selection.is_everything and isinstance(asked.shown, Whole):
+        return _whole_line(event.type, in_version(asked.resource, event.object.data))
     was = event.previous is not None and asked.selection.matches(event.previous)
     matches = event.type is not EventType.DELETED and asked.selection.matches(event.object)
     match (was, matches):
@@ -169,6 +172,12 @@ def _last_seen(event: Event) -> Stored:
         data=orjson.dumps(obj),
         labels=event.previous.labels,
     )
+
+
+@lru_cache(maxsize=64)
+def _whole_line(kind: str, data: bytes) -> bytes:
+    """Most watchers see everything, and all of them the same: a line is made once for as long as it is told."""
+    return _line(kind, data)
 
 
 def _line(kind: str, data: bytes) -> bytes:

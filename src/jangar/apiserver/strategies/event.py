@@ -38,6 +38,10 @@ class Event(Kind):
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         return self.problems(obj) if not old.get("eventTime") else []
 
+    def converted(self, obj: Json) -> JsonObject:
+        """An event of either group, as this one shows it."""
+        return self._as_written(in_core(obj))
+
     def table_row(self, obj: JsonObject) -> list[Any]:
         """All cells: the name comes last."""
         return _cells(in_core(obj))
@@ -56,6 +60,9 @@ class NewEvent(Event):
         if core.get("type") not in ("Normal", "Warning"):
             problems.append(invalid("type", "", f"has invalid value: {core.get('type', '')}"))
         return problems
+
+    def converted(self, obj: Json) -> JsonObject:
+        return self._as_written(in_new_group(obj))
 
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         new, before = in_core(obj), in_core(old)

@@ -45,9 +45,9 @@ class Kind:
 
     def complete(self, obj: JsonObject) -> None:
         """Defaults, as a decoder applies them: before anything is generated or taken away."""
-        self._rewrite(obj)
+        self._rewrite(obj, stored=False)
         self.default(obj)
-        self._rewrite(obj)
+        self._rewrite(obj, stored=False)
 
     def prepare_create(self, obj: JsonObject) -> None:
         for name in self.dropped_on_create:
@@ -56,6 +56,7 @@ class Kind:
         self.reset(obj)
         # What was generated may be the default of something else: a Job takes its labels from its template.
         self.complete(obj)
+        self._rewrite(obj, stored=True)
 
     def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
         self.complete(obj)
@@ -65,6 +66,7 @@ class Kind:
             self._put_back(obj, old, "status")
         self.reset_update(obj, old, subresource)
         self.complete(obj)
+        self._rewrite(obj, stored=True)
 
     def validate_create(self, obj: Json) -> list[FieldError]:
         return self.problems(obj)
@@ -108,15 +110,19 @@ class Kind:
 
     # -- shared steps -----------------------------------------------------------------------------------------------
 
-    def _rewrite(self, obj: JsonObject) -> None:
+    def _rewrite(self, obj: JsonObject, *, stored: bool) -> None:
         """In place, metadata too: as Go would write it."""
         meta: JsonObject = obj.setdefault("metadata", {})
-        found = written(obj, self._struct)
+        found = written(obj, self._struct, stored=stored)
         new_meta = found["metadata"]
         meta.clear()
         meta.update(new_meta)
         obj.clear()
         obj.update(found | {"metadata": meta})
+
+    def _as_written(self, obj: Json) -> JsonObject:
+        """An object of another version with this one's fields, as Go would write it."""
+        return written(obj, self._struct)
 
     def _put_back(self, obj: JsonObject, old: Json, *names: str) -> None:
         for name in names:

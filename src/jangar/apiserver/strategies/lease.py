@@ -11,9 +11,13 @@ from jangar.schema import FieldError
 class Lease(Kind):
     """A lease. Coordinated election is an alpha feature and switched off: what speaks of it is dropped."""
 
-    def default(self, obj: JsonObject) -> None:
+    def reset(self, obj: JsonObject) -> None:
         for name in ("strategy", "preferredHolder"):
             obj["spec"].pop(name, None)
+
+    def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
+        del old, subresource
+        self.reset(obj)
 
     def problems(self, obj: Json) -> list[FieldError]:
         spec = obj["spec"]

@@ -8,13 +8,14 @@ from jangar.apiserver.strategies.printing import NONE, UNKNOWN, created
 from jangar.schema import FieldError
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _ROLE: Final = "node-role.kubernetes.io/"
 
 
 class Node(Kind):
     """A machine that runs pods. It brings its status when it comes.
 
-    A real server taints it until a controller finds it ready; here nobody would take the taint away.
+    It is tainted until somebody finds it ready and takes the taint away.
     """
 
     dropped_on_create: ClassVar = ()
@@ -23,6 +24,11 @@ class Node(Kind):
         status = obj["status"]
         if status.get("capacity") and not status.get("allocatable"):
             status["allocatable"] = dict(status["capacity"])
+
+    def reset(self, obj: JsonObject) -> None:
+        taints = obj["spec"].get("taints") or []
+        if _NOT_READY not in taints:
+            obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
 
     def problems(self, obj: Json) -> list[FieldError]:
         problems: list[FieldError] = []

@@ -150,7 +150,7 @@ def _why(text: str, *, is_micro: bool) -> str:
         rest = rest[size:]
     fraction = re.match(r"\.[0-9]+", rest)
     if is_micro:
-        if fraction is None or len(fraction[0]) != 7:  # noqa: PLR2004 - a dot and six digits
+        if fraction is None or len(fraction[0]) < 7:  # noqa: PLR2004 - a dot and six digits
             return f'cannot parse "{rest}" as ".000000"'
         rest = rest[7:]
     elif fraction:

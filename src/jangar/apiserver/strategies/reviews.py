@@ -63,7 +63,7 @@ def _rules(obj: JsonObject, user: User) -> JsonObject:
     everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
     paths = {"verbs": ["*"], "nonResourceURLs": ["*"]}
     status = {"resourceRules": [everything], "nonResourceRules": [paths], "incomplete": False}
-    return _untimed(obj) | {"spec": {}, "status": status}
+    return obj | {"metadata": {}, "spec": {}, "status": status}
 
 
 def _token(obj: JsonObject, user: User, lookup: Lookup | None) -> JsonObject:

@@ -186,14 +186,16 @@ def zero(go_type: GoType) -> Any:
             return None
 
 
-def written(obj: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
-    """A decoded object as Go writes it: fields in their order, empty ones left out or written by their tags."""
+def written(obj: Mapping[str, Any], struct: Struct, *, stored: bool = True) -> dict[str, Any]:
+    """A decoded object as Go writes it: fields in their order, empty ones left out or written by their tags.
+
+    Storage knows no empty lists and maps: what was stored has none.
+    """
     found: dict[str, Any] = {}
     for name, field in struct.fields.items():
         value = obj.get(name)
-        value = _written(value, field.type) if value is not None else None
-        if value in ([], {}) and isinstance(field.type, ListOf | MapOf):
-            # Storage knows no empty lists and maps.
+        value = _written(value, field.type, stored=stored) if value is not None else None
+        if stored and value in ([], {}) and isinstance(field.type, ListOf | MapOf):
             value = None
         if value is None and not isinstance(field.type, Pointer):
             value = zero(field.type)
@@ -202,22 +204,22 @@ def written(obj: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
     return found
 
 
-def _written(value: Any, go_type: GoType) -> Any:
+def _written(value: Any, go_type: GoType, *, stored: bool) -> Any:
     match go_type:
         case Pointer(to=to):
-            return _written(value, to)
+            return _written(value, to, stored=stored)
         case Struct():
-            return written(value, go_type)
+            return written(value, go_type, stored=stored)
         case ListOf(item=Scalar()) | MapOf(value=Scalar()):
             return value
         case ListOf(item=item):
-            return [_written(each, item) for each in value]
+            return [_written(each, item, stored=stored) for each in value]
         case MapOf(value=of):
-            return {key: _written(each, of) for key, each in value.items()}
+            return {key: _written(each, of, stored=stored) for key, each in value.items()}
         case Own(name=name) if name in _SCHEMAS and isinstance(value, dict):
-            return _written(value, _schema_props())
+            return _written(value, _schema_props(), stored=stored)
         case Own(name=name) if name in _SCHEMAS and isinstance(value, list):
-            return [_written(each, _schema_or_text(each)) for each in value]
+            return [_written(each, _schema_or_text(each), stored=stored) for each in value]
         case _:
             return value
 

@@ -1,6 +1,6 @@
 """Records transcripts from a real API server. Run: `make transcripts`, or with PYTHONPATH=tests
 
-    python -m contract.kubernetes_api.record [--check] [PATTERN ...]
+    python -m contract.kubernetes_api.record_transcripts [--check] [PATTERN ...]
 
 Every case is played three times, each time on a fresh server; a case whose record is not the same each time is printed
 and not stored.
