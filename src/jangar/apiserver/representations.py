@@ -4,8 +4,8 @@ Chosen by the Accept header. Stored bytes are spliced, not parsed, wherever obje
 """
 
 from collections.abc import Sequence
-from http import HTTPStatus
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import orjson

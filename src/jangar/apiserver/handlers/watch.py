@@ -23,6 +23,8 @@ BOOKMARK_SECONDS = 60.0
 LAST_BOOKMARK_SECONDS = 2.0
 """So long before its end a watch is told how far it came."""
 DEFAULT_SECONDS = 1800
+SHARED_BYTES = 64 * 1024
+"""Lines of larger objects are made for each watcher: keeping them would cost more than making them."""
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
@@ -142,7 +144,8 @@ async def _until(asked: _Watch, since: int) -> AsyncIterator[list[Event | bytes]
 def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:
     """The event as this watcher sees it: an object that begins or ceases to match is added or deleted to them."""
     if asked.selection.is_everything and isinstance(asked.shown, Whole):
-        return _whole_line(event.type, in_version(asked.resource, event.object.data))
+        data = in_version(asked.resource, event.object.data)
+        return _shared_line(event.type, data) if len(data) < SHARED_BYTES else _line(event.type, data)
     was = event.previous is not None and asked.selection.matches(event.previous)
     matches = event.type is not EventType.DELETED and asked.selection.matches(event.object)
     match (was, matches):
@@ -175,7 +178,7 @@ def _last_seen(event: Event) -> Stored:
 
 
 @lru_cache(maxsize=64)
-def _whole_line(kind: str, data: bytes) -> bytes:
+def _shared_line(kind: str, data: bytes) -> bytes:
     """Most watchers see everything, and all of them the same: a line is made once for as long as it is told."""
     return _line(kind, data)
 

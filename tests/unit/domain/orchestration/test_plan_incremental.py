@@ -125,6 +125,24 @@ def test_a_basis_is_not_used_for_another_record(counted):
 
 
 @pytest.mark.rule("DAG-8")
+@pytest.mark.parametrize(
+    ("now", "asked_again"),
+    [
+        pytest.param(at(0.001), False, id="later"),
+        pytest.param(NOON, False, id="at-the-same-time"),
+        pytest.param(at(-0.001), True, id="earlier"),
+    ],
+)
+def test_a_basis_is_not_used_by_a_clock_that_was_set_back(now, asked_again, counted):
+    """DAG-8: timers that have fired are gone from it."""
+    definition = a_counted_definition(a_step("x"), a_step("y", when="True"), policies={"maxParallel": 1})
+    observation, before = first_plan(definition)
+    asked = counted.asked
+    plan(next_observation(observation, before), now, before)
+    assert counted.asked == asked + asked_again
+
+
+@pytest.mark.rule("DAG-8")
 def test_a_plan_may_be_made_twice_from_the_same_basis():
     """DAG-8: a pass works on its own copy."""
     definition = a_definition(a_step("a", retries=1, retryBackoffSeconds=5), a_step("b", "a"), a_step("c"))
