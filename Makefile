@@ -60,6 +60,10 @@ verify: generate check ## Regenerate, check, and fail if that changed a tracked 
 	@git diff --exit-code -- charts/agents/crds docs/reference || { echo "generated files were out of date; commit the result of 'make generate'" >&2; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard charts/agents/crds docs/reference)" || { echo "generated files are not tracked; git add them" >&2; exit 1; }
 
+.PHONY: builtin-schemas
+builtin-schemas: setup ## Write what the API server knows of built-in kinds, from a real one (needs 'make envtest')
+	$(BIN)/python scripts/generate-builtin-schemas
+
 .PHONY: envtest
 envtest: ## Provide a real kube-apiserver, etcd and kubectl for the tests (built once; needs Go)
 	scripts/envtest/build

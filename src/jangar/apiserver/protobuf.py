@@ -6,7 +6,7 @@ accepts. What is sent is not trusted: lengths, depth and size are bounded, and a
 
 import base64
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -31,6 +31,7 @@ MAX_DEPTH: Final = 64
 _PACKAGES: Final = {"": "core", "rbac.authorization.k8s.io": "rbac", "meta.k8s.io": "meta"}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT: Final = 10
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Unreadable(ValueError):
@@ -202,7 +203,7 @@ def _moment(parts: dict[int, int | bytes], *, is_micro: bool) -> str | None:
     if not parts:
         return None
     seconds, nanos = _signed(_as_int(parts.get(1, 0))), _signed(_as_int(parts.get(2, 0)))
-    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=max(nanos, 0) // 1000 % 1_000_000)
+    moment = _EPOCH + timedelta(seconds=seconds, microseconds=max(nanos, 0) // 1000 % 1_000_000)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if is_micro else "%Y-%m-%dT%H:%M:%SZ")
 
 

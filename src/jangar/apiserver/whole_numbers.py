@@ -2,12 +2,16 @@
 
 from typing import Any
 
-EXACT_BELOW = 1e21
-"""From here on Go writes an exponent."""
+import orjson
+
+INTEGERS_BELOW = 2.0**63
+"""From here on a number is no integer to Go, however it is written."""
 
 
 def without_fractions_of_zero(obj: dict[str, Any]) -> None:
-    """In place, all but metadata, which holds no floats."""
+    """In place, all but metadata, which holds no floats. Most objects have none at all, which their text tells."""
+    if b".0" not in orjson.dumps({name: value for name, value in obj.items() if name != "metadata"}):
+        return
     for name, value in obj.items():
         if name != "metadata":
             obj[name] = _plain(value)
@@ -25,6 +29,6 @@ def _plain(value: Any) -> Any:
             inner = type(each)
             if inner is dict or inner is list or inner is float:
                 value[index] = _plain(each)
-    elif kind is float and value.is_integer() and abs(value) < EXACT_BELOW:
+    elif kind is float and value.is_integer() and abs(value) < INTEGERS_BELOW:
         return int(value)
     return value

@@ -1,5 +1,6 @@
 """JSON documents as YAML, in the way Go's YAML library writes them: keys sorted, doubtful texts in double quotes."""
 
+import re
 from typing import Any
 
 import orjson
@@ -7,6 +8,7 @@ import yaml
 from yaml.resolver import Resolver
 
 _OLD_TRUTHS = frozenset({"y", "Y", "n", "N"})
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?0[box][0-9a-fA-F_]+")
 _RESOLVER = Resolver()
 
 
@@ -23,7 +25,8 @@ def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     if "\n" in text:
         return dumper.represent_scalar(tag, text, style="|")
     meant = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
-    style = '"' if meant != tag or text in _OLD_TRUTHS else None
+    is_doubtful = meant != tag or text in _OLD_TRUTHS or _NUMBER.fullmatch(text)
+    style = '"' if is_doubtful else None
     return dumper.represent_scalar(tag, text, style=style)
 
 

@@ -7,12 +7,14 @@ import secrets
 import signal
 import socket
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import orjson
 import uvicorn
 
 from jangar.apiserver.app import Application
@@ -31,6 +33,7 @@ from jangar.apiserver.registry import Registry
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.compaction import Compactor
 from jangar.apiserver.storage.sqlite_store import SqliteStore
+from jangar.apiserver.storage.store import Key
 from jangar.apiserver.strategies.custom_types import resource_types_of
 
 log = logging.getLogger("jangar.apiserver")
@@ -79,8 +82,8 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
     """A server within this process, and its end."""
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     store = SqliteStore.open(settings.data_dir / "objects.db")
-    serving = _serving(store)
     token, tokens = _tokens(settings.data_dir)
+    serving = _serving(store, tokens)
     certificates = None
     if not settings.plain_http:
         hosts = tuple(dict.fromkeys((*HOSTS, settings.host)))
@@ -116,10 +119,14 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
     await store.close()
 
 
-def _serving(store: SqliteStore) -> Serving:
+def _serving(store: SqliteStore, tokens: Mapping[str, User]) -> Serving:
+    def find(resource: str, namespace: str, name: str) -> dict[str, Any] | None:
+        stored = store.get(Key(resource, namespace, name))
+        return orjson.loads(stored.data) if stored is not None else None
+
     return Serving(
         store=store,
-        registry=Registry(built_in_types()),
+        registry=Registry(built_in_types(find, tokens.get)),
         clock=lambda: datetime.now(UTC),
         new_uid=lambda: str(uuid.uuid4()),
         new_suffix=lambda: "".join(secrets.choice(SUFFIX_ALPHABET) for _ in range(5)),

@@ -75,9 +75,9 @@ def test_a_scale_shows_replicas_and_leaves_empty_ones_out():
     stated = scale_of(PATHS, {"metadata": meta, "spec": {"size": {"replicas": 3}}, "status": {"replicas": 1}})
     silent = scale_of(PATHS, {"metadata": meta, "spec": {}})
 
-    assert stated[1] and stated[0]["spec"] == {"replicas": 3} and stated[0]["status"] == {"replicas": 1}
-    assert stated[0]["metadata"] == {"name": "a", "uid": "u"}
-    assert not silent[1] and silent[0]["spec"] == {} and silent[0]["status"] == {"replicas": 0}
+    head = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a", "uid": "u"}}
+    assert stated == (head | {"spec": {"replicas": 3}, "status": {"replicas": 1}}, True)
+    assert silent == (head | {"spec": {}, "status": {"replicas": 0}}, False)
 
 
 def test_replicas_are_set_where_there_was_nothing():

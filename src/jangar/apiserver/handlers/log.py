@@ -1,8 +1,9 @@
 """GET of a pod's log: whole, its tail, or followed until the container ends."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,13 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.storage.store import Key
 from jangar.apiserver.target import Target
+from jangar.schema import ErrorType, FieldError
+from jangar.schema.go_text import quoted
 
 POLL_SECONDS = 0.1
+LONGEST_SECONDS = 2**31
+MOST_DIGITS = 20
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def log_handler(directory: Path) -> Callable[[Serving, ResourceType, Target, Request], Any]:
@@ -41,28 +47,64 @@ def log_handler(directory: Path) -> Callable[[Serving, ResourceType, Target, Req
 
 
 def _options(serving: Serving, pod: JsonObject, request: Request) -> LogOptions:
-    seconds = _number(request, "sinceSeconds")
+    tail_lines, limit_bytes = _number(request, "tailLines"), _number(request, "limitBytes")
+    seconds, moment = _number(request, "sinceSeconds"), _time(request, "sinceTime")
+    problems = [
+        *_too_small("tailLines", tail_lines, 0, "greater than or equal to 0"),
+        *_too_small("limitBytes", limit_bytes, 1, "greater than 0"),
+    ]
+    if seconds is not None and moment is not None:
+        detail = "at most one of `sinceTime` or `sinceSeconds` may be specified"
+        problems.append(FieldError(type=ErrorType.FORBIDDEN, field="[]", detail=detail))
+    else:
+        problems += _too_small("sinceSeconds", seconds, 1, "greater than 0")
+    if problems:
+        raise errors.invalid("PodLogOptions", "", pod["metadata"]["name"], problems)
+    if seconds is not None:
+        moment = serving.clock() - timedelta(seconds=min(seconds, LONGEST_SECONDS))
     return LogOptions(
         container=_container(pod, request.parameter("container")),
         follow=request.flag("follow"),
         previous=request.flag("previous"),
         timestamps=request.flag("timestamps"),
-        tail_lines=_number(request, "tailLines"),
-        limit_bytes=_number(request, "limitBytes"),
-        since=serving.clock() - timedelta(seconds=seconds) if seconds is not None else None,
+        tail_lines=tail_lines,
+        limit_bytes=limit_bytes,
+        since=moment,
     )
+
+
+def _too_small(name: str, value: int | None, least: int, words: str) -> list[FieldError]:
+    if value is None or value >= least:
+        return []
+    return [FieldError(type=ErrorType.INVALID, field=name, bad_value=value, detail=f"must be {words}")]
 
 
 def _number(request: Request, name: str) -> int | None:
     text = request.parameter(name)
     if text is None or text == "":
         return None
+    if not _INTEGER.fullmatch(text):
+        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
+    # Digits are counted first: a number of thousands of them is slow to read.
+    if len(text) > MOST_DIGITS or abs(int(text)) >= 2**63:
+        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")
+    return int(text)
+
+
+def _time(request: Request, name: str) -> datetime | None:
+    text = request.parameter(name)
+    if not text:
+        return None
     try:
-        return int(text)
+        if "T" not in text:
+            raise ValueError(text)  # noqa: TRY301 - a date alone is a time to Python only
+        moment = datetime.fromisoformat(text)
     except ValueError as error:
+        shown = quoted(text)
         raise errors.bad_request(
-            f'unable to decode query: strconv.ParseInt: parsing "{text}": invalid syntax'
+            f'parsing time {shown} as "2006-01-02T15:04:05Z07:00": cannot parse {shown} as "2006"'
         ) from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _container(pod: JsonObject, asked: str | None) -> str:

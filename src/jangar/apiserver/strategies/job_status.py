@@ -36,8 +36,9 @@ def _state_problems(obj: Json) -> Iterator[FieldError]:
     if complete or failed:
         yield from _finished_problems(status)
     yield from _index_problems(obj, status)
-    if (status.get("ready") or 0) > status.get("active", 0):
-        yield invalid("status.ready", status["ready"], "cannot set more ready pods than active")
+    ready = status.get("ready")
+    if ready is not None and ready > status.get("active", 0):
+        yield invalid("status.ready", ready, "cannot set more ready pods than active")
     if met:
         for other, found in (("Failed", failed), ("FailureTarget", target)):
             if found:

@@ -40,6 +40,7 @@ class Pod(Kind):
     def default(self, obj: JsonObject) -> None:
         default_pod_spec(obj["spec"])
         default_pod(obj["spec"])
+        _pair_addresses(obj["status"])
 
     def reset(self, obj: JsonObject) -> None:
         spec = obj["spec"]
@@ -145,6 +146,15 @@ class Pod(Kind):
 def dns_label_advice(name: str) -> list[str]:
     """Why a name is no good as a host name. Advice counts characters where refusals count bytes."""
     return [problem.replace(" bytes", " characters") for problem in label_problems(name)]
+
+
+def _pair_addresses(status: JsonObject) -> None:
+    """One address and the list of all: the list begins with the one, which counts where they differ."""
+    address, addresses = status.get("podIP"), status.get("podIPs") or []
+    if address and (not addresses or addresses[0].get("ip") != address):
+        status["podIPs"] = [{"ip": address}]
+    elif addresses and not address:
+        status["podIP"] = addresses[0].get("ip", "")
 
 
 def _deadline_problems(new: int | None, old: int | None) -> list[FieldError]:
