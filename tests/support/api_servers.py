@@ -6,6 +6,7 @@ server did not come up, so that its logs can be read.
 
 import base64
 import json
+import secrets
 import shutil
 import sys
 import tempfile
@@ -217,6 +218,10 @@ class EmbeddedApiServer:
 
     def _start(self, *, bare: bool) -> None:
         command = Path(sys.executable).with_name("jangar")
+        data = self.directory / "data"
+        data.mkdir(mode=0o700)
+        admin = {"user": "admin", "uid": "admin", "groups": ["system:masters"]}
+        (data / "tokens.json").write_text(json.dumps({secrets.token_urlsafe(24): admin}))
         self.kubeconfig = self.directory / "kubeconfig"
         server = self._bed.run(
             "apiserver",

@@ -11,6 +11,7 @@ import orjson
 
 from jangar.apiserver import errors
 from jangar.apiserver.accepting import as_asked, check_acceptable
+from jangar.apiserver.answers import warning_headers
 from jangar.apiserver.authentication import Authenticator
 from jangar.apiserver.authorization import check_path, check_resource
 from jangar.apiserver.discovery import Discovery
@@ -105,7 +106,15 @@ class Dispatcher:
             raise errors.method_not_allowed()
         if not target.subresource or target.subresource in OF_OBJECT:
             check_acceptable(request, resource, verb)
-        return await handler(self._serving, resource, target, request)
+        if not resource.deprecation:
+            return _warned(resource, await handler(self._serving, resource, target, request))
+        warned = warning_headers([resource.deprecation])
+        try:
+            answer = await handler(self._serving, resource, target, request)
+        except errors.ApiError as error:
+            error.headers = (*warned, *error.headers)
+            raise
+        return replace(answer, headers=(*warned, *answer.headers))
 
     def _check_scope(self, resource: ResourceType, target: Target, request: Request) -> None:
         """Namespaced kinds are read over all namespaces, and otherwise addressed within one; others never are."""
@@ -194,6 +203,13 @@ def _verb(target: Target, request: Request) -> str:
     table = _COLLECTION if target.name is None else _OBJECT
     verb = table[request.method][0] if request.method in table else request.method.lower()
     return "watch" if verb in ("get", "list") and request.flag("watch") else verb
+
+
+def _warned(resource: ResourceType, answer: Answer) -> Answer:
+    """With a word on a version that is on its way out."""
+    if not resource.deprecation:
+        return answer
+    return replace(answer, headers=(*warning_headers([resource.deprecation]), *answer.headers))
 
 
 class PlainNotFound(errors.ApiError):

@@ -30,6 +30,12 @@ def write_options(request: Request, *, kind: str = "CreateOptions") -> WriteOpti
     if len(manager) > MANAGER_LENGTH:
         detail = f"may not be more than {MANAGER_LENGTH} bytes"
         problems.append(FieldError(type=ErrorType.TOO_LONG, field="fieldManager", detail=detail))
+    bad = next((place for place, each in enumerate(manager) if not each.isprintable()), None)
+    if bad is not None:
+        detail = f"invalid character U+{ord(manager[bad]):04X} (at position {bad})"
+        problems.append(
+            FieldError(type=ErrorType.INVALID, field="fieldManager", bad_value=manager, detail=detail)
+        )
     validation = request.parameter("fieldValidation") or WARN
     if validation not in (STRICT, WARN, IGNORE):
         problems.append(unsupported("fieldValidation", validation, "", IGNORE, STRICT, WARN))

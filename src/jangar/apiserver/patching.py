@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
+import yaml
 
 from jangar.apiserver import errors
 from jangar.apiserver.admission import check_name_matches, check_namespace_matches, check_type
@@ -13,7 +14,7 @@ from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, se
 from jangar.apiserver.body import Decoded, decode_yaml, read_json
 from jangar.apiserver.go_json import json_kind, json_problem
 from jangar.apiserver.messages import Request
-from jangar.apiserver.options import STRICT, WriteOptions
+from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.target import Target
@@ -117,7 +118,7 @@ def applied_configuration(
         raise errors.bad_request(
             f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {problems}"
         )
-    return config, []
+    return config, decoded.strict_problems if options.validation != IGNORE else []
 
 
 def _check_applied_type(resource: ResourceType, config: JsonObject) -> None:
@@ -134,9 +135,20 @@ def _configuration(request: Request) -> Decoded:
         return decode_yaml(request.body)
     except errors.ApiError as error:
         if not error.message.startswith("yaml: "):
-            raise
+            return _not_a_map(request, error)
         message = f"error decoding YAML: error converting YAML to JSON: {error.message}"
         raise errors.bad_request(message) from error
+
+
+def _not_a_map(request: Request, error: errors.ApiError) -> Decoded:
+    """Nothing at all is an object without a type; anything else cannot be one."""
+    document = yaml.safe_load(request.body)
+    if document is None:
+        return Decoded(object={})
+    raise errors.bad_request(
+        "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+        f"{json_kind(document)} into Go value of type map[string]interface {{}}"
+    ) from error
 
 
 def _json_config(request: Request) -> Decoded:

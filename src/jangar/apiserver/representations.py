@@ -17,6 +17,7 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.tables import table_columns, table_conditions, table_row
 from jangar.apiserver.yaml_text import as_yaml
 from jangar.schema.go_text import quoted
+from jangar.schema.pruning import pruned
 
 
 class Representation(Protocol):
@@ -202,8 +203,11 @@ def object_in_version(resource: ResourceType, obj: JsonObject) -> JsonObject:
     if (obj.get("apiVersion"), obj.get("kind")) == (resource.api_version, resource.kind):
         return obj
     typed = {"apiVersion": resource.api_version, "kind": resource.kind} | _untyped(obj)
+    if resource.compiled is not None:
+        # Fields that this version does not know are not shown; its defaults are for writers.
+        return pruned(typed, resource.compiled.root).kept
     converted = getattr(resource.strategy, "converted", None)
-    found: JsonObject = converted(typed) if converted is not None else resource.strategy.decode(typed)[0]
+    found: JsonObject = converted(typed) if converted is not None else typed
     return found
 
 

@@ -75,6 +75,8 @@ class _LabelParser:
     def _requirement(self) -> Requirement:
         if self._peek() == "!":
             self._next()
+            if not self._peek():
+                raise self._unexpected("", "identifier")
             return Requirement(key=self._key(), operator="!")
         key = self._key()
         word = self._peek()
@@ -101,7 +103,7 @@ class _LabelParser:
             raise errors.bad_request(f"found '{word}', expected: !, identifier, or 'end of string'")
         problems = qualified_name_problems(word)
         if problems:
-            raise _unparsable(f'key: Invalid value: "{word}": {"; ".join(problems)}')
+            raise _unparsable(f'<nil>: Invalid value: "{word}": {"; ".join(problems)}')
         return word
 
     def _value(self, key: str) -> str:

@@ -106,6 +106,8 @@ def registry_key(resource: ResourceType, obj: JsonObject) -> str:
 
 def _keep_server_fields(old: JsonObject, meta: JsonObject) -> None:
     before = old["metadata"]
+    if not meta.get("managedFields"):
+        meta.pop("managedFields", None)
     for name in ("finalizers", "ownerReferences", "labels", "annotations"):
         if not meta.get(name):
             meta.pop(name, None)

@@ -87,6 +87,8 @@ def _options(serving: Serving, request: Request) -> DeleteOptions:
         value = request.parameter(name)
         if value is not None and not request.body:
             document[name] = value == "true" if name == "orphanDependents" else value
+            if name == "gracePeriodSeconds" and not value.lstrip("-").isdigit():
+                raise errors.bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax')
     if request.query.get("dryRun"):
         document["dryRun"] = list(request.query["dryRun"])
     try:

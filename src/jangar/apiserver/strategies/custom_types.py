@@ -17,13 +17,28 @@ _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 def resource_types_of(crd: Json) -> list[ResourceType]:
     """One type a served version. Raises SchemaRejected for a schema that validation would have refused."""
-    return [_type(crd, version) for version in crd["spec"]["versions"] if version.get("served")]
+    versions = crd["spec"]["versions"]
+    compiled = {each["name"]: CompiledSchema.of(_schema(each)) for each in versions}
+    storage = next((each["name"] for each in versions if each.get("storage")), None)
+    return [
+        _type(
+            crd,
+            each,
+            compiled[each["name"]],
+            compiled[storage] if storage and storage != each["name"] else None,
+        )
+        for each in versions
+        if each.get("served")
+    ]
 
 
-def _type(crd: Json, version: Json) -> ResourceType:
+def _schema(version: Json) -> Json:
+    found: Json = (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
+    return found
+
+
+def _type(crd: Json, version: Json, compiled: CompiledSchema, stored: CompiledSchema | None) -> ResourceType:
     spec, names = crd["spec"], crd["spec"]["names"]
-    schema = (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
-    compiled = CompiledSchema.of(schema)
     subresources = version.get("subresources") or {}
     scale = _scale(subresources)
     return ResourceType(
@@ -38,7 +53,7 @@ def _type(crd: Json, version: Json) -> ResourceType:
         categories=tuple(names.get("categories") or ()),
         subresources=frozenset(name for name in ("status", "scale") if subresources.get(name) is not None),
         is_custom=True,
-        schema=_described(schema, kind=names["kind"]),
+        schema=_described(_schema(version)),
         compiled=compiled,
         columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()),
         selectable_fields=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
@@ -50,6 +65,7 @@ def _type(crd: Json, version: Json) -> ResourceType:
             kind=names["kind"],
             version=version["name"],
             schema=compiled,
+            stored=stored,
             has_status=subresources.get("status") is not None,
             scale=scale,
         ),
@@ -88,9 +104,8 @@ def _default_description(row: Json) -> str:
     return f"Custom resource definition column (in JSONPath format): {row['jsonPath']}"
 
 
-def _described(schema: Json, *, kind: str) -> JsonObject:
+def _described(schema: Json) -> JsonObject:
     """With what every object has: its type and its metadata."""
-    del kind
-    pod = definition("io.k8s.api.core.v1.ConfigMap")["properties"]
-    common = {name: pod[name] for name in ("apiVersion", "kind", "metadata")}
+    any_kind = definition("io.k8s.api.core.v1.ConfigMap")["properties"]
+    common = {name: any_kind[name] for name in ("apiVersion", "kind", "metadata")}
     return {**schema, "properties": {**(schema.get("properties") or {}), **common}}
