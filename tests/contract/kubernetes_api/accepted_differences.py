@@ -14,3 +14,6 @@ class Place(NamedTuple):
 
 
 ACCEPTED: dict[Place, str] = {}
+
+NOT_YET_EQUAL: dict[str, str] = {}
+"""Cases whose answers still differ and should not, with what is missing. One that becomes equal must leave this list."""

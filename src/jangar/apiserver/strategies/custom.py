@@ -38,9 +38,11 @@ class CustomStrategy:
         schema: CompiledSchema,
         has_status: bool,
         scale: ScalePaths | None = None,
+        stored: CompiledSchema | None = None,
     ) -> None:
+        """`stored` is the schema of the version that objects are stored in, where that is another one."""
         self._kind, self._version = kind, version
-        self._schema = schema
+        self._schema, self._stored = schema, stored
         self._has_status = has_status
         self._scale = scale
 
@@ -61,12 +63,14 @@ class CustomStrategy:
 
     def prepare_create(self, obj: JsonObject) -> None:
         self.complete(obj)
+        self._convert(obj)
         _rewrite_metadata(obj)
         if self._has_status:
             obj.pop("status", None)
 
     def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
         self.complete(obj)
+        self._convert(obj)
         _rewrite_metadata(obj)
         if subresource == "status":
             _keep_all_but_status(obj, old)
@@ -89,6 +93,15 @@ class CustomStrategy:
         """Of finalizers the handlers warn."""
         del obj, old
         return []
+
+    def _convert(self, obj: JsonObject) -> None:
+        """What the stored version does not know is not kept."""
+        if self._stored is None:
+            return
+        admitted, _ = admit(self._stored, obj)
+        admitted["metadata"] = obj["metadata"]
+        obj.clear()
+        obj.update(admitted)
 
     def _metadata(self, obj: Json) -> tuple[JsonObject, list[UnknownField]]:
         decoding = Decoding()
