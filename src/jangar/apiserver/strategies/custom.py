@@ -10,9 +10,10 @@ from typing import Any
 from jangar.apiserver import errors
 from jangar.apiserver.names import finalizer_problems
 from jangar.apiserver.scaling import ScalePaths, spec_problems, status_problems
+from jangar.apiserver.strategies.as_written import written
 from jangar.apiserver.strategies.go_types import Struct, type_of
 from jangar.apiserver.strategies.own_forms import BadText
-from jangar.apiserver.strategies.typed import Decoding, WrongType, written
+from jangar.apiserver.strategies.typed import Decoding, WrongType
 from jangar.schema import CompiledSchema, ErrorType, FieldError, UnknownField, admit, check
 
 JsonObject = dict[str, Any]

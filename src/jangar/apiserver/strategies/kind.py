@@ -8,10 +8,11 @@ from copy import deepcopy
 from typing import Any, ClassVar
 
 from jangar.apiserver import errors
+from jangar.apiserver.strategies.as_written import written
 from jangar.apiserver.strategies.go_types import Struct, type_of
 from jangar.apiserver.strategies.own_forms import BadText
 from jangar.apiserver.strategies.printing import created
-from jangar.apiserver.strategies.typed import Decoding, WrongType, written
+from jangar.apiserver.strategies.typed import Decoding, WrongType
 from jangar.schema import FieldError, UnknownField
 
 JsonObject = dict[str, Any]
@@ -45,27 +46,26 @@ class Kind:
 
     def complete(self, obj: JsonObject) -> None:
         """Defaults, as a decoder applies them: before anything is generated or taken away."""
-        self._rewrite(obj, stored=False)
-        self.default(obj)
+        self._default(obj)
         self._rewrite(obj, stored=False)
 
     def prepare_create(self, obj: JsonObject) -> None:
         for name in self.dropped_on_create:
             obj.pop(name, None)
-        self.complete(obj)
+        self._default(obj)
         self.reset(obj)
         # What was generated may be the default of something else: a Job takes its labels from its template.
-        self.complete(obj)
+        self._default(obj)
         self._rewrite(obj, stored=True)
 
     def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
-        self.complete(obj)
+        self._default(obj)
         if subresource == "status":
             self._keep_all_but_status(obj, old)
         else:
             self._put_back(obj, old, "status")
         self.reset_update(obj, old, subresource)
-        self.complete(obj)
+        self._default(obj)
         self._rewrite(obj, stored=True)
 
     def validate_create(self, obj: Json) -> list[FieldError]:
@@ -109,6 +109,11 @@ class Kind:
         return []
 
     # -- shared steps -----------------------------------------------------------------------------------------------
+
+    def _default(self, obj: JsonObject) -> None:
+        """`default` finds every struct that Go would write, so it need not ask for it."""
+        self._rewrite(obj, stored=False)
+        self.default(obj)
 
     def _rewrite(self, obj: JsonObject, *, stored: bool) -> None:
         """In place, metadata too: as Go would write it."""

@@ -1,11 +1,13 @@
-"""JSON to a Go type and back, as encoding/json does it: what a kind does not know, what a field cannot hold, and
-which empty fields are written or left out. Knows Go types; knows no kind.
+"""JSON to a Go type, as encoding/json does it: what a kind does not know, and what a field cannot hold.
+
+Knows Go types; knows no kind.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from jangar.apiserver.strategies import own_forms
+from jangar.apiserver.strategies.as_written import SCHEMAS, schema_or_text, schema_props, zero
 from jangar.apiserver.strategies.go_types import (
     Field,
     GoType,
@@ -15,7 +17,6 @@ from jangar.apiserver.strategies.go_types import (
     Pointer,
     Scalar,
     Struct,
-    type_of,
 )
 from jangar.schema import UnknownField
 
@@ -30,18 +31,6 @@ _JSON_KINDS: Final = {
     float: "number",
 }
 _AMOUNTS: Final = "v1.ResourceList"
-_SCHEMAS: Final = frozenset(
-    f"apiextensions/v1.JSONSchemaPropsOr{other}" for other in ("Bool", "Array", "StringArray")
-)
-"""A schema, or something simpler in its place."""
-
-
-def _schema_props() -> GoType:
-    return type_of("apiextensions/v1.JSONSchemaProps")
-
-
-def _schema_or_text(value: Any) -> GoType:
-    return _schema_props() if isinstance(value, dict) else Scalar("string", "string")
 
 
 class WrongType(ValueError):
@@ -145,7 +134,7 @@ class Decoding:
             return self._scalar(value, Scalar("int32", "int32"), inside)
         if name in ("meta/v1.Time", "meta/v1.MicroTime", "meta/v1.Duration") and not isinstance(value, str):
             raise self._wrong(value, "string", inside)
-        if name in _SCHEMAS:
+        if name in SCHEMAS:
             return self._schema(value, inside)
         return own_forms.READERS[name](value)
 
@@ -153,9 +142,9 @@ class Decoding:
         """These read themselves, and do not tell what they dropped."""
         known = len(self.unknown)
         if isinstance(value, dict):
-            value = self._value(value, _schema_props(), inside)
+            value = self._value(value, schema_props(), inside)
         elif isinstance(value, list):
-            value = [self._element(n, each, _schema_or_text(each), inside) for n, each in enumerate(value)]
+            value = [self._element(n, each, schema_or_text(each), inside) for n, each in enumerate(value)]
         del self.unknown[known:]
         return value
 
@@ -163,78 +152,3 @@ class Decoding:
         shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")
         place = f"{inside.short}.{'.'.join(self._names)}"
         return WrongType(f"json: cannot unmarshal {shown} into Go struct field {place} of type {go_type}")
-
-
-def zero(go_type: GoType) -> Any:
-    """The empty value, as it is written where a field may not be left out."""
-    match go_type:
-        case Scalar(base="string"):
-            return ""
-        case Scalar(base="bool"):
-            return False
-        case Scalar(base="int32" | "int64" | "float64"):
-            return 0
-        case Struct():
-            return written({}, go_type)
-        case Own(name="resource.Quantity"):
-            return "0"
-        case Own(name="intstr.IntOrString"):
-            return 0
-        case Own(name="meta/v1.Duration"):
-            return "0s"
-        case _:
-            return None
-
-
-def written(obj: Mapping[str, Any], struct: Struct, *, stored: bool = True) -> dict[str, Any]:
-    """A decoded object as Go writes it: fields in their order, empty ones left out or written by their tags.
-
-    Storage knows no empty lists and maps: what was stored has none.
-    """
-    found: dict[str, Any] = {}
-    for name, field in struct.fields.items():
-        value = obj.get(name)
-        value = _written(value, field.type, stored=stored) if value is not None else None
-        if stored and value in ([], {}) and isinstance(field.type, ListOf | MapOf):
-            value = None
-        if value is None and not isinstance(field.type, Pointer):
-            value = zero(field.type)
-        if not _is_left_out(value, field):
-            found[name] = value
-    return found
-
-
-def _written(value: Any, go_type: GoType, *, stored: bool) -> Any:
-    match go_type:
-        case Pointer(to=to):
-            return _written(value, to, stored=stored)
-        case Struct():
-            return written(value, go_type, stored=stored)
-        case ListOf(item=Scalar()) | MapOf(value=Scalar()):
-            return value
-        case ListOf(item=item):
-            return [_written(each, item, stored=stored) for each in value]
-        case MapOf(value=of):
-            return {key: _written(each, of, stored=stored) for key, each in value.items()}
-        case Own(name=name) if name in _SCHEMAS and isinstance(value, dict):
-            return _written(value, _schema_props(), stored=stored)
-        case Own(name=name) if name in _SCHEMAS and isinstance(value, list):
-            return [_written(each, _schema_or_text(each), stored=stored) for each in value]
-        case _:
-            return value
-
-
-def _is_left_out(value: Any, field: Field) -> bool:
-    if field.omit == "omitzero":
-        return value is None or (not isinstance(field.type, Pointer) and value == zero(field.type))
-    if field.omit != "omitempty":
-        return False
-    match field.type:
-        case Pointer():
-            return value is None
-        case Scalar(base="any") | Scalar(base="[]byte"):
-            return not value
-        case Scalar() | ListOf() | MapOf():
-            return not value
-        case _:
-            return False
