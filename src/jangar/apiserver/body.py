@@ -15,6 +15,7 @@ from jangar.apiserver import errors
 from jangar.apiserver.go_json import json_kind, json_problem
 from jangar.apiserver.messages import Request
 from jangar.apiserver.resources import JsonObject
+from jangar.apiserver.yaml_body import load_yaml
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 MAX_DEPTH = 200
@@ -69,42 +70,22 @@ def read_json(body: bytes) -> Any:
 
 def decode_yaml(body: bytes) -> Decoded:
     """YAML as Kubernetes takes it: whatever has no JSON form is refused."""
-    try:
-        loader = yaml.CSafeLoader(body)
-        try:
-            node = loader.get_single_node()
-            repeated = _repeated_keys(node)
-            document = loader.construct_document(node) if node is not None else None
-        finally:
-            loader.dispose()
-        plain = orjson.loads(orjson.dumps(document))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line if error.problem_mark else 0
-        raise errors.bad_request(f"yaml: line {line}: {error.problem}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError, RecursionError) as error:
-        raise errors.bad_request(f"yaml: {error}") from error
+    plain, repeated = read_yaml(body)
     if not isinstance(plain, dict):
         raise errors.bad_request(_not_an_object(plain))
     return Decoded(object=plain, strict_problems=repeated)
 
 
-def _repeated_keys(root: yaml.Node | None) -> list[str]:
-    """`line 7: key "a" already set in map`, as Go's YAML tells it."""
-    found: list[str] = []
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                if key.value in seen:
-                    found.append(f'line {key.start_mark.line + 1}: key "{key.value}" already set in map')
-                if isinstance(key.value, str):
-                    seen.add(key.value)
-                waiting.append(value)
-        elif isinstance(node, yaml.SequenceNode):
-            waiting.extend(node.value)
-    return found
+def read_yaml(body: bytes) -> tuple[Any, list[str]]:
+    """The document as JSON would hold it, and the keys it repeats."""
+    try:
+        document, repeated = load_yaml(body)
+        return orjson.loads(orjson.dumps(document)), repeated
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line if error.problem_mark else 0
+        raise errors.bad_request(f"yaml: line {line}: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
+        raise errors.bad_request(f"yaml: {error}") from error
 
 
 def _not_an_object(document: Any) -> str:

@@ -73,30 +73,32 @@ class Deleted:
 
     object: JsonObject
     gone: bool
+    changed: bool
 
 
 async def delete(serving: Serving, resource: ResourceType, key: Key, options: DeleteOptions) -> Deleted:
-    """Remove an object, or mark it and leave it to those who hold it."""
-    found: list[Deleted] = []
+    """Remove an object, or mark it and leave it to those who hold it. Marking twice changes nothing."""
+    done: Deleted | None = None
 
     def change(stored: Stored | None) -> Put | Remove | None:
-        found.clear()
+        nonlocal done
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
         obj = orjson.loads(stored.data)
         if resource.qualified == "namespaces" and key.name in IMMORTAL_NAMESPACES:
             raise errors.forbidden("namespaces", "", key.name, "this namespace may not be deleted")
         check_preconditions(resource, obj, options)
-        changed = _mark(serving, resource, obj, options)
+        marked = _mark(serving, resource, obj, options)
         gone = not holders(obj)
-        found.append(Deleted(object=obj, gone=gone))
-        if options.dry_run or not (gone or changed):
+        done = Deleted(object=obj, gone=gone, changed=(gone or marked) and not options.dry_run)
+        if not done.changed:
             return None
         return remove(obj) if gone else put(obj)
 
     await serving.store.change(key, change)
-    [done] = found
-    if not options.dry_run:
+    if done is None:
+        raise RuntimeError("the store did not ask for the change")
+    if done.changed:
         serving.tell(resource, done.object, gone=done.gone)
     return done
 

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
-import yaml
 
 from jangar.apiserver import errors
 from jangar.apiserver.admission import check_name_matches, check_namespace_matches, check_type
 from jangar.apiserver.apply.json_patch import JsonPatchError, MalformedPatch, TooManyOperations, json_patch
 from jangar.apiserver.apply.merge_patch import merge_patch
 from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, server_side_apply
-from jangar.apiserver.body import Decoded, decode_yaml, read_json
+from jangar.apiserver.body import Decoded, decode_yaml, read_json, read_yaml
 from jangar.apiserver.go_json import json_kind, json_problem
 from jangar.apiserver.messages import Request
 from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
@@ -142,7 +141,7 @@ def _configuration(request: Request) -> Decoded:
 
 def _not_a_map(request: Request, error: errors.ApiError) -> Decoded:
     """Nothing at all is an object without a type; anything else cannot be one."""
-    document = yaml.safe_load(request.body)
+    document, _ = read_yaml(request.body)
     if document is None:
         return Decoded(object={})
     raise errors.bad_request(
