@@ -105,8 +105,20 @@ def _check_built_in_type(resource: ResourceType, obj: JsonObject, kind: str, api
         )
 
 
+def metadata_of(obj: JsonObject) -> JsonObject:
+    """The metadata of an object that was sent; it must be an object itself."""
+    meta = obj.get("metadata")
+    if meta is None:
+        meta = obj["metadata"] = {}
+    if not isinstance(meta, dict):
+        raise errors.bad_request(
+            f"json: cannot unmarshal {json_kind(meta)} into Go struct field .metadata of type v1.ObjectMeta"
+        )
+    return meta
+
+
 def check_namespace_matches(resource: ResourceType, target: Target, obj: JsonObject) -> None:
-    namespace = obj.setdefault("metadata", {}).get("namespace")
+    namespace = metadata_of(obj).get("namespace")
     if not resource.namespaced:
         return
     if namespace and namespace != target.namespace:
@@ -116,7 +128,7 @@ def check_namespace_matches(resource: ResourceType, target: Target, obj: JsonObj
 
 
 def check_name_matches(target: Target, obj: JsonObject) -> None:
-    name = obj["metadata"].get("name")
+    name = metadata_of(obj).get("name")
     if not name:
         raise errors.bad_request(
             f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"

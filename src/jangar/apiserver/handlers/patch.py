@@ -58,6 +58,10 @@ def _strategically(request: Request, resource: ResourceType) -> Patch:
     def merge(old: JsonObject) -> Any:
         try:
             return strategic_merge(old, patch, resource.schema)
+        except TypeError as error:
+            raise errors.bad_request(
+                "the patch has a value of another type than the field it merges into"
+            ) from error
         except StrategicPatchError as error:
             reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
             raise errors.ApiError(error.code, reason, str(error)) from error

@@ -99,9 +99,9 @@ class Secret(Kind):
         return [obj.get("type", ""), len(obj.get("data") or ()), created(obj)]
 
 
-def _size(coded: str) -> int:
+def _size(coded: str | None) -> int:
     """Bytes that a base64 text stands for."""
-    return len(coded) * 3 // 4 - coded[-2:].count("=")
+    return len(coded) * 3 // 4 - coded[-2:].count("=") if coded else 0
 
 
 def _sealed_problems(obj: Json, old: Json, names: tuple[str, ...]) -> list[FieldError]:
