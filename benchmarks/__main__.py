@@ -11,7 +11,8 @@ def main() -> int:
         for row in module.rows():
             ok = row.value <= row.goal
             missed += not ok
-            print(f"{'ok  ' if ok else 'MISS'} {row.name:<60} {row.value:>9.2f} {row.unit:<9} goal {row.goal:g}", flush=True)
+            mark = "ok  " if ok else "MISS"
+            print(f"{mark} {row.name:<60} {row.value:>9.2f} {row.unit:<9} goal {row.goal:g}", flush=True)
     return 1 if missed else 0
 
 

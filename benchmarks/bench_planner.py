@@ -30,7 +30,12 @@ def rows() -> list[Row]:
     return [
         Row("cold pass at the start, 10,000 steps", cold_start(big), "ms", 50),
         Row("cold pass halfway, 10,000 steps", halfway[10_000], "ms", 50),
-        Row("cold pass: time an edge at 50,000 steps against 1,000", per_edge[50_000] / per_edge[1_000], "x", 2),
+        Row(
+            "cold pass: time an edge at 50,000 steps against 1,000",
+            per_edge[50_000] / per_edge[1_000],
+            "x",
+            2,
+        ),
         Row("incremental pass, 10,000 steps, 100 live", incremental(big), "ms", 3),
         Row("whole run of 10,000 steps, step by step", whole_run(big), "s of CPU", 60),
     ]
@@ -66,7 +71,9 @@ def cold_halfway(definition: Definition) -> float:
 def incremental(definition: Definition) -> float:
     """One of a hundred live children ends."""
     first = plan(Observation(run=RUN, definition=definition, recorded=halfway_record(definition)), NOON)
-    children = {action.child: running(action.child) for action in first.actions if isinstance(action, StartChild)}
+    children = {
+        action.child: running(action.child) for action in first.actions if isinstance(action, StartChild)
+    }
     before = plan(_observed(definition, first, children), NOON, first)
     ended = next(iter(children))
     observation = _observed(definition, before, children | {ended: succeeded(ended)})

@@ -28,9 +28,12 @@ CRD = Path(__file__).parents[2] / "charts/agents/crds/tools.proompteng.ai_toolru
 AS_KUBERNETES = (
     # Failures that kube-apiserver 1.35 answers to the same requests with, too.
     (500, re.compile(r"failed to create typed patch object|strconv\.Parse\w+: parsing")),
+    (500, re.compile(r"resourceVersion should not be set on objects to be created|content is not a list")),
+    (500, re.compile(r"unable to find api field in struct|list element types are not identical")),
+    (500, re.compile(r"does not contain declared merge key|unknown patch type|is not a valid patch")),
     (504, re.compile(r"Too large resource version")),
     # Refused by name: subresources that only kubelets and controllers could serve.
-    (501, re.compile(r"is not served|not implemented|does not implement|not supported")),
+    (501, re.compile(r"^$|is not served|not implemented|does not implement|not supported")),
 )
 
 
