@@ -7,6 +7,8 @@ from jangar.apiserver.resources import ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.target import Target
 
+MOST_DIGITS = 20
+
 
 async def get(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """The newest committed state; every read here is consistent, so resourceVersion only needs to be a number."""
@@ -23,10 +25,15 @@ def check_revision(serving: Serving, request: Request) -> None:
     version = request.parameter("resourceVersion")
     if not version:
         return
-    if not version.isdigit():
+    if not is_version(version):
         raise errors.internal(not_a_version(version))
     if int(version) > serving.store.revision:
         raise not_reached(serving, int(version))
+
+
+def is_version(text: str) -> bool:
+    """Whether this is a number that a revision could be: plain digits, and not more of them than 64 bits hold."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def not_a_version(version: str) -> str:

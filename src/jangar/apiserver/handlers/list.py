@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import orjson
 
 from jangar.apiserver import errors
-from jangar.apiserver.handlers.get import not_a_version, not_reached
+from jangar.apiserver.handlers.get import is_version, not_a_version, not_reached
 from jangar.apiserver.messages import Answer, Request, Response
 from jangar.apiserver.options import forbidden, invalid_options, unsupported
 from jangar.apiserver.representations import chosen
@@ -130,7 +130,7 @@ def _snapshot(
 def _exact_revision(serving: Serving, request: Request, page: _Page) -> int | None:
     version = request.parameter("resourceVersion") or ""
     match = request.parameter("resourceVersionMatch") or ""
-    if version and not version.isdigit():
+    if version and not is_version(version):
         raise errors.bad_request(f"invalid resource version: {not_a_version(version)}")
     asked = int(version or 0)
     if asked > serving.store.revision:

@@ -1,6 +1,7 @@
 """WATCH: events after a revision, bookmarks, the initial list as events, and an end in time."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from functools import lru_cache
 import orjson
 
 from jangar.apiserver import errors
-from jangar.apiserver.handlers.get import not_a_version
+from jangar.apiserver.handlers.get import MOST_DIGITS, is_version, not_a_version
 from jangar.apiserver.messages import Answer, Request, Stream
 from jangar.apiserver.options import forbidden, invalid_options, unsupported
 from jangar.apiserver.representations import Representation, Whole, chosen, in_version
@@ -18,11 +19,13 @@ from jangar.apiserver.selection import Selection, selection_of
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.store import Compacted, Event, EventType, Stored, TooSlow
 from jangar.apiserver.target import Target
+from jangar.schema.go_text import quoted
 
 BOOKMARK_SECONDS = 60.0
 LAST_BOOKMARK_SECONDS = 2.0
 """So long before its end a watch is told how far it came."""
 DEFAULT_SECONDS = 1800
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 SHARED_BYTES = 64 * 1024
 """Lines of larger objects are made for each watcher: keeping them would cost more than making them."""
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -50,7 +53,7 @@ async def watch(serving: Serving, resource: ResourceType, target: Target, reques
             Request(method="GET", path="", query={"fieldSelector": [request_fields]}), resource
         )
     version = request.parameter("resourceVersion") or ""
-    if version and not version.isdigit():
+    if version and not is_version(version):
         raise errors.internal(not_a_version(version))
     initial = request.flag("sendInitialEvents")
     declined = request.parameter("sendInitialEvents") is not None and not initial
@@ -62,12 +65,22 @@ async def watch(serving: Serving, resource: ResourceType, target: Target, reques
         selection=selection,
         shown=chosen(request),
         bookmarks=request.flag("allowWatchBookmarks"),
-        seconds=float(request.parameter("timeoutSeconds") or DEFAULT_SECONDS),
+        seconds=_seconds(request),
     )
     anywhere = version in ("", "0")
     since = serving.store.revision if anywhere else int(version)
     lines = _lines(asked, since, initial=initial or (anywhere and not declined), marked=initial)
     return Stream(chunks=lines, content_type=asked.shown.content_type)
+
+
+def _seconds(request: Request) -> float:
+    """How long the watch may last; no time at all, or less, is none that was asked for."""
+    text = request.parameter("timeoutSeconds") or "0"
+    if not _INTEGER.fullmatch(text):
+        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
+    if len(text) > MOST_DIGITS or abs(int(text)) >= 2**63:
+        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")
+    return float(int(text)) if int(text) > 0 else float(DEFAULT_SECONDS)
 
 
 def _check_initial(request: Request, *, initial: bool) -> None:
