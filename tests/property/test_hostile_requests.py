@@ -20,7 +20,7 @@ from property.hostile_requests import BODY_LIMIT, NS, OBJECTS, Generator, Hostil
 REQUESTS = int(os.environ.get("JANGAR_HOSTILE_REQUESTS", "10000"))
 SEED = int(os.environ.get("JANGAR_HOSTILE_SEED", "1"))
 CALLERS = 4
-WARM = 1000
+WARM = 2000
 WORST_SECONDS = 1.0
 GROWTH_MB = 50
 CRD = Path(__file__).parents[2] / "charts/agents/crds/tools.proompteng.ai_toolruns.yaml"
