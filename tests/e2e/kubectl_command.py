@@ -24,6 +24,7 @@ from support.api_servers import CONTROLLERS, ApiServer, EmbeddedApiServer, RealA
 from support.envtest import assets, missing_parts
 
 DEADLINE = 60.0
+VERSION = "1.35"
 CRDS = Path(__file__).parents[2] / "charts" / "agents" / "crds"
 EXAMPLES = CRDS.with_name("examples")
 _ROOT_CERTIFICATE = "root-ca-certificate-publisher-controller"
@@ -38,6 +39,15 @@ def kubectl_binary() -> Path | None:
         return assets() / "kubectl"
     found = shutil.which("kubectl")
     return Path(found) if found else None
+
+
+@cache
+def version_of(binary: Path) -> str:
+    """As `1.35`: other versions say the same in other words."""
+    words = [str(binary), "version", "--client", "--output=json"]
+    told = subprocess.run(words, check=True, capture_output=True, text=True, timeout=DEADLINE)
+    version = json.loads(told.stdout)["clientVersion"]
+    return f"{version['major']}.{version['minor']}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,21 +122,27 @@ class Kubectl:
         }
 
 
-def on(*servers: str) -> Any:
-    """The module's own `kubectl`, once for each of the named servers."""
+def on(*servers: str, own_kinds: bool = True) -> Any:
+    """The module's own `kubectl`, once for each of the named servers; the product's kinds are installed."""
 
     @pytest.fixture(scope="module", params=servers, name="kubectl")
     def kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
         binary = kubectl_binary()
         if binary is None:
             pytest.skip("no kubectl: run scripts/envtest/build kubectl, or set KUBEBUILDER_ASSETS")
+        if (found := version_of(binary)) != VERSION:
+            pytest.skip(f"{binary} is {found}; what is expected here is said by kubectl {VERSION}")
         if request.param == "real" and (missing := missing_parts()):
             pytest.skip(f"no real API server ({', '.join(missing)} missing): run scripts/envtest/build")
         server = RealApiServer() if request.param == "real" else EmbeddedApiServer()
         home = Path(tempfile.mkdtemp(prefix="jangar-kubectl-"))
         try:
+            kubectl = Kubectl(server=server, binary=binary, home=home)
+            if own_kinds:
+                install_own_kinds(kubectl)
+            # Afterwards: a real garbage collector takes half a minute to notice new kinds.
             server.start_controllers((*CONTROLLERS, _ROOT_CERTIFICATE))
-            yield Kubectl(server=server, binary=binary, home=home)
+            yield kubectl
         finally:
             server.stop()
             shutil.rmtree(home, ignore_errors=True)
@@ -184,6 +200,7 @@ def _text(stdin: Any) -> str | None:
         case None | str():
             return stdin
         case list():
-            return "\n---\n".join(json.dumps(document) for document in stdin)
+            # JSON is YAML, too; what begins with a bracket is taken for one document by older versions.
+            return "".join(f"---\n{json.dumps(document)}\n" for document in stdin)
         case _:
             return json.dumps(stdin)

@@ -2,17 +2,12 @@
 
 import pytest
 
-from e2e.kubectl_command import EXAMPLES, ageless, in_own_namespace, install_own_kinds, on
+from e2e.kubectl_command import EXAMPLES, ageless, in_own_namespace, on
 
 kubectl = on("embedded", "real")
 k = in_own_namespace()
 
 APPLIED_LAST = "kubectl.kubernetes.io/last-applied-configuration"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def own_kinds(kubectl):
-    install_own_kinds(kubectl)
 
 
 def config_map(name="settings", **data):

@@ -6,16 +6,11 @@ import time
 
 import pytest
 
-from e2e.kubectl_command import ageless, ended, in_own_namespace, install_own_kinds, on
+from e2e.kubectl_command import ageless, ended, in_own_namespace, on
 from support.api_servers import wait_for
 
 kubectl = on("embedded", "real")
 k = in_own_namespace()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def own_kinds(kubectl):
-    install_own_kinds(kubectl)
 
 
 def config_map(name, *, owner=None, **meta):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from e2e.kubectl_command import ageless, in_new_namespace, install_own_kinds, on
+from e2e.kubectl_command import ageless, in_new_namespace, on
 
 kubectl = on("embedded", "real")
 
@@ -28,7 +28,6 @@ POD = {
 @pytest.fixture(scope="module")
 def k(kubectl):
     """One namespace that every test of this module only reads."""
-    install_own_kinds(kubectl)
     k = in_new_namespace(kubectl)
     k("create -f -", [*MAPS, POD])
     k("create job hello --image=busybox -- echo hi")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from e2e.kubectl_command import ageless, in_own_namespace, install_own_kinds, on
+from e2e.kubectl_command import ageless, in_own_namespace, on
 
 kubectl = on("embedded", "real")
 k = in_own_namespace()
@@ -15,11 +15,6 @@ TOOL_RUN = {
     "metadata": {"name": "greet"},
     "spec": {"toolRef": {"name": "greet"}},
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def own_kinds(kubectl):
-    install_own_kinds(kubectl)
 
 
 @pytest.fixture
