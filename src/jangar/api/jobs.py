@@ -27,6 +27,9 @@ class JobRecord(ApiModel):
     uid: str | None = Field(
         None, description="Uid of the Job, so that another of the same name is not taken for it."
     )
+    pod_uid: str | None = Field(
+        None, description="Uid of the first pod that was seen to run; its outcome counts, a second pod is ended."
+    )
 
 
 class JobRef(ApiModel):

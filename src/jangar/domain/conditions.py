@@ -187,6 +187,20 @@ def _row(cells: Mapping[ConditionType, _Cell], own_reason: str, message: str) ->
     )
 
 
+def suspended_claims(*, suspended: bool) -> list[Claim]:
+    """What a run or child says while `spec.suspend` holds it."""
+    if not suspended:
+        return []
+    return [
+        Claim(
+            type=ConditionType.SUSPENDED,
+            status=ConditionStatus.TRUE,
+            reason=Reason.SUSPENDED,
+            message="nothing new starts until spec.suspend is false",
+        )
+    ]
+
+
 def optional_claims(
     old: Iterable[Condition], *holding: Claim, decided: frozenset[ConditionType] = OPTIONAL
 ) -> tuple[Claim, ...]:

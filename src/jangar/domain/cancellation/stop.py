@@ -19,6 +19,16 @@ class Stop:
         return not_before(ended_at, self.requested_at)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftBehind:
+    """A child, Job or pod that outlived the deadline of its stop."""
+
+    kind: str
+    name: str
+    uid: str | None = None
+    ended_at: datetime | None = None
+
+
 def not_before(ended_at: datetime | None, moment: datetime) -> bool:
     """Compared at whole seconds, because that is all a container's times have; not known counts as after."""
     return ended_at is None or whole_second(ended_at) >= whole_second(moment)

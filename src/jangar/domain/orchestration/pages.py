@@ -42,17 +42,17 @@ def split_steps(steps: Sequence[StepDocument], *, page_size: int = MAX_PAGE) -> 
     """Divide the steps. Give the page size of the run's last status, so that boundaries stay."""
     if len(steps) <= MAX_INLINE and _size(steps) <= MAX_INLINE_BYTES:
         return PagedSteps(inline=tuple(steps), page_size=page_size, total=len(steps))
+    inline, omitted = shown_inline(steps)
+    pages, size = _pages(steps, page_size)
+    return PagedSteps(inline=inline, omitted=omitted, pages=pages, page_size=size, total=len(steps))
+
+
+def shown_inline(steps: Sequence[StepDocument]) -> tuple[tuple[StepDocument, ...], int]:
+    """Of a run that needs pages, what its status shows all the same, and how many more it would show."""
     wanted = [index for index, step in enumerate(steps) if _is_active(step)]
     wanted += [index for index, step in enumerate(steps) if step.get("phase") in _ENDED_BADLY]
     inline = sorted(_fitting(steps, wanted))
-    pages, size = _pages(steps, page_size)
-    return PagedSteps(
-        inline=tuple(steps[index] for index in inline),
-        omitted=len(wanted) - len(inline),
-        pages=pages,
-        page_size=size,
-        total=len(steps),
-    )
+    return tuple(steps[index] for index in inline), len(wanted) - len(inline)
 
 
 def join_pages(inline: Iterable[StepDocument], pages: Iterable[StepDocument]) -> list[StepDocument]:

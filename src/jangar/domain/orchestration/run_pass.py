@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 
 from jangar.api.phases import CHILD_KINDS, CHILD_OBJECTS, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.stop import Stop
+from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.observation import Child, Observation
 from jangar.domain.orchestration.policies import RunPolicies
@@ -20,7 +20,6 @@ from jangar.domain.orchestration.readiness import MAX_CAUSES, Roots, roots_of
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.settling import Settling, failed, moved, settle, stopped
 from jangar.domain.orchestration.starting import begun, judged
-from jangar.domain.orchestration.state import LeftBehind
 
 
 class RunPass:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from jangar.api.phases import STEP_TERMINAL, ExecutionMode, StepKind, StepPhase
 from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.stop import Stop
+from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.status_contract import Lifecycle
 
 
@@ -61,16 +61,6 @@ class StepState:
     @property
     def is_unstarted(self) -> bool:
         return self.attempt == 0 and self.phase is StepPhase.PENDING
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftBehind:
-    """A child that outlived the deadline of its stop."""
-
-    kind: str
-    name: str
-    uid: str | None = None
-    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,16 +4,20 @@ What is not set is left out, so that a status holds what is known and nothing el
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from jangar.api.kinds import by_name
 from jangar.api.meta import JsonObject
 from jangar.api.phases import CHILD_OBJECTS, ExecutionMode, StepKind, StepPhase
-from jangar.domain.cancellation.machine import Cancel
-from jangar.domain.cancellation.stop import Stop
+from jangar.domain.cancellation.documents import (
+    cancel_document,
+    cancel_from,
+    left_behind_from,
+    stop_document,
+    stop_from,
+)
 from jangar.domain.orchestration.counts import Counts
-from jangar.domain.orchestration.state import Attempt, LeftBehind, RunRecord, StepState
+from jangar.domain.orchestration.state import Attempt, RunRecord, StepState
 from jangar.domain.status_contract import LIFECYCLE_FIELDS, lifecycle_from, lifecycle_to, time_from, time_to
 
 RUN_FIELDS = LIFECYCLE_FIELDS | {
@@ -31,10 +35,15 @@ RUN_FIELDS = LIFECYCLE_FIELDS | {
 MESSAGE_LIMIT = 1024
 
 
-def run_document(record: RunRecord, *, run_name: str) -> JsonObject:
-    """The status of a run, every step included; pages decide what of a big run stands in the object."""
+def run_document(
+    record: RunRecord, *, run_name: str, steps: Sequence[JsonObject] | None = None
+) -> JsonObject:
+    """The status of a run, every step included; pages decide what of a big run stands in the object.
+
+    `steps` are the documents of the record's steps, where the caller has them already.
+    """
     counts = Counts.of(record.steps)
-    cancel = _cancel_document(record.cancel, record.left_behind)
+    cancel = cancel_document(record.cancel, record.left_behind)
     return lifecycle_to(record.lifecycle) | _present(
         {
             "runId": run_name,
@@ -42,9 +51,11 @@ def run_document(record: RunRecord, *, run_name: str) -> JsonObject:
             "counts": counts.document() if record.steps else None,
             "steps": f"{counts.ended}/{counts.total}" if record.steps else None,
             "cancel": cancel or None,
-            "stop": record.stop and _stop_document(record.stop),
+            "stop": record.stop and stop_document(record.stop),
             "outputs": dict(record.outputs) if record.outputs else None,
-            "stepStatuses": [step_document(state) for state in record.steps] or None,
+            "stepStatuses": list(steps)
+            if steps
+            else [step_document(state) for state in record.steps] or None,
         }
     )
 
@@ -57,9 +68,9 @@ def run_record(status: Mapping[str, Any], steps: Sequence[Mapping[str, Any]] | N
         lifecycle=lifecycle_from(status),
         mode=ExecutionMode(status["executionMode"]) if status.get("executionMode") else None,
         steps=tuple(step_state(document) for document in documents),
-        cancel=_cancel(cancel),
-        stop=_stop(status.get("stop")),
-        left_behind=tuple(_left_behind(each) for each in cancel.get("leftBehind") or ()),
+        cancel=cancel_from(cancel),
+        stop=stop_from(status.get("stop")),
+        left_behind=left_behind_from(cancel),
         outputs=status.get("outputs") or None,
     )
 
@@ -86,7 +97,7 @@ def step_document(state: StepState) -> JsonObject:
             "causes": list(state.causes) or None,
             "causesTotal": state.causes_total or None,
             "attempts": [_attempt_document(each) for each in state.attempts] or None,
-            "stop": state.stop and _stop_document(state.stop),
+            "stop": state.stop and stop_document(state.stop),
         }
     )
 
@@ -114,7 +125,7 @@ def step_state(document: Mapping[str, Any]) -> StepState:
         causes=tuple(document.get("causes") or ()),
         causes_total=document.get("causesTotal") or 0,
         attempts=tuple(_attempt(each) for each in document.get("attempts") or ()),
-        stop=_stop(document.get("stop")),
+        stop=stop_from(document.get("stop")),
     )
 
 
@@ -158,65 +169,6 @@ def _attempt(document: Mapping[str, Any]) -> Attempt:
         finished_at=time_from(document, "finishedAt"),
         exit_code=document.get("exitCode"),
     )
-
-
-def _stop_document(stop: Stop) -> JsonObject:
-    return {
-        "requestedAt": time_to(stop.requested_at),
-        "reason": str(stop.reason),
-        "deadline": time_to(stop.deadline),
-    }
-
-
-def _stop(document: Mapping[str, Any] | None) -> Stop | None:
-    if not document:
-        return None
-    requested_at = _moment(document, "requestedAt")
-    return Stop(
-        requested_at=requested_at,
-        reason=document["reason"],
-        deadline=time_from(document, "deadline") or requested_at,
-    )
-
-
-def _cancel_document(cancel: Cancel | None, left_behind: Sequence[LeftBehind]) -> JsonObject:
-    asked = cancel and {
-        "requestedAt": time_to(cancel.requested_at),
-        "deadline": time_to(cancel.deadline),
-        "requestedBy": list(cancel.requested_by),
-    }
-    left = [
-        _present({"kind": each.kind, "name": each.name, "uid": each.uid, "endedAt": time_to(each.ended_at)})
-        for each in left_behind
-    ]
-    return (asked or {}) | ({"leftBehind": left} if left else {})
-
-
-def _cancel(document: Mapping[str, Any]) -> Cancel | None:
-    if not document.get("requestedAt"):
-        return None
-    requested_at = _moment(document, "requestedAt")
-    return Cancel(
-        requested_at=requested_at,
-        deadline=time_from(document, "deadline") or requested_at,
-        requested_by=tuple(document.get("requestedBy") or ()),
-    )
-
-
-def _left_behind(document: Mapping[str, Any]) -> LeftBehind:
-    return LeftBehind(
-        kind=document["kind"],
-        name=document["name"],
-        uid=document.get("uid"),
-        ended_at=time_from(document, "endedAt"),
-    )
-
-
-def _moment(document: Mapping[str, Any], field: str) -> datetime:
-    moment = time_from(document, field)
-    if moment is None:
-        raise ValueError(f"{field}: is missing")
-    return moment
 
 
 def _short(message: str) -> str | None:

@@ -6,10 +6,11 @@ import pytest
 
 from jangar.api.phases import Phase, StepKind, StepPhase
 from jangar.domain.cancellation.machine import Cancel
+from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.orchestration.actions import ReadChildren, ReleaseRun, StopChild
 from jangar.domain.orchestration.aftermath import Aftermath, aftermath, arrived_late, brought_up_to_date
 from jangar.domain.orchestration.observation import ChildGone, ChildrenRead
-from jangar.domain.orchestration.state import LeftBehind, RunRecord, StepState
+from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.status_contract import Lifecycle
 from support.builders import NOON, a_child, a_definition, a_run, a_step, an_observation, at
 

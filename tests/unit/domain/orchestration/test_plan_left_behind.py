@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from jangar.api.phases import StepKind
+from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.orchestration.actions import ReadChildren, ReleaseRun, StopChild
 from jangar.domain.orchestration.observation import ChildrenRead, Limits
-from jangar.domain.orchestration.state import LeftBehind
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 

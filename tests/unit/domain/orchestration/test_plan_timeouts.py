@@ -3,9 +3,9 @@
 import pytest
 
 from jangar.api.phases import CHILD_KINDS, StepKind
+from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.orchestration.actions import StopChild
 from jangar.domain.orchestration.observation import DefinitionMissing, Limits
-from jangar.domain.orchestration.state import LeftBehind, Stop
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
 

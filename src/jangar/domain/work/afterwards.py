@@ -1,0 +1,143 @@
+"""What is left to do about a child that has ended: keep its logs, let its work go, clean up, and let it go itself.
+
+Goes on until nothing is held. Knows that the outcome is recorded; changes no phase.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from jangar.domain.cancellation.stop import LeftBehind
+from jangar.domain.retention.decide import Delete, FinishedRun, may_delete
+from jangar.domain.retention.values import job_floor
+from jangar.domain.work.actions import DeleteChild, KeepLogs, Read, ReadWork, ReleaseChild, WorkAction
+from jangar.domain.work.facts import JobFacts, PodFacts
+from jangar.domain.work.observation import Owner, WorkObservation
+from jangar.domain.work.outcome import first_pod
+from jangar.domain.work.presence import ConfirmedAbsent
+from jangar.domain.work.record import WorkRecord
+from jangar.domain.work.recording import job_ttl, run_retention
+from jangar.domain.work.releasing import OUTCOME_FINALIZER, Release, release
+from jangar.domain.work.stopping import SuspendJob
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Afterwards:
+    """What to read or do now, and the list of what was left behind as it is now."""
+
+    left_behind: tuple[LeftBehind, ...] = ()
+    reads: tuple[Read, ...] = ()
+    actions: tuple[WorkAction, ...] = ()
+    look_again_at: datetime | None = None
+
+
+def afterwards(observation: WorkObservation, record: WorkRecord, now: datetime) -> Afterwards:
+    """The next things to do about a child whose end is recorded."""
+    left = tuple(_looked_at(each, observation, now) for each in record.left_behind)
+    open_ones = [each for each in left if each.ended_at is None]
+    released = _release(observation, gave_up=bool(open_ones), now=now)
+    actions: list[WorkAction] = [
+        *_logs(observation, record),
+        *_stop_again(observation, open_ones),
+        *released.steps,
+    ]
+    times = [released.look_again_at]
+    if open_ones:
+        times.append(now + observation.limits.cleanup_interval)
+    going = _going(observation, record, busy=bool(open_ones or actions or released.look_again_at), now=now)
+    return Afterwards(
+        left_behind=left,
+        reads=going.reads,
+        actions=(*actions, *going.actions),
+        look_again_at=min((each for each in (*times, going.look_again_at) if each), default=None),
+    )
+
+
+def _release(observation: WorkObservation, *, gave_up: bool, now: datetime) -> Release:
+    limits = observation.limits
+    return release(
+        observation.job if isinstance(observation.job, JobFacts) else None,
+        observation.pods,
+        acknowledged=True,
+        gave_up=gave_up,
+        lifetime=job_ttl(observation).keep,
+        floor=job_floor(lease_duration=limits.lease_duration, request_timeout=limits.request_timeout),
+        now=now,
+    )
+
+
+def _logs(observation: WorkObservation, record: WorkRecord) -> list[WorkAction]:
+    if observation.logs_kept:
+        return []
+    pod = first_pod(observation.pods, recorded_uid=record.job.pod_uid if record.job else None)
+    return [KeepLogs(pod=pod.name, pod_uid=pod.uid)] if pod is not None else []
+
+
+def _stop_again(observation: WorkObservation, open_ones: list[LeftBehind]) -> list[WorkAction]:
+    """A Job that outlived its stop may never have heard of it."""
+    job = observation.job
+    if open_ones and isinstance(job, JobFacts) and not (job.suspended or job.deleting):
+        return [SuspendJob(name=job.name, uid=job.uid)]
+    return []
+
+
+def _looked_at(left: LeftBehind, observation: WorkObservation, now: datetime) -> LeftBehind:
+    """With its end, if that is certain now."""
+    if left.ended_at is not None:
+        return left
+    pods = [each for each in observation.pods if left.kind != "Pod" or each.uid == left.uid]
+    if pods:
+        over = all(_has_ended(each, observation) for each in pods)
+    else:
+        job = observation.job
+        gone = isinstance(job, ConfirmedAbsent) or (isinstance(job, JobFacts) and not job.active)
+        over = observation.live and gone
+    return replace(left, ended_at=now) if over else left
+
+
+def _has_ended(pod: PodFacts, observation: WorkObservation) -> bool:
+    names = observation.template.containers
+    own = [each for each in pod.containers if each.name in names]
+    return pod.is_over or (len(own) == len(names) and all(each.terminated for each in own))
+
+
+def _going(observation: WorkObservation, record: WorkRecord, *, busy: bool, now: datetime) -> Afterwards:
+    """Whether the child itself may go: somebody deletes it, or its time is over."""
+    child = observation.child
+    if child.deleted_at is not None:
+        return _let_go(observation, record, child.deleted_at, busy=busy, now=now)
+    verdict = may_delete(
+        FinishedRun(
+            finished_at=record.lifecycle.finished_at, keep=run_retention(observation).keep, cleaning_up=busy
+        ),
+        history_stored=False,
+        history_enabled=observation.limits.history_enabled,
+        is_root=observation.owner is Owner.NONE,
+        now=now,
+    )
+    if isinstance(verdict, Delete):
+        return Afterwards(actions=(DeleteChild(),))
+    return Afterwards(look_again_at=verdict.look_again_at)
+
+
+def _let_go(
+    observation: WorkObservation, record: WorkRecord, deleted_at: datetime, *, busy: bool, now: datetime
+) -> Afterwards:
+    """Held while its work stops and is let go, within the bound, and then it goes with a warning (GC-9)."""
+    if not observation.child.is_held:
+        return Afterwards()
+    if record.job is not None and not observation.live:
+        return Afterwards(reads=(ReadWork(job=record.job.name),))
+    held = _held_by_us(observation)
+    bound = deleted_at + observation.limits.cancel_timeout
+    if (held or busy) and now < bound:
+        return Afterwards(look_again_at=bound)
+    left = tuple(each.name for each in record.left_behind if each.ended_at is None)
+    return Afterwards(actions=(ReleaseChild(left=left),))
+
+
+def _held_by_us(observation: WorkObservation) -> bool:
+    job = observation.job
+    return any(
+        OUTCOME_FINALIZER in each.finalizers
+        for each in (*observation.pods, *((job,) if isinstance(job, JobFacts) else ()))
+    )

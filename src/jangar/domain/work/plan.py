@@ -1,0 +1,392 @@
+"""The only decision maker for a child that runs a Job: what is observed and the time in, actions and the next status
+out. Serves every kind whose work is one Job at a time.
+
+As with runs, the status is recorded first and acted on second. A plan may instead ask for uncached reads; it is then
+made again with what they found, and nothing is recorded or done before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from jangar.api.phases import OnJobMissing, Phase
+from jangar.api.reasons import Reason
+from jangar.domain.cancellation.machine import Accepted, Decision, decide
+from jangar.domain.cancellation.request import Requester
+from jangar.domain.cancellation.stop import LeftBehind, Stop
+from jangar.domain.orchestration.child_names import job_name
+from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
+from jangar.domain.times import whole_millisecond
+from jangar.domain.work.actions import (
+    CreateJob,
+    EndDuplicate,
+    HoldChild,
+    Read,
+    ReadOwner,
+    ReadWork,
+    WorkAction,
+)
+from jangar.domain.work.afterwards import afterwards
+from jangar.domain.work.facts import JobFacts
+from jangar.domain.work.observation import (
+    Owner,
+    WorkDefined,
+    WorkMissing,
+    WorkObservation,
+    WorkRefused,
+    WorkRejected,
+)
+from jangar.domain.work.outcome import (
+    NothingCertain,
+    Outcome,
+    Reading,
+    StillRunning,
+    duplicate_pods,
+    read_outcome,
+    stopped_outcome,
+)
+from jangar.domain.work.presence import (
+    ConfirmByLiveRead,
+    ConfirmedAbsent,
+    CreateAgain,
+    Lost,
+    NotInCache,
+    Present,
+    Seen,
+    Sight,
+    presence,
+)
+from jangar.domain.work.record import EndedWork, JobNote, WorkRecord
+from jangar.domain.work.recording import Standing, with_standing
+from jangar.domain.work.stopping import (
+    Announce,
+    DeletePods,
+    GiveUp,
+    NothingToStop,
+    ReadLive,
+    Record,
+    StopStep,
+    SuspendJob,
+    Wait,
+    next_stop_step,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkPlan:
+    """Do the `reads` and plan again; without any, record `status`, do `actions` in order, and look again then."""
+
+    status: WorkRecord
+    reads: Sequence[Read] = ()
+    actions: Sequence[WorkAction] = ()
+    look_again_at: datetime | None = None
+
+
+def plan_work(observation: WorkObservation, now: datetime) -> WorkPlan:
+    """What to do about a child and its Job now."""
+    now = whole_millisecond(now)
+    child, recorded, limits = observation.child, observation.recorded, observation.limits
+    asking = child.requested_by
+    if observation.owner in {Owner.STOPPING, Owner.GONE}:
+        asking |= {Requester.OWNER}
+    decision = decide(
+        recorded.cancel,
+        asking,
+        phase=recorded.lifecycle.phase,
+        enabled=limits.cancel_enabled,
+        timeout=limits.cancel_timeout,
+        now=now,
+        deadline=child.stop_deadline,
+    )
+    planner = _Planner(observation, decision, now)
+    if recorded.lifecycle.is_terminal:
+        return planner.finished(recorded)
+    return planner.not_started() if recorded.job is None else planner.started(recorded.job)
+
+
+class _Planner:
+    """Plans one child; each method gives a whole plan."""
+
+    def __init__(self, observation: WorkObservation, decision: Decision, now: datetime) -> None:
+        self.observation = observation
+        self.child = observation.child
+        self.limits = observation.limits
+        self.decision = decision
+        self.now = now
+        self.cancel = decision.cancel if isinstance(decision, Accepted) else None
+        self.record = replace(observation.recorded, cancel=self.cancel)
+        self.expires_at = self.child.created_at + self.child.timeout if self.child.timeout else None
+
+    def finished(self, record: WorkRecord) -> WorkPlan:
+        """A terminal phase is final: what is left is to let the work go and to clean up."""
+        after = afterwards(self.observation, record, self.now)
+        lifecycle = record.lifecycle
+        standing = Standing(
+            phase=lifecycle.phase or Phase.FAILED,
+            reason=lifecycle.reason or "",
+            message=lifecycle.message or "",
+        )
+        status = self._status(replace(record, left_behind=after.left_behind), standing)
+        return WorkPlan(
+            status=status, reads=after.reads, actions=after.actions, look_again_at=after.look_again_at
+        )
+
+    def not_started(self) -> WorkPlan:
+        """No Job was ever asked for, so every end is at once."""
+        if self.cancel is not None:
+            return self._ended(
+                self.record, _outcome(Phase.CANCELLED, Reason.CANCELLED, "cancelled before it started")
+            )
+        if self._timed_out:
+            return self._ended(
+                self.record,
+                _outcome(Phase.FAILED, Reason.STEP_TIMED_OUT, "reached its time limit before it started"),
+            )
+        match self.observation.work:
+            case WorkRejected(reason=reason, message=message):
+                return self._ended(self.record, _outcome(Phase.FAILED, reason, message))
+            case WorkRefused(message=message):
+                return self._ended(self.record, _outcome(Phase.FAILED, Reason.START_REFUSED, message))
+            case WorkMissing(message=message):
+                return self._waiting(Standing.blocked(Reason.REFERENCE_NOT_FOUND, message))
+            case WorkDefined():
+                return self._begin()
+
+    def _begin(self) -> WorkPlan:
+        if self.child.suspend:
+            return self._waiting(Standing(phase=Phase.PENDING, reason=Reason.SUSPENDED))
+        if not self.child.is_held:
+            plan = self._waiting(Standing(phase=Phase.PENDING, reason=Reason.PENDING))
+            return replace(plan, actions=(HoldChild(),))
+        if self.observation.owner is Owner.NOT_READ:
+            return self._reading(ReadOwner())
+        return self._attempt(self.record, 1)
+
+    def _attempt(self, record: WorkRecord, number: int) -> WorkPlan:
+        """The intent is recorded before the create is sent (GC-2)."""
+        name = job_name(self.child.name, self.child.uid, number)
+        record = replace(record, job=JobNote(name=name, attempt=number))
+        standing = Standing(phase=Phase.PENDING, reason=Reason.STARTING, job_missing=bool(record.attempts))
+        return WorkPlan(
+            status=self._status(record, standing),
+            actions=(CreateJob(name=name, attempt=number),),
+            look_again_at=self.expires_at,
+        )
+
+    def started(self, note: JobNote) -> WorkPlan:
+        """A Job was asked for: find it, read how it does, stop it where that is wanted."""
+        reading = self._read(note)
+        wanted = self._wanted_stop()
+        if wanted is not None:
+            return self._stopping(note, wanted, reading)
+        found = presence(
+            note.recorded,
+            self._sight(),
+            outcome_recorded=False,
+            policy=self.child.on_job_missing,
+        )
+        match found:
+            case ConfirmByLiveRead(name=name):
+                return self._reading(ReadWork(job=name))
+            case CreateAgain(name=name):
+                return self._create_again(name, note.attempt)
+            case Lost(name=name, then=then):
+                return self._lost(note, then)
+            case Present(uid=uid):
+                return self._present(note, uid, reading)
+            case _:
+                return self._waiting(self._as_recorded())
+
+    def _create_again(self, name: str, attempt: int) -> WorkPlan:
+        if isinstance(self.observation.work, WorkRefused):
+            return self._ended(
+                self.record, _outcome(Phase.FAILED, Reason.START_REFUSED, self.observation.work.message)
+            )
+        if not isinstance(self.observation.work, WorkDefined):
+            return self._waiting(self._as_recorded())
+        if self.observation.owner is Owner.NOT_READ:
+            return self._reading(ReadOwner())
+        plan = self._waiting(self._as_recorded())
+        return replace(plan, actions=(CreateJob(name=name, attempt=attempt),))
+
+    def _lost(self, note: JobNote, then: OnJobMissing) -> WorkPlan:
+        """Seen once, gone without an outcome (GC-2)."""
+        message = f"Job {note.name} is gone and left no outcome"
+        outcome = _outcome(Phase.FAILED, Reason.WORKFLOW_JOB_MISSING, message)
+        if then is OnJobMissing.RETRY:
+            if self.observation.owner is Owner.NOT_READ:
+                return self._reading(ReadOwner())
+            ended = EndedWork(attempt=note.attempt, job=note.name, uid=note.uid, outcome=outcome)
+            record = replace(self.record, attempts=(*self.record.attempts, ended))
+            return self._attempt(record, note.attempt + 1)
+        return self._ended(self.record, outcome, job_missing=True)
+
+    def _present(self, note: JobNote, uid: str, reading: Reading) -> WorkPlan:
+        match reading:
+            case Outcome():
+                return self._ended(replace(self.record, job=self._noted(note, uid, reading.pod_uid)), reading)
+            case NothingCertain(read_live=True):
+                return self._reading(ReadWork(job=note.name))
+            case StillRunning(pod_uid=pod_uid, started=True):
+                job = self._noted(note, uid, pod_uid)
+                plan = self._waiting(
+                    Standing(phase=Phase.RUNNING, reason=Reason.RUNNING), replace(self.record, job=job)
+                )
+                return replace(plan, actions=self._duplicates(job))
+            case _:
+                return self._unstarted(note, uid)
+
+    def _unstarted(self, note: JobNote, uid: str) -> WorkPlan:
+        """The Job is there and its pod does not run yet; that it was seen is recorded with the next change, or soon."""
+        job = self.observation.job
+        seen_since = job.created_at if isinstance(job, JobFacts) and job.created_at else self.now
+        due = seen_since + self.limits.note_after
+        if note.uid is None and self.now >= due:
+            note = self._noted(note, uid, None)
+        plan = self._waiting(self._as_recorded(), replace(self.record, job=note))
+        if note.uid is not None:
+            return plan
+        return replace(plan, look_again_at=min(due, plan.look_again_at) if plan.look_again_at else due)
+
+    def _stopping(self, note: JobNote, wanted: Stop, reading: Reading) -> WorkPlan:
+        """Announce, then act on the announcement: both in one pass, because the record is written in between."""
+        announced = self.record.stop
+        step = self._stop_step(note, wanted, announced, reading)
+        if isinstance(step, Announce):
+            announced = step.stop
+            reading = self._read(note, announced)
+            step = self._stop_step(note, wanted, announced, reading)
+        stop = announced or wanted
+        if self.cancel is not None:
+            stop = replace(stop, deadline=min(stop.deadline, self.cancel.deadline))
+        record = replace(self.record, stop=stop, job=self._noted_while_stopping(note, reading))
+        match step:
+            case Record(outcome=outcome):
+                return self._ended(record, outcome)
+            case NothingToStop():
+                return self._ended(record, stopped_outcome(stop))
+            case GiveUp(left_behind=remains):
+                left = tuple(LeftBehind(kind=each.kind, name=each.name, uid=each.uid) for each in remains)
+                return self._ended(replace(record, left_behind=left), stopped_outcome(stop, in_time=False))
+            case ReadLive(name=name):
+                return self._reading(ReadWork(job=name))
+            case SuspendJob() | DeletePods():
+                return replace(self._told(record, stop), actions=(step,))
+            case _ if isinstance(reading, NothingCertain) and reading.read_live:
+                return self._reading(ReadWork(job=note.name))
+            case _:
+                return self._told(record, stop, until=step.until if isinstance(step, Wait) else None)
+
+    def _stop_step(self, note: JobNote, wanted: Stop, announced: Stop | None, reading: Reading) -> StopStep:
+        return next_stop_step(
+            wanted,
+            announced,
+            recorded=note.recorded,
+            job=self.observation.job,
+            pods=self.observation.pods,
+            reading=reading,
+            request_timeout=self.limits.request_timeout,
+            now=self.now,
+        )
+
+    def _noted_while_stopping(self, note: JobNote, reading: Reading) -> JobNote:
+        job = self.observation.job
+        if not isinstance(job, JobFacts):
+            return note
+        started = isinstance(reading, StillRunning) and reading.started
+        pod_uid = reading.pod_uid if not isinstance(reading, NothingCertain) else None
+        return self._noted(note, job.uid, pod_uid if started or isinstance(reading, Outcome) else None)
+
+    def _told(self, record: WorkRecord, stop: Stop, *, until: datetime | None = None) -> WorkPlan:
+        """Its work was told to end and has not yet."""
+        if self.cancel is not None:
+            standing = Standing(phase=Phase.CANCELLING, reason=Reason.CANCELLING)
+        else:
+            phase = self.record.lifecycle.phase or Phase.PENDING
+            standing = Standing(phase=phase, reason=Reason.STOPPING, message=f"stopping: {stop.reason}")
+        return WorkPlan(
+            status=self._status(record, standing), look_again_at=min(until or stop.deadline, stop.deadline)
+        )
+
+    def _wanted_stop(self) -> Stop | None:
+        """Why the work should end now; an announcement that was made stays in force."""
+        if self.record.stop is not None:
+            return self.record.stop
+        if self.cancel is not None:
+            return Stop(requested_at=self.now, reason=Reason.CANCELLED, deadline=self.cancel.deadline)
+        latest = self.now + self.limits.cancel_timeout
+        if self._timed_out:
+            return Stop(requested_at=self.now, reason=Reason.STEP_TIMED_OUT, deadline=latest)
+        job = self.observation.job
+        if isinstance(job, JobFacts) and job.deleting:
+            return Stop(requested_at=self.now, reason=Reason.JOB_DELETED, deadline=latest)
+        return None
+
+    @property
+    def _timed_out(self) -> bool:
+        return self.expires_at is not None and self.now >= self.expires_at
+
+    def _read(self, note: JobNote, stop: Stop | None = None) -> Reading:
+        job = self.observation.job
+        return read_outcome(
+            self.observation.template,
+            job=job if isinstance(job, JobFacts) else None,
+            pods=self.observation.pods,
+            stop=stop or self.record.stop,
+            first_pod_uid=note.pod_uid,
+            live=self.observation.live,
+        )
+
+    def _sight(self) -> Sight:
+        match self.observation.job:
+            case JobFacts(uid=uid):
+                return Seen(uid=uid, live=self.observation.live)
+            case NotInCache() | ConfirmedAbsent() as absent:
+                return absent
+
+    def _noted(self, note: JobNote, uid: str, pod_uid: str | None) -> JobNote:
+        return replace(
+            note, uid=uid, observed_at=note.observed_at or self.now, pod_uid=note.pod_uid or pod_uid
+        )
+
+    def _duplicates(self, note: JobNote) -> tuple[WorkAction, ...]:
+        others = duplicate_pods(self.observation.pods, recorded_uid=note.pod_uid)
+        return tuple(EndDuplicate(name=each.name, uid=each.uid) for each in others if not each.deleting)
+
+    def _as_recorded(self) -> Standing:
+        lifecycle = self.record.lifecycle
+        return Standing(
+            phase=lifecycle.phase or Phase.PENDING,
+            reason=lifecycle.reason or Reason.PENDING,
+            message=lifecycle.message or "",
+            job_missing=bool(self.record.attempts),
+        )
+
+    def _reading(self, *reads: Read) -> WorkPlan:
+        return WorkPlan(status=self.observation.recorded, reads=reads)
+
+    def _waiting(self, standing: Standing, record: WorkRecord | None = None) -> WorkPlan:
+        return WorkPlan(status=self._status(record or self.record, standing), look_again_at=self.expires_at)
+
+    def _ended(self, record: WorkRecord, outcome: Outcome, *, job_missing: bool = False) -> WorkPlan:
+        """The outcome is written now; the work is let go by the passes after it (GC-1)."""
+        outputs: dict[str, str] | None = None
+        if outcome.result and outcome.phase is Phase.SUCCEEDED:
+            match read_outputs(outcome.result):
+                case OutputsProblem(reason=reason, message=message):
+                    outcome = replace(outcome, phase=Phase.FAILED, reason=reason, message=message)
+                case found:
+                    outputs = found
+        told = replace(outcome, result=None, pod_uid=None)
+        record = replace(record, outcome=told, outputs=outputs or None)
+        standing = Standing(
+            phase=outcome.phase, reason=outcome.reason, message=outcome.message, job_missing=job_missing
+        )
+        return WorkPlan(status=self._status(record, standing))
+
+    def _status(self, record: WorkRecord, standing: Standing) -> WorkRecord:
+        return with_standing(record, self.observation, standing, self.decision, now=self.now)
+
+
+def _outcome(phase: Phase, reason: Reason, message: str) -> Outcome:
+    return Outcome(phase=phase, reason=reason, message=message)

@@ -1,0 +1,134 @@
+"""The record after a pass over a child's work: lifecycle, conditions and retention, from where it stands."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Self
+
+from jangar.api.phases import TERMINAL, Phase
+from jangar.api.reasons import Reason
+from jangar.domain.cancellation.ignored import ignored_claims
+from jangar.domain.cancellation.machine import Decision
+from jangar.domain.conditions import (
+    Claim,
+    ConditionStatus,
+    ConditionType,
+    Facts,
+    execution_claims,
+    optional_claims,
+    suspended_claims,
+)
+from jangar.domain.retention.decide import Retention, retention_status
+from jangar.domain.retention.values import (
+    WITH_ROOT,
+    Resolved,
+    job_lifetime,
+    resolve_job_ttl,
+    resolve_run_retention,
+)
+from jangar.domain.status_contract import advance
+from jangar.domain.work.observation import Owner, WorkObservation
+from jangar.domain.work.record import WorkRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a child is, and why."""
+
+    phase: Phase
+    reason: str
+    message: str = ""
+    is_blocked: bool = False
+    job_missing: bool = False
+
+    @classmethod
+    def blocked(cls, reason: Reason, message: str) -> Self:
+        """Pending, and not by its own choice."""
+        return cls(phase=Phase.PENDING, reason=reason, message=message, is_blocked=True)
+
+
+def with_standing(
+    record: WorkRecord, observation: WorkObservation, standing: Standing, decision: Decision, *, now: datetime
+) -> WorkRecord:
+    """The record with its lifecycle advanced; `observation.recorded` itself when nothing differs."""
+    old = observation.recorded
+    suspended = observation.child.suspend and standing.phase not in TERMINAL
+    facts = Facts(
+        reason=standing.reason,
+        message=standing.message,
+        blocked=standing.is_blocked,
+        suspended=suspended,
+        cancel_timed_out=standing.reason == Reason.CANCEL_TIMED_OUT,
+    )
+    holding = [
+        *suspended_claims(suspended=suspended),
+        *ignored_claims(decision, standing.phase, old.lifecycle),
+        *_missing(standing),
+    ]
+    decided = {ConditionType.SUSPENDED}
+    if not old.lifecycle.is_terminal:
+        decided |= {ConditionType.CANCEL_IGNORED, ConditionType.WORKFLOW_JOB_MISSING}
+    lifecycle = advance(
+        old.lifecycle,
+        phase=standing.phase,
+        reason=str(standing.reason),
+        message=standing.message,
+        generation=observation.child.generation,
+        claims=(
+            *execution_claims(standing.phase, facts),
+            *optional_claims(old.lifecycle.conditions, *holding, decided=frozenset(decided)),
+        ),
+        now=now,
+        ran=record.job is not None and record.job.pod_uid is not None,
+    )
+    found = replace(record, lifecycle=lifecycle)
+    if lifecycle.is_terminal:
+        found = replace(found, retention=_retention(found, observation))
+    if found == old:
+        return old
+    return replace(found, lifecycle=replace(lifecycle, updated_at=now))
+
+
+def job_ttl(observation: WorkObservation) -> Resolved:
+    """The TTL that the Job really gets."""
+    limits = observation.limits
+    resolved = resolve_job_ttl(runtime_ttl=None, configured=limits.job_ttl)
+    lifetime = job_lifetime(
+        resolved.keep, lease_duration=limits.lease_duration, request_timeout=limits.request_timeout
+    )
+    return Resolved(keep=lifetime, source=resolved.source)
+
+
+def run_retention(observation: WorkObservation) -> Resolved:
+    """How long the child itself is kept; one that belongs to a run goes with it."""
+    if observation.owner is not Owner.NONE:
+        return WITH_ROOT
+    return resolve_run_retention(
+        spec_ttl=observation.child.ttl,
+        orchestration_retention=None,
+        agentrun_retention=observation.limits.retention,
+    )
+
+
+def _retention(record: WorkRecord, observation: WorkObservation) -> Retention:
+    ended = record.outcome.finished_at if record.outcome else None
+    return retention_status(
+        job=job_ttl(observation) if record.job else None,
+        run=run_retention(observation),
+        jobs_ended_at=ended or record.lifecycle.finished_at,
+        finished_at=record.lifecycle.finished_at,
+        history_enabled=observation.limits.history_enabled,
+        history_stored=False,
+    )
+
+
+def _missing(standing: Standing) -> list[Claim]:
+    if not standing.job_missing:
+        return []
+    return [
+        Claim(
+            type=ConditionType.WORKFLOW_JOB_MISSING,
+            status=ConditionStatus.TRUE,
+            reason=Reason.WORKFLOW_JOB_MISSING,
+            message=standing.message,
+        )
+    ]
