@@ -1,0 +1,1 @@
+"""Any Kubernetes API: a thin asynchronous client, informers and queues. Knows nothing of the product."""

@@ -1,0 +1,337 @@
+"""Events about objects, as `kubectl describe` shows them. Never blocks and never fails the one who records.
+
+The same about the same object is one Event with a count. An object that makes too many is cut short, a queue that is
+full drops, and both are counted. Only `now` reads a wall clock.
+"""
+
+import asyncio
+import logging
+import random as chance
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from jangar.kube.backoff import Backoff
+from jangar.kube.builtin import EVENTS
+from jangar.kube.client import Client, Obj, PatchKind
+from jangar.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, is_transient
+from jangar.kube.workqueue import ShutDown, WorkQueue
+
+log = logging.getLogger(__name__)
+
+EventType: TypeAlias = Literal["Normal", "Warning"]
+
+LONGEST_MESSAGE = 1024
+"""What the API server accepts of a message."""
+_LONGEST_REASON = 128
+_NAME_ROOM = 253 - 17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectReference:
+    """Which object an Event is about."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    namespace: str = ""
+    resource_version: str = ""
+
+    @classmethod
+    def of(cls, obj: Obj) -> "ObjectReference":
+        """The reference to a whole object."""
+        meta = obj["metadata"]
+        return cls(
+            api_version=obj["apiVersion"],
+            kind=obj["kind"],
+            name=meta["name"],
+            uid=meta.get("uid", ""),
+            namespace=meta.get("namespace", ""),
+            resource_version=meta.get("resourceVersion", ""),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLimits:
+    """How much is told: of one object, at once, and how long is tried."""
+
+    burst: int = 25
+    """Records about one object before it must wait for another."""
+    refill_seconds: float = 300.0
+    """After so long an object may make one more."""
+    capacity: int = 4096
+    """Events that wait to be written, and that are remembered to be counted."""
+    writers: int = 4
+    tries: int = 6
+    flush_bound: float = 5.0
+    """Seconds that the end waits for what is not written yet."""
+
+
+class _Same(NamedTuple):
+    """What makes two records one Event."""
+
+    uid: str
+    type: str
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class _Series:
+    """One Event: what is known to be written, and what has happened since."""
+
+    about: ObjectReference
+    action: str
+    first: datetime
+    last: datetime
+    count: int = 1
+    written: bool = False
+    name: str = ""
+    uid: str = ""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    filled_at: float = field(default=0.0)
+
+
+class EventRecorder:
+    """Takes records at once and writes them in the background; `run` is the background."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        component: str,
+        now: Callable[[], datetime],
+        instance: str = "",
+        random: Callable[[], float] = chance.random,
+        limits: EventLimits | None = None,
+    ) -> None:
+        self.dropped = 0
+        """Records that never became an Event: too many about one object, a full queue, a refusal, the end."""
+        self._client = client
+        self._component = component
+        self._instance = instance or component
+        self._now = now
+        self._limits = limits or EventLimits()
+        self._queue: WorkQueue[_Same] = WorkQueue(backoff=Backoff(first=0.1, limit=10.0), random=random)
+        self._pending: set[_Same] = set()
+        self._series: OrderedDict[_Same, _Series] = OrderedDict()
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._names = 0
+
+    def record(
+        self,
+        about: ObjectReference | Obj,
+        *,
+        type: EventType,  # noqa: A002 (the field's own name)
+        reason: str,
+        message: str,
+        action: str = "",
+    ) -> None:
+        """Have it told; returns at once."""
+        reference = about if isinstance(about, ObjectReference) else ObjectReference.of(about)
+        same = _Same(reference.uid or reference.name, type, reason[:_LONGEST_REASON], _shortened(message))
+        now = self._now().astimezone(UTC)
+        series = self._series.get(same)
+        if series is not None:
+            series.count += 1
+            series.last = now
+        if same in self._pending:
+            return
+        if len(self._pending) >= self._limits.capacity or not self._has_token(same.uid):
+            self.dropped += 1
+            return
+        if series is None:
+            self._series[same] = _Series(about=reference, action=action, first=now, last=now)
+        self._series.move_to_end(same)
+        self._pending.add(same)
+        self._forget_oldest()
+        self._queue.add(same)
+
+    @property
+    def pending(self) -> int:
+        """Events that are not written yet."""
+        return len(self._pending)
+
+    async def run(self) -> None:
+        """Write until cancelled; then what is left is written within a bound."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self._limits.writers):
+                    group.create_task(self._work(), name=f"event-writer-{number}")
+        finally:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        self._queue.shut_down()
+        try:
+            async with asyncio.timeout(self._limits.flush_bound):
+                for same in sorted(self._pending, key=lambda each: self._series[each].first):
+                    await self._try(same)
+        except TimeoutError:
+            log.warning("events were not written before the end", extra={"events": len(self._pending)})
+        self.dropped += len(self._pending)
+        self._pending.clear()
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                same = await self._queue.get()
+            except ShutDown:
+                return
+            try:
+                if not await self._try(same):
+                    self._try_later(same)
+            except Exception as error:  # noqa: BLE001 (an Event is never worth the process)
+                self._give_up(same, repr(error))
+            finally:
+                self._queue.done(same)
+
+    def _try_later(self, same: _Same) -> None:
+        if self._queue.failures(same) >= self._limits.tries:
+            self._give_up(same, "it failed too often")
+        else:
+            self._queue.add_rate_limited(same)
+
+    async def _try(self, same: _Same) -> bool:
+        """Whether it is over with this Event, well or not; False if a later try may do better."""
+        series = self._series[same]
+        count = series.count
+        try:
+            await self._write(same, series)
+        except ApiError as error:
+            if is_transient(error):
+                return False
+            self._give_up(same, str(error))
+            return True
+        self._queue.forget(same)
+        if series.count == count:
+            self._pending.discard(same)
+        else:
+            self._queue.add(same)
+        return True
+
+    def _give_up(self, same: _Same, reason: str) -> None:
+        self.dropped += 1
+        self._queue.forget(same)
+        self._pending.discard(same)
+        self._series.pop(same, None)
+        log.warning("event not written", extra={"event": same.reason, "about": same.uid, "error": reason})
+
+    async def _write(self, same: _Same, series: _Series) -> None:
+        if series.written:
+            try:
+                await self._client.patch(
+                    EVENTS,
+                    series.name,
+                    _namespace(series.about),
+                    {
+                        "metadata": {"uid": series.uid},
+                        "count": series.count,
+                        "lastTimestamp": _seconds(series.last),
+                    },
+                    kind=PatchKind.MERGE,
+                )
+            except (NotFound, Conflict):
+                # It has expired, as Events do: told anew, with the count so far.
+                series.written = False
+                series.name = ""
+            else:
+                return
+        series.name = series.name or self._name(series)
+        try:
+            created = await self._client.create(EVENTS, self._body(same, series))
+        except AlreadyExists:
+            await self._adopt(same, series)
+        else:
+            series.uid = created["metadata"]["uid"]
+            series.written = True
+
+    async def _adopt(self, same: _Same, series: _Series) -> None:
+        """The name is taken: by this very Event, whose answer was lost, or by another."""
+        found = await self._client.get(EVENTS, series.name, _namespace(series.about))
+        if (found.get("reason"), found.get("message")) == (same.reason, same.message) and found[
+            "involvedObject"
+        ].get("uid", "") == series.about.uid:
+            series.uid = found["metadata"]["uid"]
+            series.written = True
+        else:
+            series.name = self._name(series)
+        await self._write(same, series)
+
+    def _body(self, same: _Same, series: _Series) -> dict[str, Any]:
+        about = series.about
+        involved = {
+            "apiVersion": about.api_version,
+            "kind": about.kind,
+            "namespace": about.namespace,
+            "name": about.name,
+            "uid": about.uid,
+            "resourceVersion": about.resource_version,
+        }
+        body: dict[str, Any] = {
+            "apiVersion": EVENTS.api_version,
+            "kind": EVENTS.kind,
+            "metadata": {"name": series.name, "namespace": _namespace(about)},
+            "involvedObject": {key: value for key, value in involved.items() if value},
+            "type": same.type,
+            "reason": same.reason,
+            "message": same.message,
+            "count": series.count,
+            "firstTimestamp": _seconds(series.first),
+            "lastTimestamp": _seconds(series.last),
+            "source": {"component": self._component},
+            "reportingComponent": self._component,
+            "reportingInstance": self._instance,
+        }
+        if series.action:
+            body["action"] = series.action
+        return body
+
+    def _name(self, series: _Series) -> str:
+        self._names += 1
+        nanoseconds = int(self._now().timestamp() * 1_000_000) * 1000 + self._names % 1000
+        return f"{series.about.name[:_NAME_ROOM].rstrip('.-')}.{nanoseconds:016x}"
+
+    def _has_token(self, uid: str) -> bool:
+        now = asyncio.get_running_loop().time()
+        bucket = self._buckets.setdefault(uid, _Bucket(tokens=float(self._limits.burst), filled_at=now))
+        self._buckets.move_to_end(uid)
+        if len(self._buckets) > self._limits.capacity:
+            self._buckets.popitem(last=False)
+        bucket.tokens = min(
+            float(self._limits.burst), bucket.tokens + (now - bucket.filled_at) / self._limits.refill_seconds
+        )
+        bucket.filled_at = now
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+    def _forget_oldest(self) -> None:
+        while len(self._series) > self._limits.capacity:
+            oldest = next((same for same in self._series if same not in self._pending), None)
+            if oldest is None:
+                return
+            del self._series[oldest]
+
+
+def _namespace(about: ObjectReference) -> str:
+    return about.namespace or "default"
+
+
+def _seconds(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _shortened(message: str) -> str:
+    encoded = message.encode()
+    if len(encoded) <= LONGEST_MESSAGE:
+        return message
+    return encoded[: LONGEST_MESSAGE - 3].decode(errors="ignore") + "..."

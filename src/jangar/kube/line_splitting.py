@@ -1,0 +1,21 @@
+"""Lines out of chunks that were cut anywhere."""
+
+
+class LineSplitter:
+    """Holds the beginning of a line until its end comes. Linear in the bytes, however long a line is."""
+
+    __slots__ = ("_pending",)
+
+    def __init__(self) -> None:
+        self._pending: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that this chunk completes; empty ones are left out."""
+        end = chunk.rfind(b"\n")
+        if end < 0:
+            self._pending.append(chunk)
+            return []
+        self._pending.append(chunk[:end])
+        lines = b"".join(self._pending).split(b"\n")
+        self._pending = [chunk[end + 1 :]] if end + 1 < len(chunk) else []
+        return [line for line in lines if line]

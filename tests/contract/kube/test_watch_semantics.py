@@ -1,0 +1,300 @@
+"""What a watch tells, how it ends, and what an informer makes of it, on every server and by every way to it."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from contract.kube.beds import Interposed
+from jangar.kube import errors
+from jangar.kube.builtin import CONFIG_MAPS, NAMESPACES
+from jangar.kube.client import Client
+from jangar.kube.informer import Informer
+from jangar.kube.namespaces import Namespaces
+
+OURS = "suite=watch"
+
+
+@asynccontextmanager
+async def a_client(bed, *namespaces):
+    """A client whose streams can be cut."""
+    async with bed.transport() as transport:
+        client = Client(Interposed(transport), manager="contract")
+        for namespace in namespaces:
+            await client.create(NAMESPACES, {"metadata": {"name": namespace}})
+        yield client
+
+
+@asynccontextmanager
+async def an_informer(client, *namespaces):
+    informer = Informer(client, CONFIG_MAPS, namespaces=Namespaces.of(*namespaces), labels=OURS)
+    informer.told = []
+    informer.subscribe(lambda change: informer.told.append((change.kind, change.subject.name)))
+    running = asyncio.create_task(informer.run())
+    try:
+        await asyncio.wait_for(informer.synced(), 20)
+        yield informer
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def a_map(namespace, name, *, labels=None, **data):
+    metadata = {"name": name, "namespace": namespace, "labels": labels or {"suite": "watch"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+async def remove(client, obj):
+    metadata = obj["metadata"]
+    await client.delete(CONFIG_MAPS, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+
+
+async def version_of(client, namespace):
+    async for page in client.pages(CONFIG_MAPS, namespace):
+        return page.resource_version
+
+
+async def until(holds, *, seconds=20.0):
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+async def is_true(informer, client, *namespaces):
+    """Until the cache has exactly what the server has."""
+    async with asyncio.timeout(20):
+        while True:
+            listed = [
+                each for name in namespaces for each in await client.list(CONFIG_MAPS, name, labels=OURS)
+            ]
+            there = {each["metadata"]["uid"]: each["metadata"]["resourceVersion"] for each in listed}
+            if {each.uid: each.resource_version for each in informer.cache.all()} == there:
+                return
+            await asyncio.sleep(0.05)
+
+
+def test_a_watch_tells_what_happened_after_its_version_in_order(bed, namespace):
+    """Also what happened before it was opened; and it ends in time."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client:
+            since = await version_of(client, namespace)
+            made = await client.create(CONFIG_MAPS, a_map(namespace, "a", x="1"))
+            changed = await client.update(CONFIG_MAPS, {**made, "data": {"x": "2"}})
+            await remove(client, changed)
+            began = asyncio.get_running_loop().time()
+            async with client.watch(
+                CONFIG_MAPS, namespace, resource_version=since, labels=OURS, timeout_seconds=2
+            ) as events:
+                told = [(event.kind, event.resource_version) async for event in events]
+            assert asyncio.get_running_loop().time() - began < 8
+            changes = [each for each in told if each[0] != "BOOKMARK"]
+            assert [kind for kind, _ in changes] == ["ADDED", "MODIFIED", "DELETED"]
+            versions = [int(version) for _, version in told]
+            assert versions == sorted(versions)
+            assert versions[0] == int(made["metadata"]["resourceVersion"])
+            assert int(changes[2][1]) > int(changed["metadata"]["resourceVersion"])
+
+    asyncio.run(scenario())
+
+
+def test_a_bookmark_comes_before_the_end(bed, namespace):
+    """A quiet watch can go on from near now."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client:
+            since = await version_of(client, namespace)
+            last = await client.create(CONFIG_MAPS, a_map(namespace, "a", labels={"suite": "other"}))
+            async with client.watch(
+                CONFIG_MAPS, namespace, resource_version=since, labels=OURS, timeout_seconds=4
+            ) as events:
+                told = [event async for event in events]
+            assert {event.kind for event in told} == {"BOOKMARK"}
+            assert int(told[-1].resource_version) >= int(last["metadata"]["resourceVersion"])
+
+    asyncio.run(scenario())
+
+
+def test_an_object_that_leaves_the_selection_is_told_as_deleted(bed, namespace):
+    """And as added when it comes back."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client, an_informer(client, namespace) as informer:
+            made = await client.create(CONFIG_MAPS, a_map(namespace, "a"))
+            made["metadata"]["labels"] = {"suite": "other"}
+            left = await client.update(CONFIG_MAPS, made)
+            await until(lambda: ("deleted", "a") in informer.told)
+            left["metadata"]["labels"] = {"suite": "watch"}
+            await client.update(CONFIG_MAPS, left)
+            await until(lambda: informer.told == [("added", "a"), ("deleted", "a"), ("added", "a")])
+
+    asyncio.run(scenario())
+
+
+def test_a_version_that_is_forgotten_is_expired(bed, namespace):
+    """Whether the server refuses or says so within the stream."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client:
+            with pytest.raises(errors.Expired):
+                async with client.watch(
+                    CONFIG_MAPS, namespace, resource_version="1", timeout_seconds=5
+                ) as events:
+                    async for _ in events:
+                        pass
+
+    asyncio.run(scenario())
+
+
+def test_a_version_that_is_no_number_is_refused(bed, namespace):
+    """Before the first event."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client:
+            with pytest.raises(errors.ApiError) as caught:
+                async with client.watch(CONFIG_MAPS, namespace, resource_version="x", timeout_seconds=5):
+                    pass
+            assert caught.value.status in (400, 422)
+
+    asyncio.run(scenario())
+
+
+def test_an_informer_follows_two_namespaces(bed, namespace):
+    """Each with its own list and watch; a third is none of its business."""
+
+    async def scenario():
+        one, two, three = (f"{namespace}-{number}" for number in "123")
+        async with a_client(bed, one, two, three) as client:
+            await client.create(CONFIG_MAPS, a_map(one, "before"))
+            async with an_informer(client, one, two) as informer:
+                made = [await client.create(CONFIG_MAPS, a_map(place, "a")) for place in (one, two, three)]
+                await until(lambda: len(informer.cache) == 3)
+                await remove(client, made[1])
+                await is_true(informer, client, one, two)
+                assert sorted((each.namespace, each.name) for each in informer.cache.all()) == [
+                    (one, "a"),
+                    (one, "before"),
+                ]
+
+    asyncio.run(scenario())
+
+
+def test_cut_watches_lose_nothing_and_list_nothing(bed, namespace):
+    """Cut after any number of events, the informer goes on where it was."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client, an_informer(client, namespace) as informer:
+            interposed = client._transport
+            for cut_after in (1, 2, 0, 3):
+                interposed.cut()
+                await asyncio.sleep(0.05)
+                interposed.cut_after = cut_after
+                for number in range(3):
+                    made = await client.create(CONFIG_MAPS, a_map(namespace, f"map-{cut_after}-{number}"))
+                    await client.update(CONFIG_MAPS, {**made, "data": {"x": "1"}})
+                    if number == 1:
+                        await remove(client, made)
+                await is_true(informer, client, namespace)
+            assert informer.counts.lists == 1
+            assert len(interposed.watches) > 4
+            story = {}
+            for kind, name in informer.told:
+                story.setdefault(name, []).append(kind)
+            assert all(kinds[:2] == ["added", "changed"] for kinds in story.values())
+            assert len(story) == 12
+
+    asyncio.run(scenario())
+
+
+def test_after_a_forgotten_version_the_cache_is_made_true_by_a_list(bed, namespace):
+    """What vanished meanwhile is told as deleted, what stayed is not told."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client:
+            interposed = client._transport
+            made = {
+                name: await client.create(CONFIG_MAPS, a_map(namespace, name))
+                for name in ("stays", "changes", "goes")
+            }
+            async with an_informer(client, namespace) as informer:
+                informer.told.clear()
+                interposed.ask_for = "1"
+                interposed.cut_after = 0
+                interposed.cut()
+                await remove(client, made["goes"])
+                await client.update(CONFIG_MAPS, {**made["changes"], "data": {"x": "1"}})
+                await client.create(CONFIG_MAPS, a_map(namespace, "comes"))
+                await is_true(informer, client, namespace)
+                await until(lambda: informer.counts.lists == 2)
+                assert sorted(informer.told) == [
+                    ("added", "comes"),
+                    ("changed", "changes"),
+                    ("deleted", "goes"),
+                ]
+
+    asyncio.run(scenario())
+
+
+def test_own_writes_are_read_back_at_once_and_told_once(bed, namespace):
+    """Create, update and delete, each seen in the cache before the watch tells it."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client, an_informer(client, namespace) as informer:
+            made = await client.create(CONFIG_MAPS, a_map(namespace, "a"))
+            informer.cache.note_written(made)
+            assert informer.cache.get(namespace, "a").uid == made["metadata"]["uid"]
+            changed = await client.update(CONFIG_MAPS, {**made, "data": {"x": "1"}})
+            informer.cache.note_written(changed)
+            assert informer.cache.get(namespace, "a").decode()["data"] == {"x": "1"}
+            await remove(client, changed)
+            informer.cache.note_deleted(namespace, "a", made["metadata"]["uid"])
+            assert informer.cache.get(namespace, "a") is None
+            await client.create(CONFIG_MAPS, a_map(namespace, "marker"))
+            await until(lambda: ("added", "marker") in informer.told)
+            assert informer.told == [("added", "a"), ("changed", "a"), ("deleted", "a"), ("added", "marker")]
+
+    asyncio.run(scenario())
+
+
+def test_a_burst_arrives_whole(bed, namespace):
+    """Two hundred objects written at once."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client, an_informer(client, namespace) as informer:
+            room = asyncio.Semaphore(16)
+
+            async def write(number):
+                async with room:
+                    await client.create(CONFIG_MAPS, a_map(namespace, f"map-{number}"))
+
+            await asyncio.gather(*map(write, range(200)))
+            await until(lambda: len(informer.cache) == 200)
+            assert len(informer.told) == 200
+
+    asyncio.run(scenario())
+
+
+def test_hundreds_of_watches_at_once(bed, namespace):
+    """Each hears the same, while requests go on."""
+
+    async def scenario():
+        async with a_client(bed, namespace) as client:
+            since = await version_of(client, namespace)
+            heard = asyncio.Semaphore(0)
+
+            async def follow():
+                async with client.watch(
+                    CONFIG_MAPS, namespace, resource_version=since, labels=OURS, timeout_seconds=60
+                ) as events:
+                    async for event in events:
+                        if event.kind == "ADDED":
+                            heard.release()
+                            return
+
+            following = [asyncio.create_task(follow()) for _ in range(150)]
+            await asyncio.sleep(0.5)
+            await client.create(CONFIG_MAPS, a_map(namespace, "a"))
+            async with asyncio.timeout(30):
+                await asyncio.gather(*following)
+
+    asyncio.run(scenario())
