@@ -1,0 +1,139 @@
+"""What `jangar controllers` is told by its environment, and what is wrong with that. Knows nothing of its use."""
+
+# ruff: noqa: RUF009 (`setting` makes a field, not a value that instances would share)
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import Any
+
+from jangar.domain.retention.values import Keep
+from jangar.settings import table
+from jangar.settings.forms import Scope
+from jangar.settings.variable import setting, variables_of
+
+PREFIX = "JANGAR_"
+
+
+class BadSettings(Exception):
+    """The environment says what no process can follow: every problem, a sentence each."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSettings:
+    """Every setting of the process; one that is not set has its default."""
+
+    agents_enabled: bool = setting(table.AGENTS_ENABLED)
+    agents_namespaces: Scope = setting(table.AGENTS_NAMESPACES)
+    orchestration_enabled: bool = setting(table.ORCHESTRATION_ENABLED)
+    orchestration_namespaces: Scope = setting(table.ORCHESTRATION_NAMESPACES)
+    supporting_enabled: bool = setting(table.SUPPORTING_ENABLED)
+    supporting_namespaces: Scope = setting(table.SUPPORTING_NAMESPACES)
+    cancel_enabled: bool = setting(table.CANCEL_ENABLED)
+    cancel_timeout: timedelta = setting(table.CANCEL_TIMEOUT)
+    job_ttl: Keep | None = setting(table.JOB_TTL)
+    agentrun_retention: Keep | None = setting(table.AGENTRUN_RETENTION)
+    orchestration_retention: Keep | None = setting(table.ORCHESTRATION_RETENTION)
+    log_retention: Keep = setting(table.LOG_RETENTION)
+    runner_image: str = setting(table.RUNNER_IMAGE)
+    agent_image: str = setting(table.AGENT_IMAGE)
+    runner_service_account: str = setting(table.RUNNER_SERVICE_ACCOUNT)
+    runner_node_selector: Mapping[str, Any] | None = setting(table.RUNNER_NODE_SELECTOR)
+    runner_tolerations: Sequence[Any] = setting(table.RUNNER_TOLERATIONS)
+    runner_topology_spread: Sequence[Any] = setting(table.RUNNER_TOPOLOGY_SPREAD)
+    runner_affinity: Mapping[str, Any] | None = setting(table.RUNNER_AFFINITY)
+    runner_pod_security_context: Mapping[str, Any] | None = setting(table.RUNNER_POD_SECURITY_CONTEXT)
+    runner_resources: Mapping[str, Any] | None = setting(table.RUNNER_RESOURCES)
+    runner_image_pull_secrets: Sequence[Any] = setting(table.RUNNER_IMAGE_PULL_SECRETS)
+    runner_priority_class: str = setting(table.RUNNER_PRIORITY_CLASS)
+    runner_scheduler_name: str = setting(table.RUNNER_SCHEDULER_NAME)
+    pod_namespace: str = setting(table.POD_NAMESPACE)
+    leader_election_enabled: bool = setting(table.LEADER_ELECTION_ENABLED)
+    lease_name: str = setting(table.LEASE_NAME)
+    lease_namespace: str = setting(table.LEASE_NAMESPACE)
+    lease_duration: timedelta = setting(table.LEASE_DURATION)
+    renew_deadline: timedelta = setting(table.RENEW_DEADLINE)
+    retry_period: timedelta = setting(table.RETRY_PERIOD)
+    metrics_enabled: bool = setting(table.METRICS_ENABLED)
+    metrics_path: str = setting(table.METRICS_PATH)
+
+    @property
+    def workload_image(self) -> str:
+        """The image of work that names none; empty if operators name none either."""
+        return self.runner_image or self.agent_image
+
+
+def controller_settings(environment: Mapping[str, str]) -> ControllerSettings:
+    """What the environment says; raises BadSettings with every problem at once."""
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, variable in variables_of(ControllerSettings).items():
+        try:
+            values[name] = variable.read(environment)
+        except ValueError as error:
+            problems.append(str(error))
+    settings = ControllerSettings(**values)
+    if values.keys() >= {"retry_period", "renew_deadline", "lease_duration"}:
+        problems += _lease_problems(settings)
+    if problems:
+        raise BadSettings(problems)
+    return settings
+
+
+def remarks(settings: ControllerSettings, environment: Mapping[str, str]) -> list[str]:
+    """What an operator should read at start: values that mean something else elsewhere, names that nobody reads."""
+    return [*_zero_remarks(settings), *_unknown_names(environment)]
+
+
+def _lease_problems(settings: ControllerSettings) -> list[str]:
+    if settings.retry_period < settings.renew_deadline < settings.lease_duration:
+        return []
+    told = [
+        f"{variable.name}={int(value.total_seconds())}"
+        for variable, value in (
+            (table.RETRY_PERIOD, settings.retry_period),
+            (table.RENEW_DEADLINE, settings.renew_deadline),
+            (table.LEASE_DURATION, settings.lease_duration),
+        )
+    ]
+    return [f"{told[0]}, {told[1]}, {told[2]}: each must be less than the next"]
+
+
+def _zero_remarks(settings: ControllerSettings) -> list[str]:
+    kept = (
+        (table.JOB_TTL, settings.job_ttl, "Jobs are deleted as soon as their outcome is recorded"),
+        (
+            table.AGENTRUN_RETENTION,
+            settings.agentrun_retention,
+            "runs are deleted as soon as they have ended",
+        ),
+        (
+            table.ORCHESTRATION_RETENTION,
+            settings.orchestration_retention,
+            "OrchestrationRuns and ToolRuns are deleted as soon as they have ended",
+        ),
+        (table.LOG_RETENTION, settings.log_retention, "log tails are deleted as soon as work has ended"),
+    )
+    return [
+        f"{variable.name}=0: {meaning}; write never to keep them"
+        for variable, keep, meaning in kept
+        if keep is not None and keep.seconds == 0
+    ]
+
+
+def _unknown_names(environment: Mapping[str, str]) -> list[str]:
+    known = {variable.name for variable in variables_of(ControllerSettings).values()}
+    found = []
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.85)
+            found.append(
+                f"{name} is set, but no part of this process reads it"
+                + (f"; did you mean {near[0]}?" if near else "")
+            )
+    return found

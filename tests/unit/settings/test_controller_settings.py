@@ -1,0 +1,157 @@
+"""What the controllers are told by their environment."""
+
+from dataclasses import fields
+from datetime import timedelta
+
+import pytest
+
+from jangar.domain.retention.values import NEVER, Keep
+from jangar.settings import forms
+from jangar.settings.controllers import BadSettings, ControllerSettings, controller_settings, remarks
+from jangar.settings.forms import Scope
+from jangar.settings.variable import Variable, variables_of
+
+VARIABLES = list(variables_of(ControllerSettings).values())
+
+
+def test_nothing_set_is_every_default():
+    """An empty environment is a working one."""
+    settings = controller_settings({})
+    assert settings == ControllerSettings()
+    assert settings.agents_namespaces == Scope(("agents",))
+    assert settings.cancel_enabled
+    assert settings.cancel_timeout == timedelta(seconds=60)
+    assert (settings.job_ttl, settings.agentrun_retention, settings.orchestration_retention) == (None,) * 3
+    assert settings.log_retention == Keep(duration=timedelta(days=7))
+
+
+@pytest.mark.rule("CAN-6", "CAN-9", "GC-5")
+def test_values_come_from_their_variables():
+    """The names that the chart and the runbooks use."""
+    settings = controller_settings(
+        {
+            "JANGAR_ORCHESTRATION_CONTROLLER_NAMESPACES": "*",
+            "JANGAR_ORCHESTRATION_CANCEL_ENABLED": "false",
+            "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS": "5000",
+            "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS": "0",
+            "JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS": "never",
+            "JANGAR_ORCHESTRATION_CONTROLLER_RETENTION_SECONDS": "60",
+            "JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS": "",
+            "JANGAR_AGENT_IMAGE": "busybox",
+            "JANGAR_AGENT_RUNNER_SERVICE_ACCOUNT": " runner ",
+        }
+    )
+    assert settings.orchestration_namespaces == Scope(None)
+    assert not settings.cancel_enabled
+    assert settings.cancel_timeout == timedelta(seconds=5)
+    assert settings.job_ttl == Keep(duration=timedelta(0))
+    assert settings.agentrun_retention == NEVER
+    assert settings.orchestration_retention == Keep(duration=timedelta(minutes=1))
+    assert settings.log_retention == NEVER
+    assert settings.workload_image == "busybox"
+    assert settings.runner_service_account == "runner"
+
+
+def test_an_empty_value_is_not_set():
+    """A chart that renders an empty string means nothing by it, retention aside."""
+    set_to_nothing = {variable.name: " " for variable in VARIABLES if not variable.form.takes_empty}
+    assert controller_settings(set_to_nothing) == ControllerSettings()
+
+
+@pytest.mark.rule("GC-5")
+def test_every_problem_is_told_at_once_with_name_value_and_what_to_write():
+    """One restart is enough to mend them all."""
+    with pytest.raises(BadSettings) as told:
+        controller_settings(
+            {
+                "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS": "60",
+                "JANGAR_ORCHESTRATION_CANCEL_ENABLED": "maybe",
+                "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS": "2.592e+06",
+            }
+        )
+    assert told.value.problems == (
+        (
+            "JANGAR_ORCHESTRATION_CANCEL_ENABLED='maybe': it is neither on nor off; "
+            "write true or false (also 1, 0, yes, no, on, off)"
+        ),
+        (
+            "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS='60': it is less than 1000; "
+            "write a whole number of milliseconds from 1000 to 86400000"
+        ),
+        (
+            "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS='2.592e+06' is not a number of seconds: write a whole number such "
+            "as 600, 0 to delete as soon as the end is recorded, or never"
+        ),
+    )
+
+
+def test_lease_times_that_cannot_be_safe_stop_the_process():
+    """In the existing system they were silently replaced."""
+    with pytest.raises(BadSettings, match="each must be less than the next") as told:
+        controller_settings({"JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "30"})
+    assert "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS=30" in told.value.problems[0]
+
+
+def test_a_lease_time_that_is_no_number_is_told_once():
+    """The comparison with its default would say nothing."""
+    with pytest.raises(BadSettings) as told:
+        controller_settings(
+            {
+                "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "soon",
+                "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS": "10",
+            }
+        )
+    assert len(told.value.problems) == 1
+
+
+def test_the_value_of_a_secret_is_never_told():
+    """Not even a wrong one."""
+    secret = Variable(
+        name="JANGAR_TOKEN",
+        form=forms.whole_number(least=0, most=1),
+        default=0,
+        shown_default="",
+        helm_value="",
+        sentence="A token.",
+        is_secret=True,
+    )
+    with pytest.raises(ValueError, match="JANGAR_TOKEN") as told:
+        secret.read({"JANGAR_TOKEN": "hunter2"})
+    assert "hunter2" not in str(told.value)
+
+
+def test_zero_and_unknown_names_are_remarked_at_start():
+    """Zero meant "keep" in the existing system; a name that nobody reads is often a slip of the pen."""
+    environment = {
+        "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS": "0",
+        "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT": "1",
+        "JANGAR_MIGRATIONS": "skip",
+        "PATH": "/bin",
+    }
+    assert remarks(controller_settings(environment), environment) == [
+        (
+            "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=0: Jobs are deleted as soon as their outcome is recorded; "
+            "write never to keep them"
+        ),
+        "JANGAR_MIGRATIONS is set, but no part of this process reads it",
+        (
+            "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT is set, but no part of this process reads it; "
+            "did you mean JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS?"
+        ),
+    ]
+
+
+@pytest.mark.parametrize("variable", VARIABLES, ids=lambda variable: variable.name)
+def test_every_row_of_the_table_is_whole(variable):
+    """A name of ours, a sentence, and a default that can be written."""
+    assert variable.name.startswith("JANGAR_")
+    assert variable.sentence.endswith(".")
+    assert "|" not in variable.sentence
+    if variable.shown_default:
+        written = variable.form.read(variable.shown_default)
+        assert variable.default in (None, written)
+
+
+def test_every_field_has_a_variable_of_its_own():
+    """No two fields read one variable."""
+    assert len({variable.name for variable in VARIABLES}) == len(fields(ControllerSettings))
