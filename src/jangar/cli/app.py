@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from jangar import __version__
-from jangar.cli.commands import apiserver, crds, graph, lint, version
+from jangar.cli.commands import apiserver, controllers, crds, graph, lint, node_agent, version
 from jangar.cli.terminal import write_lines
 
 _EPILOG = """\b
@@ -56,4 +56,6 @@ app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
 app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
 app.command("crds", epilog=crds.EPILOG)(crds.crds_command)
 app.command("apiserver", epilog=apiserver.EPILOG)(apiserver.apiserver_command)
+app.command("controllers", epilog=controllers.EPILOG)(controllers.controllers_command)
+app.command("node-agent", epilog=node_agent.EPILOG)(node_agent.node_agent_command)
 app.command("version", epilog=version.EPILOG)(version.version_command)

@@ -29,7 +29,10 @@ def apiserver_command(
         typer.Option("--plain-http", help="No TLS and no authentication; anybody who can connect is admin."),
     ] = False,
     bare: Annotated[
-        bool, typer.Option("--bare", help="Put no ConfigMap kube-root-ca.crt into namespaces.")
+        bool,
+        typer.Option(
+            "--bare", help="Put no ConfigMap kube-root-ca.crt into namespaces, and let deleted claims wait."
+        ),
     ] = False,
 ) -> None:
     """Serve the Kubernetes API from a directory.

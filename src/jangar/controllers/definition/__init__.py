@@ -1,0 +1,1 @@
+"""Kinds that only declare something: they are checked, and say whether they are ready."""

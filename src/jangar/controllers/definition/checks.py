@@ -1,0 +1,58 @@
+"""What is asked of each kind of definition. The same rules as `jangar lint` tells beforehand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jangar.api.orchestration import OrchestrationSpec
+from jangar.api.phases import StepKind
+from jangar.api.tools import ToolSpec
+from jangar.controllers.definition.reconciler import Checked
+from jangar.domain.orchestration.definition import ConditionCompiler
+from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
+from jangar.domain.orchestration.step_references import target_name
+from jangar.domain.orchestration.validation import definition_problems, execution_mode
+from jangar.domain.toolrun.tool import tool_problems
+from jangar.kube.cache import Cache, Cached
+
+
+def check_tool(seen: Cached, spec: Mapping[str, Any]) -> Checked:
+    """A Tool."""
+    del seen
+    return Checked(problems=tool_problems(ToolSpec.model_validate(spec)), missing=[], more={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrchestrationCheck:
+    """An Orchestration, together with those that it runs: it must not contain itself."""
+
+    orchestrations: Cache
+    compile_condition: ConditionCompiler
+
+    def __call__(self, seen: Cached, spec: Mapping[str, Any]) -> Checked:
+        read = OrchestrationSpec.model_validate(spec)
+        problems = definition_problems(read, compile_condition=self.compile_condition)
+        problems += recursion_problems(self._reachable(seen, read)).get(seen.name, [])
+        more = {"executionMode": str(execution_mode(read)), "stepCount": len(read.steps)}
+        return Checked(problems=problems, missing=[], more=more)
+
+    def _reachable(self, seen: Cached, spec: OrchestrationSpec) -> dict[str, list[NestedCall]]:
+        """Calls of this orchestration and of all that it leads to."""
+        calls = {seen.name: _calls(spec)}
+        open_ones = [each.target for each in calls[seen.name]]
+        while open_ones:
+            name = open_ones.pop()
+            cached = None if name in calls else self.orchestrations.get(seen.namespace, name)
+            if cached is not None:
+                calls[name] = _calls(OrchestrationSpec.model_validate(cached.decode().get("spec") or {}))
+                open_ones += [each.target for each in calls[name]]
+        return calls
+
+
+def _calls(spec: OrchestrationSpec) -> list[NestedCall]:
+    kind = StepKind.SUB_ORCHESTRATION
+    return [
+        NestedCall(index=index, step=step.name, target=target)
+        for index, step in enumerate(spec.steps)
+        if step.kind == kind and (target := target_name(step, kind))
+    ]

@@ -1,0 +1,274 @@
+"""The controllers wired to each other: what they watch, whom a change wakes. Started and stopped by a manager."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from jangar.api.kind import Kind
+from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
+from jangar.api.phases import TERMINAL
+from jangar.api.tools import TOOL, TOOL_RUN
+from jangar.controllers.definition.checks import OrchestrationCheck, check_tool
+from jangar.controllers.definition.reconciler import DefinitionReconciler
+from jangar.controllers.log_tails import LogTails
+from jangar.controllers.object_writes import ObjectWrites
+from jangar.controllers.orchestrationrun.act import Hands as RunHands
+from jangar.controllers.orchestrationrun.definitions import Definitions
+from jangar.controllers.orchestrationrun.memory import Memories
+from jangar.controllers.orchestrationrun.reconciler import RunReconciler
+from jangar.controllers.orchestrationrun.record import RunRecords
+from jangar.controllers.orchestrationrun.retention import Keeping
+from jangar.controllers.resources import CHILD_UID, resource_of
+from jangar.controllers.status_writer import StatusWriter
+from jangar.controllers.toolrun.act import Hands as ToolRunHands
+from jangar.controllers.toolrun.observe import Caches
+from jangar.controllers.toolrun.reconciler import ToolRunReconciler
+from jangar.domain.orchestration.definition import ConditionCompiler
+from jangar.domain.orchestration.observation import Limits
+from jangar.domain.work.observation import WorkLimits
+from jangar.kube.builtin import JOBS, PODS
+from jangar.kube.cache import Cached
+from jangar.kube.client import Client
+from jangar.kube.controller import Authority, Controller
+from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.indexers import Indexer, label_index
+from jangar.kube.informer import Change, Informer
+from jangar.kube.manager import Manager
+from jangar.kube.namespaces import Namespaces
+from jangar.kube.reconcile import Key
+from jangar.kube.resource import Resource
+from jangar.kube.sources import owner_key, versions
+
+WAITS_FOR = "waits-for"
+"""Index: what an object that has not started yet, or a definition, names."""
+UID = "uid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """What operators decide about the engine."""
+
+    namespaces: Namespaces
+    run_limits: Limits = field(default_factory=Limits)
+    work_limits: WorkLimits = field(default_factory=WorkLimits)
+    keeping: Keeping = field(default_factory=Keeping)
+    data_dir: Path | None = None
+    service_account: str | None = None
+    workers: int = 16
+
+
+class Engine:
+    """Orchestrations, Tools and their runs."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: EngineSettings,
+        *,
+        compile_condition: ConditionCompiler,
+        recorder: EventRecorder,
+        now: Callable[[], datetime],
+        may_act: Authority | None = None,
+        on_job_missing: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._recorder = recorder
+        self._now = now
+        self._may_act = may_act
+        self._on_job_missing = on_job_missing
+        self._writer = StatusWriter(client)
+        self._writes = ObjectWrites(client)
+        self.orchestrations = self._of(ORCHESTRATION, _called)
+        self.runs = self._of(ORCHESTRATION_RUN, _wanted_by_run)
+        self.tools = self._of(TOOL)
+        self.toolruns = self._of(TOOL_RUN, _wanted_by_toolrun)
+        self.jobs = self._watching(JOBS, {}, labels=CHILD_UID)
+        self.pods = self._watching(PODS, {CHILD_UID: label_index(CHILD_UID)}, labels=CHILD_UID)
+        self.controllers = (
+            self._orchestration_controller(compile_condition),
+            self._tool_controller(),
+            self._run_controller(compile_condition),
+            self._toolrun_controller(),
+        )
+
+    def join(self, manager: Manager) -> None:
+        """Have the manager run everything."""
+        for informer in (self.orchestrations, self.runs, self.tools, self.toolruns, self.jobs, self.pods):
+            manager.add_informer(informer.resource.plural, informer)
+        for controller in self.controllers:
+            manager.add_controller(controller)
+
+    def _of(self, kind: Kind, wanted: Indexer | None = None) -> Informer:
+        indexes: dict[str, Indexer] = {UID: lambda cached: (cached.uid,)}
+        if wanted is not None:
+            indexes[WAITS_FOR] = wanted
+        return self._watching(resource_of(kind), indexes)
+
+    def _watching(self, resource: Resource, indexes: Mapping[str, Indexer], labels: str = "") -> Informer:
+        return Informer(
+            self._client, resource, namespaces=self._settings.namespaces, labels=labels, indexes=indexes
+        )
+
+    def _controller(self, name: str, reconcile: Any) -> Controller:
+        return Controller(name, reconcile, workers=self._settings.workers, may_act=self._may_act)
+
+    def _orchestration_controller(self, compile_condition: ConditionCompiler) -> Controller:
+        reconcile = DefinitionReconciler(
+            informer=self.orchestrations,
+            writer=self._writer,
+            check=OrchestrationCheck(
+                orchestrations=self.orchestrations.cache, compile_condition=compile_condition
+            ),
+            own_fields=frozenset({"executionMode", "stepCount"}),
+            now=self._now,
+        )
+        controller = self._controller("orchestration", reconcile)
+        controller.watch(self.orchestrations)
+        controller.watch(self.orchestrations, _waiting_in(self.orchestrations, ORCHESTRATION.name))
+        return controller
+
+    def _tool_controller(self) -> Controller:
+        reconcile = DefinitionReconciler(
+            informer=self.tools,
+            writer=self._writer,
+            check=check_tool,
+            own_fields=frozenset(),
+            now=self._now,
+        )
+        controller = self._controller("tool", reconcile)
+        controller.watch(self.tools)
+        return controller
+
+    def _run_controller(self, compile_condition: ConditionCompiler) -> Controller:
+        memories = Memories((self.toolruns.cache, self.runs.cache))
+        self.toolruns.subscribe(memories.heard)
+        self.runs.subscribe(memories.heard)
+        self.runs.subscribe(lambda change: _forget(memories, change))
+        hands = RunHands(
+            client=self._client,
+            writes=self._writes,
+            runs=self.runs,
+            toolruns=self.toolruns,
+            definitions=Definitions(
+                self._client,
+                orchestrations=self.orchestrations.cache,
+                runs=self.runs.cache,
+                resource=self.runs.resource,
+                compile_condition=compile_condition,
+            ),
+            recorder=self._recorder,
+            request_timeout=self._settings.run_limits.request_timeout,
+            now=self._now,
+        )
+        reconcile = RunReconciler(
+            hands=hands,
+            records=RunRecords(self._client, self.runs),
+            memories=memories,
+            recorder=self._recorder,
+            limits=self._settings.run_limits,
+            keeping=self._settings.keeping,
+            now=self._now,
+        )
+        controller = self._controller("orchestrationrun", reconcile)
+        parent = owner_key(ORCHESTRATION_RUN.name)
+        controller.watch(self.runs)
+        controller.watch(self.runs, parent)
+        controller.watch(self.toolruns, parent)
+        controller.watch(self.orchestrations, _waiting_in(self.runs, ORCHESTRATION.name))
+        controller.watch(self.runs, _waiting_in(self.runs, ORCHESTRATION_RUN.name))
+        return controller
+
+    def _toolrun_controller(self) -> Controller:
+        settings = self._settings
+        logs = LogTails(self._client, settings.data_dir / "log-tails") if settings.data_dir else None
+        hands = ToolRunHands(
+            client=self._client,
+            writes=self._writes,
+            children=self.toolruns,
+            jobs=self.jobs,
+            pods=self.pods,
+            recorder=self._recorder,
+            logs=logs,
+            service_account=settings.service_account,
+            stop_bound=settings.work_limits.cancel_timeout + timedelta(seconds=30),
+        )
+        reconcile = ToolRunReconciler(
+            caches=Caches(
+                toolruns=self.toolruns.cache,
+                tools=self.tools.cache,
+                jobs=self.jobs.cache,
+                pods=self.pods.cache,
+            ),
+            hands=hands,
+            writer=self._writer,
+            runs=self.runs.resource,
+            limits=settings.work_limits,
+            now=self._now,
+            on_job_missing=self._on_job_missing,
+        )
+        controller = self._controller("toolrun", reconcile)
+        controller.watch(self.toolruns)
+        controller.watch(self.jobs, owner_key(TOOL_RUN.name))
+        controller.watch(self.pods, _child_of_pod(self.toolruns))
+        controller.watch(self.tools, _waiting_in(self.toolruns, TOOL.name))
+        return controller
+
+
+def _forget(memories: Memories, change: Change) -> None:
+    if change.new is None:
+        memories.forget(change.subject.uid)
+
+
+def _child_of_pod(toolruns: Informer) -> Callable[[Change], Iterable[Key]]:
+    """The child that a pod's Job belongs to: the pod names its uid."""
+
+    def keys(change: Change) -> Iterable[Key]:
+        uid = change.subject.labels.get(CHILD_UID, "")
+        return [Key(each.namespace, each.name) for each in toolruns.cache.by(UID, uid)]
+
+    return keys
+
+
+def _waiting_in(informer: Informer, kind: str) -> Callable[[Change], Iterable[Key]]:
+    """Objects that name the one that changed."""
+
+    def keys(change: Change) -> Iterable[Key]:
+        names = {f"{each.namespace}/{kind}/{each.name}" for each in versions(change)}
+        return [
+            Key(each.namespace, each.name) for name in names for each in informer.cache.by(WAITS_FOR, name)
+        ]
+
+    return keys
+
+
+def _is_open(obj: Mapping[str, Any]) -> bool:
+    """Whether it may still wait for what it names."""
+    status = obj.get("status") or {}
+    return not (status.get("snapshotRef") or status.get("job") or status.get("phase") in TERMINAL)
+
+
+def _wanted_by_toolrun(cached: Cached) -> Iterable[str]:
+    obj = cached.decode()
+    name = ((obj.get("spec") or {}).get("toolRef") or {}).get("name")
+    return (f"{cached.namespace}/{TOOL.name}/{name}",) if name and _is_open(obj) else ()
+
+
+def _wanted_by_run(cached: Cached) -> Iterable[str]:
+    obj = cached.decode()
+    if not _is_open(obj):
+        return ()
+    spec = obj.get("spec") or {}
+    wanted = {
+        ORCHESTRATION.name: (spec.get("orchestrationRef") or {}).get("name"),
+        ORCHESTRATION_RUN.name: (spec.get("retryOf") or {}).get("name"),
+    }
+    return [f"{cached.namespace}/{kind}/{name}" for kind, name in wanted.items() if name]
+
+
+def _called(cached: Cached) -> Iterable[str]:
+    steps = (cached.decode().get("spec") or {}).get("steps") or ()
+    targets = {(step.get("orchestrationRef") or {}).get("name") for step in steps}
+    return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]

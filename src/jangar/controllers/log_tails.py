@@ -1,0 +1,49 @@
+"""The last lines that work has written, kept in the data directory after its pod is gone (GC-6), never in objects."""
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+from typing import Final
+
+from jangar.kube.client import Client
+from jangar.kube.errors import ApiError
+
+TAIL_LINES: Final = 1000
+TAIL_BYTES: Final = 256 * 1024
+
+
+class LogTails:
+    """Files `<directory>/<namespace>/<uid of the child>.log`."""
+
+    def __init__(self, client: Client, directory: Path) -> None:
+        self._client = client
+        self._directory = directory
+
+    def has(self, namespace: str, uid: str) -> bool:
+        return self.path(namespace, uid).exists()
+
+    def path(self, namespace: str, uid: str) -> Path:
+        return self._directory / namespace / f"{uid}.log"
+
+    async def keep(self, *, namespace: str, uid: str, pod: str, container: str) -> None:
+        """Store the tail. Logs that cannot be read are stored as the reason why."""
+        try:
+            tail = await self._client.logs(
+                pod, namespace, container=container, tail_lines=TAIL_LINES, limit_bytes=TAIL_BYTES
+            )
+        except ApiError as error:
+            tail = f"(no log: {error.message})\n".encode()
+        await asyncio.to_thread(_write, self.path(namespace, uid), tail)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all: the file's being there says that it is kept."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_suffix(".part")
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    temporary.replace(path)

@@ -1,0 +1,1 @@
+"""OrchestrationRuns: the planner's decisions made real, child by child."""

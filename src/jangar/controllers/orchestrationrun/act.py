@@ -1,0 +1,228 @@
+"""From an action to the calls that do it. What is learned on the way goes into the run's memory.
+
+Children are told side by side: a hundred of them must hear of a cancel within a second.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, assert_never
+
+from jangar.api.phases import StepKind
+from jangar.api.reasons import Reason
+from jangar.controllers.object_writes import ObjectWrites
+from jangar.controllers.orchestrationrun.children import child_manifest, child_seen, stop_patch
+from jangar.controllers.orchestrationrun.definitions import Definitions, Found
+from jangar.controllers.orchestrationrun.memory import RunMemory
+from jangar.controllers.resources import RUN_UID, is_controlled_by, owner_reference
+from jangar.domain.orchestration.actions import (
+    Action,
+    ConfirmChild,
+    PinDefinition,
+    ReadChildren,
+    ReleaseRun,
+    StartChild,
+    StopChild,
+    SuspendChild,
+)
+from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildrenRead
+from jangar.domain.orchestration.state import RunRecord
+from jangar.domain.work.releasing import CLEANUP_FINALIZER
+from jangar.kube.cache import Cached
+from jangar.kube.client import Client
+from jangar.kube.errors import AlreadyExists, BadRequest, Invalid, NotFound
+from jangar.kube.event_recorder import EventRecorder, ObjectReference
+from jangar.kube.informer import Informer
+
+SIDE_BY_SIDE: Final = 32
+"""Calls about children of one run at once."""
+
+ChildAction = StartChild | ConfirmChild | StopChild | SuspendChild
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hands:
+    """What actions are done with."""
+
+    client: Client
+    writes: ObjectWrites
+    runs: Informer
+    toolruns: Informer
+    definitions: Definitions
+    recorder: EventRecorder
+    request_timeout: timedelta
+    now: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The run that actions are for."""
+
+    seen: Cached
+    reference: ObjectReference
+    memory: RunMemory
+    record: RunRecord
+    lineage: tuple[str, ...]
+    found: Found | None
+
+
+async def act(hands: Hands, subject: Subject, actions: Sequence[Action]) -> bool:
+    """Do them; whether something was learned that makes the next plan differ at once."""
+    learned = False
+    asked: list[ChildAction] = []
+    for action in actions:
+        match action:
+            case StartChild() | ConfirmChild() | StopChild() | SuspendChild():
+                asked.append(action)
+            case PinDefinition():
+                learned |= await _pin(hands, subject)
+            case ReadChildren():
+                await _read_children(hands, subject)
+                learned = True
+            case ReleaseRun(left=left):
+                await _release(hands, subject, left)
+            case _:
+                assert_never(action)
+    return await _ask_children(hands, subject, asked) or learned
+
+
+async def _pin(hands: Hands, subject: Subject) -> bool:
+    """Nothing of a run is stored or started before it is held: a deletion in between would leave work behind."""
+    seen, memory = subject.seen, subject.memory
+    if CLEANUP_FINALIZER not in seen.finalizers:
+        if not seen.is_being_deleted:
+            await hands.writes.hold(hands.runs, seen, CLEANUP_FINALIZER)
+        return not seen.is_being_deleted
+    if subject.found is None:
+        return False
+    memory.pinned = await hands.definitions.store(seen, subject.found)
+    return memory.pinned is not None
+
+
+async def _read_children(hands: Hands, subject: Subject) -> None:
+    """What the API server itself has of this run's children; recorded names that it lacks are gone."""
+    seen, memory, cancel = subject.seen, subject.memory, subject.record.cancel
+    began = hands.now()
+    there: dict[str, Child] = {}
+    for informer in (hands.toolruns, hands.runs):
+        for obj in await hands.client.list(informer.resource, seen.namespace, labels=f"{RUN_UID}={seen.uid}"):
+            if is_controlled_by(obj, seen.uid):
+                informer.cache.note_written(obj)
+                there[obj["metadata"]["name"]] = child_seen(Cached.of(obj))
+    gone = {
+        state.child: ChildGone(name=state.child)
+        for state in subject.record.steps
+        if state.child and state.child not in there
+    }
+    memory.learn({**there, **gone})
+    late = cancel is not None and began >= cancel.requested_at + hands.request_timeout
+    memory.children_read = ChildrenRead.AFTER_REQUEST_TIMEOUT if late else ChildrenRead.AFTER_CANCEL
+
+
+async def _release(hands: Hands, subject: Subject, left: tuple[str, ...]) -> None:
+    if left:
+        hands.recorder.record(
+            subject.reference,
+            type="Warning",
+            reason=Reason.CANCEL_TIMED_OUT,
+            message=f"deleted while work may still run: {', '.join(left)}",
+        )
+    await hands.writes.let_go(hands.runs, subject.seen, CLEANUP_FINALIZER)
+
+
+async def _ask_children(hands: Hands, subject: Subject, actions: Sequence[ChildAction]) -> bool:
+    places = asyncio.Semaphore(SIDE_BY_SIDE)
+
+    async def one(call: Awaitable[bool]) -> bool:
+        async with places:
+            return await call
+
+    calls = [_ask_child(hands, subject, action) for action in actions]
+    if len(calls) == 1:
+        return await calls[0]
+    answers = await asyncio.gather(*(one(call) for call in calls), return_exceptions=True)
+    failures = [each for each in answers if isinstance(each, BaseException)]
+    if failures:
+        raise failures[0]
+    return any(answers)
+
+
+async def _ask_child(hands: Hands, subject: Subject, action: ChildAction) -> bool:
+    match action:
+        case StartChild():
+            return await _start(hands, subject, action)
+        case ConfirmChild(child=name):
+            return await _confirm(hands, subject, name)
+        case StopChild(child=name):
+            return await _tell(hands, subject, name, stop_patch(action))
+        case SuspendChild(child=name, suspend=suspend):
+            return await _tell(hands, subject, name, {"spec": {"suspend": suspend}})
+        case _:
+            assert_never(action)
+
+
+async def _start(hands: Hands, subject: Subject, action: StartChild) -> bool:
+    """Created, or ours already: the name is a function of the run's uid, the step and the attempt."""
+    memory, seen = subject.memory, subject.seen
+    if memory.pinned is None or action.step in memory.pinned.unstartable:
+        return True
+    informer = _informer(hands, action.kind)
+    manifest = child_manifest(
+        action,
+        memory.pinned.steps[action.step],
+        run=seen,
+        owner=owner_reference(hands.runs.resource, seen),
+        lineage=subject.lineage,
+    )
+    try:
+        obj = await hands.client.create(informer.resource, manifest)
+    except AlreadyExists:
+        obj = await hands.client.get(informer.resource, action.child, seen.namespace)
+        if not is_controlled_by(obj, seen.uid):
+            message = f"{informer.resource.kind} {action.child} belongs to something else"
+            return _refused(memory, action.child, "AlreadyExists", message)
+    except (Invalid, BadRequest) as error:
+        return _refused(memory, action.child, error.reason, error.message)
+    informer.cache.note_written(obj)
+    return False
+
+
+def _refused(memory: RunMemory, name: str, reason: str, message: str) -> bool:
+    memory.learn({name: ChildRefused(name=name, reason=reason, message=message)})
+    return True
+
+
+async def _confirm(hands: Hands, subject: Subject, name: str) -> bool:
+    """A live read alone says that a child is gone."""
+    for informer in _informers_of(hands, subject, name):
+        try:
+            obj = await hands.client.get(informer.resource, name, subject.seen.namespace)
+        except NotFound:
+            continue
+        if is_controlled_by(obj, subject.seen.uid):
+            informer.cache.note_written(obj)
+            subject.memory.learn({name: child_seen(Cached.of(obj))})
+            return True
+    subject.memory.learn({name: ChildGone(name=name)})
+    return True
+
+
+async def _tell(hands: Hands, subject: Subject, name: str, body: dict[str, object]) -> bool:
+    """Write it into the child's spec; one that is not there is gone, which is learned."""
+    for informer in _informers_of(hands, subject, name):
+        cached = informer.cache.get(subject.seen.namespace, name)
+        if cached is not None:
+            await hands.writes.merge(informer, name, cached.namespace, cached.uid, body)
+            return False
+    return await _confirm(hands, subject, name)
+
+
+def _informers_of(hands: Hands, subject: Subject, name: str) -> list[Informer]:
+    """Where a child of this name is, or could be."""
+    kinds = {state.kind for state in subject.record.steps if state.child == name}
+    return [_informer(hands, kind) for kind in kinds] or [hands.toolruns, hands.runs]
+
+
+def _informer(hands: Hands, kind: StepKind) -> Informer:
+    return hands.runs if kind is StepKind.SUB_ORCHESTRATION else hands.toolruns

@@ -1,0 +1,136 @@
+"""From caches, memory and stored definitions to what a plan looks at. Decides nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jangar.api.orchestration import OrchestrationRunSpec
+from jangar.api.phases import Phase
+from jangar.api.reasons import Reason
+from jangar.controllers.orchestrationrun.definitions import Definitions, Found
+from jangar.controllers.orchestrationrun.memory import RunMemory
+from jangar.controllers.orchestrationrun.record import RunRecords
+from jangar.controllers.resources import LINEAGE
+from jangar.controllers.stop_order import stop_order
+from jangar.domain.cancellation.request import requesters
+from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.observation import (
+    Child,
+    ChildGone,
+    ChildrenRead,
+    ChildSeen,
+    DefinitionMissing,
+    DefinitionRejected,
+    Limits,
+    Observation,
+    RunFacts,
+)
+from jangar.domain.orchestration.state import RunRecord, StepState
+from jangar.domain.times import parse_rfc3339
+from jangar.kube.cache import Cached
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """One run as a pass sees it."""
+
+    observation: Observation
+    spec: OrchestrationRunSpec
+    status: Mapping[str, Any]
+    found: Found | None = None
+    """What would be pinned."""
+
+
+async def observe(
+    seen: Cached, memory: RunMemory, records: RunRecords, definitions: Definitions, limits: Limits
+) -> Sight:
+    """Everything a plan needs about one run."""
+    obj = seen.decode()
+    spec = OrchestrationRunSpec.model_validate(obj.get("spec") or {})
+    status = obj.get("status") or {}
+    recorded = await records.read(seen, status, memory)
+    memory.take_news()
+    if recorded.cancel is None:
+        memory.children_read = ChildrenRead.NOT_YET
+    if memory.pinned is None and (status.get("snapshotRef") or recorded.steps):
+        memory.pinned = await definitions.stored(seen, status.get("snapshotRef"))
+    definition, found = await _definition(seen, spec, recorded, memory, definitions)
+    observation = Observation(
+        run=_facts(obj, spec),
+        definition=definition,
+        recorded=recorded,
+        children=_with_unstartable(recorded, memory),
+        pinned=memory.pinned is not None,
+        children_read=memory.children_read,
+        reused=found.reused if found else {},
+        limits=limits,
+    )
+    return Sight(observation=observation, spec=spec, status=status, found=found)
+
+
+async def _definition(
+    seen: Cached,
+    spec: OrchestrationRunSpec,
+    recorded: RunRecord,
+    memory: RunMemory,
+    definitions: Definitions,
+) -> tuple[Definition | DefinitionMissing | DefinitionRejected, Found | None]:
+    """What the run executes, and, before it has begun, what it would begin with."""
+    pinned = memory.pinned
+    if recorded.lifecycle.is_terminal or recorded.steps:
+        missing = DefinitionMissing(message="the stored definition of this run is gone")
+        return (pinned.definition if pinned else missing), None
+    if pinned is not None and spec.retry_of is None:
+        return pinned.definition, None
+    resolved = await definitions.current(seen, spec)
+    if not isinstance(resolved, Found):
+        return resolved, None
+    return (pinned.definition if pinned else resolved.definition), resolved
+
+
+def _facts(obj: Mapping[str, Any], spec: OrchestrationRunSpec) -> RunFacts:
+    meta = obj["metadata"]
+    annotations = meta.get("annotations") or {}
+    deadline = stop_order(annotations)
+    deleted = meta.get("deletionTimestamp")
+    own = spec.orchestration_ref.name if spec.orchestration_ref else ""
+    above = annotations.get(LINEAGE) or ""
+    return RunFacts(
+        name=meta["name"],
+        uid=meta["uid"],
+        generation=meta.get("generation") or 0,
+        created_at=parse_rfc3339(meta["creationTimestamp"]),
+        requested_by=requesters(spec, deleting=bool(deleted), owner_stops=deadline is not None),
+        deleted_at=parse_rfc3339(deleted) if deleted else None,
+        suspend=bool(spec.suspend),
+        parameters=spec.parameters or {},
+        policies=spec.policies,
+        lineage=tuple(name for name in (*above.split(","), own) if name),
+        stop_deadline=deadline,
+    )
+
+
+def _with_unstartable(recorded: RunRecord, memory: RunMemory) -> Mapping[str, Child]:
+    """AgentRuns are not started here yet: such a step waits, and says why, until it is stopped."""
+    if memory.pinned is None or not memory.pinned.unstartable:
+        return memory.children
+    waiting = {
+        state.child: _waits(state)
+        for state in recorded.steps
+        if state.name in memory.pinned.unstartable and state.is_live and state.child
+    }
+    return {**memory.children, **waiting}
+
+
+def _waits(state: StepState) -> Child:
+    name = state.child or ""
+    if state.stop is not None:
+        return ChildGone(name=name)
+    return ChildSeen(
+        name=name,
+        uid="",
+        phase=Phase.PENDING,
+        created_at=state.attempt_started_at or state.started_at or parse_rfc3339("1970-01-01T00:00:00Z"),
+        reason=Reason.BLOCKED,
+        message="this controller does not run agents",
+    )

@@ -1,0 +1,129 @@
+"""One pass over a run: observe, plan, record, act; again at once when acting taught something."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from jangar.controllers.orchestrationrun.act import Hands, Subject, act
+from jangar.controllers.orchestrationrun.memory import Memories, RunMemory
+from jangar.controllers.orchestrationrun.observe import Sight, observe
+from jangar.controllers.orchestrationrun.record import RunRecords
+from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
+from jangar.controllers.transitions import phase_change, step_change
+from jangar.domain.orchestration.observation import Limits
+from jangar.domain.orchestration.plan import Plan, plan
+from jangar.domain.orchestration.state import RunRecord
+from jangar.domain.orchestration.status_document import step_document
+from jangar.domain.retention.decide import Delete
+from jangar.domain.status_contract import lifecycle_to
+from jangar.kube.cache import Cached
+from jangar.kube.event_recorder import EventRecorder, ObjectReference
+from jangar.kube.reconcile import DONE, Key, LookAgain, Result
+
+MOST_ROUNDS = 10
+"""Plans that one pass may make before it lets others have a turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReconciler:
+    """Brings OrchestrationRuns forward."""
+
+    hands: Hands
+    records: RunRecords
+    memories: Memories
+    recorder: EventRecorder
+    limits: Limits
+    keeping: Keeping
+    now: Callable[[], datetime]
+
+    async def __call__(self, key: Key) -> Result:
+        for _ in range(MOST_ROUNDS):
+            seen = self.hands.runs.cache.get(key.namespace, key.name)
+            if seen is None:
+                return DONE
+            memory = self.memories.of(seen.uid)
+            sight = await observe(seen, memory, self.records, self.hands.definitions, self.limits)
+            planned = plan(sight.observation, self.now(), memory.plan)
+            seen = await self._record(seen, memory, sight, planned)
+            learned = await act(
+                self.hands, self._subject(seen, memory, sight, planned.status), planned.actions
+            )
+            if not learned:
+                return await self._afterwards(seen, sight, planned)
+        return LookAgain(after=0.1)
+
+    async def _record(self, seen: Cached, memory: RunMemory, sight: Sight, planned: Plan) -> Cached:
+        record = planned.status
+        more = self._beside(seen, memory, sight, record)
+        if record is not sight.observation.recorded or more != _shown_beside(sight.status):
+            memory.plan = None
+            seen = await self.records.write(seen, memory, record, more)
+            self._tell(seen, sight.observation.recorded, record)
+        memory.plan = planned
+        return seen
+
+    def _beside(self, seen: Cached, memory: RunMemory, sight: Sight, record: RunRecord) -> Mapping[str, Any]:
+        """What a status has beside the record."""
+        retention = self._retention(seen, sight).document(record)
+        return {
+            **({"snapshotRef": memory.pinned.reference} if memory.pinned else {}),
+            **({"retention": retention} if retention else {}),
+        } or _shown_beside(sight.status)
+
+    def _retention(self, seen: Cached, sight: Sight) -> RunRetention:
+        owner = seen.controller
+        is_root = owner is None or owner.kind != self.hands.runs.resource.kind
+        return RunRetention(keeping=self.keeping, is_root=is_root, ttl=sight.spec.ttl_seconds_after_finished)
+
+    def _subject(self, seen: Cached, memory: RunMemory, sight: Sight, record: RunRecord) -> Subject:
+        return Subject(
+            seen=seen,
+            reference=self._reference(seen),
+            memory=memory,
+            record=record,
+            lineage=sight.observation.run.lineage,
+            found=sight.found,
+        )
+
+    def _tell(self, seen: Cached, before: RunRecord, after: RunRecord) -> None:
+        """An Event for each transition of the run and of its steps."""
+        about = self._reference(seen)
+        for each in phase_change(lifecycle_to(before.lifecycle), lifecycle_to(after.lifecycle)):
+            self.recorder.record(about, type=each.type, reason=each.reason, message=each.message)
+        known = {state.name: state for state in before.steps}
+        for state in after.steps:
+            old = known.get(state.name)
+            if old is state or (old is None and state.attempt == 0 and not state.is_terminal):
+                continue
+            told = step_change(step_document(old) if old else None, step_document(state))
+            if told is not None:
+                self.recorder.record(about, type=told.type, reason=told.reason, message=told.message)
+
+    def _reference(self, seen: Cached) -> ObjectReference:
+        resource = self.hands.runs.resource
+        return ObjectReference(
+            api_version=resource.api_version,
+            kind=resource.kind,
+            name=seen.name,
+            uid=seen.uid,
+            namespace=seen.namespace,
+        )
+
+    async def _afterwards(self, seen: Cached, sight: Sight, planned: Plan) -> Result:
+        """When to look again; a finished run whose time is over goes."""
+        times = [planned.look_again_at]
+        if planned.status.lifecycle.is_terminal and not seen.is_being_deleted:
+            verdict = self._retention(seen, sight).verdict(planned.status, now=self.now())
+            if isinstance(verdict, Delete):
+                await self.hands.writes.delete(self.hands.runs, seen.name, seen.namespace, seen.uid)
+                return DONE
+            times.append(verdict.look_again_at)
+        nearest = min((each for each in times if each is not None), default=None)
+        if nearest is None:
+            return DONE
+        return LookAgain(after=max(0.0, (nearest - self.now()).total_seconds()))
+
+
+def _shown_beside(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: status[name] for name in ("snapshotRef", "retention") if status.get(name)}

@@ -1,0 +1,69 @@
+"""What will become of a finished run: what its status says about it, and whether it may go now."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from jangar.api.lifecycle import Ttl
+from jangar.api.meta import JsonObject
+from jangar.domain.orchestration.state import RunRecord
+from jangar.domain.retention.decide import Delete, FinishedRun, Kept, Retention, may_delete, retention_status
+from jangar.domain.retention.documents import retention_document
+from jangar.domain.retention.values import WITH_ROOT, Keep, Resolved, resolve_job_ttl, resolve_run_retention
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """What the operator set."""
+
+    job_ttl: Keep | None = None
+    run_retention: Keep | None = None
+    agentrun_retention: Keep | None = None
+    history_enabled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRetention:
+    """Of one run."""
+
+    keeping: Keeping
+    is_root: bool
+    ttl: Ttl | None
+
+    def document(self, record: RunRecord) -> JsonObject:
+        """As `status.retention`; empty while the run has not ended."""
+        if not record.lifecycle.is_terminal:
+            return {}
+        return retention_document(self._status(record))
+
+    def verdict(self, record: RunRecord, *, now: datetime) -> Delete | Kept:
+        cleaning = any(each.ended_at is None for each in record.left_behind)
+        return may_delete(
+            FinishedRun(
+                finished_at=record.lifecycle.finished_at, keep=self._resolved.keep, cleaning_up=cleaning
+            ),
+            history_stored=False,
+            history_enabled=self.keeping.history_enabled,
+            is_root=self.is_root,
+            now=now,
+        )
+
+    @property
+    def _resolved(self) -> Resolved:
+        if not self.is_root:
+            return WITH_ROOT
+        return resolve_run_retention(
+            spec_ttl=self.ttl,
+            orchestration_retention=self.keeping.run_retention,
+            agentrun_retention=self.keeping.agentrun_retention,
+        )
+
+    def _status(self, record: RunRecord) -> Retention:
+        finished_at = record.lifecycle.finished_at
+        return retention_status(
+            job=resolve_job_ttl(runtime_ttl=None, configured=self.keeping.job_ttl),
+            run=self._resolved,
+            jobs_ended_at=finished_at,
+            finished_at=finished_at,
+            history_enabled=self.keeping.history_enabled,
+            history_stored=False,
+        )

@@ -1,0 +1,44 @@
+"""The product's kinds as the client addresses them, and the words by which its objects find each other."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from jangar.api.kind import VERSION, Kind
+from jangar.kube.cache import Cached
+from jangar.kube.resource import Resource
+
+RUN_UID: Final = "jangar.proompteng.ai/run-uid"
+"""Label of everything that belongs to a run; names reach 253 characters, labels 63 (RUN-5)."""
+CHILD_UID: Final = "jangar.proompteng.ai/child-uid"
+"""Label of a child's Jobs and pods."""
+STEP: Final = "jangar.proompteng.ai/step"
+ATTEMPT: Final = "jangar.proompteng.ai/attempt"
+MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "jangar"}
+
+STOP: Final = "jangar.proompteng.ai/stop"
+"""Annotation by which a run tells a child why and until when it must stop, as JSON."""
+LINEAGE: Final = "jangar.proompteng.ai/lineage"
+"""Annotation of a nested run: the orchestrations that contain it, outermost first, by comma."""
+
+
+def resource_of(kind: Kind) -> Resource:
+    """Where a kind is served."""
+    return Resource(group=kind.group, version=VERSION, plural=kind.plural, kind=kind.name)
+
+
+def owner_reference(resource: Resource, owner: Cached) -> dict[str, Any]:
+    """A controller reference to the owner: what it owns goes with it."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def is_controlled_by(obj: Mapping[str, Any], uid: str) -> bool:
+    """Whether the object belongs to the one with this uid."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return any(each.get("controller") and each.get("uid") == uid for each in owners)

@@ -1,0 +1,56 @@
+"""The one writer of status: what differs, guarded by uid and version, and nothing when nothing differs.
+
+Keeps fields that it does not know: old and new versions of a controller alternate during a rollout.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jangar.controllers.json_difference import Operation, difference
+from jangar.domain.status_contract import keep_unknown, needs_write
+from jangar.kube.cache import Cached
+from jangar.kube.client import Client, PatchKind
+from jangar.kube.informer import Informer
+
+
+class StatusWriter:
+    """Writes the status of objects of any kind."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def write(
+        self, informer: Informer, seen: Cached, status: Mapping[str, Any], *, known: frozenset[str]
+    ) -> Cached:
+        """The object with this status: the very one given when there is nothing to write.
+
+        Raises Conflict if the object is not the version, or not the object, that the status was decided for.
+        """
+        before = seen.decode().get("status")
+        after = keep_unknown(before or {}, status, known=known)
+        if not needs_write(before or {}, after):
+            return seen
+        answer = await self._client.patch(
+            informer.resource,
+            seen.name,
+            seen.namespace,
+            [*guards(seen), *_changes(before, after)],
+            kind=PatchKind.JSON,
+            subresource="status",
+        )
+        informer.cache.note_written(answer)
+        return Cached.of(answer)
+
+
+def guards(seen: Cached) -> list[Operation]:
+    """Refuse with a conflict whatever is not this version of this object."""
+    return [
+        {"op": "replace", "path": "/metadata/uid", "value": seen.uid},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": seen.resource_version},
+    ]
+
+
+def _changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> list[Operation]:
+    if before is None:
+        return [{"op": "add", "path": "/status", "value": dict(after)}]
+    return list(difference(before, after, "/status"))

@@ -1,0 +1,1 @@
+"""ToolRuns: one Job at a time, from its intent to its release."""

@@ -1,0 +1,187 @@
+"""From an action to the call that does it. Every call is safe to repeat: what is done already is success."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import assert_never
+
+from jangar.api.reasons import Reason
+from jangar.controllers.log_tails import LogTails
+from jangar.controllers.object_writes import ObjectWrites
+from jangar.controllers.resources import (
+    CHILD_UID,
+    MANAGED_BY,
+    RUN_UID,
+    STEP,
+    is_controlled_by,
+    owner_reference,
+)
+from jangar.domain.toolrun.tool import Command
+from jangar.domain.work.actions import (
+    CreateJob,
+    DeleteChild,
+    EndDuplicate,
+    HoldChild,
+    KeepLogs,
+    ReleaseChild,
+    WorkAction,
+)
+from jangar.domain.work.observation import WorkRefused
+from jangar.domain.work.releasing import (
+    CLEANUP_FINALIZER,
+    DeleteJob,
+    DeletePod,
+    ReleaseJob,
+    ReleasePod,
+    SetTtl,
+)
+from jangar.domain.work.stopping import DeletePods, SuspendJob
+from jangar.kube.builtin import JOBS
+from jangar.kube.cache import Cached
+from jangar.kube.client import Client
+from jangar.kube.errors import AlreadyExists, BadRequest, Invalid
+from jangar.kube.event_recorder import EventRecorder, ObjectReference
+from jangar.kube.informer import Informer
+from jangar.runtimes.kubernetes_job.manifest import CONTAINER, MAX_RUN, Placement, job_manifest
+
+JobAction = SuspendJob | SetTtl | ReleaseJob | DeleteJob
+PodAction = EndDuplicate | KeepLogs | DeletePods | ReleasePod | DeletePod
+ChildAction = HoldChild | ReleaseChild | DeleteChild
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hands:
+    """What actions are done with."""
+
+    client: Client
+    writes: ObjectWrites
+    children: Informer
+    jobs: Informer
+    pods: Informer
+    recorder: EventRecorder
+    logs: LogTails | None = None
+    service_account: str | None = None
+    stop_bound: timedelta = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The child that actions are for."""
+
+    seen: Cached
+    reference: ObjectReference
+    command: Command | None
+    timeout: timedelta | None
+
+
+async def act(hands: Hands, subject: Subject, actions: Sequence[WorkAction]) -> WorkRefused | None:
+    """Do them in order; a Job that the API server refuses for good is the one failure that is an answer."""
+    for action in actions:
+        match action:
+            case CreateJob():
+                return await _create(hands, subject, action)
+            case SuspendJob() | SetTtl() | ReleaseJob() | DeleteJob():
+                await _on_job(hands, subject, action, actions)
+            case EndDuplicate() | KeepLogs() | DeletePods() | ReleasePod() | DeletePod():
+                await _on_pods(hands, subject, action)
+            case HoldChild() | ReleaseChild() | DeleteChild():
+                await _on_child(hands, subject, action)
+            case _:
+                assert_never(action)
+    return None
+
+
+async def _on_job(hands: Hands, subject: Subject, action: JobAction, actions: Sequence[WorkAction]) -> None:
+    namespace = subject.seen.namespace
+    match action:
+        case SuspendJob(name=name, uid=uid):
+            await hands.writes.merge(hands.jobs, name, namespace, uid, {"spec": {"suspend": True}})
+        case SetTtl(name=name, uid=uid, seconds=seconds):
+            # With the finalizer in one write: no moment in which the Job is free and would never go.
+            released = [each.patch for each in actions if isinstance(each, ReleaseJob) and each.uid == uid]
+            ttl = {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": seconds}
+            patch = [ttl, *(operation for each in released for operation in each)]
+            await hands.writes.patch(hands.jobs, name, namespace, uid, patch)
+        case ReleaseJob(name=name, uid=uid, patch=operations):
+            if not any(isinstance(each, SetTtl) and each.uid == uid for each in actions):
+                await hands.writes.patch(hands.jobs, name, namespace, uid, operations)
+        case DeleteJob(name=name, uid=uid):
+            await hands.writes.delete(hands.jobs, name, namespace, uid)
+        case _:
+            assert_never(action)
+
+
+async def _on_pods(hands: Hands, subject: Subject, action: PodAction) -> None:
+    seen = subject.seen
+    match action:
+        case EndDuplicate(name=name, uid=uid):
+            message = (
+                f"pod {name} is a second one of the same Job: it is ended, the first one's outcome counts"
+            )
+            _warn(hands, subject, Reason.DUPLICATE_EXECUTION, message)
+            await hands.writes.delete(hands.pods, name, seen.namespace, uid)
+        case KeepLogs(pod=name):
+            if hands.logs is not None:
+                await hands.logs.keep(namespace=seen.namespace, uid=seen.uid, pod=name, container=CONTAINER)
+        case DeletePods(uids=uids):
+            for pod in hands.pods.cache.by(CHILD_UID, seen.uid):
+                if pod.uid in uids:
+                    await hands.writes.delete(hands.pods, pod.name, seen.namespace, pod.uid)
+        case ReleasePod(name=name, uid=uid, patch=operations):
+            await hands.writes.patch(hands.pods, name, seen.namespace, uid, operations)
+        case DeletePod(name=name, uid=uid):
+            await hands.writes.delete(hands.pods, name, seen.namespace, uid)
+        case _:
+            assert_never(action)
+
+
+async def _on_child(hands: Hands, subject: Subject, action: ChildAction) -> None:
+    seen = subject.seen
+    match action:
+        case HoldChild():
+            await hands.writes.hold(hands.children, seen, CLEANUP_FINALIZER)
+        case ReleaseChild(left=left):
+            if left:
+                message = f"deleted while work may still run: {', '.join(left)}"
+                _warn(hands, subject, Reason.CANCEL_TIMED_OUT, message)
+            await hands.writes.let_go(hands.children, seen, CLEANUP_FINALIZER)
+        case DeleteChild():
+            await hands.writes.delete(hands.children, seen.name, seen.namespace, seen.uid)
+        case _:
+            assert_never(action)
+
+
+def _warn(hands: Hands, subject: Subject, reason: Reason, message: str) -> None:
+    hands.recorder.record(subject.reference, type="Warning", reason=reason, message=message)
+
+
+async def _create(hands: Hands, subject: Subject, action: CreateJob) -> WorkRefused | None:
+    """Created, or ours already: the name is a function of the child's uid and the attempt."""
+    if subject.command is None:
+        return None
+    seen = subject.seen
+    manifest = job_manifest(subject.command, _placement(hands, subject, action))
+    try:
+        job = await hands.client.create(JOBS, manifest)
+    except AlreadyExists:
+        job = await hands.client.get(JOBS, action.name, seen.namespace)
+        if not is_controlled_by(job, seen.uid):
+            return WorkRefused(message=f"a Job {action.name} that belongs to something else is in the way")
+    except (Invalid, BadRequest) as error:
+        return WorkRefused(message=error.message)
+    hands.jobs.cache.note_written(job)
+    return None
+
+
+def _placement(hands: Hands, subject: Subject, action: CreateJob) -> Placement:
+    seen = subject.seen
+    handed_on = {name: value for name, value in seen.labels.items() if name in (RUN_UID, STEP)}
+    bound = subject.timeout + hands.stop_bound if subject.timeout else MAX_RUN
+    return Placement(
+        name=action.name,
+        namespace=seen.namespace,
+        owner=owner_reference(hands.children.resource, seen),
+        labels={**MANAGED_BY, **handed_on, CHILD_UID: seen.uid},
+        deadline=bound,
+        service_account=hands.service_account,
+    )

@@ -1,0 +1,150 @@
+"""One pass over a ToolRun: observe, plan, record, act."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from jangar.controllers.resources import CHILD_UID, is_controlled_by
+from jangar.controllers.status_writer import StatusWriter
+from jangar.controllers.toolrun.act import Hands, Subject, act
+from jangar.controllers.toolrun.observe import (
+    JOB_NAME,
+    Caches,
+    LiveReads,
+    Sight,
+    observe,
+    owner_state,
+)
+from jangar.controllers.transitions import phase_change
+from jangar.domain.conditions import ConditionStatus, ConditionType
+from jangar.domain.work.actions import Read, ReadOwner, ReadWork
+from jangar.domain.work.document import WORK_FIELDS, work_document
+from jangar.domain.work.facts import JobFacts, PodFacts
+from jangar.domain.work.observation import Owner, WorkLimits
+from jangar.domain.work.plan import WorkPlan, plan_work
+from jangar.domain.work.presence import ConfirmedAbsent
+from jangar.domain.work.reading import job_facts, pod_facts
+from jangar.domain.work.record import WorkRecord
+from jangar.kube.builtin import JOBS, PODS
+from jangar.kube.cache import Cached
+from jangar.kube.errors import NotFound
+from jangar.kube.event_recorder import ObjectReference
+from jangar.kube.reconcile import DONE, Key, LookAgain, Result
+from jangar.kube.resource import Resource
+
+log = logging.getLogger(__name__)
+
+MOST_ROUNDS = 8
+"""Uncached reads that one pass may ask for before it starts over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRunReconciler:
+    """Brings ToolRuns forward."""
+
+    caches: Caches
+    hands: Hands
+    writer: StatusWriter
+    runs: Resource
+    limits: WorkLimits
+    now: Callable[[], datetime]
+    on_job_missing: Callable[[], None] = lambda: None
+
+    async def __call__(self, key: Key) -> Result:
+        seen = self.caches.toolruns.get(key.namespace, key.name)
+        if seen is None:
+            return DONE
+        live = LiveReads()
+        for _ in range(MOST_ROUNDS):
+            sight = observe(self.caches, seen, live, self.limits, logs_kept=self._logs_kept(seen))
+            plan = plan_work(sight.observation, self.now())
+            if plan.reads:
+                await self._read(plan.reads, seen, live)
+                continue
+            seen = await self._record(seen, sight, plan)
+            live.refused = await act(self.hands, self._subject(seen, sight), plan.actions)
+            if live.refused is None:
+                return self._look_again(plan)
+        return LookAgain(after=1.0)
+
+    def _logs_kept(self, seen: Cached) -> bool:
+        return self.hands.logs is None or self.hands.logs.has(seen.namespace, seen.uid)
+
+    async def _read(self, reads: Sequence[Read], seen: Cached, live: LiveReads) -> None:
+        for read in reads:
+            match read:
+                case ReadOwner():
+                    live.owner = await self._read_owner(seen)
+                case ReadWork(job=name):
+                    live.work = await self._read_work(seen, name)
+
+    async def _read_owner(self, seen: Cached) -> Owner:
+        owner = seen.controller
+        assert owner is not None  # noqa: S101 - only a child with an owner asks for it
+        try:
+            run = await self.hands.client.get(self.runs, owner.name, seen.namespace)
+        except NotFound:
+            run = None
+        return owner_state(run, owner.uid)
+
+    async def _read_work(
+        self, seen: Cached, name: str
+    ) -> tuple[JobFacts | ConfirmedAbsent, tuple[PodFacts, ...]]:
+        client = self.hands.client
+        try:
+            job = await client.get(JOBS, name, seen.namespace)
+        except NotFound:
+            job = None
+        pods = await client.list(PODS, seen.namespace, labels=f"{CHILD_UID}={seen.uid},{JOB_NAME}={name}")
+        ours = job if job is not None and is_controlled_by(job, seen.uid) else None
+        return (
+            job_facts(ours) if ours is not None else ConfirmedAbsent(),
+            tuple(pod_facts(each) for each in pods),
+        )
+
+    async def _record(self, seen: Cached, sight: Sight, plan: WorkPlan) -> Cached:
+        if plan.status is sight.observation.recorded:
+            return seen
+        document = work_document(plan.status, name=seen.name, namespace=seen.namespace)
+        written = await self.writer.write(self.hands.children, seen, document, known=WORK_FIELDS)
+        if written is not seen:
+            self._tell(written, sight, document, plan.status)
+        return written
+
+    def _tell(self, seen: Cached, sight: Sight, document: dict[str, object], status: WorkRecord) -> None:
+        about = self._reference(seen)
+        for each in phase_change(sight.status, document):
+            self.hands.recorder.record(about, type=each.type, reason=each.reason, message=each.message)
+        if _job_missing(status) and not _job_missing(sight.observation.recorded):
+            self.on_job_missing()
+
+    def _subject(self, seen: Cached, sight: Sight) -> Subject:
+        return Subject(
+            seen=seen,
+            reference=self._reference(seen),
+            command=sight.command,
+            timeout=sight.observation.child.timeout,
+        )
+
+    def _reference(self, seen: Cached) -> ObjectReference:
+        resource = self.hands.children.resource
+        return ObjectReference(
+            api_version=resource.api_version,
+            kind=resource.kind,
+            name=seen.name,
+            uid=seen.uid,
+            namespace=seen.namespace,
+        )
+
+    def _look_again(self, plan: WorkPlan) -> Result:
+        if plan.look_again_at is None:
+            return DONE
+        return LookAgain(after=max(0.0, (plan.look_again_at - self.now()).total_seconds()))
+
+
+def _job_missing(status: WorkRecord) -> bool:
+    return any(
+        each.type == ConditionType.WORKFLOW_JOB_MISSING and each.status is ConditionStatus.TRUE
+        for each in status.lifecycle.conditions
+    )

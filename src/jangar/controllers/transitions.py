@@ -1,0 +1,42 @@
+"""Events for what changed between two statuses of a run or child. Knows documents; records nothing."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from jangar.api.phases import Phase, StepPhase
+
+
+class Transition(NamedTuple):
+    """One thing to tell."""
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+
+
+_BAD = frozenset({Phase.FAILED, StepPhase.FAILED})
+
+
+def phase_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Iterator[Transition]:
+    """The object's own phase, if it changed."""
+    old, new = (before or {}).get("phase"), after.get("phase")
+    if new is None or old == new:
+        return
+    reason = after.get("reason") or new
+    message = after.get("message") or (f"{old} -> {new}" if old else str(new))
+    yield Transition("Warning" if new in _BAD else "Normal", str(reason), message)
+
+
+def step_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Transition | None:
+    """One step's phase or attempt, if it changed."""
+    old = before or {}
+    if (old.get("phase"), old.get("attempt")) == (after.get("phase"), after.get("attempt")):
+        return None
+    phase = after.get("phase") or StepPhase.PENDING
+    reason = after.get("reason") or phase
+    words = [f"step {after['name']}: {phase}"]
+    if (after.get("attempt") or 0) > 1:
+        words.append(f"attempt {after['attempt']}")
+    if after.get("message"):
+        words.append(after["message"])
+    return Transition("Warning" if phase in _BAD else "Normal", str(reason), ", ".join(words))

@@ -1,0 +1,211 @@
+"""A kubelet for tests on a real API server: binds pods, runs their commands as processes, reports as a node would.
+
+Behaves by default; `Manners` make it misbehave on order. No images, volumes or probes: what a test needs is in the
+command. A container finds the path for its result in JANGAR_RESULT_PATH.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jangar.kube.builtin import NODES, PODS
+from jangar.kube.cache import Cached
+from jangar.kube.client import Client, PatchKind
+from jangar.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from jangar.kube.informer import Change, Informer
+from jangar.kube.namespaces import Namespaces
+from jangar.kube.resource import Resource
+
+NODE = "fake-node"
+BINDINGS = Resource(group="", version="v1", plural="bindings", kind="Binding")
+RESULT = "JANGAR_RESULT_PATH"
+RESULT_LIMIT = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """How it treats pods; each is asked with the pod."""
+
+    starts: Callable[[Cached], bool] = lambda _: True
+    reports_end: Callable[[Cached], bool] = lambda _: True
+    delay: float = 0.0
+    """Between the end of a container and its report."""
+
+
+@dataclass(slots=True)
+class _Running:
+    task: asyncio.Task[None]
+    pod: Cached
+    process: asyncio.subprocess.Process | None = None
+    asked_to_stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class FakeKubelet:
+    """One node for all namespaces. `run` ends by cancellation and kills what it started."""
+
+    def __init__(self, client: Client, manners: Manners | None = None) -> None:
+        self._client = client
+        self.manners = manners or Manners()
+        self.pods = Informer(client, PODS, namespaces=Namespaces.every())
+        self._running: dict[str, _Running] = {}
+        self.started: list[str] = []
+        """Names of the pods whose command was started, in order."""
+
+    async def run(self) -> None:
+        await self._register()
+        self.pods.subscribe(self._heard)
+        try:
+            await self.pods.run()
+        finally:
+            for each in self._running.values():
+                each.task.cancel()
+                _kill(each.process)
+
+    async def _register(self) -> None:
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
+        with contextlib.suppress(AlreadyExists):
+            await self._client.create(NODES, node)
+
+    def _heard(self, change: Change) -> None:
+        pod = change.new
+        if pod is None:
+            gone = self._running.pop(change.subject.uid, None)
+            if gone is not None:
+                _kill(gone.process)
+            return
+        running = self._running.get(pod.uid)
+        if running is not None:
+            running.pod = pod
+            if pod.is_being_deleted:
+                running.asked_to_stop.set()
+        elif self._is_new(pod) and self.manners.starts(pod):
+            self._running[pod.uid] = _Running(task=asyncio.create_task(self._live(pod)), pod=pod)
+        elif pod.is_being_deleted:
+            self._running[pod.uid] = _Running(task=asyncio.create_task(self._bury(pod)), pod=pod)
+
+    def _is_new(self, pod: Cached) -> bool:
+        status = pod.decode().get("status") or {}
+        return not pod.is_being_deleted and status.get("phase", "Pending") == "Pending"
+
+    async def _bury(self, pod: Cached) -> None:
+        """A deleted pod that never ran, or whose end was reported, goes at once."""
+        status = pod.decode().get("status") or {}
+        if status.get("phase") not in ("Succeeded", "Failed"):
+            await self._report(pod, {"phase": "Failed", "reason": "NeverStarted"})
+        await self._remove(pod)
+
+    async def _live(self, pod: Cached) -> None:
+        with contextlib.suppress(NotFound):
+            await self._bind(pod)
+            container = pod.decode()["spec"]["containers"][0]
+            with tempfile.TemporaryDirectory(prefix="fake-kubelet-") as directory:
+                await self._execute(pod, container, Path(directory) / "result")
+            running = self._running.get(pod.uid)
+            if running is not None:
+                await running.asked_to_stop.wait()
+                await self._remove(running.pod)
+
+    async def _bind(self, pod: Cached) -> None:
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod.name, "namespace": pod.namespace},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": NODE},
+        }
+        if not pod.decode()["spec"].get("nodeName"):
+            with contextlib.suppress(Conflict, AlreadyExists):
+                await self._client.create(BINDINGS, binding)
+
+    async def _execute(self, pod: Cached, container: dict[str, Any], result: Path) -> None:
+        given = {each["name"]: each.get("value", "") for each in container.get("env") or ()}
+        environment = {"PATH": os.environ["PATH"], **given, RESULT: str(result)}
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        process = await asyncio.create_subprocess_exec(
+            *words, env=environment, start_new_session=True, stdout=asyncio.subprocess.DEVNULL
+        )
+        self.started.append(pod.name)
+        running = self._running[pod.uid]
+        running.process = process
+        began = _now()
+        await self._report(pod, _status("Running", container, {"running": {"startedAt": began}}))
+        await self._until_over(pod, running, process)
+        if self.manners.delay:
+            await asyncio.sleep(self.manners.delay)
+        code = process.returncode or 0
+        ended = {
+            "exitCode": code if code >= 0 else 128 - code,
+            "reason": "Completed" if code == 0 else "Error",
+            "startedAt": began,
+            "finishedAt": _now(),
+            **({"message": result.read_text()[:RESULT_LIMIT]} if result.exists() else {}),
+        }
+        if self.manners.reports_end(running.pod):
+            phase = "Succeeded" if code == 0 else "Failed"
+            await self._report(pod, _status(phase, container, {"terminated": ended}))
+
+    async def _until_over(self, pod: Cached, running: _Running, process: asyncio.subprocess.Process) -> None:
+        over = asyncio.create_task(process.wait())
+        stop = asyncio.create_task(running.asked_to_stop.wait())
+        try:
+            await asyncio.wait({over, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not over.done():
+                _signal(process, signal.SIGTERM)
+                grace = running.pod.decode()["metadata"].get("deletionGracePeriodSeconds") or 0
+                await asyncio.wait({over}, timeout=grace)
+            if not over.done():
+                _signal(process, signal.SIGKILL)
+            await over
+        finally:
+            over.cancel()
+            stop.cancel()
+
+    async def _report(self, pod: Cached, status: dict[str, Any]) -> None:
+        body = {"metadata": {"uid": pod.uid}, "status": status}
+        with contextlib.suppress(NotFound, Conflict):
+            await self._client.patch(
+                PODS, pod.name, pod.namespace, body, kind=PatchKind.STRATEGIC, subresource="status"
+            )
+
+    async def _remove(self, pod: Cached) -> None:
+        with contextlib.suppress(ApiError):
+            await self._client.delete(PODS, pod.name, pod.namespace, uid=pod.uid, grace_seconds=0)
+
+
+def _status(phase: str, container: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    ready = "running" in state
+    return {
+        "phase": phase,
+        "startTime": _now(),
+        "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+        "containerStatuses": [
+            {
+                "name": container["name"],
+                "image": container.get("image", ""),
+                "imageID": "",
+                "ready": ready,
+                "restartCount": 0,
+                "state": state,
+            }
+        ],
+    }
+
+
+def _signal(process: asyncio.subprocess.Process, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _kill(process: asyncio.subprocess.Process | None) -> None:
+    if process is not None and process.returncode is None:
+        _signal(process, signal.SIGKILL)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
