@@ -1,0 +1,151 @@
+"""Every committed version of every object of a simulation, and the invariants that hold at each (reliability.md).
+
+Walks the versions in the order of their commit; knows nothing of how they came about.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jangar.controllers.resources import CHILD_UID, RUN_UID
+from jangar.domain.work.releasing import OUTCOME_FINALIZER
+
+TERMINAL = frozenset({"Succeeded", "Failed", "Cancelled"})
+STEP_TERMINAL = TERMINAL | {"Skipped"}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One commit."""
+
+    resource: str
+    obj: Mapping[str, Any]
+    gone: bool
+
+    @property
+    def uid(self) -> str:
+        return str(self.obj["metadata"]["uid"])
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        return self.obj.get("status") or {}
+
+
+@dataclass(slots=True)
+class History:
+    """What was committed, and what is wrong with it."""
+
+    versions: list[Version] = field(default_factory=list)
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of each step of the orchestration, what it depends on."""
+    forgiving: frozenset[str] = frozenset()
+    """Steps whose failure is ignored."""
+
+    def violations(self) -> list[str]:
+        return list(_Walk(self).all())
+
+
+class _Walk:
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._last: dict[str, Version] = {}
+
+    def all(self) -> Iterator[str]:
+        for version in self._history.versions:
+            before = self._last.get(version.uid)
+            for each in self._look(version, before):
+                yield f"{version.resource} {version.obj['metadata']['name']}: {each}"
+            if version.gone:
+                self._last.pop(version.uid, None)
+            else:
+                self._last[version.uid] = version
+
+    def _look(self, new: Version, old: Version | None) -> Iterator[str]:
+        if new.resource in ("orchestrationruns", "toolruns") and not new.gone:
+            yield from self._status(new, old)
+        if new.resource == "orchestrationruns" and not new.gone:
+            yield from self._steps(new)
+        if old is None and not new.gone:
+            yield from self._created(new)
+        if new.resource in ("jobs", "pods") and old is not None:
+            yield from self._released(new, old)
+
+    def _status(self, new: Version, old: Version | None) -> Iterator[str]:
+        before, after = (old.status if old else {}), new.status
+        if before.get("phase") in TERMINAL and after.get("phase") != before["phase"]:
+            yield f"I2: left {before['phase']} for {after.get('phase')}"
+        for name in ("startedAt", "finishedAt"):
+            if before.get(name) and after.get(name) != before[name]:
+                yield f"I3: {name} moved from {before[name]} to {after.get(name)}"
+        if after.get("phase") in TERMINAL and not after.get("finishedAt"):
+            yield "I3: ended without finishedAt"
+        if after.get("startedAt", "") > after.get("finishedAt", "9"):
+            yield "I3: started after it finished"
+        if after.get("observedGeneration", 0) < before.get("observedGeneration", 0):
+            yield "I4: observedGeneration went back"
+        if after.get("observedGeneration", 0) > new.obj["metadata"].get("generation", 0):
+            yield "I4: observedGeneration is ahead of generation"
+        if (
+            new.resource == "orchestrationruns"
+            and after.get("phase") in TERMINAL
+            and before.get("phase") not in TERMINAL
+        ):
+            yield from self._children_have_ended(new)
+
+    def _children_have_ended(self, run: Version) -> Iterator[str]:
+        left = {each["name"] for each in (run.status.get("cancel") or {}).get("leftBehind") or ()}
+        for child in self._last.values():
+            name = child.obj["metadata"]["name"]
+            if (
+                child.resource in ("toolruns", "orchestrationruns")
+                and _run_uid(child) == run.uid
+                and name not in left
+            ):
+                finished = child.status.get("finishedAt")
+                if finished is None:
+                    yield f"I2: ended while its child {name} had not"
+                elif finished > run.status["finishedAt"]:
+                    yield f"I3: finished before its child {name}"
+
+    def _steps(self, run: Version) -> Iterator[str]:
+        steps = {each["name"]: each for each in run.status.get("stepStatuses") or ()}
+        for name, step in steps.items():
+            if step.get("attempt"):
+                for need in self._history.needs.get(name, ()):
+                    other = steps.get(need, {})
+                    good = other.get("phase") == "Succeeded" or (
+                        other.get("phase") == "Failed" and need in self._history.forgiving
+                    )
+                    if not good:
+                        yield f"I5: step {name} started while {need} was {other.get('phase')}"
+            if step.get("phase") == "Skipped":
+                if not step.get("reason"):
+                    yield f"I6: step {name} is skipped without a reason"
+                if step.get("reason", "").startswith("Dependency") and not step.get("causes"):
+                    yield f"I6: step {name} is skipped without causes"
+                if step.get("resourceRef"):
+                    yield f"I6: step {name} is skipped and has a child"
+
+    def _created(self, new: Version) -> Iterator[str]:
+        if new.resource == "jobs":
+            child = self._last.get(new.obj["metadata"].get("labels", {}).get(CHILD_UID, ""))
+            if child is None or child.status.get("phase") in TERMINAL | {"Cancelling"}:
+                yield "I1, I7: a Job was created for a child that has ended, is ending, or is not there"
+            elif (child.status.get("job") or {}).get("name") != new.obj["metadata"]["name"]:
+                yield "GC-2: a Job was created before its intent was recorded"
+        if new.resource == "toolruns" and (uid := _run_uid(new)):
+            run = self._last.get(uid)
+            if run is None or run.status.get("phase") in TERMINAL | {"Cancelling"}:
+                yield "I7: a child was created for a run that has ended, is ending, or is not there"
+
+    def _released(self, new: Version, old: Version) -> Iterator[str]:
+        was = OUTCOME_FINALIZER in (old.obj["metadata"].get("finalizers") or ())
+        still = OUTCOME_FINALIZER in (new.obj["metadata"].get("finalizers") or ()) and not new.gone
+        if was and not still:
+            child = self._last.get(new.obj["metadata"].get("labels", {}).get(CHILD_UID, ""))
+            if child is not None and not child.status.get("outcome"):
+                yield "I9: released before the outcome was recorded"
+
+
+def _run_uid(version: Version) -> str:
+    return str((version.obj["metadata"].get("labels") or {}).get(RUN_UID, ""))

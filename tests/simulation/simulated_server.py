@@ -1,0 +1,154 @@
+"""The embedded API server without sockets, disk or threads: its own handlers and storage, in virtual time."""
+
+import asyncio
+import atexit
+import functools
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from random import Random
+from threading import Thread
+from typing import Any
+
+import orjson
+import yaml
+
+from jangar.apiserver.access import Access
+from jangar.apiserver.app import Application
+from jangar.apiserver.authentication import Authenticator
+from jangar.apiserver.authorization import Authorizer
+from jangar.apiserver.builtin import built_in_types
+from jangar.apiserver.collector import Collector
+from jangar.apiserver.custom_resources import CustomResources
+from jangar.apiserver.definition_life import DefinitionLife
+from jangar.apiserver.dispatch import Dispatcher
+from jangar.apiserver.messages import User
+from jangar.apiserver.namespace_life import NamespaceLife
+from jangar.apiserver.registry import Registry
+from jangar.apiserver.serving import Serving
+from jangar.apiserver.storage.settings import StoreSettings
+from jangar.apiserver.storage.sqlite_store import SqliteStore
+from jangar.apiserver.storage.store import Key
+from jangar.apiserver.strategies.custom_types import resource_types_of
+from jangar.kube.asgi_transport import AsgiTransport
+from jangar.kube.client import Client
+from jangar.kube.resource import Resource
+from simulation.history import History, Version
+from support.virtual_time import run_virtual, wall_clock
+
+CRDS = Path(__file__).parents[2] / "charts" / "agents" / "crds"
+DEFINITIONS = Resource(
+    group="apiextensions.k8s.io",
+    version="v1",
+    plural="customresourcedefinitions",
+    kind="CustomResourceDefinition",
+    namespaced=False,
+)
+NEEDED = ("orchestrations", "orchestrationruns", "tools", "toolruns")
+_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+ADMIN = User(name="simulation", groups=("system:masters",))
+
+
+@functools.cache
+def _crds() -> tuple[dict[str, Any], ...]:
+    files = sorted(CRDS.glob("*.yaml"))
+    read = [yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in files]
+    return tuple(each for each in read if each["spec"]["names"]["plural"] in NEEDED)
+
+
+@dataclass(slots=True)
+class SimulatedServer:
+    """A server in this loop."""
+
+    store: SqliteStore
+    application: Application
+    history: History
+    failures: list[Exception] = field(default_factory=list)
+
+    def transport(self) -> AsgiTransport:
+        return AsgiTransport(self.application)
+
+    def client(self, manager: str) -> Client:
+        return Client(self.transport(), manager=manager)
+
+
+@functools.cache
+def _types(definition: bytes) -> Any:
+    """Kinds are compiled once, not once in each of thousands of simulations."""
+    return resource_types_of(orjson.loads(definition))
+
+
+@functools.cache
+def _prepared() -> Path:
+    """A database in which the product's kinds are installed, to be copied."""
+    path = Path(tempfile.mkdtemp(prefix="jangar-simulation-")) / "objects.db"
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
+
+    async def prepare() -> None:
+        store = SqliteStore.open(path, StoreSettings(inline=True))
+        async with _serving(store, Random(0)) as server:
+            client = server.client("setup")
+            for crd in _crds():
+                await client.create(DEFINITIONS, crd)
+            await asyncio.sleep(1)
+        await store.close()
+
+    thread = Thread(target=run_virtual, args=(prepare(),))
+    thread.start()
+    thread.join()
+    return path
+
+
+@asynccontextmanager
+async def simulated_server(random: Random) -> AsyncIterator[SimulatedServer]:
+    """With the product's kinds installed and the namespace `default`."""
+    directory = Path(tempfile.mkdtemp(prefix="jangar-simulation-", dir=_MEMORY))
+    try:
+        shutil.copy(_prepared(), directory)
+        store = SqliteStore.open(directory / "objects.db", StoreSettings(inline=True))
+        async with _serving(store, random) as server:
+            yield server
+        await store.close()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@asynccontextmanager
+async def _serving(store: SqliteStore, random: Random) -> AsyncIterator[SimulatedServer]:
+    uids = count(1_000_000)
+
+    def find(resource: str, namespace: str, name: str) -> dict[str, Any] | None:
+        stored = store.get(Key(resource, namespace, name))
+        return orjson.loads(stored.data) if stored is not None else None
+
+    access = Access(store)
+    authenticator = Authenticator({}, everybody=ADMIN)
+    serving = Serving(
+        store=store,
+        registry=Registry(built_in_types(find, authenticator.known, access)),
+        clock=wall_clock(),
+        new_uid=lambda: f"00000000-0000-4000-8000-{next(uids):012}",
+        new_suffix=lambda: "".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)),
+    )
+    dispatcher = Dispatcher(serving, authenticator, Authorizer(access), {})
+    custom = CustomResources(serving, lambda definition: _types(orjson.dumps(definition)))
+    namespaces = NamespaceLife(serving)
+    await namespaces.make_first()
+    followers = (DefinitionLife(serving, custom), namespaces, Collector(serving))
+    failures: list[Exception] = []
+    history = History()
+    serving.listeners.append(
+        lambda heard: history.versions.append(Version(heard.resource.plural, heard.object, heard.gone))
+    )
+    server = SimulatedServer(store, Application(dispatcher, failures.append), history, failures)
+    tasks = [asyncio.create_task(each.run(), name=type(each).__name__) for each in followers]
+    try:
+        yield server
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
