@@ -23,6 +23,11 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def _environment() -> dict[str, str]:
+    """Ours, except that bytecode is kept as in any installation: without it every start compiles everything."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 class Child:
     """One process, its log in `directory/name.log`."""
 
@@ -43,7 +48,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(env or {})},
+                env={**_environment(), **(env or {})},
             )
 
     @property
@@ -55,14 +60,14 @@ class Child:
         return self._process.poll() is not None
 
     def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> None:
-        """Look every 50 ms until `ready`; give up at the deadline or when the process ends."""
+        """Look every 10 ms until `ready`; give up at the deadline or when the process ends."""
         deadline = time.monotonic() + seconds
         while not ready():
             if self.has_ended:
                 raise NeverReady(f"{self.name} ended with {self._process.returncode}:\n{self.last_words()}")
             if time.monotonic() > deadline:
                 raise NeverReady(f"{self.name} was not ready after {seconds:.0f} s:\n{self.last_words()}")
-            time.sleep(0.05)
+            time.sleep(0.01)
 
     def last_words(self, lines: int = 30) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])

@@ -1,7 +1,7 @@
 """The servers and ways to them on which the client must behave the same."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -24,15 +24,18 @@ class HttpBed:
         self._server = server
 
     @asynccontextmanager
-    async def transport(self, *, token: str | None = None) -> AsyncIterator[Transport]:
+    async def transport(self, *, token: str | None = None, trusted: bool = True) -> AsyncIterator[Transport]:
         server = self._server()
-        authority = server.ca.read_bytes() if server.ca else None
+        authority = server.ca.read_bytes() if server.ca and trusted else None
         shown = server.token if token is None else token
         transport = HttpTransport(Connection(server=server.url, authority=authority, token=shown))
         try:
             yield transport
         finally:
             await transport.close()
+
+    async def forget_history(self) -> None:
+        self._server().forget_history()
 
     def write_log(self, pod_uid: str, container: str, text: str) -> None:
         _write_log(self._server().directory / "data", pod_uid, container, text)
@@ -49,6 +52,7 @@ class InProcessBed:
     @asynccontextmanager
     async def transport(self) -> AsyncIterator[Transport]:
         async with running(ApiServerSettings(data_dir=self._directory, plain_http=True)) as server:
+            self._dispatcher = server.dispatcher
             failures: list[Exception] = []
             transport = AsgiTransport(Application(server.dispatcher, failures.append))
             try:
@@ -56,6 +60,10 @@ class InProcessBed:
             finally:
                 await transport.close()
             assert failures == []
+
+    async def forget_history(self) -> None:
+        store = self._dispatcher._serving.store
+        await store.compact(store.revision)
 
     def write_log(self, pod_uid: str, container: str, text: str) -> None:
         _write_log(self._directory, pod_uid, container, text)
@@ -69,13 +77,18 @@ class Interposed:
         self.cut_after: int | None = None
         self.ask_for: str | None = None
         self.watches: list[str] = []
+        self.before_request: Callable[[], Awaitable[object]] = _nothing
+        self.open = asyncio.Event()
+        self.open.set()
         self._cut = asyncio.Event()
 
     async def request(self, *args, **keywords):
+        await self.before_request()
         return await self._transport.request(*args, **keywords)
 
     @asynccontextmanager
     async def stream(self, path, *, query, idle_timeout):
+        await self.open.wait()
         if self.ask_for is not None:
             query, self.ask_for = {**query, "resourceVersion": self.ask_for}, None
         self.watches.append(query["resourceVersion"])
@@ -111,6 +124,10 @@ class Interposed:
                 return
             yield line
             sent += 1
+
+
+async def _nothing() -> None:
+    pass
 
 
 def _write_log(data: Path, pod_uid: str, container: str, text: str) -> None:

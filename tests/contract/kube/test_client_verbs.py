@@ -276,6 +276,18 @@ def test_a_token_nobody_knows_is_unauthorized(bed, namespace):
         asyncio.run(scenario())
 
 
+def test_a_server_that_is_not_trusted_is_sent_nothing(bed, namespace):
+    """Its certificate is looked at before the token leaves."""
+
+    async def scenario():
+        async with bed.transport(trusted=False) as transport:
+            with pytest.raises(errors.NotSent):
+                await Client(transport, manager="contract").get(CONFIG_MAPS, "a", namespace)
+
+    if bed.checks_tokens:
+        asyncio.run(scenario())
+
+
 def test_an_unknown_kind_is_not_found(bed, namespace):
     """A CRD that is not installed yet."""
 

@@ -144,3 +144,26 @@ def test_who_has_the_document_is_only_told_so(registry):
     again = OpenApi(registry).answer(Request(method="GET", path=PLACE, headers={"if-none-match": tag}))
 
     assert (again.status, again.body) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type"),
+    [
+        pytest.param(None, "application/json", id="anything"),
+        pytest.param("application/json", "application/json", id="json"),
+        pytest.param(
+            "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+            "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+            id="kubectl",
+        ),
+    ],
+)
+def test_v2_describes_no_kind_and_is_there(registry, accept, content_type):
+    """kubectl takes no List without it."""
+    headers = {"accept": accept} if accept else {}
+    found = OpenApi(registry).answer(Request(method="GET", path="/openapi/v2", headers=headers))
+    assert found.content_type == content_type
+    if accept and "protobuf" in accept:
+        assert found.body == b"\n\x032.0\x12\x12\n\nKubernetes\x12\x041.35B\x00"
+    else:
+        assert orjson.loads(found.body)["paths"] == {}

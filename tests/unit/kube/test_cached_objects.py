@@ -169,6 +169,18 @@ def test_after_an_own_delete_its_last_events_are_passed_over(cache, told):
     assert told == [("added", "a", 1), ("deleted", "a", 1), ("added", "a", 5)]
 
 
+def test_own_deletes_are_forgotten_when_the_watch_has_told_them(cache):
+    """Also when a list tells it instead; what the list still shows is waited for."""
+    for number, name in enumerate(("told", "listed", "not-listed", "elsewhere")):
+        place = "other" if name == "elsewhere" else "default"
+        cache.saw(cached(name, number + 1, namespace=place))
+        cache.note_deleted(place, name, f"uid-{name}")
+    cache.saw_gone(cached("told", 5))
+    cache.replace("default", [cached("listed", 2)], "6")
+    assert sorted(cache._departing) == ["uid-elsewhere", "uid-listed"]
+    assert len(cache) == 0
+
+
 def test_an_own_delete_of_another_uid_is_nothing(cache):
     """The answer was about an object that is already replaced."""
     cache.saw(cached("a", 1, uid="second"))

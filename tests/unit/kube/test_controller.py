@@ -154,6 +154,25 @@ def test_workers_are_bounded():
     assert story.tell(*(Key("ns", name) for name in "abcd")) == [0, 0, 10, 10]
 
 
+def test_a_flood_of_quick_passes_leaves_turns_to_others():
+    """Ten thousand finished runs at start do not delay a lease renewal."""
+    story = Story(workers=2)
+
+    async def main():
+        running = asyncio.create_task(story.controller.run())
+        for number in range(1000):
+            story.controller.enqueue(Key("ns", f"run-{number}"))
+        turns = 0
+        while len(story.passes) < 1000:
+            await asyncio.sleep(0)
+            turns += 1
+        story.controller.stop()
+        await running
+        return turns
+
+    assert run_virtual(main()) >= 500
+
+
 def test_stopping_finishes_the_pass_under_way_and_begins_none():
     """What waits is left to the next process."""
 

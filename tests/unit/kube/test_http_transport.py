@@ -157,7 +157,7 @@ def test_a_failed_tls_handshake_did_nothing():
     async def scenario():
         async with a_peer() as peer, a_transport(peer.url.replace("http:", "https:")) as transport:
             with pytest.raises(NotSent):
-                await ask(transport)
+                await ask(transport, seconds=1)
             assert peer.requests == []
 
     asyncio.run(scenario())

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from jangar.kube.errors import NotSent
 from jangar.kube.lease import LeaseTiming
-from support.lease_candidates import TIMING, Candidate, Records
+from support.lease_candidates import TIMING, Candidate, Records, Wire
 from support.virtual_time import run_virtual
 
 
@@ -132,19 +133,28 @@ def test_an_answer_that_comes_too_late_gives_no_authority():
 
 
 def test_authority_that_ran_out_for_a_moment_was_lost():
-    """Whoever asked in that moment was told no, and is told of the loss and of the gain after it."""
+    """Whoever asked in that moment was told no, and so is told of the loss and of the gain after it."""
+
+    def refused():
+        raise NotSent("refused")
+
+    def late():
+        asyncio.get_running_loop().stall(3)
+        return 0.0
 
     async def main():
-        candidate = Candidate(Records(), "first")
-        await asyncio.sleep(52)
-        # The renewals before stay away, and this one arrives as the last good one runs out.
-        candidate.wire.is_cut = True
-        await asyncio.sleep(15)
-        candidate.wire.is_cut = False
-        candidate.wire.back = lambda: asyncio.get_running_loop().stall(4.9) or 0.0
-        await candidate.elector.held()
-        await asyncio.sleep(30)
-        assert [is_held for is_held, _ in candidate.changes][:3] == [True, False, True]
+        records = Records()
+        candidate = Candidate(records, "first", wire=Wire(records, there=lambda: 0.5))
+        await asyncio.sleep(50)
+        # Two renewals fail; the third is read, written and heard of half a second after the last good one ran out.
+        answers = iter([refused, refused, lambda: 0.0, late])
+
+        def back():
+            return next(answers, lambda: 0.001)()
+
+        candidate.wire.back = back
+        await asyncio.sleep(60)
+        assert [is_held for is_held, _ in candidate.changes] == [True, False, True]
         await candidate.stop()
 
     run_virtual(main())

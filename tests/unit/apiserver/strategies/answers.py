@@ -55,7 +55,7 @@ def created(path: str, sent: dict[str, Any]) -> tuple[dict[str, Any], list[str]]
     resource.strategy.prepare_create(obj)
     problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_create(obj)]
     if problems:
-        raise errors.invalid(resource.kind, resource.group, meta.get("name", ""), problems)
+        raise errors.invalid(resource.kind, resource.stored_group, meta.get("name", ""), problems)
     return obj, resource.strategy.warnings(obj, None)
 
 
@@ -73,7 +73,7 @@ def updated(
         *resource.strategy.validate_update(obj, old, subresource),
     ]
     if problems:
-        raise errors.invalid(resource.kind, resource.group, old["metadata"]["name"], problems)
+        raise errors.invalid(resource.kind, resource.stored_group, old["metadata"]["name"], problems)
     return obj, resource.strategy.warnings(obj, old)
 
 

@@ -1,18 +1,15 @@
-"""The table of built-in kinds, custom kinds from their definitions, tables and reviews."""
+"""The table of built-in kinds, custom kinds from their definitions, and tables."""
 
 import pytest
 
 from jangar.apiserver import errors
 from jangar.apiserver.builtin import built_in_types
-from jangar.apiserver.messages import User
 from jangar.apiserver.strategies.config import MOST
 from jangar.apiserver.strategies.custom_types import resource_types_of
-from jangar.apiserver.strategies.reviews import review
 from jangar.apiserver.tables import table_columns, table_row
 from unit.apiserver.strategies.answers import created, resource_of
 
 TYPES = {(each.group, each.kind): each for each in built_in_types()}
-ADMIN, PLAIN = User(name="a", groups=("system:masters",)), User(name="b", groups=())
 CRD = {
     "metadata": {"name": "parts.example.com"},
     "spec": {
@@ -120,24 +117,6 @@ def test_custom_objects_are_pruned_defaulted_and_their_status_is_apart():
 def test_more_than_a_mebibyte_is_too_much(plural, sent):
     with pytest.raises(errors.ApiError, match="Too long: may not be more than 1048576 bytes"):
         created(f"/api/v1/namespaces/d/{plural}", {"metadata": {"name": "a"}, **sent})
-
-
-@pytest.mark.parametrize(
-    ("user", "status"),
-    [
-        pytest.param(ADMIN, {"allowed": True}, id="master"),
-        pytest.param(PLAIN, {"allowed": True, "reason": "RBAC: not enforced by this server"}, id="anybody"),
-    ],
-)
-def test_access_is_granted_and_says_why(user, status):
-    asked = {"metadata": {}, "spec": {"resourceAttributes": {"verb": "get"}}}
-    assert review("SelfSubjectAccessReview")(asked, user)["status"] == status
-
-
-def test_a_token_is_looked_up():
-    answer = review("TokenReview", {"t": ADMIN}.get)
-    assert answer({"metadata": {}, "spec": {"token": "t"}}, PLAIN)["status"]["user"]["username"] == "a"
-    assert "error" in answer({"metadata": {}, "spec": {"token": "x"}}, PLAIN)["status"]
 
 
 def test_an_event_is_one_object_in_two_groups():

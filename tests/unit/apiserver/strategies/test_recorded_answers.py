@@ -9,15 +9,9 @@ from unit.apiserver.strategies.answers import of_strategy
 
 ROWS = json.loads(Path(__file__).with_name("recorded.json").read_text())
 
-_LABELS = "a Job takes its labels from its template before they are checked, not after"
-_GROUP = "messages name events.k8s.io, where the event was sent to"
-_PROTECTION = "no controller would take the finalizer away"
 _STORED = "a warning says that nobody acts on it"
 
 ACCEPTED: dict[str, str] = {
-    "job: long name": _LABELS,
-    **dict.fromkeys(("new event: incomplete", "new event: almost", "new event: change"), _GROUP),
-    **dict.fromkeys(("claim: plain", "claim: class", "claim: status"), _PROTECTION),
     **dict.fromkeys(
         (
             "deployment: plain", "deployment: recreate", "replica set: plain", "stateful set: plain",

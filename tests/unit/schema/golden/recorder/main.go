@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -27,12 +28,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/cel/environment"
 )
 
 type req struct {
 	Schema json.RawMessage `json:"schema"`
 	Object json.RawMessage `json:"object"`
 	Old    json.RawMessage `json:"old"`
+	// Rules asks what is known of each rule at the root of the schema, without limits.
+	Rules bool `json:"rules"`
+	// Patterns are only compiled.
+	Patterns []string `json:"patterns"`
+}
+type ruleOut struct {
+	Error       string `json:"error,omitempty"`
+	Cost        uint64 `json:"cost,omitempty"`
+	Cardinality uint64 `json:"cardinality,omitempty"`
 }
 type errOut struct {
 	Type    string `json:"type"`
@@ -44,6 +55,9 @@ type resp struct {
 	Pruned []string    `json:"pruned"`
 	Object interface{} `json:"object"`
 	Errors []errOut    `json:"errors"`
+	Rules  []ruleOut   `json:"rules,omitempty"`
+	// Patterns holds what is wrong with each, or nothing.
+	Patterns []string `json:"patterns,omitempty"`
 }
 
 func outs(l field.ErrorList) []errOut {
@@ -87,12 +101,47 @@ func strategy(s *schema.Structural, validator validation.SchemaValidator, obj, o
 	return append(errs, more...)
 }
 
+func rules(props *v1.JSONSchemaProps) []ruleOut {
+	var ip apiextensions.JSONSchemaProps
+	if err := v1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &ip, nil); err != nil {
+		panic(err)
+	}
+	s, err := schema.NewStructural(&ip)
+	if err != nil {
+		panic(err)
+	}
+	env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+	results, err := cel.Compile(s, model.SchemaDeclType(s, false), celconfig.PerCallLimit, env, cel.StoredExpressionsEnvLoader())
+	if err != nil {
+		panic(err)
+	}
+	out := []ruleOut{}
+	for _, each := range results {
+		if each.Error != nil {
+			out = append(out, ruleOut{Error: each.Error.Detail})
+		} else {
+			out = append(out, ruleOut{Cost: each.MaxCost, Cardinality: each.MaxCardinality})
+		}
+	}
+	return out
+}
+
 func handle(q req) (r resp) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Panic = fmt.Sprint(p)
 		}
 	}()
+	for _, p := range q.Patterns {
+		text := ""
+		if _, err := regexp.Compile(p); err != nil {
+			text = err.Error()
+		}
+		r.Patterns = append(r.Patterns, text)
+	}
+	if len(q.Patterns) > 0 {
+		return
+	}
 	var props v1.JSONSchemaProps
 	if err := json.Unmarshal(q.Schema, &props); err != nil {
 		r.Panic = err.Error()
@@ -116,6 +165,9 @@ func handle(q req) (r resp) {
 	r.Crd = []string{}
 	for _, e := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), internal) {
 		r.Crd = append(r.Crd, e.Error())
+	}
+	if q.Rules {
+		r.Rules = rules(&props)
 	}
 	if len(q.Object) == 0 {
 		return

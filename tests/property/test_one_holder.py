@@ -1,0 +1,89 @@
+"""At most one process holds a Lease, whatever the wire, the clocks and the processes do."""
+
+import asyncio
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.lease_candidates import Candidate, Records, Wire
+from support.virtual_time import run_virtual
+
+FAULTS = ["cut", "mend", "kill", "stop", "nothing", "nothing", "nothing"]
+
+
+class World:
+    """Some processes, their wires, and every moment at which two of them held."""
+
+    def __init__(self, chance, count):
+        self.chance = chance
+        self.records = Records()
+        self.doubles = []
+        self.living = []
+        self.living += [self.start(number) for number in range(count)]
+
+    def start(self, number):
+        candidate = Candidate(
+            self.records,
+            f"{number}-{self.chance.random()}",
+            wire=Wire(self.records, there=self.delay, back=self.delay),
+            offset=self.chance.uniform(-9999, 9999),
+            random=self.chance.random,
+        )
+        candidate.elector.subscribe(lambda *_: self.look())
+        return candidate
+
+    def delay(self):
+        return self.chance.random() * self.chance.choice([0.01, 0.01, 0.01, 3, 8, 40])
+
+    def look(self):
+        holding = [each.elector.identity for each in self.living if each.elector.holds()]
+        if len(holding) > 1:
+            self.doubles.append((asyncio.get_running_loop().time(), holding))
+        return holding
+
+    async def suffer(self, fault, number):
+        candidate = self.living[number]
+        match fault:
+            case "cut":
+                candidate.wire.is_cut = True
+            case "mend":
+                candidate.wire.is_cut = False
+            case "kill":
+                candidate.wire.is_cut = True
+                self.living[number] = self.start(number)
+                await candidate.stop()
+            case "stop":
+                await candidate.stop()
+                self.living[number] = self.start(number)
+
+    def calm(self):
+        for each in self.living:
+            each.wire.is_cut = False
+            each.wire.there = each.wire.back = lambda: 0.01
+
+    async def end(self):
+        for each in self.living:
+            await each.stop()
+            assert each.task.cancelled()
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**32), count=st.integers(2, 3))
+def test_two_never_hold_at_once(seed, count):
+    """Delays up to 40 s each way, cuts, kills, restarts and wrong wall clocks: one at most; in calm, one."""
+
+    async def main():
+        chance = Random(seed)  # noqa: S311 - a replayable history, not a secret
+        world = World(chance, count)
+        for _ in range(60):
+            await asyncio.sleep(chance.random() * 10)
+            world.look()
+            await world.suffer(chance.choice(FAULTS), chance.randrange(count))
+        world.calm()
+        await asyncio.sleep(120)
+        assert len(world.look()) == 1
+        await world.end()
+        assert world.doubles == []
+
+    run_virtual(main())
