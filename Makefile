@@ -51,6 +51,7 @@ check: setup ## Format, lint, types, layers, generated files in sync, architectu
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m jangar.crdgen --check
+	$(BIN)/python -m jangar.settings --check
 	$(BIN)/python -m pytest tests/architecture
 
 .PHONY: format
@@ -59,8 +60,9 @@ format: setup ## Format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 
 .PHONY: generate
-generate: setup ## Write the CRDs and the API reference from the types
+generate: setup ## Write the CRDs and the references of the API and the settings from the code
 	$(BIN)/python -m jangar.crdgen
+	$(BIN)/python -m jangar.settings
 
 .PHONY: verify
 verify: generate check ## Regenerate, check, and fail if that changed a tracked file

@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "jangar"
 MODULES = sorted(SOURCE.rglob("*.py"))
 LONGEST = 400
 MEDIAN = 120
-VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "manager", "types", "logging"}
+VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "types", "logging"}
 CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}
 CLOCK_MODULES = {
     "time",

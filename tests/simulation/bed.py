@@ -24,6 +24,7 @@ from simulation.simulated_server import SimulatedServer, simulated_server
 from support.virtual_time import wall_clock
 
 NAMESPACE = "default"
+HERE = Namespaces.of(NAMESPACE)
 RUNS = resource_of(ORCHESTRATION_RUN)
 ORCHESTRATIONS = resource_of(ORCHESTRATION)
 TOOLS = resource_of(TOOL)
@@ -141,7 +142,7 @@ async def bed(
     seed: int = 0, scripts: Scripts | None = None, settings: EngineSettings | None = None
 ) -> AsyncIterator[Bed]:
     """A bed with a server, a cluster, one tool for each piece of work, and no controllers yet."""
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311 - a simulation repeats
     async with simulated_server(random) as server:
         client = server.client("user")
         cluster = SimulatedCluster(server.client("cluster"))
@@ -152,7 +153,7 @@ async def bed(
             client=client,
             cluster=cluster,
             random=random,
-            settings=settings or EngineSettings(namespaces=Namespaces.of(NAMESPACE)),
+            settings=settings or EngineSettings(orchestrations=HERE, supporting=HERE),
         )
         await made.create(
             TOOLS,

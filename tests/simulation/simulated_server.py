@@ -49,7 +49,7 @@ DEFINITIONS = Resource(
     namespaced=False,
 )
 NEEDED = ("orchestrations", "orchestrationruns", "tools", "toolruns")
-_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a name is drawn inside
 ADMIN = User(name="simulation", groups=("system:masters",))
 
 
@@ -90,7 +90,7 @@ def _prepared() -> Path:
 
     async def prepare() -> None:
         store = SqliteStore.open(path, StoreSettings(inline=True))
-        async with _serving(store, Random(0)) as server:
+        async with _serving(store, Random(0)) as server:  # noqa: S311
             client = server.client("setup")
             for crd in _crds():
                 await client.create(DEFINITIONS, crd)

@@ -37,7 +37,7 @@ from jangar.kube.indexers import Indexer, label_index
 from jangar.kube.informer import Change, Informer
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
-from jangar.kube.reconcile import Key
+from jangar.kube.reconcile import Key, Reconciler
 from jangar.kube.resource import Resource
 from jangar.kube.sources import owner_key, versions
 
@@ -50,13 +50,24 @@ UID = "uid"
 class EngineSettings:
     """What operators decide about the engine."""
 
-    namespaces: Namespaces
+    orchestrations: Namespaces
+    """Whose Orchestrations and runs are looked after."""
+    supporting: Namespaces
+    """Whose Tools and ToolRuns are."""
     run_limits: Limits = field(default_factory=Limits)
     work_limits: WorkLimits = field(default_factory=WorkLimits)
     keeping: Keeping = field(default_factory=Keeping)
     data_dir: Path | None = None
     service_account: str | None = None
     workers: int = 16
+
+    @property
+    def watched(self) -> Namespaces:
+        """Both: a run sees its children, a child what it names."""
+        names = (self.orchestrations.names, self.supporting.names)
+        if None in names:
+            return Namespaces.every()
+        return Namespaces.of(*dict.fromkeys(name for each in names for name in each or ()))
 
 
 class Engine:
@@ -93,6 +104,7 @@ class Engine:
             self._run_controller(compile_condition),
             self._toolrun_controller(),
         )
+        """One for each kind, whatever namespaces it has."""
 
     def join(self, manager: Manager) -> None:
         """Have the manager run everything."""
@@ -109,11 +121,14 @@ class Engine:
 
     def _watching(self, resource: Resource, indexes: Mapping[str, Indexer], labels: str = "") -> Informer:
         return Informer(
-            self._client, resource, namespaces=self._settings.namespaces, labels=labels, indexes=indexes
+            self._client, resource, namespaces=self._settings.watched, labels=labels, indexes=indexes
         )
 
-    def _controller(self, name: str, reconcile: Any) -> Controller:
-        return Controller(name, reconcile, workers=self._settings.workers, may_act=self._may_act)
+    def _controller(self, name: str, reconcile: Reconciler, namespaces: Namespaces) -> Controller:
+        def may_act(key: Key) -> bool:
+            return key.namespace in namespaces and (self._may_act is None or self._may_act(key))
+
+        return Controller(name, reconcile, workers=self._settings.workers, may_act=may_act)
 
     def _orchestration_controller(self, compile_condition: ConditionCompiler) -> Controller:
         reconcile = DefinitionReconciler(
@@ -125,7 +140,7 @@ class Engine:
             own_fields=frozenset({"executionMode", "stepCount"}),
             now=self._now,
         )
-        controller = self._controller("orchestration", reconcile)
+        controller = self._controller("orchestration", reconcile, self._settings.orchestrations)
         controller.watch(self.orchestrations)
         controller.watch(self.orchestrations, _waiting_in(self.orchestrations, ORCHESTRATION.name))
         return controller
@@ -138,7 +153,7 @@ class Engine:
             own_fields=frozenset(),
             now=self._now,
         )
-        controller = self._controller("tool", reconcile)
+        controller = self._controller("tool", reconcile, self._settings.supporting)
         controller.watch(self.tools)
         return controller
 
@@ -172,7 +187,7 @@ class Engine:
             keeping=self._settings.keeping,
             now=self._now,
         )
-        controller = self._controller("orchestrationrun", reconcile)
+        controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
         parent = owner_key(ORCHESTRATION_RUN.name)
         controller.watch(self.runs)
         controller.watch(self.runs, parent)
@@ -209,7 +224,7 @@ class Engine:
             now=self._now,
             on_job_missing=self._on_job_missing,
         )
-        controller = self._controller("toolrun", reconcile)
+        controller = self._controller("toolrun", reconcile, self._settings.supporting)
         controller.watch(self.toolruns)
         controller.watch(self.jobs, owner_key(TOOL_RUN.name))
         controller.watch(self.pods, _child_of_pod(self.toolruns))

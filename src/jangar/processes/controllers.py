@@ -6,10 +6,11 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from jangar.controllers.engine import Engine, EngineSettings
@@ -18,20 +19,28 @@ from jangar.domain.orchestration.observation import Limits
 from jangar.domain.work.observation import WorkLimits
 from jangar.kube.client import Client
 from jangar.kube.connection import default
-from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.controller import Controller
+from jangar.kube.event_recorder import EventLimits, EventRecorder
 from jangar.kube.http_transport import HttpTransport
+from jangar.kube.informer import Informer
 from jangar.kube.lease import Elector, LeaseTiming
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
+from jangar.kube.observed_transport import ObservedTransport
 from jangar.kube.reconcile import Key
 from jangar.kube.transport import Transport
 from jangar.lint.conditions import compile_when
+from jangar.processes.health import health_server
 from jangar.settings.controllers import ControllerSettings, controller_settings, remarks
+from jangar.settings.forms import Scope
+from jangar.telemetry.metrics import InformerReadings, Metrics, QueueReadings
 
 log = logging.getLogger("jangar.controllers")
 
 COMPONENT = "jangar-controllers"
 REQUEST_TIMEOUT = timedelta(seconds=10)
+EVENT_LIMITS = EventLimits(burst=200, refill_seconds=10.0)
+"""A run tells of each of its steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,53 +60,117 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
     for remark in remarks(settings, environment):
         log.warning(remark)
     connection = default(where.kubeconfig, where.context, environ=environment)
-    namespaces = where.namespaces or _namespaces(settings, connection.namespace)
-    transport = HttpTransport(connection, user_agent=COMPONENT)
+    own = where.namespaces or Namespaces.of(settings.pod_namespace or connection.namespace)
+    metrics = Metrics()
+    transport = ObservedTransport(HttpTransport(connection, user_agent=COMPONENT), metrics.requested)
     try:
-        async with engine(
-            transport, settings, namespaces=namespaces, data_dir=where.data_dir, home=connection.namespace
-        ) as manager:
-            loop = asyncio.get_running_loop()
-            for each in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(each, manager.stop)
-            print(f"controllers run on {connection.server}, namespaces: {namespaces}", flush=True)  # noqa: T201
+        manager = engine(
+            transport,
+            settings,
+            own=own,
+            explicit=where.namespaces is not None,
+            data_dir=where.data_dir,
+            metrics=metrics,
+        )
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, manager.stop)
+        async with _health(settings, manager, metrics):
+            print(f"controllers run on {connection.server}, namespaces: {own}", flush=True)  # noqa: T201
             await manager.run()
     finally:
         await transport.close()
 
 
-@asynccontextmanager
-async def engine(
+def _health(
+    settings: ControllerSettings, manager: Manager, metrics: Metrics
+) -> AbstractAsyncContextManager[None]:
+    if not settings.health_address:
+        return nullcontext()
+    return health_server(
+        settings.health_address,
+        alive=manager.alive,
+        ready=manager.ready,
+        metrics=metrics if settings.metrics_enabled else None,
+        metrics_path=settings.metrics_path,
+    )
+
+
+def engine(
     transport: Transport,
     settings: ControllerSettings,
     *,
-    namespaces: Namespaces,
+    own: Namespaces,
+    explicit: bool = False,
     data_dir: Path | None = None,
-    home: str = "default",
-) -> AsyncIterator[Manager]:
-    """A manager that runs everything; the caller runs it."""
+    metrics: Metrics | None = None,
+) -> Manager:
+    """A manager that runs everything once it is run. `own` are the namespaces where the settings name none;
+    `explicit` ones win over the settings.
+    """
     client = Client(transport, manager=COMPONENT, request_timeout=REQUEST_TIMEOUT.total_seconds())
-    recorder = EventRecorder(client, component=COMPONENT, now=_now, instance=socket.gethostname())
+    recorder = EventRecorder(
+        client, component=COMPONENT, now=_now, instance=socket.gethostname(), limits=EVENT_LIMITS
+    )
     manager = Manager()
     manager.add_service("events", recorder.run)
-    elector = _elector(client, settings, home) if settings.leader_election_enabled else None
+    elector = _elector(client, settings, own) if settings.leader_election_enabled else None
 
     def may_act(_: Key) -> bool:
         return elector is None or elector.holds()
 
+    def scope(enabled: bool, told: Scope) -> Namespaces:
+        if not enabled:
+            return Namespaces.of()
+        return own if explicit or told.names == () else Namespaces(told.names)
+
     made = Engine(
         client,
-        _engine_settings(settings, namespaces, data_dir),
+        _engine_settings(
+            settings,
+            orchestrations=scope(settings.orchestration_enabled, settings.orchestration_namespaces),
+            supporting=scope(settings.supporting_enabled, settings.supporting_namespaces),
+            data_dir=data_dir,
+        ),
         compile_condition=compile_when,
         recorder=recorder,
         now=_now,
         may_act=may_act,
+        on_job_missing=metrics.job_missing if metrics else lambda: None,
     )
     made.join(manager)
     if elector is not None:
         manager.add_service("lease", elector.run)
         elector.subscribe(lambda _, held: _on_lease(made, held=held))
-    yield manager
+    if metrics is not None:
+        _measure(metrics, manager, elector, recorder)
+    return manager
+
+
+def _measure(metrics: Metrics, manager: Manager, elector: Elector | None, recorder: EventRecorder) -> None:
+    for controller in manager.controllers:
+        controller.on_pass = metrics.reconciled
+        controller.queue.on_wait = partial(metrics.waited, controller.name)
+        metrics.watch_queue(controller.name, _queue_readings(controller))
+    for name, informer in manager.informers.items():
+        metrics.watch_informer(name, _informer_readings(informer))
+    if elector is not None:
+        metrics.watch_lease(elector.holds)
+    metrics.watch_events(lambda: recorder.dropped)
+
+
+def _queue_readings(controller: Controller) -> QueueReadings:
+    queue = controller.queue
+    return QueueReadings(depth=lambda: len(queue), delayed=lambda: queue.delayed, oldest_age=queue.oldest_age)
+
+
+def _informer_readings(informer: Informer) -> InformerReadings:
+    return InformerReadings(
+        objects=lambda: len(informer.cache),
+        age=informer.age,
+        lists=lambda: informer.counts.lists,
+        watches=lambda: informer.counts.watches,
+    )
 
 
 def _on_lease(made: Engine, *, held: bool) -> None:
@@ -109,10 +182,15 @@ def _on_lease(made: Engine, *, held: bool) -> None:
 
 
 def _engine_settings(
-    settings: ControllerSettings, namespaces: Namespaces, data_dir: Path | None
+    settings: ControllerSettings,
+    *,
+    orchestrations: Namespaces,
+    supporting: Namespaces,
+    data_dir: Path | None,
 ) -> EngineSettings:
     return EngineSettings(
-        namespaces=namespaces,
+        orchestrations=orchestrations,
+        supporting=supporting,
         run_limits=Limits(
             cancel_enabled=settings.cancel_enabled,
             cancel_timeout=settings.cancel_timeout,
@@ -136,11 +214,11 @@ def _engine_settings(
     )
 
 
-def _elector(client: Client, settings: ControllerSettings, home: str) -> Elector:
+def _elector(client: Client, settings: ControllerSettings, own: Namespaces) -> Elector:
     return Elector(
         client,
         name=settings.lease_name,
-        namespace=settings.lease_namespace or settings.pod_namespace or home,
+        namespace=settings.lease_namespace or settings.pod_namespace or (own.names or ("default",))[0],
         identity=f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}",
         now=_now,
         timing=LeaseTiming(
@@ -149,11 +227,6 @@ def _elector(client: Client, settings: ControllerSettings, home: str) -> Elector
             retry_period=settings.retry_period.total_seconds(),
         ),
     )
-
-
-def _namespaces(settings: ControllerSettings, fallback: str) -> Namespaces:
-    told = settings.orchestration_namespaces
-    return Namespaces(told.names) if told.names or told.names is None else Namespaces.of(fallback)
 
 
 def _now() -> datetime:

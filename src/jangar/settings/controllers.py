@@ -59,6 +59,7 @@ class ControllerSettings:
     lease_duration: timedelta = setting(table.LEASE_DURATION)
     renew_deadline: timedelta = setting(table.RENEW_DEADLINE)
     retry_period: timedelta = setting(table.RETRY_PERIOD)
+    health_address: str = setting(table.HEALTH_ADDRESS)
     metrics_enabled: bool = setting(table.METRICS_ENABLED)
     metrics_path: str = setting(table.METRICS_PATH)
 

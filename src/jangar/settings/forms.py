@@ -15,6 +15,7 @@ _ON = frozenset({"1", "true", "yes", "y", "on", "enabled"})
 _OFF = frozenset({"0", "false", "no", "n", "off", "disabled"})
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_NAME = 253
+_LARGEST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +141,18 @@ def namespaces() -> Form[Scope]:
         "digits and -; or * for all",
         read=read,
     )
+
+
+def address() -> Form[str]:
+    """Where to listen."""
+
+    def read(written: str) -> str:
+        host, _, port = written.rpartition(":")
+        if not (host and port.isascii() and port.isdigit() and int(port) <= _LARGEST_PORT):
+            raise ValueError("it is no address with a port")
+        return written
+
+    return Form(type="address", allowed="an address and a port, such as 0.0.0.0:8080", read=read)
 
 
 def json_object() -> Form[Mapping[str, Any]]:

@@ -14,8 +14,8 @@ def _scope(name: str, helm_value: str, sentence: str) -> Variable[Scope]:
     return Variable(
         name=name,
         form=forms.namespaces(),
-        default=Scope(("agents",)),
-        shown_default="agents",
+        default=Scope(()),
+        shown_default="",
         helm_value=helm_value,
         sentence=sentence,
     )
@@ -99,7 +99,7 @@ AGENTS_ENABLED = _switch(
 AGENTS_NAMESPACES = _scope(
     "JANGAR_AGENTS_CONTROLLER_NAMESPACES",
     "controller.namespaces",
-    "The namespaces whose Agents and AgentRuns it looks after.",
+    "The namespaces whose Agents and AgentRuns it looks after; not set, its own.",
 )
 ORCHESTRATION_ENABLED = _switch(
     "JANGAR_ORCHESTRATION_CONTROLLER_ENABLED",
@@ -110,7 +110,7 @@ ORCHESTRATION_ENABLED = _switch(
 ORCHESTRATION_NAMESPACES = _scope(
     "JANGAR_ORCHESTRATION_CONTROLLER_NAMESPACES",
     "orchestrationController.namespaces",
-    "The namespaces whose Orchestrations and OrchestrationRuns it looks after.",
+    "The namespaces whose Orchestrations and OrchestrationRuns it looks after; not set, its own.",
 )
 SUPPORTING_ENABLED = _switch(
     "JANGAR_SUPPORTING_CONTROLLER_ENABLED",
@@ -121,7 +121,7 @@ SUPPORTING_ENABLED = _switch(
 SUPPORTING_NAMESPACES = _scope(
     "JANGAR_SUPPORTING_CONTROLLER_NAMESPACES",
     "supportingController.namespaces",
-    "The namespaces whose Tools, ToolRuns and other supporting kinds it looks after.",
+    "The namespaces whose Tools, ToolRuns and other supporting kinds it looks after; not set, its own.",
 )
 CANCEL_ENABLED = _switch(
     "JANGAR_ORCHESTRATION_CANCEL_ENABLED",
@@ -264,6 +264,12 @@ RETRY_PERIOD = _seconds(
     5,
     "controller.leaderElection.retryPeriodSeconds",
     "How often a holder renews and others look; less than the renew deadline.",
+)
+HEALTH_ADDRESS = _text(
+    "JANGAR_HEALTH_ADDRESS",
+    "",
+    "Where /livez, /readyz and the metrics are served, as address:port; not set, nowhere.",
+    form=forms.address(),
 )
 METRICS_ENABLED = _switch(
     "JANGAR_PROMETHEUS_METRICS_ENABLED", True, "metrics.enabled", "Whether metrics are served."

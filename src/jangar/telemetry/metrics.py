@@ -73,6 +73,11 @@ class Metrics:
             buckets=_SHORT,
             registry=self.registry,
         )
+        self._missing = Counter(
+            "jangar_workflow_job_missing",
+            "Jobs that were seen and are gone without an outcome.",
+            registry=self.registry,
+        )
         self._asked = _Asked()
         self.registry.register(self._asked)
 
@@ -90,6 +95,10 @@ class Metrics:
         known = verb if verb in _VERBS else _OTHER
         self._requests.labels(known, str(code) if 0 <= code <= _LARGEST_CODE else _OTHER).inc()
         self._request_seconds.labels(known).observe(seconds)
+
+    def job_missing(self) -> None:
+        """A Job was lost."""
+        self._missing.inc()
 
     def watch_queue(self, controller: str, readings: QueueReadings) -> None:
         """Ask this queue whenever metrics are read."""

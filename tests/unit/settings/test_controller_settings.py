@@ -18,7 +18,7 @@ def test_nothing_set_is_every_default():
     """An empty environment is a working one."""
     settings = controller_settings({})
     assert settings == ControllerSettings()
-    assert settings.agents_namespaces == Scope(("agents",))
+    assert settings.agents_namespaces == Scope(())
     assert settings.cancel_enabled
     assert settings.cancel_timeout == timedelta(seconds=60)
     assert (settings.job_ttl, settings.agentrun_retention, settings.orchestration_retention) == (None,) * 3
