@@ -4,19 +4,22 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from support.api_servers import _is_up, _read_kubeconfig
 from support.child_processes import Child
-from support.kube_http import Answer, HttpClient
+from support.kube_http import Answer, HttpClient, Stream
 
 JANGAR = Path(sys.executable).with_name("jangar")
 START = 30.0
 JSON = {"Content-Type": "application/json"}
+MERGE = "application/merge-patch+json"
 
 
 class ServerProcess:
@@ -123,3 +126,42 @@ def sent(
     answer = send(client, method, path, body, media)
     assert answer.is_success, f"{method} {path}: {answer.status} {answer.content[:1000]!r}"
     return answer.body
+
+
+class Served(Protocol):
+    """Whatever can be asked."""
+
+    def client(self) -> HttpClient: ...
+
+
+def in_parallel(server: Served, requests: Sequence[tuple[str, str, Any]], *, callers: int = 8) -> None:
+    """Send all of them, each of which must succeed, some at a time."""
+    numbers, failures = count(), []
+
+    def call() -> None:
+        client = server.client()
+        while (number := next(numbers)) < len(requests) and not failures:
+            method, path, body = requests[number]
+            answer = send(client, method, path, body, MERGE if method == "PATCH" else JSON["Content-Type"])
+            if not answer.is_success:
+                failures.append(f"{method} {path}: {answer.status} {answer.content[:500]!r}")
+        client.close()
+
+    threads = [threading.Thread(target=call) for _ in range(callers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[0]
+
+
+def story(watch: Stream, last: int) -> list[tuple[int, str, str]]:
+    """What a watch tells up to a revision: of each event the revision, the type and the name."""
+    told: list[tuple[int, str, str]] = []
+    while not told or told[-1][0] != last:
+        event = watch.next(seconds=20)
+        assert event is not None, "the watch ended"
+        assert event["type"] != "ERROR", event
+        meta = event["object"]["metadata"]
+        told.append((int(meta["resourceVersion"]), event["type"], meta["name"]))
+    return told

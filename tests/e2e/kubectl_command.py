@@ -142,6 +142,8 @@ def on(*servers: str, own_kinds: bool = True) -> Any:
                 install_own_kinds(kubectl)
             # Afterwards: a real garbage collector takes half a minute to notice new kinds.
             server.start_controllers((*CONTROLLERS, _ROOT_CERTIFICATE))
+            if own_kinds:
+                await_collection(kubectl)
             yield kubectl
         finally:
             server.stop()
@@ -178,6 +180,25 @@ def install_own_kinds(kubectl: Kubectl) -> None:
     kubectl(f"apply --server-side -f {CRDS}")
     kinds = ",".join(".".join(path.stem.split("_")[::-1]) for path in CRDS.glob("*.yaml"))
     wait_for(lambda: kubectl.run(f"get {kinds}").code == 0, what="that every kind is served")
+
+
+def await_collection(kubectl: Kubectl) -> None:
+    """A real garbage collector that missed a kind when it started looks again after half a minute."""
+    k = in_new_namespace(kubectl)
+    owner = {
+        "apiVersion": "tools.proompteng.ai/v1alpha1",
+        "kind": "ToolRun",
+        "metadata": {"name": "owner"},
+        "spec": {"toolRef": {"name": "any"}},
+    }
+    made = k.json("create -f -", owner)
+    reference = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "owner"}
+    meta = {"name": "owned", "ownerReferences": [reference | {"uid": made["metadata"]["uid"]}]}
+    k("create -f -", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+    k("delete toolrun owner --cascade=background")
+    wait_for(
+        lambda: not k("get configmap owned --ignore-not-found"), seconds=120, what="the first collection"
+    )
 
 
 def ageless(text: str) -> str:

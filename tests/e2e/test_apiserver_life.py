@@ -4,20 +4,26 @@ import http.client
 import json
 import ssl
 import stat
-import threading
 import time
-from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from e2e.apiserver_process import START, ServerProcess, running, send, sent
+from e2e.apiserver_process import (
+    MERGE,
+    START,
+    ServerProcess,
+    in_parallel,
+    running,
+    send,
+    sent,
+    story,
+)
 from support.api_servers import wait_for
 from support.kube_http import HttpClient
 
 MAPS = "/api/v1/namespaces/default/configmaps"
-MERGE = "application/merge-patch+json"
 
 
 def config_map(name, *, owner=None, namespace=None, **data):
@@ -183,7 +189,7 @@ class PlainServer(ServerProcess):
     def start(self):
         self.kubeconfig.unlink(missing_ok=True)
         self._child = self.launch()
-        self.child.wait_until(self.kubeconfig.exists, seconds=START)
+        self.child.wait_until(lambda: "KUBECONFIG" in self.log, seconds=START)
         self.url = self.log.splitlines()[0].split()[-1]
         return self
 
@@ -263,14 +269,17 @@ def test_kill_and_restart_keep_everything(mortal):
     client.close()
 
 
-def test_a_thousand_dependents_are_collected_within_two_seconds(server, client):
+def test_a_thousand_dependents_are_collected_within_two_seconds(server, client, record_property):
     owner = sent(client, "POST", MAPS, config_map("owner"))
     in_parallel(server, [("POST", MAPS, config_map(f"child-{n}", owner=owner)) for n in range(1000)])
     assert len(names(client, "child-")) == 1000
     began = time.monotonic()
     sent(client, "DELETE", f"{MAPS}/owner")
     wait_for(lambda: not names(client, "child-"), seconds=20, what="the collection")
-    assert time.monotonic() - began < 2
+    took = time.monotonic() - began
+    record_property("seconds", took)
+    print(f"1000 dependents were collected in {took:.2f} s")  # noqa: T201 - the figure, with pytest -s
+    assert took < 2
 
 
 def test_a_namespace_of_five_hundred_objects_ends(server, client):
@@ -311,7 +320,7 @@ def test_watchers_within_the_window_miss_nothing_under_load(server, client):
         server,
         [("PATCH", f"{path}/w-{n}", {"data": {"turn": str(turn)}}) for turn in range(3) for n in range(300)],
     )
-    last = sent(client, "POST", path, config_map("last"))["metadata"]["resourceVersion"]
+    last = int(sent(client, "POST", path, config_map("last"))["metadata"]["resourceVersion"])
     stories = [story(stream, last) for stream in streams]
     for stream in streams:
         stream.close()
@@ -325,16 +334,6 @@ def test_watchers_within_the_window_miss_nothing_under_load(server, client):
     assert revisions == sorted(set(revisions))
 
 
-def story(stream, last):
-    told = []
-    while not told or told[-1][0] != int(last):
-        event = stream.next(seconds=20)
-        assert event is not None, "the watch ended"
-        meta = event["object"]["metadata"]
-        told.append((int(meta["resourceVersion"]), event["type"], meta["name"]))
-    return told
-
-
 def names(client, prefix):
     items = sent(client, "GET", MAPS)["items"]
     return [item["metadata"]["name"] for item in items if item["metadata"]["name"].startswith(prefix)]
@@ -346,27 +345,6 @@ def with_client(server, work):
         return work(client)
     finally:
         client.close()
-
-
-def in_parallel(server, requests, *, callers=8):
-    """Send all of them, each of which must succeed, some at a time."""
-    numbers, failures = count(), []
-
-    def call():
-        client = server.client()
-        while (number := next(numbers)) < len(requests) and not failures:
-            method, path, body = requests[number]
-            answer = send(client, method, path, body, MERGE if method == "PATCH" else "application/json")
-            if not answer.is_success:
-                failures.append(f"{method} {path}: {answer.status} {answer.content[:500]!r}")
-        client.close()
-
-    threads = [threading.Thread(target=call) for _ in range(callers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures[0]
 
 
 def test_the_answer_to_a_write_is_what_is_read_next(client):

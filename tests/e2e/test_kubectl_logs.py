@@ -71,8 +71,10 @@ def test_parts_of_a_line_are_one_line(k, logs):
 
 
 def test_logs_of_a_container_that_has_not_started_are_refused(k, logs):
-    assert k.refused("logs once") == (
-        'Error from server (BadRequest): container "once" in pod "once" is waiting to start: ContainerCreating\n'
+    assert k("logs once") == "", "nobody was asked to run it yet"
+    k("""run placed --image=busybox --restart=Never --overrides='{"spec":{"nodeName":"n1"}}'""")
+    assert k.refused("logs placed") == (
+        'Error from server (BadRequest): container "placed" in pod "placed" is waiting to start: ContainerCreating\n'
     )
     assert k.refused("logs nobody") == (
         f'error: error from server (NotFound): pods "nobody" not found in namespace "{k.namespace}"\n'

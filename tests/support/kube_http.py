@@ -80,8 +80,12 @@ class HttpClient:
     ) -> "Stream":
         """Open a watch on a connection of its own. It has begun when this returns."""
         connection = self._connect(seconds)
-        connection.request("GET", quoted(path), headers=self._headers(headers))
-        return Stream(connection, connection.getresponse(), path)
+        try:
+            connection.request("GET", quoted(path), headers=self._headers(headers))
+            return Stream(connection, connection.getresponse(), path)
+        except BaseException:
+            connection.close()
+            raise
 
     def close(self) -> None:
         if self._kept is not None:

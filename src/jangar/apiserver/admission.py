@@ -1,19 +1,23 @@
 """From a request's body to an object of a kind: the checks that come before any change. Knows no verb."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from jangar.apiserver import errors
+from jangar.apiserver.answers import warning_headers
 from jangar.apiserver.body import Decoded, decode_object
 from jangar.apiserver.go_json import json_kind
 from jangar.apiserver.messages import Request
 from jangar.apiserver.options import WriteOptions
+from jangar.apiserver.registry import Registry
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import strict_check
-from jangar.schema import ErrorType, FieldError
+from jangar.schema import ErrorType, FieldError, UnknownField
 
 SHOWN_START = 30
+CRD_GROUP = "apiextensions.k8s.io"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +37,9 @@ def admitted(
         decoded = decode_object(request, protobuf=protobuf)
     except errors.ApiError as error:
         raise _unrecognized(resource, request, error) from error
-    check_type(resource, decoded.object, request.body)
+    check_type(serving.registry, resource, decoded.object, request.body)
+    if resource.is_custom:
+        _check_custom_type(serving.registry, resource, decoded, options)
     found = typed(resource, decoded, options)
     check_namespace_matches(resource, target, found.object)
     return found
@@ -62,47 +68,84 @@ def typed(resource: ResourceType, decoded: Decoded, options: WriteOptions) -> Ad
     return Admitted(object=obj, warnings=warnings)
 
 
-def check_type(resource: ResourceType, obj: JsonObject, body: bytes) -> None:
-    """The body says what it is, and it is what the path says."""
+def check_type(registry: Registry, resource: ResourceType, obj: JsonObject, body: bytes) -> None:
+    """The body says what it is. A built-in object is what the path says; whether a custom one is, comes later."""
     kind, api_version = obj.get("kind") or "", obj.get("apiVersion") or ""
     for name, value in (("apiVersion", api_version), ("kind", kind)):
         if not isinstance(value, str):
             why = f"json: cannot unmarshal {json_kind(value)} into Go struct field .{name} of type string"
             raise _not_recognized(resource, f"couldn't get version/kind; json parse error: {why}", body)
-    if resource.is_custom:
-        _check_custom_type(resource, obj, kind, api_version, body)
-    else:
-        _check_built_in_type(resource, obj, kind, api_version)
+    if not resource.is_custom:
+        _check_built_in_type(registry, resource, obj)
+    elif not kind:
+        shown = body.decode("utf-8", "replace")
+        raise _not_recognized(resource, f"Object 'Kind' is missing in '{shown}'", body)
 
 
 def _check_custom_type(
-    resource: ResourceType, obj: JsonObject, kind: str, api_version: str, body: bytes
+    registry: Registry, resource: ResourceType, decoded: Decoded, options: WriteOptions
 ) -> None:
-    if not kind:
-        shown = body.decode("utf-8", "replace")
-        raise _not_recognized(resource, f"Object 'Kind' is missing in '{shown}'", body)
+    obj = decoded.object
+    kind, api_version = obj["kind"], obj.get("apiVersion") or ""
     if api_version != resource.api_version:
-        raise errors.bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version "
-            f"({resource.api_version})"
-        )
+        warnings = _of_another_version(registry, resource, api_version, decoded, options)
+        raise _wrong_version(resource, api_version, warnings)
     if kind != resource.kind:
         problem = FieldError(
             type=ErrorType.INVALID, field="kind", bad_value=kind, detail=f"must be {resource.kind}"
         )
-        name = (obj.get("metadata") or {}).get("name") or ""
-        raise errors.invalid(kind, resource.group, name, [problem])
+        raise errors.invalid(kind, resource.group, metadata_of(obj).get("name") or "", [problem])
 
 
-def _check_built_in_type(resource: ResourceType, obj: JsonObject, kind: str, api_version: str) -> None:
-    obj["kind"] = kind = kind or resource.kind
-    obj["apiVersion"] = api_version = api_version or resource.api_version
-    if (api_version, kind) != (resource.api_version, resource.kind):
-        version = api_version.rpartition("/")[2]
-        raise errors.bad_request(
-            f'{kind} in version "{version}" cannot be handled as a {resource.kind}: no kind "{kind}" is registered for '
-            f'version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
-        )
+def _wrong_version(resource: ResourceType, stated: str, warnings: Sequence[str] = ()) -> errors.ApiError:
+    message = f"the API version in the data ({stated}) does not match the expected API version ({resource.api_version})"
+    return errors.ApiError(400, "BadRequest", message, headers=warning_headers(warnings))
+
+
+def _of_another_version(
+    registry: Registry, resource: ResourceType, stated: str, decoded: Decoded, options: WriteOptions
+) -> list[str]:
+    """What the writer is warned of who sent the right kind in another version, which knows other fields or none."""
+    obj = decoded.object
+    group, _, version = stated.rpartition("/")
+    if (group, obj["kind"]) != (resource.group, resource.kind):
+        return []
+    other = registry.by_kind(stated, obj["kind"])
+    if other is not None:
+        unknown = other.strategy.decode(obj)[1]
+    else:
+        known: JsonObject = {name: obj[name] for name in ("apiVersion", "kind", "metadata") if name in obj}
+        unknown = [
+            *(each for each in resource.strategy.decode(known)[1] if each.path[0] == "metadata"),
+            *(UnknownField(path=(name,)) for name in sorted(obj.keys() - known.keys())),
+        ]
+    return strict_check(replace(resource, version=version), unknown, decoded.strict_problems, options)
+
+
+def _check_built_in_type(registry: Registry, resource: ResourceType, obj: JsonObject) -> None:
+    obj["kind"] = kind = obj.get("kind") or resource.kind
+    obj["apiVersion"] = api_version = obj.get("apiVersion") or resource.api_version
+    if (api_version, kind) == (resource.api_version, resource.kind):
+        return
+    if kind == resource.kind and registry.by_kind(api_version, kind) is not None:
+        raise _wrong_version(resource, api_version)
+    version = api_version.rpartition("/")[2]
+    why = _why_not(registry, resource, obj)
+    raise errors.bad_request(f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}')
+
+
+def _why_not(registry: Registry, resource: ResourceType, obj: JsonObject) -> str:
+    """An object of another known kind is read as that kind before it is found not to be of this one."""
+    api_version, kind = obj["apiVersion"], obj["kind"]
+    other = registry.by_kind(api_version, kind)
+    if other is None or other.is_custom or (other.group == CRD_GROUP) != (resource.group == CRD_GROUP):
+        return f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
+    try:
+        other.strategy.decode(obj)
+    except errors.ApiError as error:
+        return error.message.partition(f"cannot be handled as a {kind}: ")[2]
+    package = "core" if resource.group in ("", "events.k8s.io") else resource.group.partition(".")[0]
+    return f"converting ({other.version}.{kind}) to ({package}.{resource.kind}): unknown conversion"
 
 
 def metadata_of(obj: JsonObject) -> JsonObject:

@@ -1,9 +1,11 @@
 """Answers to writes: the object in the form that was asked for, with warnings as headers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import orjson
 
+from jangar.apiserver.errors import ApiError
 from jangar.apiserver.messages import Request, Response
 from jangar.apiserver.representations import chosen
 from jangar.apiserver.resources import JsonObject, ResourceType
@@ -35,3 +37,13 @@ def ordered(obj: JsonObject) -> JsonObject:
 
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in dict.fromkeys(warnings))
+
+
+@contextmanager
+def also_warning(warnings: list[str]) -> Iterator[None]:
+    """What is refused meanwhile is refused with these warnings."""
+    try:
+        yield
+    except ApiError as error:
+        error.headers = (*error.headers, *warning_headers(warnings))
+        raise

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
@@ -11,6 +12,10 @@ from jangar.apiserver.dispatch import Dispatcher, refusal
 from jangar.apiserver.messages import Answer, Request, Stream
 
 BODY_LIMIT = 3 * 1024 * 1024
+LAST_CHUNK_SECONDS = 0.5
+"""So long a client may take to make room for the end of a stream."""
+LISTED = "impersonate-"
+"""Headers that may come more than once; of others the last one counts."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -23,14 +28,14 @@ class Application:
     def __init__(self, dispatcher: Dispatcher, report: Callable[[Exception], None]) -> None:
         self._dispatcher = dispatcher
         self._report = report
+        self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def end_streams(self) -> None:
+        """Answers that would go on end as if they were complete; those that begin later, at once."""
+        if not self._end.done():
+            self._end.set_result(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
-        elif scope["type"] == "http":
-            await self._http(scope, receive, send)
-
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             body = await _body(receive)
             answer = await self._dispatcher.answer(_request(scope, body))
@@ -42,9 +47,9 @@ class Application:
                 errors.internal("Internal error occurred: the server could not answer this request")
             )
         if isinstance(answer, Stream):
-            await _stream(answer, receive, send)
+            await _stream(answer, receive, send, self._end)
         else:
-            has_body = answer.status != HTTPStatus.NOT_MODIFIED
+            has_body = answer.status not in (HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT)
             await send(_head(answer, length=len(answer.body) if has_body else None))
             await send({"type": "http.response.body", "body": answer.body})
 
@@ -66,7 +71,10 @@ async def _body(receive: Receive) -> bytes:
 
 
 def _request(scope: Scope, body: bytes) -> Request:
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    headers: dict[str, str] = {}
+    for raw, text in scope["headers"]:
+        name, value = raw.decode("latin-1").lower(), text.decode("latin-1")
+        headers[name] = f"{headers[name]}\n{value}" if name in headers and name.startswith(LISTED) else value
     query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
     return Request(method=scope["method"], path=scope["path"], query=query, headers=headers, body=body)
 
@@ -81,21 +89,23 @@ def _head(answer: Answer, *, length: int | None) -> MutableMapping[str, Any]:
     return {"type": "http.response.start", "status": int(answer.status), "headers": headers}
 
 
-async def _stream(answer: Stream, receive: Receive, send: Send) -> None:
-    """Send chunks as they come, until they end or the client goes away."""
+async def _stream(answer: Stream, receive: Receive, send: Send, end: asyncio.Future[None]) -> None:
+    """Send chunks as they come, until they end, the client goes away or the server does."""
     await send(_head(answer, length=None))
     await send({"type": "http.response.body", "body": b"", "more_body": True})
     sending = asyncio.create_task(_send_all(answer.chunks, send), name="stream")
     leaving = asyncio.create_task(_left(receive), name="client-departure")
     try:
-        await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({sending, leaving, end}, return_when=asyncio.FIRST_COMPLETED)
         if sending.done():
             sending.result()
-            await send({"type": "http.response.body", "body": b""})
     finally:
         sending.cancel()
         leaving.cancel()
         await asyncio.gather(sending, leaving, return_exceptions=True)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LAST_CHUNK_SECONDS):
+            await send({"type": "http.response.body", "body": b""})
 
 
 async def _send_all(chunks: AsyncIterator[bytes], send: Send) -> None:
@@ -113,12 +123,3 @@ async def _left(receive: Receive) -> None:
     """Until the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        kind = message["type"].removeprefix("lifespan.")
-        await send({"type": f"lifespan.{kind}.complete"})
-        if kind == "shutdown":
-            return

@@ -56,7 +56,7 @@ def decode_json(body: bytes) -> Decoded:
         return Decoded(object={})
     if not isinstance(document, dict):
         raise errors.bad_request(_not_an_object(document))
-    return Decoded(object=document, strict_problems=_duplicate_keys(body))
+    return Decoded(object=document, strict_problems=duplicate_keys(body))
 
 
 def read_json(body: bytes) -> Any:
@@ -97,7 +97,7 @@ def _not_an_object(document: Any) -> str:
     )
 
 
-def _duplicate_keys(body: bytes) -> list[str]:
+def duplicate_keys(body: bytes) -> list[str]:
     """`duplicate field "spec.x"` for each key that an object repeats, in the order they stand."""
     repeated = False
 

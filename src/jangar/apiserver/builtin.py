@@ -2,23 +2,28 @@
 
 from typing import Any
 
+from jangar.apiserver.access import Access
 from jangar.apiserver.builtin_data import LazySchema, kinds
+from jangar.apiserver.escalation import guard_of
 from jangar.apiserver.resources import ResourceType, TableColumn
 from jangar.apiserver.strategies.pod import Find
 from jangar.apiserver.strategies.reviews import Lookup
 from jangar.apiserver.strategies.table import Behaviour, behaviour_of
 
 
-def built_in_types(find: Find | None = None, lookup: Lookup | None = None) -> list[ResourceType]:
+def built_in_types(
+    find: Find | None = None, lookup: Lookup | None = None, access: Access | None = None
+) -> list[ResourceType]:
     """Every built-in kind. Schemas are read when they are first looked at.
 
     `find` gives stored objects, for kinds that refer to others: a pod to its account and its priority class.
-    `lookup` tells whose a token is, for TokenReview. Without them references are taken to be good and tokens bad.
+    `lookup` tells whose a token is and `access` who may do what, for reviews and roles. Without them references are
+    taken to be good, tokens bad, and nobody may do anything.
     """
-    return [_type(row, behaviour_of(row, find, lookup)) for row in kinds().values()]
+    return [_type(row, behaviour_of(row, find, lookup, access), access) for row in kinds().values()]
 
 
-def _type(row: dict[str, Any], behaviour: Behaviour) -> ResourceType:
+def _type(row: dict[str, Any], behaviour: Behaviour, access: Access | None) -> ResourceType:
     return ResourceType(
         group=row["group"],
         version=row["version"],
@@ -42,6 +47,7 @@ def _type(row: dict[str, Any], behaviour: Behaviour) -> ResourceType:
         stored_as=behaviour.stored_as,
         orphans_by_default=behaviour.orphans_by_default,
         review=behaviour.review,
+        guard=guard_of(row["kind"], access) if access else None,
     )
 
 

@@ -73,9 +73,14 @@ class Collector:
 
     async def _collect_stored(self, stored: Stored) -> None:
         obj = orjson.loads(stored.data)
-        resource = self._serving.registry.by_kind(obj["apiVersion"], obj["kind"])
+        resource = self._type_of(stored, obj)
         if resource is not None:
             await self._collect_if_orphaned(resource, obj)
+
+    def _type_of(self, stored: Stored, obj: JsonObject) -> ResourceType | None:
+        """That of the version it is stored in, or another one where that is not served."""
+        registry = self._serving.registry
+        return registry.by_kind(obj["apiVersion"], obj["kind"]) or registry.by_storage(stored.key.resource)
 
     async def _collect_if_orphaned(self, resource: ResourceType, obj: JsonObject) -> None:
         """Delete what has no owner left; forget owners that are gone where others remain."""
@@ -129,7 +134,7 @@ class Collector:
         uid = obj["metadata"]["uid"]
         for stored in self._serving.store.owned_by(uid):
             dependent = orjson.loads(stored.data)
-            kind = self._serving.registry.by_kind(dependent["apiVersion"], dependent["kind"])
+            kind = self._type_of(stored, dependent)
             if kind is not None:
                 await self._forget_owners(kind, dependent, [uid])
         await self._drop_finalizer(resource, obj, ORPHAN)

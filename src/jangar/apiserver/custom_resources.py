@@ -1,24 +1,28 @@
-"""Custom kinds come and go with their definitions: served the moment one is stored, emptied before it goes."""
+"""Which custom kinds are served: those of definitions that were given their names, the moment these are stored.
 
-import asyncio
+Decides on names and serves at once, in memory; `definition_life.py` writes down what was decided. After a start the
+same is decided again, in the order in which the definitions were last written.
+"""
+
 from collections.abc import Callable
+from dataclasses import replace
 
 import orjson
 
-from jangar.apiserver import errors
-from jangar.apiserver.deletion import DeleteOptions, delete
-from jangar.apiserver.options import IGNORE, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Heard, Serving
-from jangar.apiserver.storage.store import Key
-from jangar.apiserver.writing import update
-
-CRDS = "customresourcedefinitions.apiextensions.k8s.io"
-CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-_OPTIONS = WriteOptions(manager="kube-apiserver", validation=IGNORE)
+from jangar.apiserver.strategies.checks import Json
+from jangar.apiserver.strategies.crd_conditions import CRDS
+from jangar.apiserver.strategies.crd_names import (
+    Taken,
+    accepted_names,
+    has_its_names,
+    is_served,
+    settled_status,
+)
 
 Types = Callable[[JsonObject], list[ResourceType]]
-"""From a stored definition to the kinds it serves."""
+"""From a definition to the kinds it serves."""
 
 
 class CustomResources:
@@ -27,61 +31,107 @@ class CustomResources:
     def __init__(self, serving: Serving, types: Types) -> None:
         self._serving = serving
         self._types = types
-        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._definitions: dict[str, JsonObject] = {}
+        """As they should be: with the status that was decided."""
+        self._served: dict[str, tuple[object, list[ResourceType]]] = {}
+        self.unwritten: set[str] = set()
+        """Definitions about which more was decided than is stored."""
+        self.on_change: Callable[[str], None] = _nobody
+        """Told of a definition that is unwritten or ending."""
         serving.listeners.append(self._hear)
-        for stored in serving.store.list(CRDS).objects:
-            self._serve(orjson.loads(stored.data))
+        stored = [orjson.loads(each.data) for each in serving.store.list(CRDS).objects]
+        self._definitions = {each["metadata"]["name"]: each for each in stored}
+        for each in sorted(stored, key=_revision):
+            self._decide(each)
+
+    def decided_status(self, stored: Json) -> Json:
+        """The status that a stored definition should have."""
+        return settled_status(stored, self._taken(stored), self._serving.now())
+
+    def is_ending(self, name: str) -> bool:
+        """Whether a definition is about to go."""
+        return _is_ending(self._definitions.get(name) or {})
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Definitions that someone should look at."""
+        return [name for name in self._definitions if name in self.unwritten or self.is_ending(name)]
+
+    def type_of(self, name: str) -> ResourceType:
+        """A version of a kind, served or not."""
+        definition = self._definitions[name]
+        versions = [{**each, "served": True} for each in definition["spec"]["versions"]]
+        return self._types({**definition, "spec": {**definition["spec"], "versions": versions}})[0]
 
     def _hear(self, heard: Heard) -> None:
         if heard.resource.qualified != CRDS:
             return
         name = heard.object["metadata"]["name"]
+        before = self._definitions.pop(name, None)
+        self.unwritten.discard(name)
         if heard.gone:
+            self._served.pop(name, None)
             self._serving.registry.serve_custom(name, [])
         else:
-            self._serve(heard.object)
-            self._queue.put_nowait(name)
+            self._decide(heard.object)
+        after = self._definitions.get(name)
+        if before is not None and (after is None or accepted_names(after) != accepted_names(before)):
+            self._reconsider(before["spec"]["group"], name)
+        if name in self.unwritten or self.is_ending(name):
+            self.on_change(name)
 
-    def _serve(self, definition: JsonObject) -> None:
-        self._serving.registry.serve_custom(definition["metadata"]["name"], self._types(definition))
-
-    async def run(self) -> None:
-        """Until cancelled."""
-        for stored in self._serving.store.list(CRDS).objects:
-            self._queue.put_nowait(stored.key.name)
-        while True:
-            name = await self._queue.get()
-            try:
-                await self._look_at(name)
-            except errors.ApiError as error:
-                if error.reason not in ("NotFound", "Conflict"):
-                    raise
-
-    async def _look_at(self, name: str) -> None:
-        stored = self._serving.store.get(Key(CRDS, "", name))
-        if stored is None:
+    def _decide(self, stored: JsonObject) -> None:
+        """Give it what names there are, and serve it if it has them."""
+        name = stored["metadata"]["name"]
+        definition = {**stored, "status": self.decided_status(stored)}
+        self._definitions[name] = definition
+        if definition["status"] != stored.get("status"):
+            self.unwritten.add(name)
+        spec, names = definition["spec"], accepted_names(definition)
+        shape = (stored["metadata"]["uid"], spec, names) if is_served(definition) else None
+        ending = _is_ending(definition)
+        known = self._served.get(name)
+        if known is None or known[0] != shape:
+            types: list[ResourceType] = []
+            if shape is not None:
+                since = _revision(stored)
+                types = [
+                    replace(each, schema_since=since)
+                    for each in self._types({**definition, "spec": {**spec, "names": names}})
+                ]
+        elif any(each.is_ending is not ending for each in known[1]):
+            types = known[1]
+        else:
             return
-        definition = orjson.loads(stored.data)
-        if definition["metadata"].get("deletionTimestamp"):
-            await self._empty(definition)
+        types = [replace(each, is_ending=ending) for each in types]
+        self._served[name] = (shape, types)
+        self._serving.registry.serve_custom(name, types)
 
-    async def _empty(self, definition: JsonObject) -> None:
-        """Delete every object of the kind, then the definition."""
-        name = definition["metadata"]["name"]
-        types = self._types(definition)
-        left = 0
-        for stored in self._serving.store.list(name).objects:
-            done = await delete(self._serving, types[0], stored.key, DeleteOptions(propagation="Background"))
-            left += not done.gone
-        if left:
-            asyncio.get_running_loop().call_later(0.2, self._queue.put_nowait, name)
-            return
-        resource = self._serving.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        if resource is not None:
-            await update(self._serving, resource, Key(CRDS, "", name), _released, _OPTIONS)
+    def _reconsider(self, group: str, name: str) -> None:
+        """Names were set free: others of the group may have waited for them."""
+        for each in sorted(self._definitions.values(), key=_revision):
+            other = each["metadata"]["name"]
+            if other != name and each["spec"]["group"] == group and not has_its_names(each):
+                self._decide(each)
+                self.on_change(other)
+
+    def _taken(self, definition: Json) -> Taken:
+        group, name = definition["spec"]["group"], definition["metadata"]["name"]
+        others = [
+            each
+            for each in self._definitions.values()
+            if each["spec"]["group"] == group and each["metadata"]["name"] != name
+        ]
+        return Taken.by([*others, definition])
 
 
-def _released(old: JsonObject) -> tuple[JsonObject, bool]:
-    kept = [each for each in old["metadata"].get("finalizers") or () if each != CLEANUP]
-    old["metadata"]["finalizers"] = kept
-    return old, True
+def _revision(definition: Json) -> int:
+    return int(definition["metadata"]["resourceVersion"])
+
+
+def _is_ending(definition: Json) -> bool:
+    return bool((definition.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def _nobody(name: str) -> None:
+    del name

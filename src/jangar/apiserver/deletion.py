@@ -10,6 +10,8 @@ from jangar.apiserver.options import invalid_options, unsupported
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.store import Key, Put, Remove, Stored
+from jangar.apiserver.stored_forms import current
+from jangar.apiserver.strategies.crd_conditions import CRDS, mark_deleted
 from jangar.apiserver.writing import holders, put, remove
 from jangar.schema import ErrorType, FieldError
 
@@ -84,7 +86,7 @@ async def delete(serving: Serving, resource: ResourceType, key: Key, options: De
         nonlocal done
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
-        obj = orjson.loads(stored.data)
+        obj = orjson.loads(current(resource, stored).data)
         if resource.qualified == "namespaces" and key.name in IMMORTAL_NAMESPACES:
             raise errors.forbidden("namespaces", "", key.name, "this namespace may not be deleted")
         check_preconditions(resource, obj, options)
@@ -106,6 +108,8 @@ async def delete(serving: Serving, resource: ResourceType, key: Key, options: De
 def check_preconditions(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> None:
     """A conflict here names the kind, where others name the resource."""
     meta = obj["metadata"]
+    if resource.qualified == CRDS:
+        _check_definition(resource, obj, options)
     if options.uid is not None and options.uid != meta["uid"]:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({meta['uid']}). "
@@ -120,10 +124,27 @@ def check_preconditions(resource: ResourceType, obj: JsonObject, options: Delete
         raise errors.conflict(resource.kind, resource.group, meta["name"], why)
 
 
+def _check_definition(resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> None:
+    """The same of a definition, in the words that updates use."""
+    meta = obj["metadata"]
+    for name, stated, found in (
+        ("UID", options.uid, meta["uid"]),
+        ("ResourceVersion", options.resource_version, meta["resourceVersion"]),
+    ):
+        if stated is not None and stated != found:
+            why = f"Precondition failed: {name} in precondition: {stated}, {name} in object meta: {found}"
+            raise errors.conflict(resource.plural, resource.group, meta["name"], why)
+
+
 def _mark(serving: Serving, resource: ResourceType, obj: JsonObject, options: DeleteOptions) -> bool:
     """Set what deletion sets; whether anything of it is new."""
     meta = obj["metadata"]
+    if resource.qualified == CRDS and not meta.get("deletionTimestamp"):
+        mark_deleted(obj, serving.now())
+        return True
     before = orjson.dumps(obj)
+    if resource.qualified == CRDS:
+        meta.setdefault("deletionGracePeriodSeconds", 0)
     wanted = _FINALIZERS.get(options.propagation or "")
     finalizers = [
         each for each in meta.get("finalizers") or () if each not in (FOREGROUND, ORPHAN) or not wanted

@@ -189,9 +189,8 @@ def _names(resource: ResourceType) -> JsonObject:
 
 def _storage_hash(resource: ResourceType) -> str:
     """Names the group, version and kind in which objects are stored: all versions of a kind have the same."""
-    group = resource.stored_as.partition(".")[2] if resource.stored_as else resource.group
     version = resource.stored_version or _STORED_VERSIONS.get(resource.qualified, resource.version)
-    text = f"{group}/{version}/{resource.kind}"
+    text = f"{resource.stored_group}/{version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
@@ -204,7 +203,8 @@ def _classic_subresource(resource: ResourceType, name: str) -> JsonObject:
         "verbs": list(subresource_verbs(name)),
     }
     own = subresource_kind(name)
-    return found | ({"group": own[0], "version": own[1], "kind": own[2]} if own else {})
+    names = zip(("group", "version", "kind"), own or (), strict=False)
+    return found | {field: value for field, value in names if value}
 
 
 def _discovered(resource: ResourceType) -> JsonObject:

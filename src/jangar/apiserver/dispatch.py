@@ -13,7 +13,8 @@ from jangar.apiserver import errors
 from jangar.apiserver.accepting import as_asked, check_acceptable
 from jangar.apiserver.answers import warning_headers
 from jangar.apiserver.authentication import Authenticator
-from jangar.apiserver.authorization import check_path, check_resource
+from jangar.apiserver.authorization import Authorizer
+from jangar.apiserver.body import media_type
 from jangar.apiserver.discovery import Discovery
 from jangar.apiserver.handlers.create import create_object
 from jangar.apiserver.handlers.delete import delete_collection, delete_object
@@ -27,13 +28,15 @@ from jangar.apiserver.messages import Answer, Request, Response, text_response
 from jangar.apiserver.names import path_segment_problems
 from jangar.apiserver.openapi import OpenApi
 from jangar.apiserver.resources import ResourceType
-from jangar.apiserver.serving import Serving
+from jangar.apiserver.serving import Serving, key_of
+from jangar.apiserver.subresources import OF_A_RUNNING_POD
 from jangar.apiserver.target import Target, target_of
 
 Handler = Callable[[Serving, ResourceType, Target, Request], Awaitable[Answer]]
 Subresources = dict[tuple[str, str], dict[str, Handler]]
 """(resource as stored, subresource) to its verbs, for what is not an object's own state: logs, reviews."""
 
+APPLY = "application/apply-patch+yaml"
 HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
 HEALTH_CHECKS = frozenset({"ping", "log", "etcd"})
 _COLLECTION: dict[str, tuple[str, Handler]] = {
@@ -63,10 +66,12 @@ class Dispatcher:
         self,
         serving: Serving,
         authenticator: Authenticator,
+        authorizer: Authorizer,
         subresources: Subresources | None = None,
     ) -> None:
         self._serving = serving
         self._authenticator = authenticator
+        self._authorizer = authorizer
         self._subresources = subresources or {}
         self._discovery = Discovery(serving.registry)
         self._openapi = OpenApi(serving.registry)
@@ -78,11 +83,11 @@ class Dispatcher:
             return as_asked(request, refusal(error))
 
     async def _answer(self, request: Request) -> Answer:
-        request = _as_watch(self._authenticator.authenticated(request))
+        request = self._authorizer.impersonated(self._authenticator.authenticated(_as_watch(request)))
         target = target_of(request.path)
         if target is not None:
             return await self._resource(target, request)
-        check_path(request)
+        self._authorizer.check_path(request)
         path, _, check = request.path.rpartition("/")
         if request.path in HEALTH or (path in HEALTH and check in HEALTH_CHECKS):
             return text_response("ok")
@@ -95,7 +100,7 @@ class Dispatcher:
 
     async def _resource(self, target: Target, request: Request) -> Answer:
         resource = self._serving.registry.find(target.group, target.version, target.resource)
-        check_resource(request, target, _verb(target, request))
+        self._authorizer.check_resource(request, target)
         if resource is None:
             raise self._unknown(request.path)
         self._check_scope(resource, target, request)
@@ -103,9 +108,17 @@ class Dispatcher:
         if target.name is not None and (problems := path_segment_problems(target.name)):
             raise errors.bad_request(f'Name parameter invalid: "{target.name}": {problems[0]}')
         if verb not in resource.verbs and not target.subresource:
-            raise errors.method_not_allowed()
+            is_asked_only = target.name is not None and resource.review is not None
+            raise errors.unknown_resource() if is_asked_only else errors.method_not_allowed()
         if not target.subresource or target.subresource in OF_OBJECT:
             check_acceptable(request, resource, verb)
+        if self._would_create(resource, target, request):
+            self._authorizer.check_resource(request, target, verb="create")
+        settle = self._serving.settling.get(resource.qualified)
+        if settle is not None and request.method not in ("GET", "DELETE"):
+            answer = await handler(self._serving, resource, target, request)
+            await settle()
+            return answer
         if not resource.deprecation:
             return _warned(resource, await handler(self._serving, resource, target, request))
         warned = warning_headers([resource.deprecation])
@@ -115,6 +128,15 @@ class Dispatcher:
             error.headers = (*warned, *error.headers)
             raise
         return replace(answer, headers=(*warned, *answer.headers))
+
+    def _would_create(self, resource: ResourceType, target: Target, request: Request) -> bool:
+        """An update and an apply of what is not there may create it, which is another verb."""
+        is_apply = request.method == "PATCH" and media_type(request) == APPLY
+        if not is_apply and (request.method != "PUT" or not resource.create_on_update):
+            return False
+        if target.name is None or target.subresource:
+            return False
+        return self._serving.store.get(key_of(resource, target.namespace, target.name)) is None
 
     def _check_scope(self, resource: ResourceType, target: Target, request: Request) -> None:
         """Namespaced kinds are read over all namespaces, and otherwise addressed within one; others never are."""
@@ -149,6 +171,8 @@ class Dispatcher:
         if target.subresource not in resource.subresources:
             if resource.is_custom:
                 raise errors.not_found(resource.plural, resource.group, target.name or "")
+            if target.subresource in OF_A_RUNNING_POD and resource.plural in ("nodes", "pods", "services"):
+                raise errors.not_implemented(f"{resource.plural}/{target.subresource}")
             raise errors.unknown_resource()
         table = _SCALE if target.subresource == "scale" else _OBJECT
         if target.subresource not in OF_OBJECT or (table is _SCALE and resource.scale is None):
@@ -196,13 +220,6 @@ def _as_watch(request: Request) -> Request:
 
 def _is_whole(target: Target, request: Request) -> bool:
     return target.name is None and request.method == "GET"
-
-
-def _verb(target: Target, request: Request) -> str:
-    """The verb as access control names it."""
-    table = _COLLECTION if target.name is None else _OBJECT
-    verb = table[request.method][0] if request.method in table else request.method.lower()
-    return "watch" if verb in ("get", "list") and request.flag("watch") else verb
 
 
 def _warned(resource: ResourceType, answer: Answer) -> Answer:

@@ -17,6 +17,8 @@ class User:
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What else is known, such as the pod that a token was made for."""
 
 
 ANONYMOUS = User(name="system:anonymous", groups=("system:unauthenticated",))
@@ -24,7 +26,7 @@ ANONYMOUS = User(name="system:anonymous", groups=("system:unauthenticated",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What was asked. Header names are lower case; the path is decoded."""
+    """What was asked. Header names are lower case, and the path is decoded."""
 
     method: str
     path: str

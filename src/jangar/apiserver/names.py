@@ -83,7 +83,11 @@ def label_value_problems(value: str) -> list[str]:
 
 
 def finalizer_problems(name: str) -> list[str]:
-    problems = qualified_name_problems(name)
-    if not problems and "/" not in name and name not in ("orphan", "foregroundDeletion", "kubernetes"):
-        problems.append("name is neither a standard finalizer name nor is it fully qualified")
-    return problems
+    return qualified_name_problems(name) or unqualified_finalizer_problems(name)
+
+
+def unqualified_finalizer_problems(name: str) -> list[str]:
+    """A finalizer says whose it is."""
+    if "/" in name or name in ("orphan", "foregroundDeletion", "kubernetes"):
+        return []
+    return ["name is neither a standard finalizer name nor is it fully qualified"]

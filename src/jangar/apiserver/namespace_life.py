@@ -43,7 +43,6 @@ class NamespaceLife:
 
     async def run(self) -> None:
         """Until cancelled."""
-        await self._make_first()
         for stored in self._serving.store.list("namespaces").objects:
             self._queue.put_nowait(stored.key.name)
         while True:
@@ -54,7 +53,8 @@ class NamespaceLife:
                 if error.reason not in ("NotFound", "Conflict", "AlreadyExists"):
                     raise
 
-    async def _make_first(self) -> None:
+    async def make_first(self) -> None:
+        """What a new server holds; before anybody asks it."""
         resource = self._resource("namespaces")
         for name in FIRST_NAMESPACES:
             if self._serving.store.get(Key("namespaces", "", name)) is None:

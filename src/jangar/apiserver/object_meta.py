@@ -1,17 +1,67 @@
-"""`metadata` of every object: what is wrong with it. Knows no kind; which names a kind allows, its type says."""
+"""`metadata` of every object: what is wrong with it. Knows no kind but those that look at it less often than others;
+which names a kind allows, its type says.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from jangar.apiserver.names import finalizer_problems, label_value_problems, qualified_name_problems
+from jangar.apiserver.names import (
+    label_value_problems,
+    qualified_name_problems,
+    unqualified_finalizer_problems,
+)
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.schema import ErrorType, FieldError
+from jangar.schema.go_text import Struct
 
 ANNOTATIONS_LIMIT = 256 * 1024
 
+_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+
+_LOOK_AT_CHANGES: Final = frozenset(
+    {
+        _DEFINITIONS,
+        "cronjobs.batch",
+        "daemonsets.apps",
+        "deployments.apps",
+        "leases.coordination.k8s.io",
+        "priorityclasses.scheduling.k8s.io",
+        "replicasets.apps",
+        "services",
+        "statefulsets.apps",
+    }
+)
+"""Kinds that check the metadata of a changed object as changed; the others check it as if it were new, too."""
+
+_LOOK_AT_NOTHING: Final = frozenset(
+    {("events", ""), ("events.events.k8s.io", ""), ("cronjobs.batch", "status")}
+)
+"""Kinds, with a subresource, that leave metadata to the server."""
+
 
 def metadata_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldError]:
-    """What is wrong with the metadata of a new or changed object."""
+    """What is wrong with the metadata of a new object."""
+    return [*_name_errors(resource, meta), *_shared_errors(meta), *_finalizer_errors(resource, meta)]
+
+
+def changed_metadata_errors(
+    resource: ResourceType, meta: Mapping[str, Any], subresource: str
+) -> list[FieldError]:
+    """What is wrong with the metadata of a changed object, as often as kube-apiserver finds it.
+
+    The server looks at the new object and at the change. Its kind looks at the change again; most do at the object.
+    """
+    shared = _shared_errors(meta)
+    errors = [*_name_errors(resource, meta), *shared, *_finalizer_name_errors(resource, meta), *shared]
+    if (resource.qualified, subresource) in _LOOK_AT_NOTHING:
+        return errors
+    errors += shared
+    if resource.is_custom or subresource == "status" or resource.qualified in _LOOK_AT_CHANGES:
+        return errors
+    return [*errors, *shared, *_finalizer_errors(resource, meta)]
+
+
+def _name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldError]:
     errors: list[FieldError] = []
     if generated := meta.get("generateName"):
         problems = resource.name_problems(str(generated).rstrip("-") or "-")
@@ -19,19 +69,42 @@ def metadata_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[Fie
     name = meta.get("name")
     if not name:
         detail = "name or generateName is required"
-        errors.append(FieldError(type=ErrorType.REQUIRED, field="metadata.name", detail=detail))
-    else:
-        errors += [_invalid("metadata.name", name, each) for each in resource.name_problems(name)]
-    errors += _label_errors("metadata.labels", meta.get("labels") or {})
-    errors += _annotation_errors(meta.get("annotations") or {})
-    errors += _owner_errors(meta.get("ownerReferences") or [])
-    if not resource.is_custom:
-        errors += [
-            _invalid(f"metadata.finalizers[{index}]", each, problem)
-            for index, each in enumerate(meta.get("finalizers") or [])
-            for problem in finalizer_problems(each)
-        ]
-    return errors
+        return [*errors, FieldError(type=ErrorType.REQUIRED, field="metadata.name", detail=detail)]
+    return [*errors, *(_invalid("metadata.name", name, each) for each in resource.name_problems(name))]
+
+
+def _shared_errors(meta: Mapping[str, Any]) -> list[FieldError]:
+    return [
+        *_label_errors("metadata.labels", meta.get("labels") or {}),
+        *_annotation_errors(meta.get("annotations") or {}),
+        *_owner_errors(meta.get("ownerReferences") or []),
+    ]
+
+
+def _finalizer_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldError]:
+    if _judges_finalizers(resource):
+        return []
+    unqualified = [
+        _invalid(f"metadata.finalizers[{index}]", each, problem)
+        for index, each in enumerate(meta.get("finalizers") or [])
+        for problem in unqualified_finalizer_problems(each)
+    ]
+    return [*_finalizer_name_errors(resource, meta), *unqualified]
+
+
+def _finalizer_name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldError]:
+    if _judges_finalizers(resource):
+        return []
+    return [
+        _invalid("metadata.finalizers", each, problem)
+        for each in meta.get("finalizers") or []
+        for problem in qualified_name_problems(each)
+    ]
+
+
+def _judges_finalizers(resource: ResourceType) -> bool:
+    """Whether a kind looks at its finalizers itself: custom resources and their definitions may have any name."""
+    return resource.is_custom or resource.qualified == _DEFINITIONS
 
 
 def _label_errors(field: str, labels: Mapping[str, str]) -> list[FieldError]:
@@ -82,10 +155,20 @@ def _owner_errors(owners: list[JsonObject]) -> list[FieldError]:
     return errors
 
 
-def _as_written(owner: JsonObject) -> JsonObject:
-    """In the order of the Go struct, as messages show it."""
+def _as_written(owner: JsonObject) -> Struct:
     order = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
-    return {name: owner[name] for name in order if name in owner}
+    return Struct({name: owner[name] for name in order if name in owner})
+
+
+def with_empty_texts(obj: JsonObject) -> JsonObject:
+    """The object, with labels and annotations that are null become the empty texts that Go reads them as."""
+    meta = obj["metadata"]
+    emptied = {
+        name: {key: "" if value is None else value for key, value in meta[name].items()}
+        for name in ("labels", "annotations")
+        if meta.get(name) and None in meta[name].values()
+    }
+    return {**obj, "metadata": meta | emptied} if emptied else obj
 
 
 def finalizer_warnings(

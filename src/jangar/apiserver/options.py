@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from jangar.apiserver import errors
-from jangar.apiserver.messages import Request
+from jangar.apiserver.messages import Request, User
 from jangar.schema import ErrorType, FieldError
 
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
@@ -18,6 +18,8 @@ class WriteOptions:
     dry_run: bool = False
     validation: str = WARN
     force: bool = False
+    user: User | None = None
+    """Who writes; None where the server itself does."""
 
 
 def write_options(request: Request, *, kind: str = "CreateOptions") -> WriteOptions:
@@ -46,6 +48,7 @@ def write_options(request: Request, *, kind: str = "CreateOptions") -> WriteOpti
         dry_run="All" in dry_run,
         validation=validation,
         force=request.flag("force"),
+        user=request.user,
     )
 
 

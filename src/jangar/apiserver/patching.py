@@ -1,48 +1,52 @@
 """What patches are made of: read, and worked out against an object, whatever they are patched into. Stores nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from jangar.apiserver import errors
 from jangar.apiserver.admission import check_name_matches, check_namespace_matches, check_type
+from jangar.apiserver.apply.go_text import plain
 from jangar.apiserver.apply.json_patch import JsonPatchError, MalformedPatch, TooManyOperations, json_patch
 from jangar.apiserver.apply.merge_patch import merge_patch
-from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, server_side_apply
-from jangar.apiserver.body import Decoded, decode_yaml, read_json, read_yaml
+from jangar.apiserver.apply.server_side import ApplyConflict, ApplyTypeError, named, server_side_apply
+from jangar.apiserver.apply.strategic import StrategicPatchError, strategic_merge
+from jangar.apiserver.body import Decoded, decode_yaml, duplicate_keys, read_json, read_yaml
 from jangar.apiserver.go_json import json_kind, json_problem
 from jangar.apiserver.messages import Request
+from jangar.apiserver.object_meta import with_empty_texts
 from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
+from jangar.apiserver.strategies.typed import WrongType
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import strict_check
 from jangar.schema import ErrorType, FieldError
 
-Patch = Callable[[JsonObject], Any]
+_OPERATION = ("op", "path", "from", "value")
 
 
-def read_patch(request: Request, kind: str, go_type: str) -> Any:
-    """The patch itself; `kind` is what it must be."""
-    try:
-        patch = read_json(request.body)
-    except errors.ApiError as error:
-        raise errors.bad_request(f"error decoding patch: {json_problem(request.body)}") from error
-    if json_kind(patch) != kind:
-        raise errors.bad_request(
-            f"error decoding patch: json: cannot unmarshal {json_kind(patch)} into Go value of type {go_type}"
-        )
-    return patch
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """A change of an object."""
+
+    patched: Callable[[JsonObject], Any]
+    """From a private copy of the object to what the patch makes of it, which may be anything."""
+    strict_problems: Sequence[str] = ()
+    """What a strict reader would refuse about the patch itself."""
+    shown: str = ""
+    """The patch in refusals; empty where these show the patched object instead."""
 
 
 def merging(request: Request) -> Patch:
-    patch = read_patch(request, "object", "map[string]interface {}")
-    return lambda old: merge_patch(old, patch)
+    patch = _read(request, "object", "map[string]interface {}")
+    return Patch(patched=lambda old: merge_patch(old, patch), strict_problems=duplicate_keys(request.body))
 
 
 def operating(request: Request) -> Patch:
-    operations = read_patch(request, "array", "[]handlers.jsonPatchOp")
+    operations = _read(request, "array", "[]handlers.jsonPatchOp")
 
     def operate(old: JsonObject) -> Any:
         try:
@@ -56,31 +60,91 @@ def operating(request: Request) -> Patch:
                 422, "Invalid", "the server rejected our request due to an error in our request", details={}
             ) from error
 
-    return operate
+    unknown = [
+        f'unknown field "[{index}].{name}"'
+        for index, each in enumerate(operations)
+        if isinstance(each, dict)
+        for name in each
+        if name not in _OPERATION
+    ]
+    problems = [f"json patch {each}" for each in (*duplicate_keys(request.body), *unknown)]
+    return Patch(patched=operate, strict_problems=problems)
+
+
+def strategically(request: Request, resource: ResourceType) -> Patch:
+    patch = _read(request, "object", "map[string]interface {}", preface="")
+
+    def merge(old: JsonObject) -> Any:
+        try:
+            return strategic_merge(old, patch, resource.schema)
+        except TypeError as error:
+            raise errors.bad_request(
+                "the patch has a value of another type than the field it merges into"
+            ) from error
+        except StrategicPatchError as error:
+            reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
+            raise errors.ApiError(error.code, reason, str(error)) from error
+
+    return Patch(patched=merge, strict_problems=duplicate_keys(request.body), shown=plain(patch))
+
+
+def _read(request: Request, kind: str, go_type: str, *, preface: str = "error decoding patch: ") -> Any:
+    """The patch itself; `kind` is what it must be."""
+    try:
+        patch = read_json(request.body)
+    except errors.ApiError as error:
+        raise errors.bad_request(f"{preface}{json_problem(request.body)}") from error
+    if json_kind(patch) != kind:
+        why = f"json: cannot unmarshal {json_kind(patch)} into Go value of type {go_type}"
+        raise errors.bad_request(f"{preface}{why}")
+    return patch
 
 
 def typed_patched(
-    resource: ResourceType, found: JsonObject, options: WriteOptions
+    serving: Serving, resource: ResourceType, patch: Patch, old: JsonObject, options: WriteOptions
 ) -> tuple[JsonObject, list[str]]:
-    """The patched object as its kind is typed; what does not fit is refused with the whole of it."""
-    shown = orjson.dumps(found).decode()
+    """The patched object as its kind is typed; what does not fit is refused."""
+    found = patch.patched(old)
+    if not isinstance(found, dict):
+        raise errors.bad_request("the patched object is not a JSON object")
+    option = orjson.OPT_SORT_KEYS if resource.is_custom else 0
+    text = orjson.dumps(found, option=option)
     try:
-        check_type(resource, found, shown.encode())
+        if not patch.shown:
+            check_type(serving.registry, resource, found, text)
         obj, unknown = resource.strategy.decode(found)
-        return obj, strict_check(resource, unknown, [], options)
+        if patch.shown:
+            # A strategic patch merges structs of this kind, whatever it says that they are.
+            obj |= {"apiVersion": resource.api_version, "kind": resource.kind}
+        return obj, strict_check(resource, unknown, list(patch.strict_problems), options)
     except errors.ApiError as error:
         if error.code != 400:  # noqa: PLR2004 - only what cannot be read is the patch's fault
             raise
-        why = error.message
-        for words in ("cannot be handled as a ", "must be of type "):
-            _, found_words, rest = why.partition(words)
-            if found_words:
-                why = rest.partition(": ")[2]
-        why = why.rpartition(" ({")[0] if why.startswith("Object 'Kind'") else why
-        problem = FieldError(type=ErrorType.INVALID, field="patch", bad_value=shown, detail=why)
+        why = _restoring(error) if patch.shown else _decoding(error)
+        problem = FieldError(
+            type=ErrorType.INVALID, field="patch", bad_value=patch.shown or text.decode(), detail=why
+        )
         refused = errors.invalid("", "", "", [problem])
         details = {"causes": (refused.details or {}).get("causes", [])}
         raise errors.ApiError(422, "Invalid", refused.message, details=details) from error
+
+
+def _decoding(error: errors.ApiError) -> str:
+    """Why a patched object cannot be read, without what says which kind it should be."""
+    why = error.message
+    for words in ("cannot be handled as a ", "must be of type "):
+        _, found_words, rest = why.partition(words)
+        if found_words:
+            why = rest.partition(": ")[2]
+    return why.rpartition(" ({")[0] if why.startswith("Object 'Kind'") else why
+
+
+def _restoring(error: errors.ApiError) -> str:
+    """The same of a strategic patch, whose result is never written as JSON."""
+    if isinstance(error.__cause__, WrongType):
+        return error.__cause__.restoring
+    why = _decoding(error)
+    return f"error decoding from json: {why}" if why.startswith("illegal base64") else why
 
 
 def applied_configuration(
@@ -167,7 +231,7 @@ def applied(
 ) -> JsonObject:
     """What applying makes of the live object; conflicts and values that do not fit are refused."""
     try:
-        return server_side_apply(
+        found = server_side_apply(
             resource,
             live,
             config,
@@ -180,3 +244,16 @@ def applied(
         raise errors.ApiError(409, "Conflict", error.message, details={"causes": error.causes}) from error
     except ApplyTypeError as error:
         raise errors.internal(str(error)) from error
+    return with_empty_texts(found) if resource.is_custom else _struct(resource, config, found)
+
+
+def _struct(resource: ResourceType, config: JsonObject, found: JsonObject) -> JsonObject:
+    """An object of a built-in kind, as it is typed."""
+    try:
+        return resource.strategy.decode(found)[0]
+    except errors.ApiError as error:
+        kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+        raise errors.internal(
+            f"failed to convert new object ({named(resource, config)}) to proper version: "
+            f"unable to convert unstructured object to {kind}: {_restoring(error)}"
+        ) from error

@@ -1,6 +1,6 @@
 """Which kinds are served now: the built-in ones, and the custom ones as their CRDs come and go. Knows no request."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from jangar.apiserver.resources import ResourceType
 
@@ -13,8 +13,11 @@ class Registry:
         self._custom: dict[str, list[tuple[str, str, str]]] = {}
         self.generation = 0
         """Rises with every change; what is derived from the table is made anew when it does."""
+        self.listeners: set[Callable[[], None]] = set()
+        """Told of every change."""
         for each in built_in:
             self._types[each.group, each.version, each.plural] = each
+        self._built_in = frozenset(each.qualified for each in self)
 
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
         return self._types.get((group, version, plural))
@@ -22,6 +25,10 @@ class Registry:
     def by_kind(self, api_version: str, kind: str) -> ResourceType | None:
         """The type of an object, such as an owner, by its apiVersion and kind."""
         return next((each for each in self if each.api_version == api_version and each.kind == kind), None)
+
+    def by_storage(self, stored_as: str) -> ResourceType | None:
+        """A type of the objects that are stored under this name: one of its versions, if any is served."""
+        return next((each for each in self if (each.stored_as or each.qualified) == stored_as), None)
 
     def has_group(self, group: str) -> bool:
         return any(key[0] == group for key in self._types)
@@ -33,11 +40,22 @@ class Registry:
         """Whether custom resources alone make up the group: some answers differ there."""
         return not any(each.group == group and not each.is_custom for each in self)
 
+    def is_built_in(self, qualified: str) -> bool:
+        """Whether the server itself has this resource; a CRD of the same name serves nothing."""
+        return qualified in self._built_in
+
+    def takes_new(self, resource: ResourceType) -> bool:
+        """Whether objects of a kind may still be created: its CRD may have gone while a request was under way."""
+        found = self.find(resource.group, resource.version, resource.plural)
+        return found is not None and not found.is_ending
+
     def __iter__(self) -> Iterator[ResourceType]:
         return iter(self._types.values())
 
     def serve_custom(self, name: str, types: Iterable[ResourceType]) -> None:
         """Serve exactly these versions of the CRD of this name; none stops serving it."""
+        if self.is_built_in(name):
+            return
         for key in self._custom.pop(name, []):
             self._types.pop(key, None)
         served = [((each.group, each.version, each.plural), each) for each in types]
@@ -45,3 +63,5 @@ class Registry:
         if served:
             self._custom[name] = [key for key, _ in served]
         self.generation += 1
+        for listener in tuple(self.listeners):
+            listener()

@@ -95,6 +95,14 @@ class ResourceType:
     """`plural.group`: every version of a kind is stored in one place."""
     stored_version: str = ""
     """The version of the kind that is stored; empty if it is this one."""
+    schema_since: int = 0
+    """Objects of older revisions may have been stored under another schema; they are read by this one."""
+    compiled_versions: Mapping[str, CompiledSchema] = field(default_factory=dict)
+    """All versions of a custom kind, by apiVersion; like `compiled`."""
+    version_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The same, like `schema`."""
+    is_ending: bool = False
+    """The definition of a custom kind is being deleted: nothing new is created."""
     scale: ScalePaths | None = None
     """Where the scale subresource finds its values."""
     name_problems: Callable[[str], list[str]] = subdomain_problems
@@ -109,6 +117,8 @@ class ResourceType:
     """Deleting without a policy leaves dependents behind, with a warning (Job)."""
     review: Callable[[JsonObject, User], JsonObject] | None = None
     """A kind that is asked and never stored, such as SelfSubjectAccessReview: the answer to what was posted."""
+    guard: Callable[[Mapping[str, Any], Mapping[str, Any] | None, User], None] | None = None
+    """Raises if a user may not write this object over the old one, such as a role that gives more than the user has."""
     grace_seconds: int | None = None
     """Deletion waits for a grace period (Pod)."""
 
@@ -119,3 +129,8 @@ class ResourceType:
     @property
     def qualified(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def stored_group(self) -> str:
+        """The group of the kind as it is stored: refusals name that one."""
+        return self.stored_as.partition(".")[2] if self.stored_as else self.group

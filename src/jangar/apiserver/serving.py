@@ -1,6 +1,6 @@
 """What every handler is given: the store, the table of kinds, a clock and a source of uids. Wires nothing itself."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -32,6 +32,8 @@ class Serving:
     protobuf: Protobuf | None = None
     listeners: list[Callable[[Heard], None]] = field(default_factory=list)
     """Parts of the server itself that follow every write, after its commit."""
+    settling: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    """By resource: what the server itself does after a write of such an object, before that is answered."""
 
     def tell(self, resource: ResourceType, obj: JsonObject, *, gone: bool = False) -> None:
         """Let the listeners know of a committed write."""

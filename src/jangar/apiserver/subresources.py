@@ -2,12 +2,24 @@
 
 from typing import Final
 
-_VERBS: Final[dict[str, tuple[str, ...]]] = {"log": ("get",), "finalize": ("update",), "token": ("create",)}
+_VERBS: Final[dict[str, tuple[str, ...]]] = {
+    "log": ("get",),
+    "finalize": ("update",),
+    "token": ("create",),
+    "binding": ("create",),
+    "eviction": ("create",),
+}
 _KINDS: Final = {
     "scale": ("autoscaling", "v1", "Scale"),
     "token": ("authentication.k8s.io", "v1", "TokenRequest"),
+    "binding": ("", "", "Binding"),
+    "eviction": ("policy", "v1", "Eviction"),
 }
 _CUSTOM_ORDER: Final = ("status", "scale")
+OF_A_RUNNING_POD: Final = frozenset(
+    {"attach", "ephemeralcontainers", "exec", "portforward", "proxy", "resize"}
+)
+"""Built-in kinds have them where a kubelet runs containers; here they are refused by name."""
 
 
 def subresource_verbs(name: str) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from jangar.apiserver import errors
-from jangar.apiserver.apply.managed_fields import managed_after_write
-from jangar.apiserver.object_meta import finalizer_warnings, metadata_errors
+from jangar.apiserver.apply.managed_fields import bare, managed_after_write
+from jangar.apiserver.object_meta import changed_metadata_errors, finalizer_warnings
 from jangar.apiserver.options import WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
@@ -39,23 +39,28 @@ def checked_update(
     meta = obj.setdefault("metadata", {})
     check_version(resource, old, meta)
     _keep_server_fields(old, meta)
-    resource.strategy.complete(obj)
+    if not (managed and bare(obj) == bare(old)):
+        # Who applies what is there already leaves even defaults as they are.
+        resource.strategy.complete(obj)
+    if resource.guard is not None and options.user is not None:
+        resource.guard(obj, old, options.user)
     managed_fields = obj["metadata"].get("managedFields")
     if not managed:
         managed_fields = managed_after_write(
             resource, old, obj, manager=options.manager, subresource=subresource, now=serving.now()
         )
+    _keep_deletion(old, obj["metadata"])
     resource.strategy.prepare_update(obj, old, subresource)
     meta = obj["metadata"]
     set_managed(meta, managed_fields)
     _advance_generation(resource, obj, old, subresource)
-    problems = [
-        *_metadata_update_errors(old, meta),
-        *metadata_errors(resource, meta),
-        *resource.strategy.validate_update(obj, old, subresource),
-    ]
+    problems = [*_metadata_update_errors(old, meta), *changed_metadata_errors(resource, meta, subresource)]
+    if resource.is_custom and subresource != "status" and (wrong := _type_errors(resource, obj)):
+        group = str(obj["apiVersion"]).rpartition("/")[0]
+        raise errors.invalid(obj["kind"], group, old["metadata"]["name"], [*problems, *wrong])
+    problems += resource.strategy.validate_update(obj, old, subresource)
     if problems:
-        raise errors.invalid(resource.kind, resource.group, old["metadata"]["name"], problems)
+        raise errors.invalid(resource.kind, resource.stored_group, old["metadata"]["name"], problems)
     if resource.is_custom:
         without_fractions_of_zero(obj)
     warnings = [*finalizer_warnings(resource, meta, old["metadata"]), *resource.strategy.warnings(obj, old)]
@@ -118,9 +123,24 @@ def _keep_server_fields(old: JsonObject, meta: JsonObject) -> None:
         meta.pop(name, None)
         if name in before:
             meta[name] = before[name]
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-        if name in before:
-            meta[name] = before[name]
+
+
+def _keep_deletion(old: JsonObject, meta: JsonObject) -> None:
+    """A deletion is not taken back. Who states another time owns it all the same."""
+    before = old["metadata"]
+    if before.get("deletionTimestamp"):
+        meta["deletionTimestamp"] = before["deletionTimestamp"]
+    if meta.get("deletionGracePeriodSeconds") is None and "deletionGracePeriodSeconds" in before:
+        meta["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
+
+
+def _type_errors(resource: ResourceType, obj: JsonObject) -> list[FieldError]:
+    wanted = {"kind": resource.kind, "apiVersion": resource.api_version}
+    return [
+        FieldError(type=ErrorType.INVALID, field=name, bad_value=obj[name], detail=f"must be {value}")
+        for name, value in wanted.items()
+        if obj[name] != value
+    ]
 
 
 def _advance_generation(resource: ResourceType, obj: JsonObject, old: JsonObject, subresource: str) -> None:

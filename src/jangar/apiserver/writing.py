@@ -19,6 +19,7 @@ from jangar.apiserver.representations import object_in_version
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.storage.store import Key, Put, Remove, Stored
+from jangar.apiserver.stored_forms import as_stored, current
 from jangar.apiserver.updating import Mutation, checked_update, replacement_of, set_managed
 from jangar.apiserver.whole_numbers import without_fractions_of_zero
 from jangar.schema import FieldError, UnknownField
@@ -67,6 +68,7 @@ async def create(
     `managed` says that its managedFields are right as they are.
     """
     meta = obj.setdefault("metadata", {})
+    _check_kind(serving, resource, str(meta.get("name") or ""))
     check_namespace(serving, resource, namespace, str(meta.get("name") or ""))
     base = str(meta.get("generateName") or "")
     generated = base and not meta.get("name")
@@ -106,6 +108,8 @@ async def _create_named(
     obj = orjson.loads(orjson.dumps(sent))
     _stamp_new(serving, resource, namespace, obj)
     resource.strategy.complete(obj)
+    if resource.guard is not None and options.user is not None:
+        resource.guard(obj, None, options.user)
     managed_fields = obj["metadata"].get("managedFields")
     if not managed:
         managed_fields = managed_after_write(
@@ -121,12 +125,16 @@ async def _create_named(
     key = key_of(resource, namespace, obj["metadata"]["name"])
     warnings = [*finalizer_warnings(resource, obj["metadata"]), *resource.strategy.warnings(obj, None)]
 
+    kept = as_stored(resource, obj)
+
     def change(stored: Stored | None) -> Put | None:
+        _check_kind(serving, resource, key.name)
         if stored is not None:
             raise _taken(resource, stored)
-        return None if options.dry_run else put(obj)
+        return None if options.dry_run else put(kept)
 
     await serving.store.change(key, change)
+    obj = object_in_version(resource, kept)
     if not options.dry_run:
         serving.tell(resource, obj)
     return Written(object=obj, created=True, warnings=warnings)
@@ -156,6 +164,13 @@ def _stamp_new(serving: Serving, resource: ResourceType, namespace: str | None, 
         meta.pop("namespace", None)
     if resource.has_generation:
         meta["generation"] = 1
+
+
+def _check_kind(serving: Serving, resource: ResourceType, name: str) -> None:
+    """Nothing is created of a kind that is going away."""
+    if not serving.registry.takes_new(resource):
+        why = "create not allowed while custom resource definition is terminating"
+        raise errors.forbidden(resource.plural, resource.group, name, why)
 
 
 def check_namespace(serving: Serving, resource: ResourceType, namespace: str | None, name: str) -> None:
@@ -202,21 +217,23 @@ async def update(
         nonlocal written, changed
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
-        old = object_in_version(resource, orjson.loads(stored.data))
+        old = object_in_version(resource, orjson.loads(current(resource, stored).data))
         wanted = replacement_of(resource, old, mutation) if is_replacement else mutation
         obj, warnings = checked_update(serving, resource, old, wanted, options, subresource=subresource)
         changed = obj is not None and not options.dry_run
-        written = Written(object=old if obj is None else obj, warnings=warnings)
-        if obj is None or options.dry_run:
+        kept = None if obj is None else as_stored(resource, obj)
+        written = Written(object=old if kept is None else kept, warnings=warnings)
+        if kept is None or options.dry_run:
             return None
-        if obj["metadata"].get("deletionTimestamp") and not holders(obj):
+        if kept["metadata"].get("deletionTimestamp") and not holders(kept):
             written.deleted = True
             return remove(old)
-        return put(obj)
+        return put(kept)
 
     await serving.store.change(key, change)
     if written is None:
         raise RuntimeError("the store did not ask for the change")
+    written.object = object_in_version(resource, written.object)
     if changed:
         serving.tell(resource, written.object, gone=written.deleted)
     return written
@@ -257,4 +274,4 @@ def _renderer(obj: JsonObject) -> Callable[[int], bytes]:
 
 
 def invalid(resource: ResourceType, obj: dict[str, Any], problems: list[FieldError]) -> errors.ApiError:
-    return errors.invalid(resource.kind, resource.group, obj["metadata"].get("name") or "", problems)
+    return errors.invalid(resource.kind, resource.stored_group, obj["metadata"].get("name") or "", problems)

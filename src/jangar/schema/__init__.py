@@ -22,7 +22,7 @@ from jangar.schema.jsonpath import JsonPath
 from jangar.schema.pruning import UnknownField
 from jangar.schema.schema_reading import unknown_keywords
 from jangar.schema.structural import structural_problems
-from jangar.schema.validation import admit, check
+from jangar.schema.validation import admit, check, check_status, fill
 
 __all__ = [
     "CelError",
@@ -40,7 +40,9 @@ __all__ = [
     "UnknownField",
     "admit",
     "check",
+    "check_status",
     "compile_condition",
+    "fill",
     "structural_problems",
     "unknown_keywords",
 ]

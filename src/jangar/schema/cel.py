@@ -14,6 +14,7 @@ import orjson
 
 from jangar.schema.cel_ast import Expr, tree_of
 from jangar.schema.cel_budget import Traits, is_affordable, measured, nests_deeper
+from jangar.schema.cel_encoding import serialized
 from jangar.schema.cel_functions import OUT_OF_FUEL, OVERLOADS, refuel
 from jangar.schema.errors import CelEvaluationError, CelSyntaxError
 
@@ -32,6 +33,17 @@ _WORDING: Final = (
     (re.compile(r"^No matching overloads found.*", re.DOTALL), "no such overload"),
     (re.compile(r"^Applying SELECT to non-message type$|^Invalid container type:.*"), "no such overload"),
     (re.compile(r"^cannot convert string to int$"), "type conversion error from 'string' to 'int'"),
+)
+
+_SYNTAX_WORDING: Final = (
+    (re.compile(r"\nERROR: <input>:\d+:\d+: <<nil>> parsetree[^\n]*(?:\n \|[^\n]*)*"), ""),
+    (re.compile(r"'\\u003F'"), "'?'"),
+    (re.compile(r"has\(\) argument must be a field selection"), "invalid argument to has() macro"),
+    (
+        re.compile(r"(?:map|filter)\(\) variable name must be a simple identifier"),
+        "argument is not an identifier",
+    ),
+    (re.compile(r"\w+\(\) variable name must be a simple identifier"), "argument must be a simple name"),
 )
 
 
@@ -96,21 +108,20 @@ class Program:
         return CelEvaluationError(self.source, problem)
 
 
+@lru_cache(maxsize=256)
+def parsed(source: str) -> Expr:
+    """The tree of `source` as it is written, with nothing checked but its syntax. Raises CelSyntaxError."""
+    _refuse_unfit(source)
+    try:
+        return tree_of(_parser().compile(source, disable_check=True).serialize())
+    except (RuntimeError, TypeError, MemoryError) as error:
+        raise _syntax_error(source, str(error)) from error
+
+
 @lru_cache(maxsize=1024)
 def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
     """The program of `source` over variables of these CEL types. Raises CelSyntaxError."""
-    if len(source) > LONGEST_SOURCE:
-        raise CelSyntaxError(
-            source[:80], f"the expression has {len(source)} characters, more than {LONGEST_SOURCE}"
-        )
-    if unfit := _UNFIT.search(source):
-        line, column = (
-            source.count("\n", 0, unfit.start()) + 1,
-            unfit.start() - source.rfind("\n", 0, unfit.start()),
-        )
-        raise CelSyntaxError(
-            source, f"character U+{ord(unfit[0]):04X} is not allowed", line=line, column=column
-        )
+    _refuse_unfit(source)
     environment = _environment(variables)
     try:
         expression = environment.compile(source)
@@ -127,6 +138,38 @@ def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
     )
 
 
+def assembled(source: str, tree: Expr, variables: tuple[tuple[str, str], ...]) -> Program:
+    """The program of a tree that was made from `source`; its types are the maker's business."""
+    environment = _environment(variables)
+    try:
+        expression = environment.deserialize(serialized(tree))
+    except (RuntimeError, TypeError, MemoryError) as error:
+        raise _syntax_error(source, str(error)) from error
+    return Program(
+        source=source,
+        gives="DYN",
+        tree=tree,
+        traits=Traits.of(tree),
+        compiled=expression,
+        environment=environment,
+    )
+
+
+def _refuse_unfit(source: str) -> None:
+    if len(source) > LONGEST_SOURCE:
+        raise CelSyntaxError(
+            source[:80], f"the expression has {len(source)} characters, more than {LONGEST_SOURCE}"
+        )
+    if unfit := _UNFIT.search(source):
+        line, column = (
+            source.count("\n", 0, unfit.start()) + 1,
+            unfit.start() - source.rfind("\n", 0, unfit.start()),
+        )
+        raise CelSyntaxError(
+            source, f"character U+{ord(unfit[0]):04X} is not allowed", line=line, column=column
+        )
+
+
 def _syntax_error(source: str, text: str) -> CelSyntaxError:
     if (found := _PLACE.search(text)) is None:
         too_deep = "recursion limit exceeded" in text
@@ -136,7 +179,10 @@ def _syntax_error(source: str, text: str) -> CelSyntaxError:
     if problem.startswith("Exceeded max recursion depth"):
         problem = "the expression nests too deep"
     where = f" at line {line}, column {column}" if line else ""
-    return CelSyntaxError(source, f"{problem}{where}", line=line, column=column, report=_STATUS.sub("", text))
+    report = _STATUS.sub("", text)
+    for pattern, wording in _SYNTAX_WORDING:
+        report = pattern.sub(wording, report)
+    return CelSyntaxError(source, f"{problem}{where}", line=line, column=column, report=report)
 
 
 @cache
@@ -148,7 +194,17 @@ def _types() -> dict[str, Any]:
         "dyn": kinds.DYN, "bool": kinds.BOOL, "int": kinds.INT, "uint": kinds.UINT, "double": kinds.DOUBLE,
         "string": kinds.STRING, "bytes": kinds.BYTES, "null": kinds.NULL,
         "list": kinds.List(kinds.DYN), "map": kinds.Map(kinds.STRING, kinds.DYN),
+        "entries": kinds.Map(kinds.DYN, kinds.DYN),
     }  # fmt: skip
+
+
+@cache
+def _parser() -> Any:
+    """An environment with the macros that Kubernetes has, and no others."""
+    from cel_expr_python import cel  # noqa: PLC0415
+    from cel_expr_python.ext import ext_optional  # noqa: PLC0415
+
+    return cel.NewEnv(extensions=[ext_optional.ExtOptional()])
 
 
 @lru_cache(maxsize=128)

@@ -1,4 +1,4 @@
-"""The syntax tree of a checked CEL expression, read from its serialized form.
+"""The syntax tree of a CEL expression, parsed or checked, read from its serialized form.
 
 The library compiles but does not show what it parsed, so this reads the few protobuf messages of cel.expr that
 matter. It knows CEL's syntax; it knows no schema and evaluates nothing.
@@ -12,19 +12,27 @@ from typing import Any, Final
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
+# Every part has its place, `at`: an offset into the source, or -1. What is told of a part is kept by its identity.
+
+
 @dataclass(frozen=True, slots=True)
 class Const:
+    """A value written out, and the name of its type in CEL."""
+
     value: Any
+    type: str = "null"
+    at: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Ident:
     name: str
+    at: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """`operand.field`, or has(operand.field) when `test` is set. `at` is an offset into the source, or -1."""
+    """`operand.field`, or has(operand.field) when `test` is set."""
 
     operand: "Expr"
     field: str
@@ -38,13 +46,23 @@ class Call:
 
     function: str
     args: tuple["Expr", ...]
+    method: bool = False
+    at: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A list or a map written out."""
+    """A list written out; or a map, whose `elements` are a key, its value, the next key and so on.
+
+    `message` is the name of the type, when one is written before the braces. `optional` are the numbers of the items
+    or entries that may be missing: [?a], {?k: v}.
+    """
 
     elements: tuple["Expr", ...]
+    is_map: bool = False
+    message: str = ""
+    optional: frozenset[int] = frozenset()
+    at: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +76,19 @@ class Fold:
     condition: "Expr"
     step: "Expr"
     result: "Expr"
+    at: int = -1
 
 
 Expr = Const | Ident | Select | Call | Literal | Fold
 
 
 def tree_of(serialized: bytes) -> Expr:
-    """The tree of what the library serialized: a CheckedExpr inside an Any."""
-    checked = _fields(_fields(serialized)[2][0])
+    """The tree of what the library serialized: a ParsedExpr or a CheckedExpr inside an Any."""
+    wrapped = _fields(serialized)
+    first = 2 if wrapped[1][0].endswith(b".ParsedExpr") else 4
+    message = _fields(wrapped[2][0])
     positions: dict[int, int] = {}
-    source_info, expression = checked.get(5, [b""])[0], checked[4][0]
+    source_info, expression = message.get(first + 1, [b""])[0], message[first][0]
     for entry in _fields(source_info).get(4, ()):
         pair = _fields(entry)
         positions[pair.get(1, [0])[0]] = pair.get(2, [0])[0]
@@ -135,55 +156,60 @@ def _expr(message: bytes, positions: dict[int, int]) -> Expr:
     return Const(None)
 
 
-def _const(fields: "_Fields", _positions: dict[int, int], _at: int) -> Expr:
+def _const(fields: "_Fields", _positions: dict[int, int], at: int) -> Expr:
     for number, values in fields.items():
         value = values[0]
         match number:
             case 2:
-                return Const(bool(value))
+                return Const(bool(value), "bool", at)
             case 3:
-                return Const(value - 2**64 if value >= 2**63 else value)
+                return Const(value - 2**64 if value >= 2**63 else value, "int", at)
             case 4:
-                return Const(value)
+                return Const(value, "uint", at)
             case 5:
-                return Const(struct.unpack("<d", value)[0])
+                return Const(struct.unpack("<d", value)[0], "double", at)
             case 6:
-                return Const(value.decode(errors="replace"))
+                return Const(value.decode(errors="replace"), "string", at)
             case 7:
-                return Const(value)
+                return Const(value, "bytes", at)
             case _:
-                return Const(None)
-    return Const(None)
+                return Const(None, at=at)
+    return Const(None, at=at)
 
 
-def _ident(fields: "_Fields", _positions: dict[int, int], _at: int) -> Expr:
-    return Ident(_text(fields, 1))
+def _ident(fields: "_Fields", _positions: dict[int, int], at: int) -> Expr:
+    return Ident(_text(fields, 1), at)
 
 
 def _select(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
     return Select(_expr(fields[1][0], positions), _text(fields, 2), bool(fields.get(3, [0])[0]), at)
 
 
-def _call(fields: "_Fields", positions: dict[int, int], _at: int) -> Expr:
+def _call(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
     args = (*fields.get(1, ()), *fields.get(3, ()))
-    return Call(_text(fields, 2), tuple(_expr(each, positions) for each in args))
+    return Call(_text(fields, 2), tuple(_expr(each, positions) for each in args), 1 in fields, at)
 
 
-def _list(fields: "_Fields", positions: dict[int, int], _at: int) -> Expr:
-    return Literal(tuple(_expr(each, positions) for each in fields.get(1, ())))
+def _list(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
+    optional = frozenset(n for packed in fields.get(2, ()) for n in _numbers(packed))
+    return Literal(tuple(_expr(each, positions) for each in fields.get(1, ())), optional=optional, at=at)
 
 
-def _struct(fields: "_Fields", positions: dict[int, int], _at: int) -> Expr:
+def _struct(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
     entries = [_fields(each) for each in fields.get(2, ())]
     return Literal(
-        tuple(_expr(each, positions) for entry in entries for n in (3, 4) for each in entry.get(n, ()))
+        tuple(_expr(each, positions) for entry in entries for n in (3, 4) for each in entry.get(n, ())),
+        is_map=True,
+        message=_text(fields, 1),
+        optional=frozenset(n for n, entry in enumerate(entries) if entry.get(5, [0])[0]),
+        at=at,
     )
 
 
-def _fold(fields: "_Fields", positions: dict[int, int], _at: int) -> Expr:
+def _fold(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
     over, start, condition, step, result = (_expr(fields[n][0], positions) for n in (2, 4, 5, 6, 7))
     variables = tuple(name for name in (_text(fields, 1), _text(fields, 8)) if name)
-    return Fold(variables, _text(fields, 3), over, start, condition, step, result)
+    return Fold(variables, _text(fields, 3), over, start, condition, step, result, at)
 
 
 _KINDS: Final = {3: _const, 4: _ident, 5: _select, 6: _call, 7: _list, 8: _struct, 9: _fold}
@@ -224,3 +250,13 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:  # noqa: PLR2004 - the last byte has no continuation bit
             return value, at
         shift += 7
+
+
+def _numbers(packed: int | bytes) -> Iterator[int]:
+    if isinstance(packed, int):
+        yield packed
+        return
+    at = 0
+    while at < len(packed):
+        value, at = _varint(packed, at)
+        yield value

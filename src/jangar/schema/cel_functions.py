@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from jangar.schema import cel_quantity, cel_text
+from jangar.schema import cel_addresses, cel_quantity, cel_semver, cel_text
 from jangar.schema.cel_budget import MOST_WORK
 from jangar.schema.correlation import same_json
 from jangar.schema.listtypes import identity
@@ -131,6 +131,26 @@ def intersect(one: list[Any], other: list[Any]) -> bool:
     return not {_key(each) for each in one}.isdisjoint({_key(each) for each in other})
 
 
+def sorted_by(values: list[Any], keys: list[Any]) -> list[Any]:
+    """The values in the order of their keys; the macro that calls this gives each value one."""
+    ordered = _ordered(keys)
+    return [values[n] for n in sorted(range(len(values)), key=lambda n: ordered[n])]
+
+
+def inserted(values: dict[Any, Any], *more: Any) -> dict[Any, Any]:
+    """The map with another entry, or with those of another map; none may be there already."""
+    added = dict([more]) if len(more) > 1 else more[0]
+    for key in added:
+        if key in values:
+            raise ValueError(f"insert failed: key {key} already exists")
+    return {**values, **added}
+
+
+def compared(one: dict[str, Any], other: dict[str, Any]) -> int:
+    """Quantities, or semantic versions."""
+    return cel_semver.compared(one, other) if cel_semver.is_packed(one) else cel_quantity.compared(one, other)
+
+
 _LISTS: Final = (
     Overload("isSorted", ("list",), "bool", is_sorted),
     Overload("sum", ("list",), "dyn", total),
@@ -143,6 +163,12 @@ _LISTS: Final = (
     Overload("slice", ("list", "int", "int"), "list", part),
     Overload("sort", ("list",), "list", lambda values: sorted(_ordered(values))),
     Overload("reverse", ("list",), "list", lambda values: values[::-1]),
+    Overload("@sortByAssociatedKeys", ("list", "list"), "list", sorted_by),
+    Overload("cel.@mapInsert", ("entries", "entries"), "entries", inserted, method=False),
+    *(
+        Overload("cel.@mapInsert", ("entries", key, "any"), "entries", inserted, method=False)
+        for key in ("string", "int")
+    ),
     Overload("lists.range", ("int",), "list", numbers_below, method=False),
     Overload("sets.contains", ("list", "list"), "bool", has_all, method=False),
     Overload("sets.equivalent", ("list", "list"), "bool", are_equivalent, method=False),
@@ -178,8 +204,6 @@ _TEXT: Final = (
         for each in cel_text.URL_PARTS
     ),
     Overload("getQuery", ("map",), "map", partial(cel_text.url_part, "Query")),
-    Overload("isIP", ("string",), "bool", cel_text.is_ip, method=False),
-    Overload("isCIDR", ("string",), "bool", cel_text.is_cidr, method=False),
 )
 _QUANTITIES: Final = (
     Overload("isQuantity", ("string",), "bool", cel_quantity.is_quantity, method=False),
@@ -187,18 +211,52 @@ _QUANTITIES: Final = (
     Overload("asApproximateFloat", ("map",), "double", cel_quantity.as_float),
     Overload("asInteger", ("map",), "int", cel_quantity.as_integer),
     Overload("isInteger", ("map",), "bool", cel_quantity.is_integer),
-    Overload("sign", ("map",), "int", cel_quantity.sign),
-    Overload("compareTo", ("map", "map"), "int", cel_quantity.compared),
-    Overload("isGreaterThan", ("map", "map"), "bool", lambda a, b: cel_quantity.compared(a, b) > 0),
-    Overload("isLessThan", ("map", "map"), "bool", lambda a, b: cel_quantity.compared(a, b) < 0),
+    Overload("sign", ("map",), "int", cel_quantity.sign, method=False),
+    Overload("compareTo", ("map", "map"), "int", compared),
+    Overload("isGreaterThan", ("map", "map"), "bool", lambda a, b: compared(a, b) > 0),
+    Overload("isLessThan", ("map", "map"), "bool", lambda a, b: compared(a, b) < 0),
+    *(
+        Overload(f"{prefix}emver", takes, gives, body, method=False)
+        for prefix, gives, body in (("s", "map", cel_semver.semver), ("isS", "bool", cel_semver.is_semver))
+        for takes in (("string",), ("string", "bool"))
+    ),
+    *(
+        Overload(name, ("map",), "int", partial(cel_semver.part, n))
+        for n, name in enumerate(("major", "minor", "patch"), start=1)
+    ),
     *(
         Overload(name, ("map", other), "map", partial(cel_quantity.shifted, direction))
         for name, direction in (("add", 1), ("sub", -1))
         for other in ("map", "int")
     ),
 )
+_ADDRESSES: Final = (
+    Overload("isIP", ("string",), "bool", cel_addresses.is_ip, method=False),
+    Overload("isCIDR", ("string",), "bool", cel_addresses.is_cidr, method=False),
+    Overload("ip", ("string",), "map", cel_addresses.ip, method=False),
+    Overload("ip", ("map",), "map", cel_addresses.ip_of),
+    Overload("ip.isCanonical", ("string",), "bool", cel_addresses.is_canonical, method=False),
+    Overload("family", ("map",), "int", cel_addresses.family),
+    Overload("isUnspecified", ("map",), "bool", cel_addresses.is_unspecified),
+    Overload("isLoopback", ("map",), "bool", cel_addresses.is_loopback),
+    Overload("isLinkLocalMulticast", ("map",), "bool", cel_addresses.is_link_local_multicast),
+    Overload("isLinkLocalUnicast", ("map",), "bool", cel_addresses.is_link_local_unicast),
+    Overload("isGlobalUnicast", ("map",), "bool", cel_addresses.is_global_unicast),
+    Overload("cidr", ("string",), "map", cel_addresses.cidr, method=False),
+    Overload("masked", ("map",), "map", cel_addresses.masked),
+    Overload("prefixLength", ("map",), "int", cel_addresses.prefix_length),
+    *(
+        Overload("containsIP", ("map", other), "bool", cel_addresses.contains_ip)
+        for other in ("map", "string")
+    ),
+    *(
+        Overload("containsCIDR", ("map", other), "bool", cel_addresses.contains_cidr)
+        for other in ("map", "string")
+    ),
+    Overload("net.@text", ("map",), "string", cel_addresses.written, method=False),
+)
 
 OVERLOADS: Final = tuple(
     Overload(each.name, each.takes, each.gives, _charged(each.body), each.method)
-    for each in (*_LISTS, *_TEXT, *_QUANTITIES)
+    for each in (*_LISTS, *_TEXT, *_QUANTITIES, *_ADDRESSES)
 )

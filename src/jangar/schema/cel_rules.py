@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from jangar.schema.cel import Bindings, Program, compiled
-from jangar.schema.cel_ast import Expr, Fold, mentions
-from jangar.schema.cel_fields import known_type, undefined_fields
+from jangar.schema.cel import Bindings
+from jangar.schema.cel_compiled import CompiledRule
+from jangar.schema.cel_declared import declared
 from jangar.schema.cel_values import Projection, projection
 from jangar.schema.correlation import Correlation
 from jangar.schema.errors import (
     NO_FIELD,
     OMITTED,
     CelEvaluationError,
-    CelSyntaxError,
     FieldError,
     Path,
     duplicate,
@@ -24,94 +23,13 @@ from jangar.schema.errors import (
     invalid,
     required,
 )
-from jangar.schema.field_paths import FieldPath, field_path
-from jangar.schema.node import Node, Routes, Rule, routes_to
+from jangar.schema.node import Node, Routes, routes_to
 
 BUDGET: Final = 10_000_000
-_VARIABLES: Final = (("oldSelf", "dyn"), ("self", "dyn"))
-_OPTIONAL: Final = (("_had_old", "bool"), ("_old", "dyn"), ("self", "dyn"))
-_WRAPPING: Final = "cel.bind(oldSelf, _had_old ? optional.of(_old) : optional.none(), "
 _OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
 _LONGEST_MESSAGE: Final = 5 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledRule:
-    rule: Rule
-    program: Program | None
-    error: str
-    message: Program | None
-    uses_old: bool
-    target: FieldPath
-
-    message_error: str = ""
-
-    @classmethod
-    def of(cls, rule: Rule, node: Node, *, root: bool) -> "CompiledRule":
-        target = field_path(rule.field_path, node) if rule.field_path else None
-        program, error = _checked(rule, rule.rule, node, root=root, gives="bool")
-        message, message_error = None, ""
-        if rule.message_expression and program is not None:
-            message, message_error = _checked(rule, rule.message_expression, node, root=root, gives="string")
-        uses_old = program is not None and mentions(_body(program, rule), "oldSelf")
-        return cls(rule, program, error, message, uses_old, target or FieldPath("", ()), message_error)
-
-    @property
-    def name(self) -> str:
-        return self.rule.message.strip() or self.rule.rule.strip()
-
-
-def _checked(rule: Rule, source: str, node: Node, *, root: bool, gives: str) -> tuple[Program | None, str]:
-    """The program, or what Kubernetes says of a source that cannot be one."""
-    prefix = "" if gives == "bool" else "messageExpression "
-    try:
-        program = program_of(source, optional_old=rule.optional_old_self)
-    except CelSyntaxError as problem:
-        return None, f"{prefix}compilation failed: {problem.report}"
-    tree = _body(program, rule)
-    undefined = undefined_fields(tree, node, root=root, optional_old=rule.optional_old_self)
-    if undefined:
-        shift = len(_WRAPPING) if rule.optional_old_self else 0
-        reports = [_report(source, f"undefined field '{name}'", at - shift) for name, at in undefined]
-        return None, f"{prefix}compilation failed: " + "\n".join(reports)
-    known = known_type(tree, node, root=root)
-    if program.gives not in {gives.upper(), "DYN"} or known not in {
-        "",
-        gives,
-        {"bool": "boolean"}.get(gives),
-    }:
-        what = (
-            "cel expression must evaluate to a bool"
-            if gives == "bool"
-            else f"{prefix}must evaluate to a string"
-        )
-        return None, what
-    return program, ""
-
-
-def _report(source: str, problem: str, at: int) -> str:
-    """A compiler's account of one problem: the line it is in, with a mark below."""
-    start = source.rfind("\n", 0, max(at, 0)) + 1
-    line = source[start:].partition("\n")[0]
-    column = max(at, 0) - start + 1
-    mark = "." * (column - 1) + "^"
-    return f"ERROR: <input>:{source.count(chr(10), 0, start) + 1}:{column}: {problem}\n | {line}\n | {mark}"
-
-
-def _body(program: Program, rule: Rule) -> Expr:
-    """The rule itself, without the binding that is put around an optional one."""
-    root = program.tree
-    return root.result if rule.optional_old_self and isinstance(root, Fold) else root
-
-
-def program_of(source: str, *, optional_old: bool) -> Program:
-    plain = compiled(source, _VARIABLES)
-    if not optional_old:
-        return plain
-    # The library takes no optional value from outside, so one is made around the rule.
-    return compiled(f"{_WRAPPING}{source}\n)", _OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +71,7 @@ class RuleSet:
         if not routes:
             return None
         rules = {
-            each: tuple(
-                CompiledRule.of(rule, each, root=root if each is node else each.embedded)
-                for rule in each.rules
-                if rule.rule.strip()
-            )
+            each: _compiled(each, root=root if each is node else each.embedded)
             for each in routes
             if each.rules
         }
@@ -168,6 +82,13 @@ class RuleSet:
         run = _Run(self)
         ratchet = _Ratchet(Correlation(obj, old, self.root)) if old is not None else _Ratchet()
         return list(run.node(obj, old, self.root, (), "", ratchet))
+
+
+def _compiled(node: Node, *, root: bool) -> tuple[CompiledRule, ...]:
+    about = declared(node, root=root)
+    if about is None:
+        return ()
+    return tuple(CompiledRule.of(rule, node, about) for rule in node.rules if rule.rule.strip())
 
 
 @dataclass(slots=True)

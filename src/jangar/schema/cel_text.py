@@ -1,4 +1,4 @@
-"""CEL's text functions: strings, regular expressions, URLs, addresses. Plain text in, plain values out."""
+"""CEL's text functions: strings, regular expressions, URLs. Plain text in, plain values out."""
 
 import re
 from functools import lru_cache
@@ -199,12 +199,3 @@ def url_part(name: str, parts: dict[str, Any]) -> Any:
     if name not in parts:
         raise ValueError(f"no such overload: get{name} needs a URL")
     return parts[name]
-
-
-def is_ip(text: str) -> bool:
-    leading_zero = any(len(each) > 1 and each[0] == "0" for each in text.split("."))
-    return formats.is_ipv6(text) or (formats.is_ipv4(text) and not leading_zero)
-
-
-def is_cidr(text: str) -> bool:
-    return formats.is_cidr(text) and is_ip(text.partition("/")[0])

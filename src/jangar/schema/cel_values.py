@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from jangar.schema.cel_times import moment, span
 from jangar.schema.node import Node
 
 _RESERVED: Final = frozenset(
@@ -30,19 +31,6 @@ def escaped(name: str) -> str | None:
     return _ESCAPED.sub(lambda found: _ESCAPES[found[0]], name)
 
 
-def has_type(node: Node, *, root: bool = False) -> bool:
-    """Whether CEL can see a value of this node: one without a type it cannot."""
-    if node.int_or_string:
-        return True
-    match node.type:
-        case "array":
-            return node.items is not None and has_type(node.items)
-        case "object":
-            return node.additional is None or has_type(node.additional) or root
-        case _:
-            return node.type in {"string", "boolean", "number", "integer"}
-
-
 def projection(node: Node) -> Projection | None:
     """What to do with a value before CEL sees it; None when it can be seen as it is."""
     if node.int_or_string or node.type == "integer":
@@ -50,8 +38,8 @@ def projection(node: Node) -> Projection | None:
     match node.type:
         case "number":
             return _double
-        case "string" if node.format == "byte":
-            return _bytes
+        case "string":
+            return _TEXTS.get(node.format)
         case "array":
             return _of_items(projection(node.items)) if node.items is not None else None
         case "object" if node.additional is not None:
@@ -75,6 +63,11 @@ def _bytes(value: Any) -> Any:
         return base64.b64decode(value) if isinstance(value, str) else value
     except (binascii.Error, ValueError):
         return value
+
+
+_TEXTS: Final[dict[str, Projection]] = {
+    "byte": _bytes, "date": moment, "date-time": moment, "duration": span
+}  # fmt: skip
 
 
 def _of_items(each: Projection | None) -> Projection | None:

@@ -157,6 +157,10 @@ def type_invalid(field: str, value: object, detail: str, *, path: Path = ()) -> 
     return FieldError(type=ErrorType.TYPE_INVALID, field=field, bad_value=value, detail=detail, path=path)
 
 
+def internal(field: str, detail: str, *, path: Path = ()) -> FieldError:
+    return FieldError(type=ErrorType.INTERNAL, field=field, detail=detail, path=path)
+
+
 def duplicate(field: str, value: object, *, path: Path = ()) -> FieldError:
     return FieldError(type=ErrorType.DUPLICATE, field=field, bad_value=value, path=path)
 

@@ -12,7 +12,7 @@ import jsonschema_rs
 from jangar.schema.errors import SchemaRejected
 from jangar.schema.formats import FORMATS
 from jangar.schema.node import Node
-from jangar.schema.patterns import portable
+from jangar.schema.regex_syntax import spelled_out
 
 _SAFE: Final = 2**53 - 1
 _NEVER: Final[dict[str, Any]] = {"not": {}}
@@ -68,7 +68,7 @@ def _text(node: Node, schema: dict[str, Any]) -> None:
     if format_ in FORMATS:
         schema["format"] = f"kubernetes-{format_}"
     if node.pattern:
-        schema["pattern"] = portable(node.pattern)
+        schema["pattern"] = spelled_out(node.pattern)
     if node.min_length is not None:
         schema["minLength"] = max(node.min_length, 0)
     if node.max_length is not None:

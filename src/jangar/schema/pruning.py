@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from jangar.schema.errors import Path
 from jangar.schema.node import Node
+from jangar.schema.object_meta import OBJECT_META
 
 _META: Final = frozenset({"apiVersion", "kind", "metadata"})
+_EMPTY: Final[tuple[object, ...]] = (None, "", 0, False, [], {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ def pruned(obj: Mapping[str, Any], node: Node) -> Pruned:
     schema describes are not copied but shared.
     """
     found = _Found()
-    kept = _object(obj, node, found, embedded=True)
+    kept = _object(obj, node, found, embedded=True, root=True)
     # A server is silent about metadata it drops from the root; there is none here to drop.
     fields = [UnknownField(path=tuple(reversed(path))) for path in found.unknown]
     fields.sort(key=lambda each: each.field)
@@ -94,7 +96,9 @@ def _members(values: list[Any], items: Node | None, found: _Found, walk: "_Walk"
 _Walk = Callable[[Any, Node | None, _Found], Any]
 
 
-def _object(value: Mapping[str, Any], node: Node | None, found: _Found, *, embedded: bool) -> dict[str, Any]:
+def _object(
+    value: Mapping[str, Any], node: Node | None, found: _Found, *, embedded: bool, root: bool = False
+) -> dict[str, Any]:
     if node is None:
         found.unknown.extend([name] for name in value)
         return {}
@@ -103,7 +107,7 @@ def _object(value: Mapping[str, Any], node: Node | None, found: _Found, *, embed
     for name, each in value.items():
         child = properties.get(name)
         if embedded and name in _META:
-            kept[name] = copied(each) if name == "metadata" else each
+            kept[name] = each if name != "metadata" else copied(each) if root else _metadata(each, found)
         elif child is not None or additional:
             kind = type(each)
             if kind is dict or kind is list:
@@ -119,6 +123,16 @@ def _object(value: Mapping[str, Any], node: Node | None, found: _Found, *, embed
         else:
             found.unknown.append([name])
     return kept
+
+
+def _metadata(value: Any, found: _Found) -> Any:
+    """Metadata of a resource inside a resource: known fields only, and none of them empty."""
+    if type(value) is not dict:
+        return copied(value)
+    since = len(found.unknown)
+    kept = _object(value, OBJECT_META, found, embedded=False)
+    found.inside("metadata", since)
+    return {name: each for name, each in kept.items() if each not in _EMPTY}
 
 
 def _kept(value: Any, node: Node | None, found: _Found) -> Any:

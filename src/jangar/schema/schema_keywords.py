@@ -1,11 +1,13 @@
 """Keywords a CustomResourceDefinition may not use, or not so. Knows schemas as JSON, and Kubernetes' words."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from jangar.schema.cel_sizes import capped
 from jangar.schema.errors import FieldError, Path, forbidden, invalid, not_supported, required
 from jangar.schema.node import Node, place
+from jangar.schema.schema_costs import RuleCost, total_problems
 from jangar.schema.schema_lists import list_problems
 from jangar.schema.schema_reading import UNSUPPORTED
 from jangar.schema.schema_rules import rule_problems, rule_shape_problems
@@ -23,6 +25,8 @@ class Place:
     no_defaults: str | None = None
     inside_metadata: bool = False
     old_self_lost_at: Path | None = None
+    times: int | None = 1
+    """How many values an object can have here; None when nothing bounds them."""
 
     def below(self, *steps: str | int) -> "Place":
         return replace(self, at=(*self.at, *steps))
@@ -34,26 +38,35 @@ class Place:
 
 def keyword_problems(schema: _Schema, *, with_rules: bool) -> list[FieldError]:
     """Problems of the schema and of every schema inside it; of rules too, where the schema lets them be read."""
-    schemas, rules = _problems(schema, Place(), with_rules=with_rules, root=True)
-    return [*schemas, *rules]
+    found = _problems(schema, Place(), with_rules=with_rules, root=True)
+    return [*found.schemas, *found.rules, *total_problems(found.costs)]
 
 
-def _problems(
-    schema: _Schema, where: Place, *, with_rules: bool, root: bool = False
-) -> tuple[list[FieldError], list[FieldError]]:
-    found = [*_plain(schema, where)]
-    rules: list[FieldError] = []
+@dataclass(slots=True)
+class _Found:
+    schemas: list[FieldError] = field(default_factory=list)
+    rules: list[FieldError] = field(default_factory=list)
+    costs: list[RuleCost] = field(default_factory=list)
+
+
+def _problems(schema: _Schema, where: Place, *, with_rules: bool, root: bool = False) -> _Found:
+    found = _Found([*_plain(schema, where)])
     for inner, place_of_it, ruled in _inner(schema, where, root=root):
-        more, more_rules = _problems(inner, place_of_it, with_rules=with_rules and ruled)
-        found += more
-        rules += more_rules
-    found += _extensions(schema, where)
-    found += list_problems(schema, where.at)
-    found += rule_shape_problems(schema, where.at)
-    if with_rules and not found and schema.get("x-kubernetes-validations"):
-        as_root = root or bool(schema.get("x-kubernetes-embedded-resource"))
-        rules += rule_problems(Node.of(schema), where.at, where.old_self_lost_at, root=as_root)
-    return found, rules
+        more = _problems(inner, place_of_it, with_rules=with_rules and ruled)
+        found.schemas += more.schemas
+        found.rules += more.rules
+        found.costs += more.costs
+    found.schemas += _extensions(schema, where)
+    found.schemas += list_problems(schema, where.at)
+    found.schemas += rule_shape_problems(schema, where.at)
+    if with_rules and schema.get("x-kubernetes-validations") and not found.schemas:
+        node = Node.of(schema)
+        rules, costs = rule_problems(
+            node, where.at, where.old_self_lost_at, root=root or node.embedded, times=where.times
+        )
+        found.rules += rules
+        found.costs += costs
+    return found
 
 
 def _plain(schema: _Schema, where: Place) -> Iterator[FieldError]:
@@ -88,28 +101,42 @@ def _plain(schema: _Schema, where: Place) -> Iterator[FieldError]:
 def _inner(schema: _Schema, where: Place, *, root: bool) -> Iterator[tuple[_Schema, Place, bool]]:
     """Schemas inside, where they stand, and whether rules there are looked at."""
     additional = schema.get("additionalProperties")
+    times = _times(schema, where)
+    below = where if times == where.times else replace(where, times=times)
     if isinstance(additional, dict):
-        inside = where.below("additionalProperties")
+        inside = below.below("additionalProperties")
         if where.inside_metadata:
             inside = replace(inside, no_defaults="inside additionalProperties applying to object metadata")
         yield additional, inside, True
     resource = root or bool(schema.get("x-kubernetes-embedded-resource"))
     for name, each in (schema.get("properties") or {}).items():
-        inside = where.below("properties", name)
+        inside = below.below("properties", name)
         if resource and name in _META:
             inside = replace(inside, inside_metadata=True)
             inside = replace(inside, no_defaults=f"in top-level {name}") if root else inside
         yield each, inside, True
     if schema.get("not") is not None:
-        yield schema["not"], where.below("not"), False
+        yield schema["not"], below.below("not"), False
     for keyword in ("allOf", "oneOf", "anyOf"):
         for n, each in enumerate(schema.get(keyword) or ()):
-            yield each, where.below(keyword, n), False
+            yield each, below.below(keyword, n), False
     if isinstance(schema.get("items"), dict):
-        inside = where.below("items")
+        inside = below.below("items")
         if schema.get("x-kubernetes-list-type") != "map" and inside.old_self_lost_at is None:
             inside = replace(inside, old_self_lost_at=where.at)
         yield schema["items"], inside, True
+
+
+def _times(schema: _Schema, where: Place) -> int | None:
+    """How many values an object can have of each schema inside this one."""
+    match schema.get("type"):
+        case "object" if schema.get("additionalProperties") is not None:
+            most = schema.get("maxProperties")
+        case "array":
+            most = schema.get("maxItems")
+        case _:
+            most = 1
+    return None if most is None or where.times is None else capped(where.times * max(most, 0))
 
 
 def _extensions(schema: _Schema, where: Place) -> Iterator[FieldError]:

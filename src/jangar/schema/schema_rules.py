@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from jangar.schema.cel_rules import CompiledRule
-from jangar.schema.errors import FieldError, Path, invalid, not_supported, required
+from jangar.schema.cel_compiled import CompiledRule
+from jangar.schema.cel_declared import LARGEST_REQUEST, declared
+from jangar.schema.cel_sizes import capped
+from jangar.schema.errors import FieldError, Path, internal, invalid, not_supported, required
 from jangar.schema.field_paths import field_path
 from jangar.schema.go_text import Struct
 from jangar.schema.node import Node, Rule, place
+from jangar.schema.schema_costs import RuleCost
 from jangar.schema.schema_reading import is_readable
 
 _RULES: Final = "x-kubernetes-validations"
@@ -50,25 +53,50 @@ def _target_problems(schema: Mapping[str, Any], target: str, where: Path) -> Ite
         yield invalid(name, target, "must be a valid path", path=where)
 
 
-def rule_problems(node: Node, at: Path, old_self_lost_at: Path | None, *, root: bool) -> Iterator[FieldError]:
-    """Rules that do not compile, or look at an old value where there is none to be found."""
+def rule_problems(
+    node: Node, at: Path, old_self_lost_at: Path | None, *, root: bool, times: int | None
+) -> tuple[list[FieldError], list[RuleCost]]:
+    """Rules that do not compile, cost too much, or look at an old value where there is none to be found.
+
+    With what each costs when an object has as many values of the node as it can have: `times`, if the schema bounds
+    them, else as many as fit into a request.
+    """
+    about = declared(node, root=root)
+    if about is None:
+        problem = "internal error: failed to construct type information for x-kubernetes-validations rules: "
+        problem += "unable to convert structural schema to CEL declarations"
+        return [internal(place((*at, _RULES)), problem, path=at)], []
+    times = LARGEST_REQUEST // (about.least + 1) if times is None else times
+    problems: list[FieldError] = []
+    costs: list[RuleCost] = []
     for n, rule in enumerate(node.rules):
         where = (*at, _RULES, n)
-        compiled = CompiledRule.of(rule, node, root=root)
+        compiled = CompiledRule.of(rule, node, about, estimated=True)
+        cost = RuleCost((*where, "rule"), capped(compiled.cost * times))
+        costs.append(cost)
+        problems += cost.problems("estimated rule cost")
         if compiled.error:
-            yield invalid(place((*where, "rule")), _shown(rule), compiled.error, path=where)
+            problems.append(invalid(place((*where, "rule")), _shown(rule), compiled.error, path=where))
+        name = place((*where, "messageExpression"))
         if compiled.message_error:
-            yield invalid(
-                place((*where, "messageExpression")), _shown(rule), compiled.message_error, path=where
-            )
-        if compiled.uses_old and old_self_lost_at is not None:
-            # The mark stands for the start of the path, which is known where problems are named.
-            lost = f"\0{place(old_self_lost_at)}" if old_self_lost_at else "\0"
-            problem = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {lost}"
-            yield invalid(place((*where, "rule")), rule.rule, problem, path=where)
-        if not compiled.uses_old and rule.optional_old_self:
-            problem = "may not be set if oldSelf is not used in rule"
-            yield invalid(place((*where, "optionalOldSelf")), True, problem, path=where)
+            problems.append(invalid(name, _shown(rule), compiled.message_error, path=where))
+        elif compiled.message is not None:
+            cost = RuleCost((*where, "messageExpression"), compiled.message_cost)
+            costs.append(cost)
+            problems += cost.problems("estimated messageExpression cost")
+        problems += _old_self_problems(compiled, where, old_self_lost_at)
+    return problems, costs
+
+
+def _old_self_problems(compiled: CompiledRule, where: Path, lost_at: Path | None) -> Iterator[FieldError]:
+    if compiled.uses_old and lost_at is not None:
+        # The mark stands for the start of the path, which is known where problems are named.
+        lost = f"\0{place(lost_at)}" if lost_at else "\0"
+        problem = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {lost}"
+        yield invalid(place((*where, "rule")), compiled.rule.rule, problem, path=where)
+    if not compiled.uses_old and compiled.rule.optional_old_self:
+        problem = "may not be set if oldSelf is not used in rule"
+        yield invalid(place((*where, "optionalOldSelf")), True, problem, path=where)
 
 
 def _shown(rule: Rule) -> Struct:

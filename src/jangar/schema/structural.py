@@ -89,10 +89,10 @@ def _shape_problems(schema: Any, at: Path) -> Iterator[FieldError]:
     for inner, where in _inner_schemas(schema, at):
         if where[len(at)] not in wrong:
             yield from _shape_problems(inner, where)
+    lists = {key: schema[key] for key in ("required", "x-kubernetes-validations") if key in schema}
     try:
-        Node.of(
-            {key: value for key, value in schema.items() if key in {"required", "x-kubernetes-validations"}}
-        )
+        if lists:
+            Node.of(lists)
     except SchemaRejected as error:
         yield invalid(_at(at), "", str(error).partition(" at the root")[0], path=at)
 

@@ -4,6 +4,7 @@ Knows the steps; each has its own module. Metadata of the resource itself belong
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from jangar.schema import messages
@@ -11,7 +12,7 @@ from jangar.schema.compiled import CompiledSchema
 from jangar.schema.correlation import Correlation
 from jangar.schema.defaulting import apply_defaults, drop_nulls
 from jangar.schema.embedded import embedded_errors
-from jangar.schema.errors import ErrorType, FieldError
+from jangar.schema.errors import NO_FIELD, ErrorType, FieldError
 from jangar.schema.listtypes import duplicates
 from jangar.schema.pruning import UnknownField, pruned
 from jangar.schema.value_checks import value_errors
@@ -33,9 +34,14 @@ def admit(schema: CompiledSchema, obj: Mapping[str, Any]) -> tuple[dict[str, Any
     admitted = found.kept
     if found.has_nulls:
         drop_nulls(admitted, schema.root)
-    if schema.defaulted:
-        apply_defaults(admitted, schema.root, schema.defaulted)
+    fill(schema, admitted)
     return admitted, found.unknown
+
+
+def fill(schema: CompiledSchema, obj: dict[str, Any]) -> None:
+    """Defaults alone, in place."""
+    if schema.defaulted:
+        apply_defaults(obj, schema.root, schema.defaulted)
 
 
 def check(
@@ -45,13 +51,35 @@ def check(
 
     With `old` it is an update: what the update leaves alone is forgiven, and rules about oldSelf run.
     """
-    errors = schema_errors(schema, obj, old=old)
-    if schema.rules is not None:
-        if any(error.type in _BLOCKING for error in errors):
-            errors.append(messages.rules_not_run())
-        else:
-            errors.extend(schema.rules.errors(obj, old))
-    return errors
+    return _with_rules(schema, obj, old, schema_errors(schema, obj, old=old))
+
+
+def check_status(
+    schema: CompiledSchema, obj: Mapping[str, Any], *, old: Mapping[str, Any]
+) -> list[FieldError]:
+    """All that is wrong with an object of which only the status was written. Of the rest, only rules are asked."""
+    errors: list[FieldError] = []
+    node = schema.root.properties.get("status")
+    if node is not None and "status" in obj and not _passes(schema, obj):
+        before = Correlation(obj, old, schema.root).key("status")
+        errors.extend(_inside("status", error) for error in value_errors(obj["status"], node, old=before))
+    errors.extend(_duplicate_errors(schema, obj, old))
+    return _with_rules(schema, obj, old, errors)
+
+
+def _inside(name: str, error: FieldError) -> FieldError:
+    field = name if error.field == NO_FIELD else f"{name}.{error.field}"
+    return replace(error, field=field, path=(name, *error.path))
+
+
+def _with_rules(
+    schema: CompiledSchema, obj: Mapping[str, Any], old: Mapping[str, Any] | None, errors: list[FieldError]
+) -> list[FieldError]:
+    if schema.rules is None:
+        return errors
+    if any(error.type in _BLOCKING for error in errors):
+        return [*errors, messages.rules_not_run()]
+    return [*errors, *schema.rules.errors(obj, old)]
 
 
 def schema_errors(
@@ -64,12 +92,17 @@ def schema_errors(
         errors.extend(value_errors(obj, schema.root, old=before))
     if schema.embedding:
         errors.extend(embedded_errors(obj, schema.root, schema.embedding))
-    if schema.keyed:
-        repeated = duplicates(obj, schema.root, schema.keyed)
-        # A list that held duplicates before may keep them.
-        if repeated and (old is None or not duplicates(old, schema.root, schema.keyed)):
-            errors.extend(repeated)
+    errors.extend(_duplicate_errors(schema, obj, old))
     return errors
+
+
+def _duplicate_errors(
+    schema: CompiledSchema, obj: Mapping[str, Any], old: Mapping[str, Any] | None
+) -> list[FieldError]:
+    repeated = duplicates(obj, schema.root, schema.keyed) if schema.keyed else []
+    # A list that held duplicates before may keep them.
+    forgiven = repeated and old is not None and duplicates(old, schema.root, schema.keyed)
+    return [] if forgiven else repeated
 
 
 def _passes(schema: CompiledSchema, obj: Mapping[str, Any]) -> bool:

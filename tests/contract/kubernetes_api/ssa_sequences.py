@@ -22,6 +22,8 @@ WEIGHTS = ("Widget",) * 5 + ("ConfigMap", "Service", "ServiceAccount")
 TYPES = {"Widget": "conformance.example.com/v1", "ConfigMap": "v1", "Service": "v1", "ServiceAccount": "v1"}
 LETTERS = ("a", "b", "c", "d")
 LONGEST = 9
+SHARE_WITH_NULLS = 0.1
+"""How many applied and replacing objects hold nulls."""
 RECORDED = Path(__file__).with_name("ssa_recorded.json")
 """Sequences with what a real server made of them."""
 
@@ -177,6 +179,8 @@ def _write(random: Random, kind: str) -> dict[str, Any]:
             body = {"status": random.choice((_status(random), _status(random), None))}
         case _:
             body = _object(random, kind)
+            if random.random() < SHARE_WITH_NULLS:
+                body = _named(_with_nulls(random, body, depth=0))
     return {"verb": verb, "manager": manager, "body": body}
 
 
@@ -272,8 +276,12 @@ def _patch(random: Random, kind: str) -> dict[str, Any]:
     return _with_nulls(random, body, depth=0)
 
 
+def _named(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "metadata": {**body["metadata"], "name": "a"}}
+
+
 def _with_nulls(random: Random, value: Any, *, depth: int) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, dict) and (depth <= 1 or random.random() > 0.1):
         return {name: _with_nulls(random, item, depth=depth + 1) for name, item in value.items()}
     return None if depth > 1 and random.random() < 0.25 else value
 

@@ -54,6 +54,7 @@ def test_repeated_keys_are_told(body, problems):
         pytest.param(b"{}", "text/plain", 415, id="unknown-type"),
         pytest.param(b"{}", "application/vnd.kubernetes.protobuf", 415, id="protobuf-of-a-custom-kind"),
         pytest.param(b'{"a":' * 100_000, "application/json", 400, id="deep"),
+        pytest.param(b'{"a":' + b"9" * 5000 + b"}", "application/json", 400, id="a-very-long-number"),
     ],
 )
 def test_what_is_no_object_is_refused(body, content_type, code):

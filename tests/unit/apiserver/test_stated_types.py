@@ -96,15 +96,16 @@ def test_a_built_in_path_refuses_another_kind(serving, place, body, why):
         pytest.param("example.com/v2", ["spec.c"], id="by-the-schema-of-that-version"),
         pytest.param("example.com/v9", ["metadata.z", "more", "spec"], id="nothing-is-known-to-no-version"),
         pytest.param("other.example.com/v1", [], id="another-kind-is-nobodys-business"),
+        pytest.param(None, [], id="none"),
     ],
 )
 def test_another_version_is_refused_with_a_warning_of_its_fields(serving, stated, unknown):
     """The body is read before its version is looked at."""
-    more = {"more": 1, "metadata": {"z": 1}} if stated.endswith("v9") else {}
+    more = {"more": 1, "metadata": {"z": 1}} if stated == "example.com/v9" else {}
     body = {"apiVersion": stated, "kind": "Thing", "spec": {"b": "x", "c": "y"}, **more}
     message, warnings = refused(serving, ("example.com", "v1", "things"), **body)
     assert message == (
-        f"the API version in the data ({stated}) does not match the expected API version (example.com/v1)"
+        f"the API version in the data ({stated or ''}) does not match the expected API version (example.com/v1)"
     )
     assert warnings == [f'299 - "unknown field \\"{each}\\""' for each in unknown]
 

@@ -1,7 +1,10 @@
 """Objects between the version they are written in, the one they are stored in, and a schema that has changed since."""
 
+import asyncio
+
 import orjson
 
+from jangar.apiserver.collector import Collector
 from jangar.apiserver.representations import in_version
 from jangar.apiserver.storage.store import Key
 from jangar.apiserver.stored_forms import all_current, current
@@ -99,3 +102,26 @@ async def test_managers_are_forgotten_when_a_change_cannot_be_shown_in_their_ver
     await server.make(a_part(version="v2", a="1"), version="v2")
     changed = await server.change(server.kind(), "a", lambda old: old["spec"].update(size="4"))
     assert "managedFields" not in changed["metadata"]
+
+
+@in_a_server
+async def test_an_object_stored_in_a_version_that_is_not_served_goes_with_its_owner(server):
+    """It is found under the name it is stored by."""
+    stored_only = a_version("v1", served=False, a=TEXT)
+    await server.define(a_definition(versions=[stored_only, a_version("v2", storage=False, a=TEXT)]))
+    owner = await server.make(a_part("owner", version="v2"), version="v2")
+    owned = a_part("owned", version="v2")
+    reference = {
+        "apiVersion": f"{GROUP}/v2",
+        "kind": "Part",
+        "name": "owner",
+        "uid": owner["metadata"]["uid"],
+    }
+    owned["metadata"]["ownerReferences"] = [reference]
+    await server.make(owned, version="v2")
+    collecting = asyncio.create_task(Collector(server.serving).run())
+    kind = server.kind(version="v2")
+    await server.delete(kind, "owner")
+    await server.until(lambda: server.stored(kind, "owned") is None)
+    collecting.cancel()
+    await asyncio.gather(collecting, return_exceptions=True)

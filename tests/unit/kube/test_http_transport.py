@@ -9,6 +9,7 @@ import pytest
 from jangar.kube.connection import Connection, NoConnection
 from jangar.kube.errors import Ambiguous, ApiError, Expired, NotSent
 from jangar.kube.http_transport import HttpTransport
+from support.certificates import make_authority
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-type: application/json\r\n\r\n{}"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -403,13 +404,7 @@ def test_a_token_file_is_shown_and_read_again_when_the_server_refuses_it(tmp_pat
             token.write_text("second\n")
             await ask(transport)
             await ask(transport)
-            shown = [
-                line.split(b" ")[-1]
-                for request in peer.requests
-                for line in request.split(b"\r\n")
-                if line.lower().startswith(b"authorization:")
-            ]
-            assert shown == [b"first", b"first", b"second"]
+            assert shown_to(peer) == ["Bearer first", "Bearer first", "Bearer second"]
 
     asyncio.run(scenario())
 
@@ -430,3 +425,60 @@ def test_certificates_that_cannot_be_read_are_told_at_once():
     """Not at the first request: when the transport is made."""
     with pytest.raises(NoConnection, match="certificates"):
         HttpTransport(Connection(server="https://127.0.0.1", authority=b"no certificate"))
+
+
+def shown_to(peer):
+    return [
+        line.split(b": ", 1)[1].decode()
+        for request in peer.requests
+        for line in request.split(b"\r\n")
+        if line.lower().startswith(b"authorization:")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        pytest.param({"token": "abc"}, ["Bearer abc"], id="token"),
+        pytest.param({"user_name": "me", "password": "pw"}, ["Basic bWU6cHc="], id="password"),
+        pytest.param({"fresh_token": lambda: "made"}, ["Bearer made"], id="plugin"),
+        pytest.param({}, [], id="nobody"),
+    ],
+)
+def test_what_a_user_shows(user, expected):
+    """One way each; nothing if there is nothing."""
+
+    async def scenario():
+        async with a_peer() as peer, a_transport(peer.url, **user) as transport:
+            await ask(transport)
+            assert shown_to(peer) == expected
+
+    asyncio.run(scenario())
+
+
+def test_a_plugin_that_fails_later_leaves_the_token_that_was_good():
+    """The server decides whether it still is."""
+
+    async def scenario():
+        answers = ["first"]
+
+        async def refuse(reader, writer):
+            writer.write(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n")
+            await writer.drain()
+
+        async with a_peer(refuse) as peer, a_transport(peer.url, fresh_token=answers.pop) as transport:
+            await ask(transport)
+            await ask(transport)
+            assert shown_to(peer) == ["Bearer first"] * 2
+
+    asyncio.run(scenario())
+
+
+def test_a_client_certificate_is_shown_and_a_wrong_key_is_told(tmp_path):
+    """The pair is checked when the transport is made, and no file of it stays behind."""
+    make_authority(tmp_path)
+    certificate = (tmp_path / "serving.crt").read_bytes()
+    key, other = (tmp_path / "serving.key").read_bytes(), (tmp_path / "ca.key").read_bytes()
+    HttpTransport(Connection(server="https://127.0.0.1", certificate=certificate, key=key))
+    with pytest.raises(NoConnection, match="certificates"):
+        HttpTransport(Connection(server="https://127.0.0.1", certificate=certificate, key=other))

@@ -71,7 +71,8 @@ def test_a_finished_job_only_releases():
 
 
 @pytest.mark.parametrize(
-    ("limit", "verdict"), [pytest.param(0, True, id="at-the-limit"), pytest.param(1, False, id="below-the-limit")]
+    ("limit", "verdict"),
+    [pytest.param(0, True, id="at-the-limit"), pytest.param(1, False, id="below-the-limit")],
 )
 def test_failures_beyond_the_limit_fail_the_job(limit, verdict):
     """One failure more than allowed ends the job with the reason of a cluster."""
@@ -185,10 +186,14 @@ def test_too_many_pods_lose_the_least_done():
 def test_without_completions_one_success_is_enough_when_the_rest_has_ended():
     job = a_job(parallelism=2, completions=None)
     assert not is_true(plan(job, a_pod("a", "Succeeded"), a_pod("b")).status.get("conditions"), "Complete")
-    assert is_true(plan(job, a_pod("a", "Succeeded"), a_pod("b", "Failed")).status.get("conditions"), "Complete")
+    assert is_true(
+        plan(job, a_pod("a", "Succeeded"), a_pod("b", "Failed")).status.get("conditions"), "Complete"
+    )
 
 
-@pytest.mark.parametrize(("limit", "restarts", "fails"), [(0, 0, False), (0, 1, True), (2, 1, False), (2, 2, True)])
+@pytest.mark.parametrize(
+    ("limit", "restarts", "fails"), [(0, 0, False), (0, 1, True), (2, 1, False), (2, 2, True)]
+)
 def test_restarts_in_a_pod_count_against_the_limit(limit, restarts, fails):
     job = a_job(backoffLimit=limit, status={"startTime": STARTED})
     job["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"

@@ -17,7 +17,9 @@ def a_pod(*, policy="Never", inits=(), mains=("main",), deleted_in=None, status=
     meta = {"name": "p", "namespace": "default", "uid": "u"}
     if deleted_in is not None:
         meta["deletionTimestamp"] = moments.written(NOON + timedelta(seconds=deleted_in))
-    sidecars = [{"name": each, "restartPolicy": "Always"} if each == "side" else {"name": each} for each in inits]
+    sidecars = [
+        {"name": each, "restartPolicy": "Always"} if each == "side" else {"name": each} for each in inits
+    ]
     containers = [{"name": each, "image": "i"} for each in mains]
     spec = {"restartPolicy": policy, "initContainers": sidecars, "containers": containers, **spec}
     return {"metadata": meta, "spec": spec, "status": status or {}}
@@ -64,7 +66,9 @@ def test_an_init_container_that_fails_fails_the_pod():
 
 
 def test_an_init_container_is_tried_again_if_the_policy_says_so():
-    assert started(plan(a_pod(inits=("one",), policy="OnFailure"), a_run("one", "ended", code=3))) == [("one", 1)]
+    assert started(plan(a_pod(inits=("one",), policy="OnFailure"), a_run("one", "ended", code=3))) == [
+        ("one", 1)
+    ]
 
 
 def test_a_sidecar_lets_the_others_start_and_is_stopped_after_them():
@@ -186,7 +190,9 @@ def test_the_status_of_a_container_that_waits_keeps_its_last_end():
 
 def test_a_running_pod_is_ready_and_one_that_is_stopped_is_not():
     ready = {each["type"]: each["status"] for each in status_of(a_pod(), a_run())["conditions"]}
-    assert ready["Ready"] == ready["ContainersReady"] == ready["PodScheduled"] == ready["Initialized"] == "True"
+    assert (
+        ready["Ready"] == ready["ContainersReady"] == ready["PodScheduled"] == ready["Initialized"] == "True"
+    )
     leaving = status_of(a_pod(deleted_in=5), a_run())
     assert {each["type"]: each["status"] for each in leaving["conditions"]}["Ready"] == "False"
 

@@ -15,6 +15,7 @@ from jangar.apiserver.apply.managers import (
     written,
 )
 from jangar.apiserver.apply.merge_schema import MergeType, merge_type
+from jangar.apiserver.apply.other_versions import conversion_problem
 from jangar.apiserver.apply.reset_fields import reset_fields
 from jangar.apiserver.apply.typed_paths import UnkeyedItem, fitting
 from jangar.apiserver.resources import JsonObject, ResourceType
@@ -58,8 +59,11 @@ def managed_after_write(
     if not managers and old is not None:
         return []
     kind = merge_type(resource, structs=True)
+    before = bare(old) if old is not None else empty_object(resource)
+    if conversion_problem(resource, managers, before, bare(new)):
+        return []
     try:
-        change = compare(kind, bare(old) if old is not None else empty_object(resource), bare(new))
+        change = compare(kind, before, bare(new))
     except UnkeyedItem:
         return []
     if stored is not None and not change:

@@ -24,6 +24,7 @@ from jangar.apiserver.apply.last_applied import KUBECTL, client_side_fields, wit
 from jangar.apiserver.apply.managed_fields import STRIPPED, after_update, bare, empty_object, lost
 from jangar.apiserver.apply.managers import APPLY, UPDATE, Identity, Managers, Owned, copied, read, written
 from jangar.apiserver.apply.merge_schema import MergeType, merge_type
+from jangar.apiserver.apply.other_versions import conversion_problem
 from jangar.apiserver.apply.reset_fields import reset_fields
 from jangar.apiserver.apply.structs import filled, without_null_fields
 from jangar.apiserver.apply.type_check import type_problems
@@ -81,7 +82,7 @@ def server_side_apply(
     kind = merge_type(resource)
     problems = type_problems(kind, config)
     if problems:
-        raise ApplyTypeError(f"failed to create typed patch object ({_named(resource, config)}): {problems}")
+        raise ApplyTypeError(f"failed to create typed patch object ({named(resource, config)}): {problems}")
     request = _Request(resource, kind, copied(config), manager, subresource, now, reset)
     structs = merge_type(resource, structs=True)
     before = bare(live) if live is not None else empty_object(resource)
@@ -92,12 +93,13 @@ def server_side_apply(
         result = request.applied(before, managers, force=force)
     except UnkeyedItem as error:
         raise ApplyTypeError(
-            f"failed to create typed live object ({_named(resource, before)}): {error}"
+            f"failed to create typed live object ({named(resource, before)}): {error}"
         ) from error
     return result if resource.is_custom else without_null_fields(structs, result)
 
 
-def _named(resource: ResourceType, obj: JsonObject) -> str:
+def named(resource: ResourceType, obj: JsonObject) -> str:
+    """An object as refusals name it."""
     meta = obj.get("metadata") or {}
     group_version = f"{resource.group}/{resource.version}"
     return f"{meta.get('namespace') or ''}/{meta.get('name') or ''}; {group_version}, Kind={resource.kind}"
@@ -139,6 +141,8 @@ class _Request:
         managers = {**managers, self.applier: own}
         if last is not None:
             after = self._pruned(after, managers, fitting(self.kind, last.fields))
+        if problem := conversion_problem(self.resource, managers, before, after):
+            raise ApplyTypeError(problem)
         change = compare(self.kind, before, after)
         seen = change.without(self.ignored)
         if change and not force:

@@ -2,7 +2,7 @@
 
 from jangar.apiserver import errors
 from jangar.apiserver.admission import admitted
-from jangar.apiserver.answers import object_answer
+from jangar.apiserver.answers import also_warning, object_answer
 from jangar.apiserver.apply.managed_fields import managed_after_write
 from jangar.apiserver.messages import Answer, Request, User
 from jangar.apiserver.options import WriteOptions, write_options
@@ -21,7 +21,8 @@ async def create_object(serving: Serving, resource: ResourceType, target: Target
     if resource.review is not None:
         answer = _reviewed(serving, resource, found.object, request.user, options)
         return object_answer(request, resource, answer, status=201, warnings=found.warnings)
-    written = await create(serving, resource, target.namespace, found.object, options)
+    with also_warning(found.warnings):
+        written = await create(serving, resource, target.namespace, found.object, options)
     warnings = [*found.warnings, *(written.warnings or ())]
     return object_answer(request, resource, written.object, status=201, warnings=warnings)
 

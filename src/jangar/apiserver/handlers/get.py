@@ -5,6 +5,7 @@ from jangar.apiserver.messages import Answer, Request, Response
 from jangar.apiserver.representations import chosen
 from jangar.apiserver.resources import ResourceType
 from jangar.apiserver.serving import Serving, key_of
+from jangar.apiserver.stored_forms import current
 from jangar.apiserver.target import Target
 
 MOST_DIGITS = 20
@@ -18,7 +19,9 @@ async def get(serving: Serving, resource: ResourceType, target: Target, request:
     if stored is None:
         raise errors.not_found(resource.plural, resource.group, name)
     shown = chosen(request)
-    return Response(body=shown.one(resource, stored.data) + b"\n", content_type=shown.content_type)
+    return Response(
+        body=shown.one(resource, current(resource, stored).data) + b"\n", content_type=shown.content_type
+    )
 
 
 def check_revision(serving: Serving, request: Request) -> None:

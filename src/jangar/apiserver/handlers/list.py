@@ -15,6 +15,7 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.selection import Selection, selection_of
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.store import Compacted, Snapshot, Stored
+from jangar.apiserver.stored_forms import all_current
 from jangar.apiserver.target import Target
 
 LATEST = -1
@@ -118,9 +119,9 @@ def _snapshot(
     stored_as = resource.stored_as or resource.qualified
     revision = page.revision if page.revision is not None else _exact_revision(serving, request, page)
     if revision is None or revision == LATEST:
-        return serving.store.list(stored_as, namespace)
+        return all_current(resource, serving.store.list(stored_as, namespace))
     try:
-        return serving.store.list_at(stored_as, namespace, revision)
+        return all_current(resource, serving.store.list_at(stored_as, namespace, revision))
     except Compacted as error:
         if page.revision is not None:
             raise errors.Expired(_EXPIRED, metadata={"continue": _token_after(LATEST, page.after)}) from error
@@ -164,5 +165,5 @@ def matching(
     serving: Serving, resource: ResourceType, namespace: str | None, selection: Selection
 ) -> Snapshot:
     """The newest objects that a selection means."""
-    snapshot = serving.store.list(resource.stored_as or resource.qualified, namespace)
+    snapshot = all_current(resource, serving.store.list(resource.stored_as or resource.qualified, namespace))
     return Snapshot(snapshot.revision, [each for each in snapshot.objects if selection.matches(each)])

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,10 @@ def log_handler(directory: Path) -> Callable[[Serving, ResourceType, Target, Req
         pod = orjson.loads(stored.data)
         options = _options(serving, pod, request)
         path = log_path(directory, stored.uid, options.container, previous=options.previous)
-        _check(pod, options, exists=path.exists())
+        exists = path.exists()
+        if not exists and not pod["spec"].get("nodeName"):
+            return Response(status=HTTPStatus.NO_CONTENT, content_type="")
+        _check(pod, options, exists=exists)
         reader = LogReader(path, options)
         if not options.follow:
             return Response(body=reader.read(), content_type="text/plain")

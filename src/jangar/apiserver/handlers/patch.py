@@ -1,11 +1,8 @@
 """PATCH: merge, JSON, strategic, and server-side apply."""
 
-from typing import Any
-
 from jangar.apiserver import errors
 from jangar.apiserver.admission import check_name_matches, check_namespace_matches
-from jangar.apiserver.answers import object_answer
-from jangar.apiserver.apply.strategic import StrategicPatchError, strategic_merge
+from jangar.apiserver.answers import also_warning, object_answer
 from jangar.apiserver.body import media_type
 from jangar.apiserver.messages import Answer, Request
 from jangar.apiserver.options import WriteOptions, forbidden, invalid_options, write_options
@@ -15,7 +12,7 @@ from jangar.apiserver.patching import (
     applied_configuration,
     merging,
     operating,
-    read_patch,
+    strategically,
     typed_patched,
 )
 from jangar.apiserver.resources import JsonObject, ResourceType
@@ -42,7 +39,7 @@ async def patch_object(serving: Serving, resource: ResourceType, target: Target,
             return await _patched(serving, resource, target, request, options, operating(request))
         case "application/strategic-merge-patch+json" if not resource.is_custom:
             return await _patched(
-                serving, resource, target, request, options, _strategically(request, resource)
+                serving, resource, target, request, options, strategically(request, resource)
             )
         case "application/apply-patch+yaml":
             return await _applied(serving, resource, target, request, options)
@@ -50,23 +47,6 @@ async def patch_object(serving: Serving, resource: ResourceType, target: Target,
             if resource.is_custom:
                 raise errors.unsupported_media_type(CUSTOM_TYPES)
             raise errors.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-
-
-def _strategically(request: Request, resource: ResourceType) -> Patch:
-    patch = read_patch(request, "object", "map[string]interface {}")
-
-    def merge(old: JsonObject) -> Any:
-        try:
-            return strategic_merge(old, patch, resource.schema)
-        except TypeError as error:
-            raise errors.bad_request(
-                "the patch has a value of another type than the field it merges into"
-            ) from error
-        except StrategicPatchError as error:
-            reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
-            raise errors.ApiError(error.code, reason, str(error)) from error
-
-    return merge
 
 
 async def _patched(
@@ -81,10 +61,7 @@ async def _patched(
 
     def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
         warnings.clear()
-        found = patch(old)
-        if not isinstance(found, dict):
-            raise errors.bad_request("the patched object is not a JSON object")
-        obj, told = typed_patched(resource, found, options)
+        obj, told = typed_patched(serving, resource, patch, old, options)
         warnings.extend(told)
         obj.setdefault("metadata", {})
         check_name_matches(target, obj)
@@ -95,7 +72,8 @@ async def _patched(
         return obj, False
 
     key = key_of(resource, target.namespace, target.name or "")
-    written = await update(serving, resource, key, mutation, options, subresource=target.subresource)
+    with also_warning(warnings):
+        written = await update(serving, resource, key, mutation, options, subresource=target.subresource)
     return object_answer(request, resource, written.object, warnings=[*warnings, *(written.warnings or ())])
 
 
@@ -137,8 +115,7 @@ async def _apply_live(
     serving: Serving, resource: ResourceType, target: Target, options: WriteOptions, config: JsonObject
 ) -> Written:
     def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
-        merged = applied(serving, resource, old, config, options, target.subresource)
-        return resource.strategy.decode(merged)[0], True
+        return applied(serving, resource, old, config, options, target.subresource), True
 
     key = key_of(resource, target.namespace, target.name or "")
     return await update(serving, resource, key, mutation, options, subresource=target.subresource)

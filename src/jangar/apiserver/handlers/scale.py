@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
@@ -20,6 +19,7 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.scale_managers import Mappings, to_parent, to_scale
 from jangar.apiserver.scaling import ScalePaths, WrongValue, scale_of, with_replicas
 from jangar.apiserver.serving import Serving, key_of
+from jangar.apiserver.stored_forms import current
 from jangar.apiserver.strategies.kind import Kind
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import update
@@ -46,7 +46,7 @@ async def get_scale(serving: Serving, resource: ResourceType, target: Target, re
     if stored is None:
         raise errors.not_found(resource.plural, resource.group, name)
     paths = _paths(resource)
-    scale, is_stated = _scale(paths, orjson.loads(stored.data))
+    scale, is_stated = _scale(paths, orjson.loads(current(resource, stored).data))
     if not is_stated:
         raise _no_replicas(paths)
     return object_answer(request, SCALE, scale)
@@ -83,10 +83,7 @@ async def patch_scale(serving: Serving, resource: ResourceType, target: Target, 
 
     def patched(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
         warnings.clear()
-        found: Any = patch(orjson.loads(orjson.dumps(old)))
-        if not isinstance(found, dict):
-            raise errors.bad_request("the patched object is not a JSON object")
-        scale, told = typed_patched(kind, found, options)
+        scale, told = typed_patched(serving, kind, patch, orjson.loads(orjson.dumps(old)), options)
         warnings.extend(told)
         check_name_matches(target, scale)
         check_namespace_matches(kind, target, scale)

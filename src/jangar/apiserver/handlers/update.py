@@ -2,7 +2,7 @@
 
 from jangar.apiserver import errors
 from jangar.apiserver.admission import admitted, check_name_matches
-from jangar.apiserver.answers import object_answer
+from jangar.apiserver.answers import also_warning, object_answer
 from jangar.apiserver.messages import Answer, Request
 from jangar.apiserver.options import write_options
 from jangar.apiserver.resources import JsonObject, ResourceType
@@ -38,8 +38,9 @@ async def update_object(serving: Serving, resource: ResourceType, target: Target
         del old
         return found.object, False
 
-    written = await update(
-        serving, resource, key, replacement, options, subresource=target.subresource, is_replacement=True
-    )
+    with also_warning(found.warnings):
+        written = await update(
+            serving, resource, key, replacement, options, subresource=target.subresource, is_replacement=True
+        )
     warnings = [*found.warnings, *(written.warnings or ())]
     return object_answer(request, resource, written.object, warnings=warnings)

@@ -2,9 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import orjson
@@ -18,6 +18,7 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.selection import Selection, selection_of
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.store import Compacted, Event, EventType, Stored, TooSlow
+from jangar.apiserver.stored_forms import all_current, current
 from jangar.apiserver.target import Target
 from jangar.schema.go_text import quoted
 
@@ -25,9 +26,11 @@ BOOKMARK_SECONDS = 60.0
 LAST_BOOKMARK_SECONDS = 2.0
 """So long before its end a watch is told how far it came."""
 DEFAULT_SECONDS = 1800
+LAST_WORDS_SECONDS = 1.0
+"""So long a watch goes on when its kind has gone, for those who are still reading how it went."""
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-SHARED_BYTES = 64 * 1024
-"""Lines of larger objects are made for each watcher: keeping them would cost more than making them."""
+SHARED_BYTES = 512 * 1024
+"""Larger batches are made for each watcher: keeping them would cost more than making them."""
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
@@ -42,6 +45,13 @@ class _Watch:
     shown: Representation
     bookmarks: bool
     seconds: float
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the kind is what it was: a watch of a custom kind ends with its definition, or a change of that."""
+        asked = self.resource
+        found = self.serving.registry.find(asked.group, asked.version, asked.plural)
+        return found is not None and found.strategy is asked.strategy
 
 
 async def watch(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
@@ -107,20 +117,18 @@ async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> A
             lines.append(_bookmark(asked, since, initial_end=True))
         if lines:
             yield b"".join(lines)
-    async for batch in _until(asked, since):
-        lines = []
-        for item in batch:
-            line = _shown(asked, item, first=first) if isinstance(item, Event) else item
-            if line is not None:
-                lines.append(line)
-                first = first and not isinstance(item, Event)
-        if lines:
-            yield b"".join(lines)
+    async for told in _until(asked, since):
+        if isinstance(told, bytes):
+            yield told
+        elif chunk := _chunk(asked, told, first=first):
+            first = False
+            yield chunk
 
 
 def _initial(asked: _Watch) -> tuple[int, list[bytes]]:
     """What is there already, as if it had just been added."""
-    snapshot = asked.serving.store.list(asked.resource.stored_as or asked.resource.qualified, asked.namespace)
+    stored_as = asked.resource.stored_as or asked.resource.qualified
+    snapshot = all_current(asked.resource, asked.serving.store.list(stored_as, asked.namespace))
     lines: list[bytes] = []
     for stored in snapshot.objects:
         if asked.selection.matches(stored):
@@ -129,36 +137,95 @@ def _initial(asked: _Watch) -> tuple[int, list[bytes]]:
     return snapshot.revision, lines
 
 
-async def _until(asked: _Watch, since: int) -> AsyncIterator[list[Event | bytes]]:
-    """Batches until the time is over; an error that ends the watch is its last line."""
+async def _until(asked: _Watch, since: int) -> AsyncIterator[Sequence[Event] | bytes]:
+    """Batches and bookmarks until the time is over; an error that ends the watch is its last line."""
     stored_as = asked.resource.stored_as or asked.resource.qualified
     loop = asyncio.get_running_loop()
     end = loop.time() + asked.seconds
+    timer: asyncio.Timeout | None = None
+
+    def end_with_kind() -> None:
+        nonlocal end
+        if not asked.is_served:
+            end = min(end, loop.time() + LAST_WORDS_SECONDS)
+            # Between two waits there is nothing to shorten.
+            if timer is not None:
+                with suppress(RuntimeError):
+                    timer.reschedule(end)
+
     next_bookmark = min(loop.time() + BOOKMARK_SECONDS, end - LAST_BOOKMARK_SECONDS)
     try:
         async with aclosing(asked.serving.store.watch(stored_as, asked.namespace, since)) as events:
+            asked.serving.registry.listeners.add(end_with_kind)
+            end_with_kind()
             while loop.time() < end:
                 try:
                     # A timer costs a fraction of a task, and a thousand watchers each wait for every event.
-                    async with asyncio.timeout_at(min(end, next_bookmark) if asked.bookmarks else end):
+                    async with asyncio.timeout_at(
+                        min(end, next_bookmark) if asked.bookmarks else end
+                    ) as timer:
                         batch = await anext(events)
                 except TimeoutError:
                     if loop.time() < end:
-                        yield [_bookmark(asked, asked.serving.store.revision)]
+                        yield _bookmark(asked, asked.serving.store.revision)
                         next_bookmark = loop.time() + BOOKMARK_SECONDS
                 else:
-                    yield [*batch]
+                    yield batch
     except Compacted as error:
-        yield [_error_line(errors.Expired(f"too old resource version: {error.asked} ({error.floor})"))]
+        yield _error_line(errors.Expired(f"too old resource version: {error.asked} ({error.floor})"))
     except (StopAsyncIteration, TooSlow):
         return
+    finally:
+        asked.serving.registry.listeners.discard(end_with_kind)
+
+
+def _chunk(asked: _Watch, events: Sequence[Event], *, first: bool) -> bytes:
+    """A batch as this watcher sees it; most see everything, and all of them the same."""
+    if asked.selection.is_everything and isinstance(asked.shown, Whole) and events:
+        size = sum(len(event.object.data) for event in events)
+        batch = _Batch(
+            kind=id(asked.resource),
+            namespace=asked.namespace,
+            first=events[0].object.data,
+            last=events[-1].object.data,
+            resource=asked.resource,
+            events=events,
+        )
+        return _shared_chunk(batch) if size < SHARED_BYTES else _chunk_of(batch)
+    lines: list[bytes] = []
+    for event in events:
+        line = _shown(asked, event, first=first and not lines)
+        if line is not None:
+            lines.append(line)
+    return b"".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """Events that everybody who watches a whole resource is told at once: the same if they begin and end the same."""
+
+    kind: int
+    namespace: str | None
+    first: bytes
+    last: bytes
+    resource: ResourceType = field(compare=False)
+    events: Sequence[Event] = field(compare=False)
+
+
+def _chunk_of(batch: _Batch) -> bytes:
+    resource = batch.resource
+    shown = ((event.type, current(resource, event.object).data) for event in batch.events)
+    return b"".join(_line(kind, in_version(resource, data)) for kind, data in shown)
+
+
+@lru_cache(maxsize=8)
+def _shared_chunk(batch: _Batch) -> bytes:
+    """Made once for as long as it is told."""
+    return _chunk_of(batch)
 
 
 def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:
     """The event as this watcher sees it: an object that begins or ceases to match is added or deleted to them."""
-    if asked.selection.is_everything and isinstance(asked.shown, Whole):
-        data = in_version(asked.resource, event.object.data)
-        return _shared_line(event.type, data) if len(data) < SHARED_BYTES else _line(event.type, data)
     was = event.previous is not None and asked.selection.matches(event.previous)
     matches = event.type is not EventType.DELETED and asked.selection.matches(event.object)
     match (was, matches):
@@ -172,7 +239,8 @@ def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:
             kind, stored = EventType.MODIFIED, event.object
         case _:
             kind, stored = EventType.DELETED, _last_seen(event)
-    return _line(kind, asked.shown.event(asked.resource, stored.data, first=first))
+    data = current(asked.resource, stored).data
+    return _line(kind, asked.shown.event(asked.resource, data, first=first))
 
 
 def _last_seen(event: Event) -> Stored:
@@ -188,12 +256,6 @@ def _last_seen(event: Event) -> Stored:
         data=orjson.dumps(obj),
         labels=event.previous.labels,
     )
-
-
-@lru_cache(maxsize=64)
-def _shared_line(kind: str, data: bytes) -> bytes:
-    """Most watchers see everything, and all of them the same: a line is made once for as long as it is told."""
-    return _line(kind, data)
 
 
 def _line(kind: str, data: bytes) -> bytes:

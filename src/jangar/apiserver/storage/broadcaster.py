@@ -3,6 +3,9 @@
 A watcher behind the history in memory reads the log, a stretch at a time, until the history takes over; from then on
 events are pushed to it. Both happen on the event loop without a pause between the last look back and the first push, so
 nothing is missed or told twice. All watchers share the same events.
+
+Watchers are woken in rounds. After a round as much time passes as it took, within limits: a thousand watchers leave
+room for others, and what is committed meanwhile is told to each of them at once.
 """
 
 import asyncio
@@ -16,6 +19,9 @@ from jangar.apiserver.storage.store import Compacted, Event, TooSlow
 
 STRETCH = 256
 """Revisions of the log that are looked at before others get a turn."""
+
+LONGEST_PAUSE = 0.01
+"""Seconds between two rounds of telling, however long they take."""
 
 Past = Callable[[int, int, str, str | None], list[Event]]
 """Events after a revision and up to another, of a resource and perhaps a namespace."""
@@ -33,6 +39,8 @@ class Broadcaster:
         self.history = History(revision, events=settings.history_events, size=settings.history_bytes)
         self._live: dict[str, dict[Watcher, None]] = {}
         self._reading: dict[Watcher, float] = {}
+        self._due: list[Watcher] = []
+        self._in_round = False
         self._closed = False
 
     def watch(self, resource: str, namespace: str | None, since: int) -> "Watcher":
@@ -48,8 +56,11 @@ class Broadcaster:
             self.history.add(event)
             # A watcher that is dropped leaves the table, hence the copy.
             for watcher in tuple(self._live.get(event.object.key.resource, ())):
-                watcher.push(event)
+                if watcher.push(event):
+                    self._due.append(watcher)
         self.revision = events[-1].object.revision
+        if self._due and not self._in_round:
+            self._begin_round()
 
     def oldest_needed(self) -> int:
         """From here on the log is still read: by watches that began in the window, while their lease lasts."""
@@ -62,6 +73,24 @@ class Broadcaster:
         self._closed = True
         for watcher in [*self._reading, *(watcher for live in self._live.values() for watcher in live)]:
             watcher.close()
+
+    def _begin_round(self) -> None:
+        loop = asyncio.get_running_loop()
+        due, self._due = self._due, []
+        self._in_round = True
+        for watcher in due:
+            watcher.wake_if_told()
+        # They have their turn in the next round of the loop, whose clock may stand still until the one after that.
+        loop.call_soon(loop.call_soon, self._pause, loop.time())
+
+    def _pause(self, began: float) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_later(min(loop.time() - began, LONGEST_PAUSE), self._end_round)
+
+    def _end_round(self) -> None:
+        self._in_round = False
+        if self._due:
+            self._begin_round()
 
     def read_past(self, watcher: "Watcher") -> None:
         lease = self.settings.catch_up_lease.total_seconds()
@@ -88,6 +117,7 @@ class Watcher:
         self._source = source
         self._waiting: list[Event] = []
         self._waiter: asyncio.Future[None] | None = None
+        self._heart: asyncio.TimerHandle | None = None
         self._live = self._closed = self._dropped = False
         if since >= source.history.start:
             self._take_over()
@@ -122,20 +152,29 @@ class Watcher:
 
     def close(self) -> None:
         self._closed = True
+        if self._heart is not None:
+            self._heart.cancel()
         self._source.leave(self)
         self._wake()
 
-    def push(self, event: Event) -> None:
+    def push(self, event: Event) -> bool:
+        """Keep an event for the next batch; whether the watcher is to be woken, having had none."""
         if self._namespace is not None and event.object.key.namespace != self._namespace:
-            return
+            return False
         if event.object.revision <= self.revision:
-            return
+            return False
         self._waiting.append(event)
         if len(self._waiting) > self._source.settings.watch_queue_events:
             self._dropped = True
             self._waiting.clear()
             self._source.leave(self)
-        self._wake()
+            return True
+        return len(self._waiting) == 1
+
+    def wake_if_told(self) -> None:
+        """Unless it has come by itself meanwhile."""
+        if self._waiting or self._dropped:
+            self._wake()
 
     def _look_back(self) -> None:
         """Read a stretch of what is not in memory any more."""
@@ -161,14 +200,18 @@ class Watcher:
         loop = asyncio.get_running_loop()
         self._waiter = waiter = loop.create_future()
         pause = self._source.settings.heartbeat
-        timer = loop.call_later(pause.total_seconds(), self._wake) if pause is not None else None
+        if self._heart is None and pause is not None:
+            # Left running while events come: a timer for each wait would cost as much as the event.
+            self._heart = loop.call_later(pause.total_seconds(), self._beat)
         try:
             await waiter
         finally:
             self._waiter = None
-            if timer is not None:
-                timer.cancel()
         return bool(self._waiting or self._dropped or self._closed)
+
+    def _beat(self) -> None:
+        self._heart = None
+        self._wake()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

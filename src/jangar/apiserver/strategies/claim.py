@@ -17,6 +17,8 @@ from jangar.apiserver.strategies.own_forms import quantity_value
 from jangar.apiserver.strategies.printing import UNSET, created
 from jangar.schema import FieldError
 
+PROTECTION: Final = "kubernetes.io/pvc-protection"
+"""Holds a claim that is deleted while pods use it."""
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _SHORT: Final = {
     "ReadOnlyMany": "ROX",
@@ -39,8 +41,10 @@ class Claim(Kind):
             obj["status"]["phase"] = "Pending"
 
     def reset(self, obj: JsonObject) -> None:
-        # A real server adds a finalizer for a controller that takes it away; here it would hold the claim for ever.
         obj["status"] = {"phase": "Pending"}
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if PROTECTION not in finalizers:
+            finalizers.append(PROTECTION)
 
     def problems(self, obj: Json) -> list[FieldError]:
         return claim_problems("spec", obj["spec"])

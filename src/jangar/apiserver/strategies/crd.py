@@ -1,15 +1,17 @@
-"""CustomResourceDefinitions: completed, accepted at once, and checked as kube-apiserver checks them."""
+"""CustomResourceDefinitions: completed and checked as kube-apiserver does. Their names are given later."""
 
 from typing import Any
 
 from jangar.apiserver.strategies.checks import Json, JsonObject, immutable
+from jangar.apiserver.strategies.crd_conditions import ESTABLISHED, is_true
 from jangar.apiserver.strategies.crd_spec import crd_problems, stored_version_problems
+from jangar.apiserver.strategies.crd_warnings import format_warnings
 from jangar.apiserver.strategies.kind import Kind
 from jangar.schema import FieldError
 
 
 class CustomResourceDefinition(Kind):
-    """A definition. It is established the moment it is stored: nobody else could take its names in between."""
+    """A definition. What becomes of it once it is stored: definition_life.py."""
 
     def default(self, obj: JsonObject) -> None:
         spec, names = obj["spec"], obj["spec"]["names"]
@@ -24,16 +26,7 @@ class CustomResourceDefinition(Kind):
             obj["status"]["storedVersions"] = _storage_versions(spec)[:1]
 
     def reset(self, obj: JsonObject) -> None:
-        obj["status"] = {
-            "conditions": [
-                _condition(obj, "NamesAccepted", "NoConflicts", "no conflicts found"),
-                _condition(
-                    obj, "Established", "InitialNamesAccepted", "the initial names have been accepted"
-                ),
-            ],
-            "acceptedNames": dict(obj["spec"]["names"]),
-            "storedVersions": _storage_versions(obj["spec"])[:1],
-        }
+        obj["status"] = {"storedVersions": _storage_versions(obj["spec"])[:1]}
 
     def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
         del old
@@ -42,7 +35,6 @@ class CustomResourceDefinition(Kind):
         stored = obj["status"].get("storedVersions") or []
         added = [name for name in _storage_versions(obj["spec"])[:1] if name not in stored]
         obj["status"]["storedVersions"] = [*stored, *added]
-        obj["status"]["acceptedNames"] = dict(obj["spec"]["names"])
 
     def problems(self, obj: Json) -> list[FieldError]:
         return crd_problems(obj, None)
@@ -50,13 +42,18 @@ class CustomResourceDefinition(Kind):
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
         problems = crd_problems(obj, old)
-        kept = [
-            *immutable("spec.scope", spec.get("scope"), before.get("scope")),
-            *immutable("spec.names.kind", spec["names"].get("kind"), before["names"].get("kind")),
+        kept: list[FieldError] = []
+        if is_true(old, ESTABLISHED):
+            kept += immutable("spec.scope", spec.get("scope"), before.get("scope"))
+            kept += immutable("spec.names.kind", spec["names"].get("kind"), before["names"].get("kind"))
+        kept += [
             *immutable("spec.group", spec.get("group"), before.get("group")),
             *immutable("spec.names.plural", spec["names"].get("plural"), before["names"].get("plural")),
         ]
         return [*problems, *kept, *stored_version_problems(obj)]
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        return format_warnings(obj, old)
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return [obj["metadata"].get("creationTimestamp", "")]
@@ -64,13 +61,3 @@ class CustomResourceDefinition(Kind):
 
 def _storage_versions(spec: Json) -> list[str]:
     return [each.get("name", "") for each in spec.get("versions") or () if each.get("storage")]
-
-
-def _condition(obj: Json, kind: str, reason: str, message: str) -> JsonObject:
-    return {
-        "type": kind,
-        "status": "True",
-        "lastTransitionTime": obj["metadata"].get("creationTimestamp"),
-        "reason": reason,
-        "message": message,
-    }

@@ -8,11 +8,12 @@ from typing import Any, Final
 from jangar.apiserver.names import subdomain_problems
 from jangar.apiserver.strategies.checks import Json, forbidden, invalid, not_supported, required
 from jangar.apiserver.strategies.crd_columns import column_problems, scale_problems, selectable_problems
+from jangar.apiserver.strategies.crd_conditions import APPROVED, is_protected
+from jangar.apiserver.strategies.custom import finalizer_errors
 from jangar.apiserver.strategies.names_1035 import label_1035_problems
 from jangar.schema import FieldError, structural_problems
 from jangar.schema.go_text import Struct
 
-_APPROVED: Final = "api-approved.kubernetes.io"
 _SHARED: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 _NONE_ONLY: Final = "this server converts by None alone"
 
@@ -22,6 +23,7 @@ def crd_problems(obj: Json, old: Json | None) -> list[FieldError]:
     problems: list[FieldError] = []
     if old is None and name != f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
         problems.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+    problems += finalizer_errors(obj)
     problems += _group_problems(spec.get("group", ""))
     scope = spec.get("scope", "")
     if not scope:
@@ -218,21 +220,20 @@ def stored_version_problems(obj: Json) -> list[FieldError]:
 
 
 def _approval_problems(obj: Json, old: Json | None) -> list[FieldError]:
-    group = obj["spec"].get("group", "")
-    if not (group.endswith((".k8s.io", ".kubernetes.io")) or group in ("k8s.io", "kubernetes.io")):
+    if not is_protected(obj["spec"].get("group", "")):
         return []
-    stated = (obj["metadata"].get("annotations") or {}).get(_APPROVED, "")
+    stated = (obj["metadata"].get("annotations") or {}).get(APPROVED, "")
     if stated.startswith(("http://", "https://", "unapproved")) or old is not None:
         return []
-    place = f"metadata.annotations[{_APPROVED}]"
+    place = f"metadata.annotations[{APPROVED}]"
     if not stated:
         detail = (
-            f'protected groups must have approval annotation "{_APPROVED}", see '
+            f'protected groups must have approval annotation "{APPROVED}", see '
             "https://github.com/kubernetes/enhancements/pull/1111"
         )
         return [required(place, detail)]
     detail = (
-        f'protected groups must have approval annotation "{_APPROVED}" with either a URL or a reason starting with '
+        f'protected groups must have approval annotation "{APPROVED}" with either a URL or a reason starting with '
         '"unapproved", see https://github.com/kubernetes/enhancements/pull/1111'
     )
     return [invalid(place, stated, detail)]

@@ -4,7 +4,6 @@ Knows one version of one CRD, compiled; builds the types that are served for a C
 """
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from jangar.apiserver import errors
@@ -14,7 +13,17 @@ from jangar.apiserver.strategies.as_written import written
 from jangar.apiserver.strategies.go_types import Struct, type_of
 from jangar.apiserver.strategies.own_forms import BadText
 from jangar.apiserver.strategies.typed import Decoding, WrongType
-from jangar.schema import CompiledSchema, ErrorType, FieldError, UnknownField, admit, check
+from jangar.schema import (
+    CompiledSchema,
+    ErrorType,
+    FieldError,
+    UnknownField,
+    admit,
+    check,
+    check_status,
+    fill,
+)
+from jangar.schema.pruning import copied
 
 JsonObject = dict[str, Any]
 Json = Mapping[str, Any]
@@ -39,11 +48,9 @@ class CustomStrategy:
         schema: CompiledSchema,
         has_status: bool,
         scale: ScalePaths | None = None,
-        stored: CompiledSchema | None = None,
     ) -> None:
-        """`stored` is the schema of the version that objects are stored in, where that is another one."""
         self._kind, self._version = kind, version
-        self._schema, self._stored = schema, stored
+        self._schema = schema
         self._has_status = has_status
         self._scale = scale
 
@@ -56,22 +63,18 @@ class CustomStrategy:
         return admitted, unknown
 
     def complete(self, obj: JsonObject) -> None:
-        """Defaults are part of decoding here; a merged or patched object was decoded, an applied one was not."""
-        admitted, _ = admit(self._schema, obj)
-        admitted["metadata"] = obj.setdefault("metadata", {})
-        obj.clear()
-        obj.update(admitted)
+        """Defaults are part of decoding here, but an applied object was not decoded: its nulls stay, to be refused."""
+        obj.setdefault("metadata", {})
+        fill(self._schema, obj)
 
     def prepare_create(self, obj: JsonObject) -> None:
         self.complete(obj)
-        self._convert(obj)
         _rewrite_metadata(obj)
         if self._has_status:
             obj.pop("status", None)
 
     def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
-        self.complete(obj)
-        self._convert(obj)
+        """Who changed anything has completed it before."""
         _rewrite_metadata(obj)
         if subresource == "status":
             _keep_all_but_status(obj, old)
@@ -79,11 +82,12 @@ class CustomStrategy:
             _put_back(obj, old, "status")
 
     def validate_create(self, obj: Json) -> list[FieldError]:
-        return [*_finalizer_errors(obj), *check(self._schema, obj), *self._scale_problems(obj)]
+        return [*finalizer_errors(obj), *check(self._schema, obj), *self._scale_problems(obj)]
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[FieldError]:
+        check_update = check_status if subresource == "status" else check
         scaled = self._scale_problems(obj, of_spec=subresource != "status")
-        return [*_finalizer_errors(obj), *check(self._schema, obj, old=old), *scaled]
+        return [*finalizer_errors(obj), *check_update(self._schema, obj, old=old), *scaled]
 
     def _scale_problems(self, obj: Json, *, of_spec: bool = True) -> list[FieldError]:
         if self._scale is None:
@@ -94,15 +98,6 @@ class CustomStrategy:
         """Of finalizers the handlers warn."""
         del obj, old
         return []
-
-    def _convert(self, obj: JsonObject) -> None:
-        """What the stored version does not know is not kept."""
-        if self._stored is None:
-            return
-        admitted, _ = admit(self._stored, obj)
-        admitted["metadata"] = obj["metadata"]
-        obj.clear()
-        obj.update(admitted)
 
     def _metadata(self, obj: Json) -> tuple[JsonObject, list[UnknownField]]:
         decoding = Decoding()
@@ -117,7 +112,8 @@ class CustomStrategy:
         return found, [UnknownField(path=("metadata", *each.path)) for each in decoding.unknown]
 
 
-def _finalizer_errors(obj: Json) -> list[FieldError]:
+def finalizer_errors(obj: Json) -> list[FieldError]:
+    """Finalizers that are no names at all; one without a domain is."""
     return [
         FieldError(type=ErrorType.INVALID, field="metadata.finalizers", bad_value=each, detail=problem)
         for each in obj["metadata"].get("finalizers") or ()
@@ -136,23 +132,20 @@ def _rewrite_metadata(obj: JsonObject) -> None:
 
 def _put_back(obj: JsonObject, old: Json, name: str) -> None:
     if name in old:
-        obj[name] = deepcopy(old[name])
+        obj[name] = copied(old[name])
     else:
         obj.pop(name, None)
 
 
 def _keep_all_but_status(obj: JsonObject, old: Json) -> None:
     """Only status and who manages what are taken from a status write."""
-    kept = {
-        name: deepcopy(value) for name, value in old.items() if name not in ("status", "apiVersion", "kind")
-    }
+    taken = {name: obj[name] for name in ("apiVersion", "kind", "metadata", "status") if name in obj}
+    kept = {name: copied(value) for name, value in old.items() if name != "status" and name not in taken}
+    obj.clear()
+    obj.update(taken | kept)
     meta = obj["metadata"]
     managed = meta.get("managedFields")
-    taken = {name: obj[name] for name in ("apiVersion", "kind", "status") if name in obj}
-    obj.clear()
-    obj.update(taken | kept | {"metadata": meta})
     meta.clear()
-    meta.update(kept["metadata"])
-    meta.pop("managedFields", None)
+    meta.update({name: copied(value) for name, value in old["metadata"].items() if name != "managedFields"})
     if managed is not None:
         meta["managedFields"] = managed

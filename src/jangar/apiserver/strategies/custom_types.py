@@ -18,18 +18,10 @@ _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 def resource_types_of(crd: Json) -> list[ResourceType]:
     """One type a served version. Raises SchemaRejected for a schema that validation would have refused."""
     versions = crd["spec"]["versions"]
-    compiled = {each["name"]: CompiledSchema.of(_schema(each)) for each in versions}
-    storage = next((each["name"] for each in versions if each.get("storage")), None)
-    return [
-        _type(
-            crd,
-            each,
-            compiled[each["name"]],
-            compiled[storage] if storage and storage != each["name"] else None,
-        )
-        for each in versions
-        if each.get("served")
-    ]
+    group = crd["spec"]["group"]
+    compiled = {f"{group}/{each['name']}": CompiledSchema.of(_schema(each)) for each in versions}
+    schemas = {f"{group}/{each['name']}": _described(_schema(each)) for each in versions}
+    return [_type(crd, each, compiled, schemas) for each in versions if each.get("served")]
 
 
 def _schema(version: Json) -> Json:
@@ -37,8 +29,11 @@ def _schema(version: Json) -> Json:
     return found
 
 
-def _type(crd: Json, version: Json, compiled: CompiledSchema, stored: CompiledSchema | None) -> ResourceType:
+def _type(
+    crd: Json, version: Json, compiled: dict[str, CompiledSchema], schemas: dict[str, JsonObject]
+) -> ResourceType:
     spec, names = crd["spec"], crd["spec"]["names"]
+    api_version = f"{spec['group']}/{version['name']}"
     subresources = version.get("subresources") or {}
     scale = _scale(subresources)
     return ResourceType(
@@ -53,8 +48,10 @@ def _type(crd: Json, version: Json, compiled: CompiledSchema, stored: CompiledSc
         categories=tuple(names.get("categories") or ()),
         subresources=frozenset(name for name in ("status", "scale") if subresources.get(name) is not None),
         is_custom=True,
-        schema=_described(_schema(version)),
-        compiled=compiled,
+        schema=schemas[api_version],
+        version_schemas=schemas,
+        compiled=compiled[api_version],
+        compiled_versions=compiled,
         columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()),
         selectable_fields=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
         stored_as=crd["metadata"]["name"],
@@ -64,8 +61,7 @@ def _type(crd: Json, version: Json, compiled: CompiledSchema, stored: CompiledSc
         strategy=CustomStrategy(
             kind=names["kind"],
             version=version["name"],
-            schema=compiled,
-            stored=stored,
+            schema=compiled[api_version],
             has_status=subresources.get("status") is not None,
             scale=scale,
         ),

@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any, Final
 
-from jangar.apiserver.names import label_problems
+from jangar.apiserver.names import label_problems, label_value_problems
 from jangar.apiserver.strategies.checks import (
     IMMUTABLE,
     Json,
@@ -37,7 +37,7 @@ class Job(Kind):
         spec = obj["spec"]
         default_job_spec(spec)
         template_labels = (spec["template"].get("metadata") or {}).get("labels")
-        if template_labels and not obj["metadata"].get("labels"):
+        if template_labels and not obj["metadata"].get("labels") and not _has_bad_name(template_labels):
             # One and the same: what is generated into the one appears in the other.
             obj["metadata"]["labels"] = template_labels
 
@@ -109,6 +109,11 @@ class Job(Kind):
             *containers_and_images(spec.get("template") or {}),
             selector(spec.get("selector")),
         ]
+
+
+def _has_bad_name(labels: Json) -> bool:
+    """A name that fits in no label is refused where it was generated into one, and only there."""
+    return bool(label_value_problems(labels.get(NAME_LABELS[1], "")))
 
 
 def default_job_spec(spec: JsonObject) -> None:

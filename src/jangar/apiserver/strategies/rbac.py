@@ -1,4 +1,4 @@
-"""Roles and their bindings. Stored and checked; this server lets everybody in who is authenticated."""
+"""Roles and their bindings, as objects. What they allow, others decide."""
 
 from typing import Any, ClassVar, Final
 

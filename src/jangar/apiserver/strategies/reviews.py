@@ -1,48 +1,83 @@
-"""Reviews: questions about who somebody is and what they may do. Answered, never stored.
+"""Reviews: questions about who somebody is and what they may do. Answered, never stored."""
 
-Whoever is authenticated may do everything here; roles are stored and shown but not enforced, and the answers say so.
-"""
-
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from jangar.apiserver import errors
+from jangar.apiserver.access_rules import Ask, PathAsk, ResourceAsk
+from jangar.apiserver.authentication import Known, Unknown
 from jangar.apiserver.messages import User
 from jangar.schema.errors import FieldError, invalid
 
 JsonObject = dict[str, Any]
 Review = Callable[[JsonObject, User], JsonObject]
-Lookup = Callable[[str], User | None]
-"""Who a token belongs to, or None."""
-
-MASTERS: Final = "system:masters"
-_NOT_ENFORCED: Final = "RBAC: not enforced by this server"
+Lookup = Callable[[str, Sequence[str]], Known | Unknown]
+"""Whose a token is, among those that are meant for one of these audiences."""
 
 
-def review(kind: str, lookup: Lookup | None = None) -> Review:
+class Verdict(Protocol):
+    """Whether something is allowed, and by what."""
+
+    @property
+    def allowed(self) -> bool: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
+class Judge(Protocol):
+    """Knows who may do what."""
+
+    def decide(self, user: User, ask: Ask) -> Verdict: ...
+
+    def rules(self, user: User, namespace: str) -> tuple[list[Mapping[str, Any]], str]:
+        """Of one user in one namespace; and what kept others from being found."""
+        ...
+
+
+def review(kind: str, lookup: Lookup | None = None, judge: Judge | None = None) -> Review:
     """The function that answers a review of this kind. Raises ApiError for a question that asks nothing."""
-    if kind == "TokenReview":
-        return lambda obj, user: _token(_untimed(obj), user, lookup)
-    return _REVIEWS[kind]
+    match kind:
+        case "SelfSubjectReview":
+            return _myself
+        case "TokenReview":
+            return lambda obj, user: _token(_untimed(obj), user, lookup)
+        case "SelfSubjectRulesReview":
+            return lambda obj, user: _rules(obj, user, judge)
+        case "SelfSubjectAccessReview":
+            return lambda obj, user: _access(obj, user, judge)
+        case _:
+            return lambda obj, _: _access(obj, _subject(obj["spec"]), judge)
 
 
 def _myself(obj: JsonObject, user: User) -> JsonObject:
     return obj | {"status": {"userInfo": _info(user)}}
 
 
-def _my_access(obj: JsonObject, user: User) -> JsonObject:
-    _check_attributes(obj["spec"])
-    return _untimed(obj) | {"status": _allowed(user.groups)}
+def _access(obj: JsonObject, user: User, judge: Judge | None) -> JsonObject:
+    ask = _ask(obj["spec"])
+    if judge is None:
+        return _untimed(obj) | {"status": {"allowed": False}}
+    found = judge.decide(user, ask)
+    reason = {"reason": found.reason} if found.reason else {}
+    return _untimed(obj) | {"status": {"allowed": found.allowed} | reason}
 
 
-def _access(obj: JsonObject, user: User) -> JsonObject:
-    """Of the user and groups that the spec names."""
-    del user
-    spec = obj["spec"]
+def _subject(spec: JsonObject) -> User:
+    """The user and the groups that the spec names."""
     _check_attributes(spec)
     if not spec.get("user") and not spec.get("groups"):
         raise _invalid(invalid("spec.user", "", "at least one of user or group must be specified"))
-    return _untimed(obj) | {"status": _allowed(spec.get("groups") or ())}
+    return User(name=spec.get("user") or "", groups=tuple(spec.get("groups") or ()))
+
+
+def _ask(spec: JsonObject) -> Ask:
+    _check_attributes(spec)
+    if (path := spec.get("nonResourceAttributes")) is not None:
+        return PathAsk(verb=path.get("verb", ""), path=path.get("path", ""))
+    asked = spec["resourceAttributes"]
+    names = ("verb", "group", "resource", "subresource", "name", "namespace")
+    return ResourceAsk(**{name: asked.get(name, "") for name in names})
 
 
 def _check_attributes(spec: JsonObject) -> None:
@@ -52,18 +87,27 @@ def _check_attributes(spec: JsonObject) -> None:
         raise _invalid(invalid("spec.resourceAttributes", spec.get("resourceAttributes"), detail))
 
 
-def _allowed(groups: Iterable[str]) -> JsonObject:
-    return {"allowed": True} | ({} if MASTERS in groups else {"reason": _NOT_ENFORCED})
-
-
-def _rules(obj: JsonObject, user: User) -> JsonObject:
-    del user
-    if not obj["spec"].get("namespace"):
+def _rules(obj: JsonObject, user: User, judge: Judge | None) -> JsonObject:
+    namespace = obj["spec"].get("namespace")
+    if not namespace:
         raise errors.bad_request("no namespace on request")
-    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-    paths = {"verbs": ["*"], "nonResourceURLs": ["*"]}
-    status = {"resourceRules": [everything], "nonResourceRules": [paths], "incomplete": False}
+    rules, problem = judge.rules(user, namespace) if judge else ([], "")
+    status: JsonObject = {
+        "resourceRules": [
+            _shown(rule, "apiGroups", "resources", "resourceNames") for rule in rules if rule.get("resources")
+        ],
+        "nonResourceRules": [
+            _shown(rule, "nonResourceURLs") for rule in rules if rule.get("nonResourceURLs")
+        ],
+        "incomplete": False,
+    }
+    if problem:
+        status["evaluationError"] = problem
     return obj | {"metadata": {}, "spec": {}, "status": status}
+
+
+def _shown(rule: Mapping[str, Any], *names: str) -> JsonObject:
+    return {name: rule[name] for name in ("verbs", *names) if rule.get(name)}
 
 
 def _token(obj: JsonObject, user: User, lookup: Lookup | None) -> JsonObject:
@@ -71,10 +115,13 @@ def _token(obj: JsonObject, user: User, lookup: Lookup | None) -> JsonObject:
     token = obj["spec"].get("token", "")
     if not token:
         raise errors.bad_request("token is required for TokenReview in authentication")
-    found = lookup(token) if lookup else None
-    if found is None:
-        return obj | {"status": {"user": {}, "error": "invalid bearer token"}}
-    return obj | {"status": {"authenticated": True, "user": _info(found)}}
+    match lookup(token, obj["spec"].get("audiences") or ()) if lookup else Unknown():
+        case Known(user=owner, audiences=audiences):
+            status = {"authenticated": True, "user": _info(owner), "audiences": list(audiences)}
+        case Unknown(why=why):
+            problem = f"[invalid bearer token, {why}]" if why else "invalid bearer token"
+            status = {"user": {}, "error": problem}
+    return obj | {"status": status}
 
 
 def _untimed(obj: JsonObject) -> JsonObject:
@@ -94,16 +141,22 @@ def _invalid(problem: FieldError) -> errors.ApiError:
 
 def _info(user: User) -> JsonObject:
     found: JsonObject = {"username": user.name}
+    if user.uid:
+        found["uid"] = user.uid
     if user.groups:
         found["groups"] = list(user.groups)
+    if user.extra:
+        found["extra"] = {name: list(values) for name, values in user.extra.items()}
     return found
 
 
-_REVIEWS: Final[dict[str, Review]] = {
-    "SelfSubjectReview": _myself,
-    "SelfSubjectAccessReview": _my_access,
-    "SubjectAccessReview": _access,
-    "LocalSubjectAccessReview": _access,
-    "SelfSubjectRulesReview": _rules,
-}
-KINDS: Final = frozenset({*_REVIEWS, "TokenReview"})
+KINDS: Final = frozenset(
+    {
+        "LocalSubjectAccessReview",
+        "SelfSubjectAccessReview",
+        "SelfSubjectReview",
+        "SelfSubjectRulesReview",
+        "SubjectAccessReview",
+        "TokenReview",
+    }
+)

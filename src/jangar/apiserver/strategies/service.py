@@ -80,6 +80,8 @@ class Service(Kind):
 
     def problems(self, obj: Json) -> list[FieldError]:
         spec = obj["spec"]
+        if families := _family_problems(spec):
+            return families
         is_headless = spec.get("clusterIP") == "None"
         problems: list[FieldError] = []
         if not spec.get("ports") and not is_headless and spec.get("type") != "ExternalName":
@@ -106,6 +108,8 @@ class Service(Kind):
 
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
+        if families := _family_problems(spec):
+            return families
         problems: list[FieldError] = []
         if (
             before.get("type") != "ExternalName"
@@ -207,6 +211,24 @@ def _address_problems(spec: Json) -> list[FieldError]:
     except ValueError:
         detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
         problems.append(invalid("spec.clusterIPs[0]", address, detail))
+    return problems
+
+
+def _family_problems(spec: Json) -> list[FieldError]:
+    """Addresses are IPv4 here; who has none may be of any family."""
+    is_loose = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if is_loose or spec.get("type") == "ExternalName":
+        return []
+    problems: list[FieldError] = []
+    policy = spec.get("ipFamilyPolicy")
+    if policy == "RequireDualStack":
+        detail = "this cluster is not configured for dual-stack services"
+        problems.append(invalid("spec.ipFamilyPolicy", policy, detail))
+    problems += [
+        invalid(f"spec.ipFamilies[{n}]", family, "not configured on this cluster")
+        for n, family in enumerate(spec.get("ipFamilies") or ())
+        if family == "IPv6"
+    ]
     return problems
 
 

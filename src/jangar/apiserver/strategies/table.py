@@ -21,7 +21,7 @@ from jangar.apiserver.strategies.pod import Find, Pod
 from jangar.apiserver.strategies.priority_class import PriorityClass
 from jangar.apiserver.strategies.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from jangar.apiserver.strategies.reviews import KINDS as REVIEWS
-from jangar.apiserver.strategies.reviews import Lookup, Review, review
+from jangar.apiserver.strategies.reviews import Judge, Lookup, Review, review
 from jangar.apiserver.strategies.service import Service
 
 POD_GRACE_SECONDS: Final = 30
@@ -123,7 +123,9 @@ _SELECTABLE: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def behaviour_of(row: dict[str, Any], find: Find | None, lookup: Lookup | None) -> Behaviour:
+def behaviour_of(
+    row: dict[str, Any], find: Find | None, lookup: Lookup | None, judge: Judge | None
+) -> Behaviour:
     kind, key = row["kind"], f"{row['group']}/{row['kind']}"
     return Behaviour(
         strategy=_strategy(row, key, find),
@@ -135,7 +137,7 @@ def behaviour_of(row: dict[str, Any], find: Find | None, lookup: Lookup | None) 
         orphans_by_default=kind == "Job",
         grace_seconds=POD_GRACE_SECONDS if kind == "Pod" else None,
         stored_as="events" if kind == "Event" else "",
-        review=review(kind, lookup) if kind in REVIEWS else None,
+        review=review(kind, lookup, judge) if kind in REVIEWS else None,
     )
 
 

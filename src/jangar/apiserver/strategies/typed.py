@@ -18,6 +18,7 @@ from jangar.apiserver.strategies.go_types import (
     Scalar,
     Struct,
 )
+from jangar.apiserver.strategies.restoring import restoring_problem
 from jangar.schema import UnknownField
 
 MAX_DEPTH: Final = 200
@@ -34,7 +35,11 @@ _AMOUNTS: Final = "v1.ResourceList"
 
 
 class WrongType(ValueError):
-    """A value that its field cannot hold, in Go's words."""
+    """A value that its field cannot hold, in the words of Go's JSON; `restoring` in those of Kubernetes' converter."""
+
+    def __init__(self, message: str, restoring: str = "") -> None:
+        super().__init__(message)
+        self.restoring = restoring or message
 
 
 class Decoding:
@@ -82,15 +87,15 @@ class Decoding:
                 return self._scalar(value, go_type, inside)
             case Struct():
                 if not isinstance(value, dict):
-                    raise self._wrong(value, go_type.name, inside)
+                    raise self._wrong(value, go_type, inside)
                 return self.struct(value, go_type)
-            case ListOf(item=item, name=name):
+            case ListOf(item=item):
                 if not isinstance(value, list):
-                    raise self._wrong(value, name, inside)
+                    raise self._wrong(value, go_type, inside)
                 return [self._element(n, each, item, inside) for n, each in enumerate(value)]
             case MapOf(value=of, name=name):
                 if not isinstance(value, dict):
-                    raise self._wrong(value, name, inside)
+                    raise self._wrong(value, go_type, inside)
                 found = {key: self._element(key, each, of, inside) for key, each in value.items()}
                 return own_forms.whole_millis(found) if name == _AMOUNTS else found
             case Own(name=name):
@@ -98,7 +103,9 @@ class Decoding:
 
     def _element(self, place: str | int, value: Any, go_type: GoType, inside: Struct) -> Any:
         if value is None:
-            return zero(go_type)
+            # Storage knows no bytes that are null, only none.
+            is_bytes = isinstance(go_type, Scalar) and go_type.base == "[]byte"
+            return "" if is_bytes else zero(go_type)
         self._path.append(place)
         if len(self._path) > MAX_DEPTH:
             raise WrongType("exceeded max depth")
@@ -117,26 +124,34 @@ class Decoding:
             case "int32" | "int64" as base, int() if not isinstance(value, bool):
                 if -(2 ** _BITS[base]) <= value < 2 ** _BITS[base]:
                     return value
-                raise self._wrong(value, scalar.name, inside, literal=True)
+                raise self._wrong(value, scalar, inside, literal=True)
             case "int32" | "int64", float():
-                raise self._wrong(value, scalar.name, inside, literal=True)
+                raise self._wrong(value, scalar, inside, literal=True)
             case "float64", int() | float() if not isinstance(value, bool):
                 return value
             case "[]byte", str():
                 return own_forms.base64_text(value)
             case _:
-                raise self._wrong(value, scalar.name, inside)
+                raise self._wrong(value, scalar, inside)
 
     def _own(self, value: Any, name: str, inside: Struct) -> Any:
         if name == "intstr.IntOrString":
-            if isinstance(value, str):
-                return value
-            return self._scalar(value, Scalar("int32", "int32"), inside)
-        if name in ("meta/v1.Time", "meta/v1.MicroTime", "meta/v1.Duration") and not isinstance(value, str):
-            raise self._wrong(value, "string", inside)
+            return self._self_reading(value, Scalar("int32", "int32"), inside)
+        if name in ("meta/v1.Time", "meta/v1.MicroTime", "meta/v1.Duration"):
+            self._self_reading(value, Scalar("string", "string"), inside)
         if name in SCHEMAS:
             return self._schema(value, inside)
         return own_forms.READERS[name](value)
+
+    def _self_reading(self, value: Any, form: Scalar, inside: Struct) -> Any:
+        """A text, or a value of the other form that the type reads itself."""
+        if isinstance(value, str):
+            return value
+        try:
+            return self._scalar(value, form, inside)
+        except WrongType as error:
+            said = str(error).partition(" into Go struct field ")[0]
+            raise WrongType(str(error), f"{said} into Go value of type {form.name}") from error
 
     def _schema(self, value: Any, inside: Struct) -> Any:
         """These read themselves, and do not tell what they dropped."""
@@ -148,7 +163,17 @@ class Decoding:
         del self.unknown[known:]
         return value
 
-    def _wrong(self, value: Any, go_type: str, inside: Struct, *, literal: bool = False) -> WrongType:
+    def _wrong(
+        self,
+        value: Any,
+        go_type: Scalar | Struct | ListOf | MapOf,
+        inside: Struct,
+        *,
+        literal: bool = False,
+    ) -> WrongType:
         shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")
         place = f"{inside.short}.{'.'.join(self._names)}"
-        return WrongType(f"json: cannot unmarshal {shown} into Go struct field {place} of type {go_type}")
+        return WrongType(
+            f"json: cannot unmarshal {shown} into Go struct field {place} of type {go_type.name}",
+            restoring_problem(value, go_type),
+        )

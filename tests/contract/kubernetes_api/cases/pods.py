@@ -246,6 +246,47 @@ def a_pod_can_be_bound_once(s: Session):
     s.post(f"{PODS}/a/binding", binding)
 
 
+def a_binding_is_checked(s: Session):
+    _account(s)
+    with s.unrecorded():
+        s.post(PODS, pod("a"))
+    node = {"kind": "Node", "name": "n1"}
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "a"}, "target": node}
+    s.post(f"{PODS}/a/binding", {**binding, "metadata": {"name": "b"}})
+    s.post(f"{PODS}/a/binding", {**binding, "target": {"kind": "Pod", "name": "n1"}})
+    s.post(f"{PODS}/a/binding", {**binding, "target": {"kind": "Node"}})
+    s.post(f"{PODS}/none/binding", {**binding, "metadata": {"name": "none"}})
+    s.post(f"{PODS}/a/binding?dryRun=All", binding)
+    s.post(
+        f"{PODS}/a/binding", {**binding, "metadata": {"name": "a", "uid": "1"}}, select=lambda b: b["code"]
+    )
+    s.post(f"{PODS}/a/binding", {**binding, "metadata": {"name": "a", "annotations": {"by": "hand"}}})
+    s.get(f"{PODS}/a", select=lambda b: [b["metadata"].get("annotations"), b["spec"]["nodeName"]])
+    s.get(f"{PODS}/a/binding")
+
+
+def a_pod_can_be_evicted(s: Session):
+    _account(s)
+    with s.unrecorded():
+        s.post(PODS, pod("a"))
+        s.post(PODS, pod("b", spec=pod_spec(nodeName="n1")))
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
+    s.post(f"{PODS}/a/eviction", {**eviction, "metadata": {"name": "b"}})
+    s.post(f"{PODS}/none/eviction", {**eviction, "metadata": {"name": "none"}})
+    s.post(f"{PODS}/a/eviction?dryRun=All", eviction)
+    s.post(f"{PODS}/a/eviction", {**eviction, "deleteOptions": {"preconditions": {"uid": "1"}}})
+    s.post(f"{PODS}/a/eviction", eviction)
+    s.get(f"{PODS}/a")
+    s.post(
+        f"{PODS}/b/eviction",
+        {**eviction, "metadata": {"name": "b"}, "deleteOptions": {"gracePeriodSeconds": 5}},
+    )
+    s.get(
+        f"{PODS}/b",
+        select=lambda b: [b["metadata"].get("deletionGracePeriodSeconds"), b["status"].get("conditions")],
+    )
+
+
 def logs_of_a_pod_nobody_runs_cannot_be_read(s: Session):
     _account(s)
     with s.unrecorded():

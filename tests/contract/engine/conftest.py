@@ -1,0 +1,63 @@
+"""The beds, each started when the first test asks for it; and a namespace of its own for every test."""
+
+import secrets
+
+import pytest
+
+from contract.engine.engine_api import Api
+from contract.engine.engine_beds import BEDS, await_default_account, why_not
+from contract.engine.engine_place import FAIL, FOREVER, OK, Place
+
+PARAMETERS = [pytest.param(name, marks=pytest.mark.xdist_group(f"engine-{name}")) for name in BEDS]
+
+
+@pytest.fixture(scope="session")
+def running_beds():
+    """Those that were started in this session; stopped together at its end."""
+    running = {}
+    yield running
+    for bed in running.values():
+        bed.stop()
+
+
+@pytest.fixture(scope="session")
+def obstacles():
+    return {name: why_not(name) for name in BEDS}
+
+
+def pytest_collection_modifyitems(items):
+    """Bed by bed: one is kept busy before the next is started."""
+    order = list(BEDS)
+    own = [item for item in items if "bed" in getattr(item, "callspec", _NoCall).params]
+    rest = iter(sorted(own, key=lambda item: order.index(item.callspec.params["bed"])))
+    items[:] = [next(rest) if item in set(own) else item for item in items]
+
+
+class _NoCall:
+    params = ()
+
+
+@pytest.fixture(params=PARAMETERS)
+def bed(request, running_beds, obstacles):
+    if obstacle := obstacles[request.param]:
+        pytest.skip(f"bed {request.param}: {obstacle}")
+    if request.param not in running_beds:
+        running_beds[request.param] = made = BEDS[request.param]()
+        made.start()
+    return running_beds[request.param]
+
+
+@pytest.fixture
+def place(bed):
+    """An own namespace with three tools: one that succeeds, one that fails, and one that goes on."""
+    client = bed.server.client()
+    namespace = f"t-{secrets.token_hex(4)}"
+    Api(client).create("Namespace", namespace)
+    api = Api(client, namespace)
+    await_default_account(api)
+    place = Place(bed=bed, api=api)
+    for name, script in {"ok": OK, "bad": FAIL, "forever": FOREVER}.items():
+        place.tool(name, script)
+    yield place
+    api.delete("Namespace", namespace)
+    client.close()

@@ -1,0 +1,181 @@
+"""One test's own namespace on a bed: tools from shell scripts, orchestrations from steps, runs that are waited for.
+
+Every tool counts itself before it does anything else; `mark` says for which step, so that a test can ask how often the
+work of a step ran whatever the objects say.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from contract.engine.engine_api import Api
+from contract.engine.engine_beds import Bed
+from jangar.api.phases import TERMINAL
+
+IMAGE = "busybox:1.37"
+COUNT = '[ -z "$LEDGER" ] || echo "$MARK" >> "$LEDGER"\n'
+POLL = 0.05
+
+OK = "true"
+FAIL = "exit 3"
+FOREVER = 'trap "exit 143" TERM; while :; do sleep 0.1; done'
+"""Goes on until it is told to end, and then ends as a program that obeys does."""
+
+
+def step(name: str, tool: str = "ok", after: Sequence[str] | None = None, **fields: Any) -> dict[str, Any]:
+    """A step that runs a tool; `inputs` become its parameters. Without `after` it has no `dependsOn` at all."""
+    given = {"mark": name, **fields.pop("inputs", {})}
+    dependencies = {} if after is None else {"dependsOn": list(after)}
+    return {
+        "name": name,
+        "kind": "ToolRun",
+        "toolRef": {"name": tool},
+        "with": given,
+        **dependencies,
+        **fields,
+    }
+
+
+def nested(
+    name: str, orchestration: str, after: Sequence[str] | None = None, **fields: Any
+) -> dict[str, Any]:
+    """A step that runs another orchestration."""
+    given = {"with": fields.pop("inputs")} if "inputs" in fields else {}
+    dependencies = {} if after is None else {"dependsOn": list(after)}
+    reference = {"orchestrationRef": {"name": orchestration}}
+    return {"name": name, "kind": "SubOrchestration", **reference, **given, **dependencies, **fields}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A namespace, and what a test does in it."""
+
+    bed: Bed
+    api: Api
+
+    def tool(self, name: str, script: str = OK, *, env: Mapping[str, str] | None = None, **spec: Any) -> None:
+        """`env` may hold templates, such as the tool's parameters."""
+        given = {
+            "MARK": '{{ parameters.mark ?? "none" }}',
+            "LEDGER": self.bed.ledger(self.api.namespace),
+            **(env or {}),
+        }
+        listed = [{"name": key, "value": value} for key, value in given.items()]
+        self.api.create(
+            "Tool", name, {"image": IMAGE, "command": ["sh", "-c", COUNT + script], "env": listed, **spec}
+        )
+
+    def change_tool(self, name: str, script: str) -> None:
+        self.api.merge("Tool", name, {"spec": {"command": ["sh", "-c", COUNT + script]}})
+
+    def orchestration(self, name: str, steps: Sequence[Mapping[str, Any]], **spec: Any) -> None:
+        self.api.create("Orchestration", name, {"steps": list(steps), **spec})
+
+    def run(self, orchestration: str, name: str | None = None, **spec: Any) -> "Run":
+        name = name or f"{orchestration}-run"
+        self.api.create("OrchestrationRun", name, {"orchestrationRef": {"name": orchestration}, **spec})
+        return Run(self, name)
+
+    def run_of(self, steps: Sequence[Mapping[str, Any]], name: str = "run", **definition: Any) -> "Run":
+        """A run that holds its definition itself."""
+        spec = {"orchestration": {"steps": list(steps), **definition}}
+        self.api.create("OrchestrationRun", name, spec)
+        return Run(self, name)
+
+    def executions(self) -> Counter[str]:
+        """How often the work of each step really ran."""
+        return self.bed.executions(self.api.namespace)
+
+    def await_executions(self, **expected: int) -> None:
+        """A node tells of a start a moment later than it happens."""
+        self.await_(lambda: self.executions() == Counter(expected), f"that the work ran {expected}")
+
+    def await_(self, found: Callable[[], Any], what: str, *, seconds: float | None = None) -> Any:
+        """The first true answer; a failed assertion when patience ends."""
+        patience = seconds or self.bed.patience
+        deadline = time.monotonic() + patience
+        while not (answer := found()):
+            assert time.monotonic() < deadline, (
+                f"{what}: not within {patience:.0f} s\n{self.state()}\ncontrollers:\n{self.bed.last_words()}"
+            )
+            time.sleep(POLL)
+        return answer
+
+    def state(self) -> str:
+        """What a person would look at first when something is wrong here."""
+        shown = [
+            {"kind": kind, "name": each["metadata"]["name"], "status": each.get("status")}
+            for kind in ("OrchestrationRun", "ToolRun", "Job", "Pod")
+            for each in self.api.all(kind)
+        ]
+        return yaml.safe_dump(shown) + f"executions: {dict(self.executions())}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One OrchestrationRun, by its name."""
+
+    place: Place
+    name: str
+
+    @property
+    def object(self) -> Any:
+        return self.place.api.get("OrchestrationRun", self.name)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        return self.object.get("status") or {}
+
+    @property
+    def steps(self) -> dict[str, dict[str, Any]]:
+        return {each["name"]: each for each in self.status.get("stepStatuses") or ()}
+
+    def phases(self) -> dict[str, str]:
+        return {name: each["phase"] for name, each in self.steps.items()}
+
+    def reasons(self) -> dict[str, str]:
+        return {name: each.get("reason", "") for name, each in self.steps.items()}
+
+    def condition(self, kind: str) -> dict[str, Any]:
+        return next((each for each in self.status.get("conditions") or () if each["type"] == kind), {})
+
+    def children(self) -> list[Any]:
+        """Its ToolRuns."""
+        return self.place.api.all(
+            "ToolRun", **{"jangar.proompteng.ai/run-uid": self.object["metadata"]["uid"]}
+        )
+
+    def jobs(self) -> list[Any]:
+        return self.place.api.all("Job", **{"jangar.proompteng.ai/run-uid": self.object["metadata"]["uid"]})
+
+    def ends(self, phase: str, *, seconds: float | None = None) -> dict[str, Any]:
+        """Its status once it is over; it must be over in this phase."""
+        status = self.place.await_(
+            lambda: status if (status := self.status).get("phase") in TERMINAL else None,
+            f"that {self.name} ends",
+            seconds=seconds,
+        )
+        assert status["phase"] == phase, self.place.state()
+        return status
+
+    def reaches(self, **phases: str) -> None:
+        """Until the named steps are in these phases (`_` stands for `-`)."""
+        wanted = {name.replace("_", "-"): phase for name, phase in phases.items()}
+        self.place.await_(
+            lambda: wanted.items() <= self.phases().items(), f"that steps of {self.name} are {wanted}"
+        )
+
+    def works(self, name: str) -> None:
+        """Until the program of this step has really begun."""
+        self.reaches(**{name: "Running"})
+        self.place.await_(lambda: self.place.executions()[name], f"that the program of {name} begins")
+
+    def change(self, **spec: Any) -> None:
+        self.place.api.merge("OrchestrationRun", self.name, {"spec": spec})
+
+    def cancel(self) -> None:
+        self.change(cancel=True)

@@ -1,0 +1,65 @@
+"""Crashes and crowds, run for real: the controllers are killed midway, and many runs come at once."""
+
+from collections import Counter
+
+import pytest
+
+from contract.engine.engine_place import step
+from jangar.api.phases import TERMINAL
+
+
+@pytest.mark.rule("RUN-3", "GC-2")
+def test_a_killed_controller_goes_on_after_its_restart(place):
+    """kill -9 while a step runs; it ends meanwhile. Its result counts, nothing runs twice, and the run ends."""
+    place.tool("slow", 'sleep 3; echo done > "$JANGAR_RESULT_PATH"')
+    run = place.run_of([step("one"), step("two", "slow"), step("three")])
+    run.works("two")
+    place.bed.kill_controllers()
+    place.bed.start_controllers()
+    run.ends("Succeeded")
+    assert run.steps["two"]["outputs"] == {"result": "done"}
+    place.await_executions(one=1, two=1, three=1)
+
+
+@pytest.mark.rule("RUN-3", "CAN-8")
+def test_a_cancel_that_comes_while_nobody_listens_is_acted_on(place):
+    """The request is in the object: the next controller finds it."""
+    run = place.run_of([step("one", "forever"), step("two")])
+    run.works("one")
+    place.bed.kill_controllers()
+    run.cancel()
+    place.bed.start_controllers()
+    run.ends("Cancelled")
+    place.await_executions(one=1)
+
+
+@pytest.mark.rule("RUN-3", "DAG-9")
+def test_crashes_at_any_moment_start_no_work_twice(place):
+    """Killed five times within a chain of steps: each step's work ran once."""
+    names = [f"step-{number}" for number in range(6)]
+    run = place.run_of([step(name) for name in names])
+    for name in names[:5]:
+        place.await_(
+            lambda name=name: place.executions()[name] or run.status.get("phase") in TERMINAL,
+            f"that {name} begins",
+        )
+        place.bed.kill_controllers()
+        place.bed.start_controllers()
+    run.ends("Succeeded", seconds=place.bed.patience * 2)
+    place.await_executions(**dict.fromkeys(names, 1))
+
+
+@pytest.mark.rule("DAG-8", "RUN-3")
+def test_thirty_runs_at_once_all_end(place):
+    """One step each, all created together; each one's work runs once."""
+    place.orchestration("one", [step("work")])
+    for number in range(30):
+        place.run("one", f"run-{number}")
+
+    def phases():
+        return Counter((each.get("status") or {}).get("phase") for each in place.api.all("OrchestrationRun"))
+
+    place.await_(
+        lambda: phases() == {"Succeeded": 30}, "that all thirty succeed", seconds=place.bed.patience * 3
+    )
+    place.await_executions(work=30)

@@ -1,0 +1,119 @@
+"""Failures, retries and bounds in time, run for real."""
+
+from datetime import datetime
+
+import pytest
+
+from contract.engine.engine_place import OK, step
+
+
+def seconds_between(earlier, later):
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+
+@pytest.mark.rule("DAG-5", "DAG-6", "DAG-7")
+def test_a_failure_skips_what_depends_on_it_and_nothing_else(place):
+    """Dependents are Skipped with their cause, other branches go on, and the run is Failed."""
+    run = place.run_of(
+        [
+            step("bad", "bad", []),
+            step("after", after=["bad"]),
+            step("later", after=["after"]),
+            step("other", after=[]),
+            step("further", after=["other"]),
+        ]
+    )
+    status = run.ends("Failed")
+    assert run.phases() == {
+        "bad": "Failed",
+        "after": "Skipped",
+        "later": "Skipped",
+        "other": "Succeeded",
+        "further": "Succeeded",
+    }
+    steps = run.steps
+    assert steps["bad"]["exitCode"] == 3
+    assert steps["after"]["reason"] == "DependencyFailed"
+    assert steps["later"]["causes"] == ["bad"]
+    assert {name: status["counts"][name] for name in ("succeeded", "failed", "skipped")} == {
+        "succeeded": 2,
+        "failed": 1,
+        "skipped": 2,
+    }
+    assert run.condition("Failed")["status"] == "True"
+    place.await_executions(bad=1, other=1, further=1)
+
+
+@pytest.mark.rule("DAG-4", "DAG-7")
+def test_a_forgiven_failure_lets_dependents_start_and_the_run_succeed(place):
+    """`continueOnFailure` forgives that step's own failure."""
+    run = place.run_of([step("lint", "bad", continueOnFailure=True), step("build")])
+    status = run.ends("Succeeded")
+    assert run.phases() == {"lint": "Failed", "build": "Succeeded"}
+    assert run.steps["lint"]["failureIgnored"] is True
+    assert status["counts"]["ignored"] == 1
+
+
+@pytest.mark.rule("DAG-6")
+def test_fail_fast_starts_nothing_new_and_lets_run_what_runs(place):
+    """After the first unforgiven failure, steps that could start are Skipped with reason FailFast."""
+    place.tool("slow", "sleep 2")
+    run = place.run_of(
+        [
+            step("slow", "slow", []),
+            step("bad", "bad", []),
+            step("after-slow", after=["slow"]),
+        ],
+        policies={"failFast": True},
+    )
+    run.ends("Failed")
+    assert run.phases() == {"slow": "Succeeded", "bad": "Failed", "after-slow": "Skipped"}
+    assert run.reasons()["after-slow"] == "FailFast"
+    place.await_executions(slow=1, bad=1)
+
+
+@pytest.mark.rule("DAG-9")
+def test_a_failed_attempt_is_repeated_after_its_backoff(place):
+    """Three attempts, a second between the end of one and the start of the next, each one's end on record."""
+    run = place.run_of([step("flaky", "bad", retries=2, retryBackoffSeconds=1)])
+    run.ends("Failed", seconds=place.bed.patience * 2)
+    flaky = run.steps["flaky"]
+    assert flaky["attempt"] == 3
+    assert [each["attempt"] for each in flaky["attempts"]] == [1, 2]
+    starts = [*(each["startedAt"] for each in flaky["attempts"]), flaky["attemptStartedAt"]]
+    for ended, following in zip(flaky["attempts"], starts[1:], strict=True):
+        assert seconds_between(ended["finishedAt"], following) >= 1
+    place.await_executions(flaky=3)
+
+
+@pytest.mark.rule("DAG-3", "DAG-9")
+def test_a_tool_is_read_anew_for_every_attempt(place):
+    """A tool that was mended while its step waits to retry helps the next attempt."""
+    place.tool("broken", "exit 1")
+    run = place.run_of([step("mend", "broken", retries=1, retryBackoffSeconds=2)])
+    run.reaches(mend="Retrying")
+    place.change_tool("broken", OK)
+    run.ends("Succeeded")
+    place.await_executions(mend=2)
+
+
+@pytest.mark.rule("DAG-10", "CAN-4", "CAN-7")
+def test_a_step_that_takes_too_long_is_stopped(place):
+    """`timeoutSeconds` fires on its own, stops the work and is a failure with reason StepTimedOut."""
+    limit = 3
+    run = place.run_of([step("slow", "forever", timeoutSeconds=limit), step("after")])
+    run.ends("Failed")
+    slow = run.steps["slow"]
+    assert slow["reason"] == "StepTimedOut"
+    assert run.reasons()["after"] == "DependencyFailed"
+    assert limit - 1 <= seconds_between(slow["startedAt"], slow["finishedAt"]) < limit + 10
+
+
+@pytest.mark.rule("DAG-7", "DAG-10")
+def test_a_run_that_takes_too_long_is_stopped(place):
+    """The bound of the whole run stops what runs and skips what has not started."""
+    run = place.run_of([step("slow", "forever"), step("after")], policies={"timeouts": {"totalSeconds": 5}})
+    status = run.ends("Failed")
+    assert status["reason"] == "RunTimedOut"
+    assert run.reasons() == {"slow": "RunTimedOut", "after": "RunTimedOut"}
+    assert run.phases()["after"] == "Skipped"

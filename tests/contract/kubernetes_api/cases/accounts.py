@@ -1,0 +1,371 @@
+"""Service accounts: known by their tokens, allowed what roles give them; and users who act as others."""
+
+import time
+
+from contract.kubernetes_api.cases.access import API, BINDINGS, REVIEWS, ROLES
+from contract.kubernetes_api.objects import ACCOUNTS, CONFIG_MAPS, PODS, RBAC, config_map, pod, pod_spec
+from contract.kubernetes_api.session import WAIT, Session
+
+AUTH = "authentication.k8s.io/v1"
+ACCOUNT = "system:serviceaccount:{ns}:robot"
+SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+
+def _account(s: Session, **spec) -> str:
+    """A new account and a token of its own."""
+    with s.unrecorded():
+        s.post(ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}})
+        return _token(s, **spec)
+
+
+def _token(s: Session, **spec) -> str:
+    asked = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": spec}
+    return s.post(f"{ACCOUNTS}/robot/token", asked).body["status"]["token"]
+
+
+def _grant(s: Session, *rules: dict) -> None:
+    """A role with these rules for the account, in force."""
+    role = {"apiVersion": API, "kind": "Role", "metadata": {"name": "a"}, "rules": list(rules)}
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"}
+    who = [{"kind": "ServiceAccount", "name": "robot", "namespace": "{ns}"}]
+    binding = {
+        "apiVersion": API,
+        "kind": "RoleBinding",
+        "metadata": {"name": "a"},
+        "roleRef": ref,
+        "subjects": who,
+    }
+    with s.unrecorded():
+        s.post(ROLES, role)
+        s.post(BINDINGS, binding)
+    first = rules[0]
+    asked = {
+        "verb": first["verbs"][0],
+        "group": first["apiGroups"][0],
+        "resource": first["resources"][0].partition("/")[0],
+        "subresource": first["resources"][0].partition("/")[2],
+        "namespace": "{ns}",
+        "name": (first.get("resourceNames") or [""])[0],
+    }
+    _until(s, lambda answer: answer["allowed"], asked)
+
+
+def _until(s: Session, holds, asked: dict) -> None:
+    """Roles come into force a moment after they were written."""
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
+    review["spec"] = {"user": ACCOUNT, "groups": ["system:authenticated"], "resourceAttributes": asked}
+    deadline = time.monotonic() + WAIT
+    with s.unrecorded():
+        while not holds(s.post(f"{REVIEWS}/subjectaccessreviews", review).body["status"]):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def _without_credential(body):
+    """The name of a token is another one each time."""
+    for user in (body["status"].get("userInfo"), body["status"].get("user")):
+        if user and (extra := user.get("extra")):
+            extra["authentication.kubernetes.io/credential-id"] = "<credential>"
+    return body
+
+
+def an_account_is_known_by_its_token(s: Session):
+    token = _account(s)
+    s.post(SELF, {"apiVersion": AUTH, "kind": "SelfSubjectReview"}, token=token, select=_without_credential)
+    path = "/apis/authentication.k8s.io/v1/tokenreviews"
+    review = {"apiVersion": AUTH, "kind": "TokenReview"}
+    s.post(
+        path,
+        {**review, "spec": {"token": token}},
+        shown="the token",
+        select=lambda b: _without_credential(b)["status"],
+    )
+    s.post(
+        path,
+        {**review, "spec": {"token": token, "audiences": ["somebody"]}},
+        shown="the token, for somebody else",
+        select=lambda b: b["status"],
+    )
+    other = token[:-4] + ("AAAA" if not token.endswith("AAAA") else "BBBB")
+    s.get(CONFIG_MAPS, token=other)
+
+
+def a_token_for_somebody_else_does_not_open_the_server(s: Session):
+    token = _account(s, audiences=["somebody"])
+    s.get(CONFIG_MAPS, token=token)
+    s.post(
+        "/apis/authentication.k8s.io/v1/tokenreviews",
+        {
+            "apiVersion": AUTH,
+            "kind": "TokenReview",
+            "spec": {"token": token, "audiences": ["nobody", "somebody"]},
+        },
+        shown="the token, for somebody",
+        select=lambda b: _without_credential(b)["status"],
+    )
+
+
+def a_token_is_bound_to_an_object(s: Session):
+    _account(s)
+    s.eventually(f"{ACCOUNTS}/default", lambda answer: answer.is_success, record=False)
+    with s.unrecorded():
+        s.post(PODS, pod("a", spec=pod_spec(serviceAccountName="robot", nodeName="n1")))
+        s.post(PODS, pod("b"))
+        bound = _token(s, boundObjectRef={"apiVersion": "v1", "kind": "Pod", "name": "a"})
+    s.post(SELF, {"apiVersion": AUTH, "kind": "SelfSubjectReview"}, token=bound, select=_without_credential)
+    asked = {"apiVersion": AUTH, "kind": "TokenRequest"}
+    for reference in (
+        {"kind": "Pod", "apiVersion": "v1", "name": "none"},
+        {"kind": "Pod", "apiVersion": "v1", "name": "b"},
+        {"kind": "Pod", "apiVersion": "v1", "name": "a", "uid": "1"},
+        {"kind": "Job", "apiVersion": "batch/v1", "name": "a"},
+        {"kind": "Secret", "apiVersion": "v1", "name": "none"},
+    ):
+        s.post(f"{ACCOUNTS}/robot/token", {**asked, "spec": {"boundObjectRef": reference}})
+
+
+def a_token_is_asked_for_an_account_that_exists(s: Session):
+    _account(s)
+    asked = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": {}}
+    s.post(f"{ACCOUNTS}/none/token", asked)
+    s.post(f"{ACCOUNTS}/robot/token", asked)
+    s.post(f"{ACCOUNTS}/robot/token", {**asked, "metadata": {"name": "other"}})
+    s.post(f"{ACCOUNTS}/robot/token", {**asked, "metadata": {"uid": "1"}})
+    s.post(f"{ACCOUNTS}/robot/token", {**asked, "spec": {"expirationSeconds": 2**32 + 1}})
+    s.get(f"{ACCOUNTS}/robot/token")
+
+
+def an_account_without_roles_may_little(s: Session):
+    token = _account(s)
+    s.get(CONFIG_MAPS, token=token)
+    s.get(f"{CONFIG_MAPS}?watch=true&fieldSelector=metadata.name=a", token=token)
+    s.get(f"{CONFIG_MAPS}/a", token=token)
+    s.post(CONFIG_MAPS, config_map("a"), token=token)
+    s.merge(f"{CONFIG_MAPS}/a", {}, token=token)
+    s.put(f"{CONFIG_MAPS}/a", config_map("a"), token=token)
+    s.delete(f"{CONFIG_MAPS}/a", token=token)
+    s.delete(CONFIG_MAPS, token=token)
+    s.get("/api/v1/configmaps", token=token)
+    s.get("/api/v1/namespaces/{ns}", token=token)
+    s.get("/api/v1/namespaces", token=token)
+    s.get(f"{PODS}/a/log", token=token)
+    s.post(f"{PODS}/a/binding", {}, token=token)
+    s.get("/apis/batch/v1/namespaces/{ns}/jobs/a/status", token=token)
+    s.get("/apis/nonsense.example.com/v1/namespaces/{ns}/things", token=token)
+    s.get("/nonsense", token=token)
+    s.post("/version", {}, token=token)
+    s.get("/api/v1", token=token, select=lambda b: b["kind"])
+    s.get("/version", token=token, select=lambda b: b["major"])
+
+
+def an_account_may_do_what_its_roles_say(s: Session):
+    token = _account(s)
+    with s.unrecorded():
+        s.post(CONFIG_MAPS, config_map("a"))
+    _grant(
+        s,
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "create"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["b"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["*"]},
+    )
+    names = {"select": lambda b: [b["kind"], b.get("message")], "token": token}
+    s.get(f"{CONFIG_MAPS}/a", **names)
+    s.get(CONFIG_MAPS, **names)
+    s.get(f"{CONFIG_MAPS}?watch=true", **names)
+    s.post(CONFIG_MAPS, config_map("other"), **names)
+    s.delete(f"{CONFIG_MAPS}/a", **names)
+    s.get("/api/v1/configmaps", **names)
+    s.get("/api/v1/namespaces/default/configmaps", **names)
+    s.get("/api/v1/namespaces/{ns}/secrets/a", **names)
+    s.get("/api/v1/namespaces/{ns}/secrets/b", **names)
+    s.get("/api/v1/namespaces/{ns}/secrets", **names)
+    s.get("/api/v1/namespaces/{ns}/secrets?fieldSelector=metadata.name=b", **names)
+    s.get(f"{PODS}/a", **names)
+    s.get(f"{PODS}/a/log", **names)
+
+
+def to_create_by_updating_is_to_create(s: Session):
+    token = _account(s)
+    _grant(
+        s,
+        {
+            "apiGroups": ["", "coordination.k8s.io"],
+            "resources": ["configmaps", "leases"],
+            "verbs": ["patch", "update"],
+        },
+    )
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "a"}}
+    leases = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
+    told = {"token": token, "select": lambda b: b.get("message", b["kind"])}
+    s.apply(f"{CONFIG_MAPS}/a", config_map("a"), **told)
+    s.merge(f"{CONFIG_MAPS}/a", {}, **told)
+    s.put(f"{CONFIG_MAPS}/a", config_map("a"), **told)
+    s.put(f"{leases}/a", lease, **told)
+    with s.unrecorded():
+        s.post(CONFIG_MAPS, config_map("a"))
+    s.apply(f"{CONFIG_MAPS}/a", config_map("a"), **told)
+    s.put(f"{CONFIG_MAPS}/a", config_map("a"), **told)
+
+
+def the_ground_of_a_decision_is_told(s: Session):
+    _account(s)
+    _grant(s, {"apiGroups": ["batch"], "resources": ["*/status"], "verbs": ["*"]})
+    path, kind = (
+        f"{REVIEWS}/subjectaccessreviews",
+        {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"},
+    )
+    asked = {
+        "verb": "get",
+        "group": "batch",
+        "resource": "jobs",
+        "subresource": "status",
+        "namespace": "{ns}",
+    }
+    for attributes in (
+        asked,
+        {**asked, "subresource": ""},
+        {**asked, "namespace": ""},
+        {**asked, "group": "*"},
+    ):
+        s.post(
+            path,
+            {**kind, "spec": {"user": ACCOUNT, "resourceAttributes": attributes}},
+            select=lambda b: b["status"],
+        )
+    for user, groups, url in (
+        ("x", ["system:authenticated"], "/version"),
+        ("x", ["system:unauthenticated"], "/livez"),
+        ("x", ["system:unauthenticated"], "/api"),
+        ("x", ["system:masters"], "/x"),
+    ):
+        about = {"user": user, "groups": groups, "nonResourceAttributes": {"verb": "get", "path": url}}
+        s.post(
+            path,
+            {**kind, "spec": about},
+            select=lambda b: {**b["status"], "reason": b["status"].get("reason", "")[:24]},
+        )
+
+
+def a_binding_of_a_role_that_is_missing_says_so(s: Session):
+    token = _account(s)
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "{ns}-none"}
+    binding = {"apiVersion": API, "kind": "RoleBinding", "metadata": {"name": "a"}, "roleRef": ref}
+    binding["subjects"] = [{"kind": "ServiceAccount", "name": "robot", "namespace": "{ns}"}]
+    with s.unrecorded():
+        s.post(BINDINGS, binding)
+    _until(
+        s, lambda status: status.get("reason"), {"verb": "get", "resource": "configmaps", "namespace": "{ns}"}
+    )
+    s.get(CONFIG_MAPS, token=token)
+    s.post(
+        f"{REVIEWS}/selfsubjectrulesreviews",
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectRulesReview",
+            "spec": {"namespace": "{ns}"},
+        },
+        token=token,
+        select=lambda b: b["status"].get("evaluationError"),
+    )
+
+
+def a_role_is_made_of_others_by_their_labels(s: Session):
+    """A controller fills it on a cluster; here it is filled when it is asked."""
+    s.get(f"{RBAC}/clusterroles/view", select=lambda b: b["aggregationRule"])
+    s.get(f"{RBAC}/clusterroles/edit", select=lambda b: [b["aggregationRule"], b["metadata"]["labels"]])
+    s.get(f"{RBAC}/clusterroles/cluster-admin", select=lambda b: [b["rules"], b["metadata"]["labels"]])
+    s.get(f"{RBAC}/clusterrolebindings/cluster-admin", select=lambda b: [b["roleRef"], b["subjects"]])
+    s.get(
+        f"{RBAC}/clusterrolebindings/system:public-info-viewer",
+        select=lambda b: [b["roleRef"], b["subjects"]],
+    )
+
+
+def somebody_may_act_as_another(s: Session):
+    me = {"apiVersion": AUTH, "kind": "SelfSubjectReview"}
+    s.post(SELF, me, headers={"Impersonate-User": "jane"})
+    s.post(
+        SELF, me, headers={"Impersonate-User": "jane", "Impersonate-Group": "devs", "Impersonate-Uid": "7"}
+    )
+    s.post(SELF, me, headers={"Impersonate-User": "jane", "Impersonate-Extra-Team%2fcolour": "red"})
+    s.post(SELF, me, headers={"Impersonate-User": ACCOUNT})
+    s.post(SELF, me, headers={"Impersonate-User": ACCOUNT, "Impersonate-Group": "devs"})
+    s.post(SELF, me, headers={"Impersonate-User": "system:anonymous"})
+    s.post(SELF, me, headers={"Impersonate-User": "jane", "Impersonate-Group": "system:unauthenticated"})
+    s.get(CONFIG_MAPS, headers={"Impersonate-User": "jane"})
+    s.get(
+        CONFIG_MAPS,
+        headers={"Impersonate-User": "jane", "Impersonate-Group": "system:masters"},
+        select=lambda b: b["kind"],
+    )
+    s.get(
+        CONFIG_MAPS,
+        headers={"Impersonate-Group": "devs"},
+        select=lambda b: [b["code"], b["reason"], b["message"][-35:]],
+    )
+
+
+def an_account_may_not_act_as_others(s: Session):
+    token = _account(s)
+    for headers in (
+        {"Impersonate-User": "jane"},
+        {"Impersonate-User": ACCOUNT},
+    ):
+        s.get(CONFIG_MAPS, headers=headers, token=token)
+    _grant(s, {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]})
+    s.get(CONFIG_MAPS, headers={"Impersonate-User": "system:serviceaccount:{ns}:default"}, token=token)
+    s.get(CONFIG_MAPS, headers={"Impersonate-User": ACCOUNT, "Impersonate-Group": "devs"}, token=token)
+    s.get(CONFIG_MAPS, headers={"Impersonate-User": ACCOUNT, "Impersonate-Uid": "7"}, token=token)
+    s.get(CONFIG_MAPS, headers={"Impersonate-User": ACCOUNT, "Impersonate-Extra-Team": "red"}, token=token)
+
+
+def what_a_user_may_is_reviewed_as_that_user(s: Session):
+    _account(s)
+    _grant(s, {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]})
+    headers = {"Impersonate-User": ACCOUNT}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+    for verb in ("get", "delete"):
+        asked = {"verb": verb, "resource": "configmaps", "namespace": "{ns}"}
+        s.post(
+            f"{REVIEWS}/selfsubjectaccessreviews",
+            {**review, "spec": {"resourceAttributes": asked}},
+            headers=headers,
+        )
+    s.post(
+        f"{REVIEWS}/selfsubjectrulesreviews",
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectRulesReview",
+            "spec": {"namespace": "{ns}"},
+        },
+        headers=headers,
+        select=lambda b: [rule for rule in b["status"]["resourceRules"] if "configmaps" in rule["resources"]],
+    )
+
+
+def an_account_gives_away_no_more_than_it_has(s: Session):
+    token = _account(s)
+    _grant(
+        s,
+        {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": ["*"]},
+        {"apiGroups": [""], "resources": ["configmaps", "*/log"], "verbs": ["get", "list"]},
+        {"apiGroups": ["batch"], "resources": ["jobs"], "resourceNames": ["one"], "verbs": ["get"]},
+    )
+    role = {"apiVersion": API, "kind": "Role", "metadata": {"name": "b"}}
+    told = {"token": token, "select": lambda b: b.get("message", b["kind"])}
+    for rules in (
+        [{"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get", "list", "delete"]}],
+        [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get"]}],
+        [{"apiGroups": ["batch"], "resources": ["jobs"], "resourceNames": ["one", "two"], "verbs": ["get"]}],
+        [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
+        [{"apiGroups": [""], "resources": ["configmaps", "pods/log"], "verbs": ["get"]}],
+    ):
+        s.post(ROLES, {**role, "rules": rules}, **told)
+    more = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+    s.merge(f"{ROLES}/b", {"rules": [more]}, **told)
+    s.merge(f"{ROLES}/b", {"rules": []}, **told)
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+    binding = {"apiVersion": API, "kind": "RoleBinding", "metadata": {"name": "b"}, "roleRef": ref}
+    s.post(BINDINGS, binding, **told)
+    s.post(BINDINGS, {**binding, "roleRef": {**ref, "name": "{ns}-none"}}, **told)
+    s.post(BINDINGS, {**binding, "roleRef": {**ref, "kind": "Role", "name": "a"}}, **told)

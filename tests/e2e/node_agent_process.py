@@ -1,0 +1,83 @@
+"""`jangar node-agent` as a process that a test starts, kills and starts again on the directory of an API server."""
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from support.child_processes import Child
+
+JANGAR = Path(sys.executable).with_name("jangar")
+START = 30.0
+
+
+class AgentProcess:
+    """One agent; its supervisor and containers are processes of their own and outlive it."""
+
+    def __init__(self, directory: Path, data: Path, kubeconfig: Path, *options: str) -> None:
+        self._directory, self._data, self._kubeconfig, self._options = directory, data, kubeconfig, options
+        self._child: Child | None = None
+
+    def start(self) -> "AgentProcess":
+        command = [
+            JANGAR,
+            "node-agent",
+            "--kubeconfig",
+            self._kubeconfig,
+            "--data-dir",
+            self._data,
+            *self._options,
+        ]
+        self._child = Child("node-agent", command, self._directory)
+        return self
+
+    @property
+    def child(self) -> Child:
+        assert self._child is not None, "the agent was not started"
+        return self._child
+
+    def kill(self) -> None:
+        self.child.stop(first=signal.SIGKILL)
+
+    def stop(self) -> None:
+        self.child.stop()
+
+    @property
+    def log(self) -> str:
+        return self.child.log.read_text(errors="replace")
+
+    def kill_supervisor(self) -> None:
+        """The one that has this directory open as its own."""
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                words = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+                if (
+                    b"jangar.nodeagent.supervisor" in words
+                    and str(self._data / "supervisor").encode() in words
+                ):
+                    os.kill(int(entry.name), signal.SIGKILL)
+
+    def end_containers(self) -> None:
+        """After the agent: whatever is left of its containers is killed, and the supervisor goes."""
+        deadline = time.monotonic() + 10
+        for pid in self._marked():
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        while (self._data / "supervisor" / "socket").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def _marked(self) -> list[int]:
+        """Processes whose container this agent's supervisor has on record."""
+        journal = self._data / "supervisor" / "journal"
+        known = journal.read_text() if journal.exists() else ""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                if entry.name.isdigit():
+                    for line in (entry / "environ").read_bytes().split(b"\0"):
+                        name, _, value = line.decode(errors="replace").partition("=")
+                        if name == "JANGAR_CONTAINER_ID" and value.partition("/")[0] in known:
+                            found.append(int(entry.name))
+        return found

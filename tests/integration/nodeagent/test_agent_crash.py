@@ -1,0 +1,117 @@
+"""The agent is killed at random moments: no exit code is lost, nothing runs twice."""
+
+import json
+import random
+import time
+
+import pytest
+
+from e2e.node_agent_process import AgentProcess
+from support.api_servers import EmbeddedApiServer, wait_for
+
+JOBS = 40
+KILLS = 8
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = EmbeddedApiServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(server):
+    client = server.client()
+    yield client
+    client.close()
+
+
+def post(client, path, body):
+    answer = client.request("POST", path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    assert answer.is_success, answer.content
+
+
+def items(client, path):
+    return client.request("GET", path).body["items"]
+
+
+def a_job(name, script):
+    container = {"name": "main", "image": "ignored", "command": ["sh", "-c", script]}
+    pod = {"restartPolicy": "Never", "containers": [container], "terminationGracePeriodSeconds": 1}
+    spec = {"backoffLimit": 0, "podReplacementPolicy": "Failed", "template": {"spec": pod}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
+
+
+def verdict(job):
+    for condition in job.get("status", {}).get("conditions") or ():
+        if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
+            return condition["type"]
+    return None
+
+
+@pytest.mark.rule("RUN-3", "GC-1")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_agent_loses_no_end_and_starts_nothing_twice(server, client, tmp_path, seed):
+    """Work counts itself; codes are known beforehand; kills come while pods are made, run and end."""
+    chance = random.Random(seed)  # noqa: S311
+    namespace = f"crash-{seed}"
+    post(client, "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+    agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
+    expected = {f"job-{n}": chance.choice([0, 0, 3, 77]) for n in range(JOBS)}
+    names = list(expected)
+    try:
+        for _ in range(KILLS):
+            for name in names[: JOBS // KILLS]:
+                script = (
+                    f"echo ran >> {tmp_path}/{name}; sleep {chance.random() * 0.6:.2f}; exit {expected[name]}"
+                )
+                post(client, path, a_job(name, script))
+            del names[: JOBS // KILLS]
+            time.sleep(0.6 + chance.random() * 0.8)
+            agent.kill()
+            time.sleep(chance.random() * 0.2)
+            agent.start()
+        wait_for(
+            lambda: all(verdict(job) for job in items(client, path)), seconds=60, what="the end of every job"
+        )
+    finally:
+        agent.stop()
+        agent.end_containers()
+    found = {job["metadata"]["name"]: verdict(job) for job in items(client, path)}
+    assert found == {name: "Failed" if code else "Complete" for name, code in expected.items()}
+    pods = items(client, f"/api/v1/namespaces/{namespace}/pods")
+    codes = {
+        pod["metadata"]["labels"]["job-name"]: pod["status"]["containerStatuses"][0]["state"]["terminated"][
+            "exitCode"
+        ]
+        for pod in pods
+    }
+    assert len(pods) == JOBS
+    assert codes == expected
+    assert {name: (tmp_path / name).read_text() for name in expected} == dict.fromkeys(expected, "ran\n")
+
+
+@pytest.mark.rule("RUN-3")
+def test_a_killed_supervisor_fails_what_ran_with_a_reason(server, client, tmp_path):
+    """Its pods end as Failed, told by the agent that is still there; their work is not done again."""
+    namespace = "supervisor-crash"
+    post(client, "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+    agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
+    try:
+        for n in range(5):
+            post(client, path, a_job(f"job-{n}", f"echo ran >> {tmp_path}/{n}; sleep 100"))
+        wait_for(lambda: len(list(tmp_path.iterdir())) == 5, what="the start of all")
+        agent.kill_supervisor()
+        wait_for(lambda: all(verdict(job) for job in items(client, path)), what="the end of every job")
+        pods = items(client, f"/api/v1/namespaces/{namespace}/pods")
+        assert {(pod["status"]["phase"], pod["status"]["reason"]) for pod in pods} == {
+            ("Failed", "SupervisorLost")
+        }
+        assert [each.read_text() for each in tmp_path.iterdir()] == ["ran\n"] * 5
+        assert agent._marked() == []
+    finally:
+        agent.stop()
+        agent.end_containers()

@@ -1,0 +1,103 @@
+"""Answers that go on: how they end when the client or the server does."""
+
+import asyncio
+
+from jangar.apiserver.app import LAST_CHUNK_SECONDS, Application
+from jangar.apiserver.messages import Stream
+from support.virtual_time import run_virtual
+
+SCOPE = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
+END = {"type": "http.response.body", "body": b""}
+
+
+class Endless:
+    """A dispatcher whose every answer is one line and then silence; knows whether that was closed."""
+
+    def __init__(self):
+        self.closed = False
+
+    async def answer(self, _):
+        return Stream(chunks=self._lines())
+
+    async def _lines(self):
+        try:
+            yield b"line\n"
+            await asyncio.sleep(3600)
+        finally:
+            self.closed = True
+
+
+class Client:
+    """What it was sent; reads until told to stop, stays until told to leave."""
+
+    def __init__(self):
+        self.sent = []
+        self.reads, self.left = asyncio.Event(), asyncio.Event()
+        self.reads.set()
+        self._asked = False
+
+    async def receive(self):
+        if not self._asked:
+            self._asked = True
+            return {"type": "http.request", "body": b""}
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message):
+        await self.reads.wait()
+        self.sent.append(message)
+
+
+async def begun():
+    dispatcher, client = Endless(), Client()
+    application = Application(dispatcher, report=lambda error: None)
+    answering = asyncio.create_task(application(SCOPE, client.receive, client.send))
+    await asyncio.sleep(1)
+    assert client.sent[-1]["body"] == b"line\n"
+    return application, dispatcher, client, answering
+
+
+def test_a_stream_is_complete_when_the_server_ends():
+    async def scenario():
+        application, dispatcher, client, answering = await begun()
+        application.end_streams()
+        await answering
+        assert client.sent[-1] == END
+        assert dispatcher.closed
+
+    run_virtual(scenario())
+
+
+def test_a_stream_that_begins_while_the_server_ends_is_complete_at_once():
+    async def scenario():
+        application, _, _, answering = await begun()
+        application.end_streams()
+        await answering
+        late = Client()
+        await application(SCOPE, late.receive, late.send)
+        assert late.sent[-1] == END
+
+    run_virtual(scenario())
+
+
+def test_whoever_makes_the_lines_is_closed_when_the_client_leaves():
+    async def scenario():
+        _, dispatcher, client, answering = await begun()
+        client.left.set()
+        await answering
+        assert dispatcher.closed
+
+    run_virtual(scenario())
+
+
+def test_a_client_that_does_not_read_is_not_waited_for():
+    async def scenario():
+        application, _, client, answering = await begun()
+        client.reads.clear()
+        began = asyncio.get_running_loop().time()
+        application.end_streams()
+        await answering
+        assert asyncio.get_running_loop().time() - began <= LAST_CHUNK_SECONDS
+        assert client.sent[-1] != END
+
+    run_virtual(scenario())

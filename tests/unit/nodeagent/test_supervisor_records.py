@@ -1,0 +1,133 @@
+"""What the supervisor remembers, and the form of its logs."""
+
+import json
+import re
+
+import pytest
+
+from jangar.apiserver.pod_logs import LogOptions, LogReader
+from jangar.apiserver.pod_logs import log_path as log_path_of_the_api_server
+from jangar.nodeagent.supervisor import journal as facts
+from jangar.nodeagent.supervisor.cri_log import LONGEST_LINE, LogFile, log_path
+from jangar.nodeagent.supervisor.journal import Journal
+from jangar.nodeagent.supervisor.leftovers import lost
+from jangar.nodeagent.supervisor.orders import Run, RunKey
+
+KEY = RunKey("pod", "main", 0)
+
+
+def ended(key=KEY, code=3):
+    return facts.over(Run(key=key, state="ended", code=code, finished_at=9.0))
+
+
+def test_what_was_recorded_is_known_again(tmp_path):
+    """A new journal on the same file knows every run, and how it ended."""
+    journal = Journal(tmp_path / "journal")
+    journal.write(facts.intended(KEY, "boot", 1.0))
+    journal.write(facts.started(KEY, 7, 70, 2.0))
+    journal.write(ended())
+    journal.sync()
+    memory = Journal(tmp_path / "journal").memory
+    assert memory.runs[KEY] == Run(key=KEY, state="ended", pid=7, started_at=2.0, finished_at=9.0, code=3)
+    assert (memory.boots[KEY], memory.births[KEY]) == ("boot", 70)
+
+
+@pytest.mark.rule("RUN-3")
+@pytest.mark.parametrize("cut", range(1, 40, 7))
+def test_a_line_that_a_crash_cut_short_is_passed_over(tmp_path, cut):
+    """It was told to nobody; what came before is whole."""
+    journal = Journal(tmp_path / "journal")
+    journal.write(facts.intended(KEY, "boot", 1.0))
+    journal.write(ended())
+    path = tmp_path / "journal"
+    path.write_bytes(path.read_bytes()[:-cut])
+    run = Journal(path).memory.runs[KEY]
+    assert run.state == ("ended" if cut == 1 else "intended")
+
+
+def test_pods_that_are_forgotten_leave_nothing(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    for pod in ("a", "b"):
+        journal.write(facts.intended(RunKey(pod, "main", 0), "boot", 1.0))
+    journal.write(facts.forgotten("a"))
+    assert [key.pod for key in Journal(tmp_path / "journal").memory.runs] == ["b"]
+    assert b'"a"' not in (tmp_path / "journal").read_bytes()
+
+
+def test_facts_are_lines_of_json(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    journal.write(facts.intended(KEY, "boot", 1.0))
+    assert json.loads((tmp_path / "journal").read_text()) == facts.intended(KEY, "boot", 1.0)
+
+
+@pytest.mark.rule("RUN-3")
+@pytest.mark.parametrize(
+    ("facts_known", "reason", "words"),
+    [
+        ({"was_running": True, "rebooted": False}, "SupervisorLost", "was killed"),
+        ({"was_running": False, "rebooted": False}, "SupervisorLost", "not known"),
+        ({"was_running": False, "rebooted": True}, "NodeRebooted", "restarted"),
+    ],
+)
+def test_a_run_whose_end_nobody_saw_says_why(facts_known, reason, words):
+    found = lost(Run(key=KEY), now=5.0, **facts_known)
+    assert (found.state, found.reason, found.code) == ("lost", reason, 137)
+    assert words in found.message
+
+
+def read(path, **options):
+    return LogReader(path, LogOptions(container="main", **options)).read()
+
+
+def test_the_agent_writes_logs_where_and_as_the_api_server_reads_them(tmp_path):
+    """Both know the layout by themselves: neither imports the other."""
+    for previous in (False, True):
+        assert log_path(tmp_path, "uid", "main", previous=previous) == log_path_of_the_api_server(
+            tmp_path, "uid", "main", previous=previous
+        )
+    path = log_path(tmp_path, "uid", "main")
+    log = LogFile(path)
+    log.take(0, b"one\ntw")
+    log.take(1, b"err\n")
+    log.take(0, b"o\nrest")
+    log.close()
+    assert read(path) == b"one\nerr\ntwo\nrest"
+    assert re.fullmatch(rb"\S+T\S+\.\d{9}Z one", read(path, timestamps=True).split(b"\n")[0])
+
+
+@pytest.mark.parametrize("size", [LONGEST_LINE - 1, LONGEST_LINE, LONGEST_LINE + 1, 3 * LONGEST_LINE])
+@pytest.mark.parametrize("chunk", [1000, 10**6])
+def test_long_lines_are_cut_into_parts_and_read_as_one(tmp_path, size, chunk):
+    text = b"x" * size + b"\nnext\n"
+    path = log_path(tmp_path, "uid", "main")
+    log = LogFile(path)
+    for start in range(0, len(text), chunk):
+        log.take(0, text[start : start + chunk])
+    log.close()
+    assert read(path) == text
+    assert all(len(line) < LONGEST_LINE + 100 for line in path.read_bytes().split(b"\n"))
+
+
+def test_a_restart_keeps_the_log_before(tmp_path):
+    path = log_path(tmp_path, "uid", "main")
+    for text in (b"first\n", b"second\n", b"third\n"):
+        log = LogFile(path)
+        log.take(0, text)
+        log.close()
+    assert read(path) == b"third\n"
+    assert read(log_path(tmp_path, "uid", "main", previous=True)) == b"second\n"
+
+
+def test_a_log_that_grows_too_large_is_rotated_once(tmp_path):
+    """One old file is kept; lines are never torn."""
+    path = log_path(tmp_path, "uid", "main")
+    log = LogFile(path, largest=1000)
+    for number in range(100):
+        log.take(0, b"line %03d\n" % number)
+    log.close()
+    old = path.with_suffix(".log.1")
+    assert sorted(each.name for each in path.parent.iterdir()) == ["main.log", "main.log.1"]
+    assert path.stat().st_size <= 1000
+    together = read(old) + read(path)
+    assert together.endswith(b"line 099\n")
+    assert all(re.fullmatch(rb"line \d{3}", line) for line in together.split(b"\n")[:-1])
