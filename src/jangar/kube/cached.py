@@ -22,8 +22,9 @@ class Cached(NamedTuple):
     """One version of one object, never changed.
 
     `raw` is the object written anew, without `metadata.managedFields`: those are a third of a real object, nobody
-    here reads them, and a server that gets a PUT without them keeps its own. Writing a 2 KB object costs about 2 us
-    on top of 6 us for reading it; slicing the bytes out of the watch line would save that and keep the third.
+    here reads them, and a server that gets a PUT without them keeps its own. Of a watch event of 2 KB about 8 us are
+    reading it, 3 us this writing and 8 us the rest; slicing the bytes out of the line would save the 3 us and keep
+    the third. 10,000 such objects with their indexes take 30 MB.
     """
 
     namespace: str

@@ -144,6 +144,8 @@ class Controller:
                 await self._pass(key)
             finally:
                 self.queue.done(key)
+            # A pass with nothing to do never waits: thousands of them must not keep the loop from others.
+            await asyncio.sleep(0)
 
     async def _pass(self, key: Key) -> None:
         if not self._allows(key):

@@ -145,6 +145,9 @@ def from_status(status: Mapping[str, Any], *, retry_after: float | None = None) 
     kind = (
         ServerFailure if code >= SERVER_FAILURES else _BY_REASON.get(reason) or _BY_STATUS.get(code, ApiError)
     )
+    if kind is Invalid and any(cause.get("field") == "metadata.uid" for cause in details.get("causes") or ()):
+        # A patch that carries the uid of another object: servers call the uid immutable.
+        kind = Conflict
     if retry_after is None:
         retry_after = _seconds(details.get("retryAfterSeconds"))
     message = str(status.get("message") or reason or f"status {code}")

@@ -136,7 +136,7 @@ class EventRecorder:
     ) -> None:
         """Have it told; returns at once."""
         reference = about if isinstance(about, ObjectReference) else ObjectReference.of(about)
-        same = _Same(reference.uid or reference.name, type, reason[:_LONGEST_REASON], _shortened(message))
+        same = _Same(reference.uid or str(reference), type, reason[:_LONGEST_REASON], _shortened(message))
         now = self._now().astimezone(UTC)
         series = self._series.get(same)
         if series is not None:

@@ -40,15 +40,16 @@ class Index:
 
     def replace(self, old: Cached | None, new: Cached | None) -> None:
         """Take out the one, put in the other; the same object in a newer version keeps its place."""
-        gone = set(self._keys(old)) if old is not None else set()
+        before = list(self._keys(old)) if old is not None else []
+        after = list(self._keys(new)) if new is not None else []
         if new is not None:
-            for key in self._keys(new):
+            for key in after:
                 self._by_key.setdefault(key, {})[new.uid] = new
-                if old is not None and old.uid == new.uid:
-                    gone.discard(key)
         if old is not None:
-            for key in gone:
-                self._remove(key, old.uid)
+            is_same = new is not None and new.uid == old.uid
+            for key in before:
+                if not (is_same and key in after):
+                    self._remove(key, old.uid)
 
     def get(self, key: str) -> list[Cached]:
         return list(self._by_key.get(key, _NOTHING).values())

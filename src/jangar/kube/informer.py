@@ -238,7 +238,7 @@ class _Reflector:
         await self._pause(error.retry_after if isinstance(error, ApiError) else None)
 
     async def _pause(self, at_least: float | None) -> None:
-        """The first time at once; then longer and longer, never in step with others."""
+        """Short after what worked, so that a cut costs no time; then longer and longer, never in step with others."""
         ceiling = min(self._pace.last_retry, self._pace.first_retry * 2.0**self._failures)
         self._failures = min(self._failures + 1, 30)
         await asyncio.sleep(max(at_least or 0.0, ceiling * (0.5 + self._random() / 2)))

@@ -1,7 +1,8 @@
 """Users whose kubeconfig names a program or a provider to ask for a token: the official client knows how."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -32,18 +33,15 @@ def plugin_connection(files: Sequence[Path], context: str, *, namespace: str) ->
         proxy=made.proxy,
         certificate=_read(made.cert_file),
         key=_read(made.key_file),
-        fresh_token=_token_of(made) if made.get_api_key_with_prefix("authorization") else None,
+        fresh_token=partial(_token, made) if _token(made) else None,
         namespace=namespace,
     )
 
 
-def _token_of(configuration: Any) -> Callable[[], str]:
-    """The configuration renews its token itself when it is asked for it."""
-
-    def fresh() -> str:
-        return str(configuration.get_api_key_with_prefix("authorization")).removeprefix("Bearer ").strip()
-
-    return fresh
+def _token(configuration: Any) -> str:
+    """The configuration renews it when it is asked; older and newer versions call it differently."""
+    said = (configuration.get_api_key_with_prefix(name) for name in ("BearerToken", "authorization"))
+    return (next(filter(None, said), "") or "").removeprefix("Bearer ").strip()
 
 
 def _read(path: str | None) -> bytes | None:

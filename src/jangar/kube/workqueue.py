@@ -44,7 +44,9 @@ class WorkQueue(Generic[K]):
         self._delayed: dict[K, float] = {}
         self._heap: list[tuple[float, int, K]] = []
         self._sequence = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
+        """Kept beside the timer: uvloop's has no such answer when it is due at once."""
         self._getters: deque[asyncio.Future[None]] = deque()
         self._is_shut_down = False
 
@@ -178,9 +180,10 @@ class WorkQueue(Generic[K]):
     def _set_timer(self) -> None:
         when = self._heap[0][0]
         if self._timer is not None:
-            if self._timer.when() <= when:
+            if self._timer_at <= when:
                 return
             self._timer.cancel()
+        self._timer_at = when
         self._timer = asyncio.get_running_loop().call_at(when, self._add_due)
 
     def _add_due(self) -> None:

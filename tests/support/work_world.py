@@ -1,0 +1,290 @@
+"""A child, its Job and its pods as a small world without I/O: passes over it may die anywhere, and views of it lag.
+
+Behaves as a cluster was seen to behave; whatever no pass may do fails at once.
+"""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from jangar.domain.work.actions import (
+    CreateJob,
+    DeleteChild,
+    EndDuplicate,
+    HoldChild,
+    ReadOwner,
+    ReadWork,
+    ReleaseChild,
+)
+from jangar.domain.work.document import WORK_FIELDS, work_document, work_record
+from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
+from jangar.domain.work.observation import (
+    ChildFacts,
+    Owner,
+    WorkDefined,
+    WorkLimits,
+    WorkObservation,
+)
+from jangar.domain.work.plan import plan_work
+from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
+from jangar.domain.work.releasing import (
+    OUTCOME_FINALIZER,
+    DeleteJob,
+    DeletePod,
+    ReleaseJob,
+    ReleasePod,
+    SetTtl,
+)
+from jangar.domain.work.stopping import DeletePods, SuspendJob
+from support.builders import NOON
+
+TEMPLATE = TemplateNames(containers=("main",))
+ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
+MOST_READS = 8
+
+
+class Death(Exception):
+    """The process is gone."""
+
+
+@dataclass
+class WorkWorld:
+    """What is true, what is recorded, and what the caches show."""
+
+    child: ChildFacts
+    owner: Owner = Owner.NONE
+    work: object = field(default_factory=WorkDefined)
+    limits: WorkLimits = field(default_factory=WorkLimits)
+    now: object = NOON
+    status: dict = field(default_factory=dict)
+    job: JobFacts | None = None
+    pods: dict[str, PodFacts] = field(default_factory=dict)
+    gone: bool = False
+    creates: Counter = field(default_factory=Counter)
+    on_the_wire: list[CreateJob] = field(default_factory=list)
+    shown: tuple = (None, ())
+    """Job and pods as the caches have them."""
+    lagging: bool = False
+    uids: int = 0
+
+    # Passes.
+
+    def observation(self, *, owner=None, live=False):
+        record = work_record(self.status)
+        job, pods = (self.job, tuple(self.pods.values())) if live or not self.lagging else self.shown
+        name = record.job.name if record.job else None
+        ours = job if job is not None and job.name == name else None
+        return WorkObservation(
+            child=self.child,
+            work=self.work,
+            template=TEMPLATE,
+            recorded=record,
+            owner=owner or (self.owner if self.owner is Owner.NONE else Owner.NOT_READ),
+            job=ours or (ConfirmedAbsent() if live else NotInCache()),
+            pods=tuple(each for each in pods if name and each.name.startswith(f"{name}-")),
+            live=live,
+            limits=self.limits,
+        )
+
+    def planned(self):
+        """The plan of a whole pass, its reads answered."""
+        owner, live = None, False
+        for _ in range(MOST_READS):
+            seen = self.observation(owner=owner, live=live)
+            plan = plan_work(seen, self.now)
+            if not plan.reads:
+                return seen, plan
+            for read in plan.reads:
+                match read:
+                    case ReadOwner():
+                        assert owner is None, "the owner was read twice"
+                        owner = self.owner
+                    case ReadWork():
+                        assert not live, "the work was read twice"
+                        live = True
+        raise AssertionError("a plan never stops asking")
+
+    def document(self, plan):
+        """As it is read back from the API server."""
+        return json.loads(json.dumps(work_document(plan.status, name=self.child.name, namespace="default")))
+
+    def run_pass(self, *, dies_at=None):
+        """One pass; it dies before its n-th write."""
+        if self.gone:
+            return None
+        seen, plan = self.planned()
+        writes = iter(range(100))
+        if plan.status is not seen.recorded:
+            _alive(writes, dies_at)
+            self.status = {
+                name: value for name, value in self.status.items() if name not in WORK_FIELDS
+            } | self.document(plan)
+        for action in plan.actions:
+            try:
+                _alive(writes, dies_at)
+            except Death:
+                if isinstance(action, CreateJob):
+                    self.on_the_wire.append(action)
+                raise
+            self.act(action)
+        return plan
+
+    # What actions do.
+
+    def act(self, action):  # noqa: C901, PLR0912 - one case for each action
+        match action:
+            case CreateJob():
+                self._check_may_create(action)
+                self.create(action)
+            case SuspendJob(uid=uid):
+                assert self.status.get("stop"), "suspended before it was announced"
+                self._on_job(uid, suspended=True)
+            case SetTtl(uid=uid, seconds=seconds):
+                self._on_job(uid, ttl_seconds=seconds)
+            case ReleaseJob(uid=uid):
+                assert self.status.get("outcome"), "released before its outcome was recorded"
+                self._on_job(uid, finalizers=())
+            case ReleasePod(uid=uid):
+                assert self._is_judged(), "released before its outcome was recorded"
+                self._on_pod(uid, finalizers=())
+            case DeletePod(uid=uid) | EndDuplicate(uid=uid):
+                self._delete_pod(uid)
+            case DeletePods(uids=uids):
+                for uid in uids:
+                    self._delete_pod(uid)
+            case DeleteJob(uid=uid):
+                self._on_job(uid, deleting=True)
+            case HoldChild():
+                self.child = replace(self.child, is_held=True)
+            case ReleaseChild():
+                held = [each for each in (self.job, *self.pods.values()) if each and each.finalizers]
+                assert not held, "the child went and left something held for ever"
+                self.gone = True
+            case DeleteChild():
+                assert self.status.get("phase") in ENDED
+                self.child = replace(self.child, deleted_at=self.now)
+            case _:
+                raise AssertionError(f"nobody knows {action}")
+
+    def _check_may_create(self, action):
+        phase = self.status.get("phase")
+        assert phase not in ENDED | {"Cancelling"}, "a Job for a child that ends or has ended"
+        assert not self.status.get("stop"), "a Job for work that is being stopped"
+        assert self.status["job"]["name"] == action.name, "a Job before its intent was recorded"
+        assert self.owner in {Owner.NONE, Owner.ACTIVE}, "a Job for a run that is ending or gone"
+        assert self.child.is_held, "a Job for a child that may go at any time"
+        assert not self.child.suspend, "a Job for a suspended child"
+
+    def _is_judged(self):
+        lost = [each["attempt"] for each in self.status.get("attempts") or ()]
+        return bool(self.status.get("outcome")) or self.status["job"]["attempt"] in lost
+
+    def create(self, action):
+        """The API server gets the request, now or later."""
+        if self.job is not None and self.job.name == action.name:
+            return
+        assert self.job is None, "a second Job beside the first"
+        self.uids += 1
+        self.creates[action.name] += 1
+        self.job = JobFacts(
+            name=action.name,
+            uid=f"job-{self.uids}",
+            created_at=self.now.replace(microsecond=0),
+            finalizers=(OUTCOME_FINALIZER,),
+        )
+
+    def _on_job(self, uid, **changes):
+        if self.job is not None and self.job.uid == uid:
+            self.job = replace(self.job, **changes)
+            self._collect()
+
+    def _on_pod(self, uid, **changes):
+        if uid in self.pods:
+            self.pods[uid] = replace(self.pods[uid], **changes)
+            self._collect()
+
+    def _delete_pod(self, uid):
+        if uid in self.pods and not self.pods[uid].deleting:
+            self._on_pod(uid, deleting=True, deletion_requested_at=self.now.replace(microsecond=0))
+
+    def _collect(self):
+        """What is deleted and held by nobody is gone; pods go with their Job."""
+        if self.job is not None and self.job.deleting and not self.job.finalizers:
+            self.lose_job()
+        for uid, pod in list(self.pods.items()):
+            if pod.deleting and not pod.finalizers and pod.is_over:
+                del self.pods[uid]
+
+    # What the cluster does.
+
+    def lose_job(self):
+        """The Job is gone, and the garbage collector ends its pods."""
+        self.job = None
+        self.on_the_wire.clear()
+        for uid in list(self.pods):
+            self._delete_pod(uid)
+
+    def add_pod(self):
+        self.uids += 1
+        uid = f"pod-{self.uids}"
+        self.pods[uid] = PodFacts(
+            name=f"{self.job.name}-{self.uids}",
+            uid=uid,
+            created_at=self.now,
+            phase="Pending",
+            containers=(ContainerFacts(name="main"),),
+            finalizers=(OUTCOME_FINALIZER,),
+        )
+        self.job = replace(self.job, active=1)
+
+    def start_pod(self, uid):
+        self._on_pod(uid, phase="Running", containers=(ContainerFacts(name="main", running=True),))
+
+    def end_containers(self, uid, code):
+        moment = self.now.replace(microsecond=0)
+        end = Terminated(exit_code=code, started_at=moment, finished_at=moment)
+        self._on_pod(uid, containers=(ContainerFacts(name="main", terminated=end),))
+
+    def end_pod(self, uid):
+        codes = [each.terminated.exit_code for each in self.pods[uid].containers if each.terminated]
+        good = bool(codes) and not any(codes)
+        self._on_pod(uid, phase="Succeeded" if good else "Failed")
+
+    def sync_job(self):
+        """The Job controller looks; at a Job that is being deleted it does not."""
+        job, pods = self.job, list(self.pods.values())
+        if job is None or job.deleting or job.complete or job.failed:
+            return
+        over = [each for each in pods if each.is_over]
+        if job.suspended:
+            for each in pods:
+                if not each.is_over:
+                    self._delete_pod(each.uid)
+            if len(over) == len(pods):
+                self.job = replace(job, at_rest=True, active=0)
+        elif over and len(over) == len(pods):
+            good = any(each.phase == "Succeeded" for each in over)
+            self.job = replace(
+                job, active=0, complete=good, failed=not good, verdict_at=self.now.replace(microsecond=0)
+            )
+        elif not pods and not job.active:
+            self.add_pod()
+
+    def advance(self, seconds):
+        self.now += timedelta(seconds=seconds)
+
+    def sync_caches(self):
+        self.shown = (self.job, tuple(self.pods.values()))
+
+
+def _alive(writes, dies_at):
+    if next(writes) == dies_at:
+        raise Death
+
+
+def a_world(**facts):
+    """A child of nobody that was just created."""
+    defaults = {"name": "build", "uid": "c1", "generation": 1, "created_at": NOON}
+    given = {name: facts.pop(name) for name in list(facts) if name in ChildFacts.__dataclass_fields__}
+    return WorkWorld(child=ChildFacts(**(defaults | given)), **facts)
