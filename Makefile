@@ -77,6 +77,10 @@ builtin-schemas: setup ## Write what the API server knows of built-in kinds, fro
 envtest: ## Provide a real kube-apiserver, etcd and kubectl for the tests (built once; needs Go)
 	scripts/envtest/build
 
+.PHONY: cluster
+cluster: ## Start a whole real Kubernetes, one node (root, Debian packages); scripts/cluster/cluster stop ends it
+	scripts/cluster/cluster start
+
 .PHONY: transcripts
 transcripts: setup envtest ## Record anew what a real kube-apiserver answers to every conformance case
 	PYTHONPATH=tests $(BIN)/python -m contract.kubernetes_api.record_transcripts

@@ -200,6 +200,19 @@ def test_a_job_with_many_completions_counts_them_all(k):
     assert len(k("get pods -l job-name=many -o name").split()) == 6
 
 
+def test_an_indexed_job_does_each_of_its_parts(k):
+    k(
+        "create -f -",
+        a_job(
+            "parts", "echo part $JOB_COMPLETION_INDEX", completions=3, parallelism=2, completionMode="Indexed"
+        ),
+    )
+    k("wait --for=condition=complete job/parts --timeout=30s")
+    status = k.json("get job parts")["status"]
+    assert (status["succeeded"], status["completedIndexes"]) == (3, "0-2")
+    assert sorted(k("logs -l job-name=parts").splitlines()) == ["part 0", "part 1", "part 2"]
+
+
 def test_a_finished_job_goes_after_its_time_to_live(k):
     k("create -f -", a_job("brief", "true", ttlSecondsAfterFinished=1))
     k("wait --for=delete job/brief --timeout=20s")
@@ -299,6 +312,43 @@ def test_pods_beyond_the_limit_wait_and_say_why(k):
     assert "--max-pods" in messages[0]
     k('patch job crowd --type=merge -p \'{"spec":{"parallelism":30}}\'')
     k("delete job crowd --cascade=foreground --timeout=50s")
+
+
+def test_a_namespace_goes_with_all_that_runs_in_it(k):
+    """Jobs, their tracked pods and their processes; nothing holds the namespace back."""
+    k("create -f -", a_job("long", "sleep 1000", template={"terminationGracePeriodSeconds": 1}))
+    k("create -f -", a_pod("alone", "sleep", "1000"))
+    wait_for(lambda: phase(k, "alone") == "Running", what="its start")
+    k(f"delete namespace {k.namespace} --timeout=30s")
+
+
+def test_a_job_that_is_held_is_deleted_and_its_pod_goes_on(k):
+    """As on a cluster: whoever holds the job must end its pod; with the job gone the pod is free of its mark."""
+    job = a_job("held", "echo up; sleep 1000", template={"terminationGracePeriodSeconds": 1})
+    job["metadata"]["finalizers"] = ["example.com/hold"]
+    k("create -f -", job)
+    wait_for(lambda: "up" in k.run("logs job/held").out, what="its start")
+    k("delete job held --wait=false")
+    name = k("get pods -l job-name=held -o name").strip()
+    wait_for(lambda: "finalizers" not in k.json(f"get {name}")["metadata"], what="the release of its pod")
+    pod = k.json(f"get {name}")
+    assert (pod["status"]["phase"], pod["metadata"].get("deletionTimestamp")) == ("Running", None)
+    k('patch job held --type=merge -p \'{"metadata":{"finalizers":null}}\'')
+    wait_for(lambda: k("get pods -l job-name=held -o name") == "", what="that its pod is gone with it")
+
+
+def test_a_second_agent_and_a_foreign_directory_are_refused(k, agent, tmp_path):
+    """Two would sweep each other's pods away; so would one with the directory of another API."""
+    data = k.server.directory / "data"
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "node-agent-of").write_text("another\n")
+    for directory, words in ((data, "in use by another node agent"), (foreign, "of another Kubernetes API")):
+        other = AgentProcess(tmp_path, directory, k.server.kubeconfig).start()
+        wait_for(lambda other=other: other.child.has_ended, what="its refusal")
+        assert words in other.log
+        assert "Traceback" not in other.log
+    assert not agent.child.has_ended
 
 
 def test_deleting_by_force_ends_the_process(k, agent):

@@ -109,6 +109,11 @@ class WorkWorld:
         """As it is read back from the API server."""
         return json.loads(json.dumps(work_document(plan.status, name=self.child.name, namespace="default")))
 
+    def recorded(self, plan):
+        """The status after the plan's write; what others wrote stays."""
+        kept = {name: value for name, value in self.status.items() if name not in WORK_FIELDS}
+        return kept | self.document(plan)
+
     def run_pass(self, *, dies_at=None):
         """One pass; it dies before its n-th write."""
         if self.gone:
@@ -117,9 +122,7 @@ class WorkWorld:
         writes = iter(range(100))
         if plan.status is not seen.recorded:
             _alive(writes, dies_at)
-            self.status = {
-                name: value for name, value in self.status.items() if name not in WORK_FIELDS
-            } | self.document(plan)
+            self.status = self.recorded(plan)
         for action in plan.actions:
             try:
                 _alive(writes, dies_at)

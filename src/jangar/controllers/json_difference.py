@@ -7,7 +7,10 @@ Operation = dict[str, Any]
 
 
 def difference(old: Any, new: Any, path: str = "") -> Iterator[Operation]:
-    """Operations that turn `old` into `new`. Lists of one length are compared item by item, others replaced."""
+    """Operations that turn `old` into `new`. Lists of one length are compared item by item, others replaced.
+
+    What Python calls equal is left as it is: `true` for 1, which no field of a status mixes.
+    """
     if old == new:
         return
     if isinstance(old, Mapping) and isinstance(new, Mapping):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from jangar.kube.client import Client
-from jangar.kube.errors import ApiError
+from jangar.kube.errors import Ambiguous, ApiError, NotSent, TooManyRequests
 
 TAIL_LINES: Final = 1000
 TAIL_BYTES: Final = 256 * 1024
@@ -27,11 +27,15 @@ class LogTails:
         return self._directory / namespace / f"{uid}.log"
 
     async def keep(self, *, namespace: str, uid: str, pod: str, container: str) -> None:
-        """Store the tail. Logs that cannot be read are stored as the reason why."""
+        """Store the tail. Logs that cannot be read are stored as the reason why, unless it is the API server itself
+        that cannot be reached now.
+        """
         try:
             tail = await self._client.logs(
                 pod, namespace, container=container, tail_lines=TAIL_LINES, limit_bytes=TAIL_BYTES
             )
+        except (NotSent, Ambiguous, TooManyRequests):
+            raise
         except ApiError as error:
             tail = f"(no log: {error.message})\n".encode()
         await asyncio.to_thread(_write, self.path(namespace, uid), tail)

@@ -11,8 +11,9 @@ from jangar.domain.times import parse_rfc3339, rfc3339
 def stop_order(annotations: Mapping[str, str] | None) -> datetime | None:
     """The deadline that the owner gave; None if it gave no order, or none that can be read."""
     try:
-        return parse_rfc3339(json.loads((annotations or {})[STOP])["deadline"])
-    except (KeyError, TypeError, ValueError):
+        deadline = json.loads((annotations or {})[STOP])["deadline"]
+        return parse_rfc3339(deadline) if isinstance(deadline, str) else None
+    except (KeyError, TypeError, ValueError, RecursionError):
         return None
 
 

@@ -34,7 +34,10 @@ def parse_rfc3339(text: str) -> datetime:
         raise ValueError(f"{text!r} is not a time such as 2026-02-07T12:00:00Z") from error
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; write it as 2026-02-07T12:00:00Z")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is out of range") from error
 
 
 def _aware(moment: datetime) -> datetime:

@@ -1,17 +1,41 @@
 """The one way from the schema engine's CEL to the domain's conditions. Neither knows the other."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from jangar.domain.orchestration.definition import Condition
 from jangar.schema import CelSyntaxError, CelType, compile_condition
+from jangar.schema.conditions import Condition as Compiled
+from jangar.schema.errors import CelEvaluationError
 
 _VARIABLES: Final = {"parameters": CelType.MAP, "steps": CelType.MAP}
+
+
+@dataclass(frozen=True, slots=True)
+class _When:
+    """A compiled condition that fails with the domain's own kind of error."""
+
+    compiled: Compiled
+
+    @property
+    def source(self) -> str:
+        return self.compiled.source
+
+    def references(self, variable: str) -> frozenset[str]:
+        return self.compiled.references(variable)
+
+    def evaluate(self, bindings: Mapping[str, object]) -> object:
+        try:
+            return self.compiled.evaluate(bindings)
+        except CelEvaluationError as error:
+            raise ValueError(error.problem) from error
 
 
 def compile_when(source: str, /) -> Condition:
     """A ConditionCompiler: raises ValueError with the reason for what does not compile."""
     try:
-        return compile_condition(source, _VARIABLES)
+        return _When(compile_condition(source, _VARIABLES))
     except CelSyntaxError as error:
         where = (
             f" (line {error.line}, column {error.column})"

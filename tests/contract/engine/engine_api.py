@@ -1,4 +1,4 @@
-"""Kubernetes objects over plain HTTP, by kind and name: create, read, patch and delete, on whichever server a bed has."""
+"""Kubernetes objects over plain HTTP, by kind and name: create, read, patch and delete on any server."""
 
 import json
 from typing import Any

@@ -32,8 +32,8 @@ CRDS = ROOT / "charts" / "agents" / "crds"
 CLUSTER = ROOT / "scripts" / "cluster" / "cluster"
 JANGAR = Path(sys.executable).with_name("jangar")
 QUICK_LEASE = {
-    "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS": "3",
-    "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "2",
+    "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS": "6",
+    "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "4",
     "JANGAR_LEADER_ELECTION_RETRY_PERIOD_SECONDS": "1",
 }
 """A killed holder is waited for; half a minute of it would prove nothing more."""

@@ -64,7 +64,10 @@ def test_the_status_line_of_the_design_document_is_whole(place, kubectl, kind):
     run = place.run_of([step("one")], name="nightly")
     run.ends("Succeeded")
     name = "nightly" if kind == "orchestrationrun" else run.children()[0]["metadata"]["name"]
-    fields = "{.metadata.generation} {.status.observedGeneration} {.status.startedAt} {.status.finishedAt} {.status.updatedAt}"
+    fields = (
+        "{.metadata.generation} {.status.observedGeneration} "
+        "{.status.startedAt} {.status.finishedAt} {.status.updatedAt}"
+    )
     generation, observed, started, finished, updated = kubectl(
         f"get {kind} {name} -o jsonpath='{fields}'"
     ).split()

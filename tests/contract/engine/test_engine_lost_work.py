@@ -1,4 +1,4 @@
-"""Work that others take away, run for real: Jobs and pods deleted by hand, Jobs that expire, runs and namespaces too."""
+"""Work that others take away, run for real: Jobs, pods, children, runs and namespaces that go while it runs."""
 
 import time
 

@@ -39,8 +39,12 @@ def test_a_diamond_joins_when_both_sides_have_ended(place):
     """The last step waits for both branches, and the run's status tells the whole story."""
     place.orchestration(
         "diamond",
-        [step("top", after=[]), step("left", after=["top"]), step("right", after=["top"])]
-        + [step("end", after=["left", "right"])],
+        [
+            step("top", after=[]),
+            step("left", after=["top"]),
+            step("right", after=["top"]),
+            step("end", after=["left", "right"]),
+        ],
     )
     run = place.run("diamond")
     status = run.ends("Succeeded")

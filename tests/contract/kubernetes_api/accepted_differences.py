@@ -27,7 +27,3 @@ ACCEPTED: dict[Place, str] = {
         "services/proxy leads to pods of a cluster's network: it is refused by name and not announced"
     ),
 }
-
-NOT_YET_EQUAL: dict[str, str] = {
-}
-"""Cases whose answers still differ and should not, with what is missing. One that becomes equal must leave this list."""

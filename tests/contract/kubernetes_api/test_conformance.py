@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from contract.kubernetes_api.accepted_differences import ACCEPTED, NOT_YET_EQUAL, Place
+from contract.kubernetes_api.accepted_differences import ACCEPTED, Place
 from contract.kubernetes_api.catalogue import TRANSCRIPTS, cases, run
 from contract.kubernetes_api.comparison import Difference, differences
 from contract.kubernetes_api.quirks import QUIRKS
@@ -28,9 +28,6 @@ def test_the_embedded_server_answers_like_the_real_one(case, embedded_server, re
     accepted = [place for place in ACCEPTED if place.case == case.name]
     unexplained = [place for place in places if not any(_covers(row, place) for row in accepted)]
     unused = [row for row in accepted if not any(_covers(row, place) for place in places)]
-    if case.name in NOT_YET_EQUAL:
-        assert unexplained, f"{case.name} is equal now: remove it from NOT_YET_EQUAL"
-        return
     last_words = embedded_server.last_words(seconds=2 if isinstance(found.stopped_by, OSError) else 0)
     assert last_words is None, f"{case.name}: {last_words}"
     _fail_on(case.name, unexplained)
@@ -71,12 +68,6 @@ def test_every_known_quirk_of_the_real_server_is_held_by_a_case(number):
     """The list of what a hand-written server gets wrong is covered, one by one."""
     assert QUIRKS[number]
     assert set(QUIRKS[number]) <= set(cases())
-
-
-def test_what_is_not_yet_equal_is_a_case_and_has_a_reason():
-    """The list shrinks; it never names what nobody asks."""
-    assert set(NOT_YET_EQUAL) <= set(cases())
-    assert all(NOT_YET_EQUAL.values())
 
 
 def _covers(row: Place, place: Difference) -> bool:

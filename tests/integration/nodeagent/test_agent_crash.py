@@ -115,3 +115,48 @@ def test_a_killed_supervisor_fails_what_ran_with_a_reason(server, client, tmp_pa
     finally:
         agent.stop()
         agent.end_containers()
+
+
+@pytest.mark.rule("CAN-4", "RUN-3")
+def test_the_grace_of_a_deleted_pod_ends_without_the_agent(server, client, tmp_path):
+    """TERM was sent, the agent is killed: the KILL comes in time, and the next agent lets the pod go."""
+    path = "/api/v1/namespaces/default/pods"
+    agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
+    script = (
+        f"trap 'echo term >> {tmp_path}/told' TERM; echo up > {tmp_path}/up; while :; do sleep 0.05; done"
+    )
+    pod = a_job("x", script)["spec"]["template"]["spec"] | {"terminationGracePeriodSeconds": 2}
+    account = "/api/v1/namespaces/default/serviceaccounts/default"
+    wait_for(lambda: client.request("GET", account).is_success, what="the default account")
+    try:
+        post(client, path, {"metadata": {"name": "stubborn"}, "spec": pod})
+        wait_for((tmp_path / "up").exists, what="its start")
+        client.request("DELETE", f"{path}/stubborn")
+        wait_for((tmp_path / "told").exists, what="the signal")
+        agent.kill()
+        wait_for(lambda: agent._marked() == [], seconds=10, what="the end of its processes")
+        assert client.request("GET", f"{path}/stubborn").is_success
+        agent.start()
+        wait_for(lambda: client.request("GET", f"{path}/stubborn").status == 404, what="that the pod is gone")
+        assert (tmp_path / "told").read_text() == "term\n"
+    finally:
+        agent.stop()
+        agent.end_containers()
+
+
+def test_a_pod_that_went_while_nobody_looked_is_ended_by_the_next_agent(server, client, tmp_path):
+    """Deleted by force while the agent was away: its process must not go on for ever."""
+    path = "/api/v1/namespaces/default/pods"
+    agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
+    pod = a_job("x", f"echo up > {tmp_path}/up; sleep 1000")["spec"]["template"]["spec"]
+    try:
+        post(client, path, {"metadata": {"name": "forgotten"}, "spec": pod})
+        wait_for((tmp_path / "up").exists, what="its start")
+        agent.kill()
+        client.request("DELETE", f"{path}/forgotten?gracePeriodSeconds=0")
+        assert client.request("GET", f"{path}/forgotten").status == 404
+        agent.start()
+        wait_for(lambda: agent._marked() == [], what="the end of its process")
+    finally:
+        agent.stop()
+        agent.end_containers()

@@ -6,6 +6,7 @@ import pytest
 
 from jangar.nodeagent import moments
 from jangar.nodeagent.conditions import find, is_true
+from jangar.nodeagent.jobs.indexes import INDEX, read_indexes, written_indexes
 from jangar.nodeagent.jobs.job_facts import TRACKING, pod_fact
 from jangar.nodeagent.jobs.job_plan import plan_job
 from jangar.nodeagent.jobs.job_pods import pod_names, pod_of
@@ -23,8 +24,20 @@ def a_job(status=None, deleted=False, **spec):
     return {"metadata": meta, "spec": {**defaults, **spec}, "status": status or {}}
 
 
-def a_pod(name="p", phase="Running", *, leaving=False, tracked=True, ended_ago=60, restarts=0, ready=False):
+def a_pod(
+    name="p",
+    phase="Running",
+    *,
+    index=None,
+    leaving=False,
+    tracked=True,
+    ended_ago=60,
+    restarts=0,
+    ready=False,
+):
     meta = {"name": name, "uid": f"uid-{name}", "creationTimestamp": STARTED}
+    if index is not None:
+        meta["annotations"] = {INDEX: str(index)}
     if leaving:
         meta |= {"deletionTimestamp": moments.written(NOON), "deletionGracePeriodSeconds": 30}
     if tracked:
@@ -211,7 +224,7 @@ def test_a_deleted_job_lets_its_pods_go_and_stops_nothing():
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
-        ({"completionMode": "Indexed"}, "spec.completionMode: Indexed"),
+        ({"backoffLimitPerIndex": 1}, "spec.backoffLimitPerIndex"),
         ({"podFailurePolicy": {"rules": []}}, "spec.podFailurePolicy"),
     ],
 )
@@ -244,3 +257,53 @@ def test_a_pod_carries_its_owner_its_mark_and_the_finalizers_of_the_template():
     assert pod["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
     assert pod["spec"]["nodeName"] == "laptop"
     assert "nodeName" not in job["spec"]["template"]["spec"]
+
+
+def an_indexed_job(status=None, **spec):
+    return a_job(status, completionMode="Indexed", **{"completions": 4, "parallelism": 2, **spec})
+
+
+def test_an_indexed_job_works_on_the_lowest_indexes_first():
+    assert plan(an_indexed_job()).indexes == (0, 1)
+    assert plan(an_indexed_job(), a_pod("a", index=0)).indexes == (1,)
+    done = plan(an_indexed_job(), a_pod("a", "Succeeded", index=0), a_pod("b", index=1))
+    assert (done.indexes, done.status["completedIndexes"], done.status["succeeded"]) == ((2,), "0", 1)
+
+
+def test_an_index_that_failed_is_tried_again_and_counts_once():
+    job = an_indexed_job(status={"completedIndexes": "0", "succeeded": 1})
+    found = plan(job, a_pod("a", "Failed", index=1))
+    assert found.indexes == (1, 2)
+    twice = plan(job, a_pod("a", "Succeeded", index=0), a_pod("b", "Succeeded", index=2))
+    assert (twice.status["completedIndexes"], twice.status["succeeded"]) == ("0,2", 2)
+
+
+def test_two_pods_of_one_index_are_one_too_many():
+    found = plan(an_indexed_job(), a_pod("a", index=0), a_pod("b", index=0))
+    assert [pod.name for pod in found.delete] == ["b"]
+
+
+def test_an_indexed_job_is_complete_with_all_its_indexes():
+    job = an_indexed_job(status={"completedIndexes": "0-2", "succeeded": 3, "startTime": STARTED})
+    found = plan(job, a_pod("d", "Succeeded", index=3))
+    assert is_true(found.status["conditions"], "Complete")
+    assert (found.status["completedIndexes"], found.status["succeeded"]) == ("0-3", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "indexes"), [("", set()), ("3", {3}), ("0-2,5", {0, 1, 2, 5}), ("1-2", {1, 2})]
+)
+def test_indexes_are_written_as_ranges(text, indexes):
+    assert read_indexes(text) == indexes
+    assert written_indexes(indexes) == text
+
+
+def test_a_pod_of_an_index_knows_its_number():
+    job = an_indexed_job()
+    job["spec"]["template"]["spec"]["containers"] = [{"name": "main"}]
+    name = next(pod_names(job, (), 7))
+    pod = pod_of(job, name, index=7)
+    assert name.startswith("work-7-")
+    assert pod["metadata"]["labels"][INDEX] == pod["metadata"]["annotations"][INDEX] == "7"
+    assert pod["spec"]["hostname"] == "work-7"
+    assert pod["spec"]["containers"][0]["env"][0]["name"] == "JOB_COMPLETION_INDEX"

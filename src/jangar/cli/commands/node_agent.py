@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.terminal import write_error
+
 EPILOG = """\b
 Examples:
   jangar apiserver --data-dir ./data
@@ -42,9 +45,9 @@ def node_agent_command(
     Images are ignored: a container runs its command on this machine, as the user who started the agent.
     Stopping the agent stops no container; the next one finds them again.
     """
-    import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
+    import asyncio  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.processes.node_agent import NodeAgentProcess, serve  # noqa: PLC0415
+    from jangar.processes.node_agent import MISTAKES, NodeAgentProcess, serve  # noqa: PLC0415
 
     if data_dir is None:
         beside = kubeconfig.parent if kubeconfig is not None else None
@@ -53,16 +56,17 @@ def node_agent_command(
                 "name the directory that `jangar apiserver` was given", param_hint="--data-dir"
             )
         data_dir = beside
-    uvloop.run(
-        serve(
-            NodeAgentProcess(
-                data_dir=data_dir,
-                kubeconfig=kubeconfig,
-                context=context,
-                node_name=node_name,
-                max_pods=max_pods,
-                keep_logs_seconds=keep_logs_seconds,
-                mount_namespaces=not map_paths,
-            )
-        )
+    settings = NodeAgentProcess(
+        data_dir=data_dir,
+        kubeconfig=kubeconfig,
+        context=context,
+        node_name=node_name,
+        max_pods=max_pods,
+        keep_logs_seconds=keep_logs_seconds,
+        mount_namespaces=not map_paths,
     )
+    try:
+        asyncio.run(serve(settings))
+    except MISTAKES as error:
+        write_error(f"jangar: {error}")
+        raise typer.Exit(ExitCode.USAGE) from None

@@ -6,7 +6,7 @@ from typing import Any
 
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION_RUN
-from jangar.api.phases import Phase, StepKind
+from jangar.api.phases import DefinitionPhase, Phase, StepKind
 from jangar.api.tools import TOOL_RUN
 from jangar.controllers.resources import ATTEMPT, LINEAGE, MANAGED_BY, RUN_UID, STEP, STOP, resource_of
 from jangar.controllers.stop_order import written_order
@@ -33,7 +33,7 @@ def child_seen(cached: Cached) -> ChildSeen:
     return ChildSeen(
         name=cached.name,
         uid=cached.uid,
-        phase=Phase(status.get("phase") or Phase.PENDING),
+        phase=_phase(status.get("phase")),
         created_at=parse_rfc3339(cached.creation_timestamp),
         reason=status.get("reason") or "",
         message=status.get("message") or "",
@@ -45,6 +45,11 @@ def child_seen(cached: Cached) -> ChildSeen:
         stop_requested=spec.get("cancel") is True and _told_to_stop(obj),
         left_behind=any(not each.get("endedAt") for each in left),
     )
+
+
+def _phase(word: str | None) -> Phase:
+    """The existing system stamps Ready on ToolRuns that nothing has happened to yet."""
+    return Phase.PENDING if not word or word == DefinitionPhase.READY else Phase(word)
 
 
 def _told_to_stop(obj: Mapping[str, Any]) -> bool:

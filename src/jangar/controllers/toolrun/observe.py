@@ -119,6 +119,7 @@ def _facts(obj: Mapping[str, Any], spec: ToolRunSpec, tool: ToolSpec | None) -> 
         timeout=timedelta(seconds=seconds) if seconds else None,
         on_job_missing=spec.on_job_missing or OnJobMissing.FAIL,
         ttl=spec.ttl_seconds_after_finished,
+        job_ttl=tool.ttl_seconds_after_finished if tool else None,
         is_held=CLEANUP_FINALIZER in (meta.get("finalizers") or ()),
     )
 

@@ -22,7 +22,8 @@ from jangar.domain.work.actions import Read, ReadOwner, ReadWork
 from jangar.domain.work.document import WORK_FIELDS, work_document
 from jangar.domain.work.facts import JobFacts, PodFacts
 from jangar.domain.work.observation import Owner, WorkLimits
-from jangar.domain.work.plan import WorkPlan, plan_work
+from jangar.domain.work.plan import plan_work
+from jangar.domain.work.plan_parts import WorkPlan
 from jangar.domain.work.presence import ConfirmedAbsent
 from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.domain.work.record import WorkRecord

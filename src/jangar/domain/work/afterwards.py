@@ -13,10 +13,9 @@ from jangar.domain.work.actions import DeleteChild, KeepLogs, Read, ReadWork, Re
 from jangar.domain.work.facts import JobFacts, PodFacts
 from jangar.domain.work.observation import Owner, WorkObservation
 from jangar.domain.work.outcome import first_pod
-from jangar.domain.work.presence import ConfirmedAbsent
 from jangar.domain.work.record import WorkRecord
 from jangar.domain.work.recording import job_ttl, run_retention
-from jangar.domain.work.releasing import OUTCOME_FINALIZER, Release, release
+from jangar.domain.work.releasing import OUTCOME_FINALIZER, Release, release, release_job, release_pod
 from jangar.domain.work.stopping import SuspendJob
 
 
@@ -32,7 +31,9 @@ class Afterwards:
 
 def afterwards(observation: WorkObservation, record: WorkRecord, now: datetime) -> Afterwards:
     """The next things to do about a child whose end is recorded."""
-    left = tuple(_looked_at(each, observation, now) for each in record.left_behind)
+    if _must_look(observation, record) and record.job is not None:
+        return Afterwards(left_behind=record.left_behind, reads=(ReadWork(job=record.job.name),))
+    left = tuple(_looked_at(each, observation, record, now) for each in record.left_behind)
     open_ones = [each for each in left if each.ended_at is None]
     released = _release(observation, gave_up=bool(open_ones), now=now)
     actions: list[WorkAction] = [
@@ -43,11 +44,16 @@ def afterwards(observation: WorkObservation, record: WorkRecord, now: datetime) 
     times = [released.look_again_at]
     if open_ones:
         times.append(now + observation.limits.cleanup_interval)
-    going = _going(observation, record, busy=bool(open_ones or actions or released.look_again_at), now=now)
+    going = _going(
+        observation,
+        replace(record, left_behind=left),
+        busy=bool(open_ones or actions or released.look_again_at),
+        now=now,
+    )
     return Afterwards(
         left_behind=left,
         reads=going.reads,
-        actions=(*actions, *going.actions),
+        actions=(*actions, *(each for each in going.actions if each not in actions)),
         look_again_at=min((each for each in (*times, going.look_again_at) if each), default=None),
     )
 
@@ -80,18 +86,38 @@ def _stop_again(observation: WorkObservation, open_ones: list[LeftBehind]) -> li
     return []
 
 
-def _looked_at(left: LeftBehind, observation: WorkObservation, now: datetime) -> LeftBehind:
+def _must_look(observation: WorkObservation, record: WorkRecord) -> bool:
+    """Whether something left behind shows no pod any more: that it is gone is for the API server to say."""
+    return not observation.live and any(
+        each.ended_at is None and not _pods_of(each, observation) for each in record.left_behind
+    )
+
+
+def _pods_of(left: LeftBehind, observation: WorkObservation) -> list[PodFacts]:
+    return [each for each in observation.pods if left.kind != "Pod" or each.uid == left.uid]
+
+
+def _looked_at(
+    left: LeftBehind, observation: WorkObservation, record: WorkRecord, now: datetime
+) -> LeftBehind:
     """With its end, if that is certain now."""
     if left.ended_at is not None:
         return left
-    pods = [each for each in observation.pods if left.kind != "Pod" or each.uid == left.uid]
+    pods = _pods_of(left, observation)
     if pods:
         over = all(_has_ended(each, observation) for each in pods)
     else:
-        job = observation.job
-        gone = isinstance(job, ConfirmedAbsent) or (isinstance(job, JobFacts) and not job.active)
-        over = observation.live and gone
+        over = observation.live and (left.kind == "Pod" or _nothing_comes(observation, record, now))
     return replace(left, ended_at=now) if over else left
+
+
+def _nothing_comes(observation: WorkObservation, record: WorkRecord, now: datetime) -> bool:
+    """Whether a Job without pods gets none: it is gone, going, over or at rest, and no create of it is on the wire."""
+    job = observation.job
+    if isinstance(job, JobFacts):
+        return job.deleting or job.at_rest or job.complete or job.failed
+    seen = record.job is not None and record.job.recorded.was_there
+    return seen or record.stop is None or now >= record.stop.requested_at + observation.limits.request_timeout
 
 
 def _has_ended(pod: PodFacts, observation: WorkObservation) -> bool:
@@ -114,9 +140,21 @@ def _going(observation: WorkObservation, record: WorkRecord, *, busy: bool, now:
         is_root=observation.owner is Owner.NONE,
         now=now,
     )
-    if isinstance(verdict, Delete):
-        return Afterwards(actions=(DeleteChild(),))
-    return Afterwards(look_again_at=verdict.look_again_at)
+    if not isinstance(verdict, Delete):
+        return Afterwards(look_again_at=verdict.look_again_at)
+    if now < (free_at := _name_free_at(observation, now)):
+        return Afterwards(look_again_at=free_at)
+    return Afterwards(actions=(DeleteChild(),))
+
+
+def _name_free_at(observation: WorkObservation, now: datetime) -> datetime:
+    """A Job goes with its child: until then a late create must still find its name taken (DAG-9)."""
+    job, limits = observation.job, observation.limits
+    if not isinstance(job, JobFacts) or job.created_at is None:
+        return now
+    return job.created_at + job_floor(
+        lease_duration=limits.lease_duration, request_timeout=limits.request_timeout
+    )
 
 
 def _let_go(
@@ -132,7 +170,14 @@ def _let_go(
     if (held or busy) and now < bound:
         return Afterwards(look_again_at=bound)
     left = tuple(each.name for each in record.left_behind if each.ended_at is None)
-    return Afterwards(actions=(ReleaseChild(left=left),))
+    return Afterwards(actions=(*_let_work_go(observation), ReleaseChild(left=left)))
+
+
+def _let_work_go(observation: WorkObservation) -> list[WorkAction]:
+    """Nobody is left to let it go later, and what we hold would stay for ever."""
+    job = observation.job
+    steps: list[WorkAction] = [step for pod in observation.pods for step in release_pod(pod, gave_up=False)]
+    return [*steps, *(release_job(job) if isinstance(job, JobFacts) else ())]
 
 
 def _held_by_us(observation: WorkObservation) -> bool:

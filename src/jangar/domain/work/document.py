@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jangar.api.meta import JsonObject
-from jangar.api.phases import Phase
+from jangar.api.phases import DefinitionPhase, Phase
 from jangar.domain.cancellation.documents import (
     cancel_document,
     cancel_from,
@@ -59,7 +59,7 @@ def work_record(status: Mapping[str, Any]) -> WorkRecord:
     cancel = status.get("cancel") or {}
     outcome = status.get("outcome") or None
     return WorkRecord(
-        lifecycle=lifecycle_from(status),
+        lifecycle=lifecycle_from(_of_a_child(status)),
         cancel=cancel_from(cancel),
         stop=stop_from(status.get("stop")),
         left_behind=left_behind_from(cancel),
@@ -69,6 +69,11 @@ def work_record(status: Mapping[str, Any]) -> WorkRecord:
         outputs=status.get("outputs") or None,
         retention=retention_from(status["retention"]) if status.get("retention") else None,
     )
+
+
+def _of_a_child(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The existing system stamps Ready on ToolRuns that nothing has happened to yet."""
+    return {**status, "phase": None} if status.get("phase") == DefinitionPhase.READY else status
 
 
 def _job_document(job: JobNote) -> JsonObject:

@@ -67,6 +67,8 @@ class ChildFacts:
     timeout: timedelta | None = None
     on_job_missing: OnJobMissing = OnJobMissing.FAIL
     ttl: Ttl | None = None
+    job_ttl: Ttl | None = None
+    """What the work itself asks for, such as its Tool."""
     is_held: bool = True
     """It carries our finalizer; nothing starts before."""
 

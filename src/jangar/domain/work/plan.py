@@ -5,23 +5,20 @@ As with runs, the status is recorded first and acted on second. A plan may inste
 made again with what they found, and nothing is recorded or done before.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from jangar.api.phases import OnJobMissing, Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.machine import Accepted, Decision, decide
+from jangar.domain.cancellation.machine import decide
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.orchestration.child_names import job_name
-from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
 from jangar.domain.times import whole_millisecond
 from jangar.domain.work.actions import (
     CreateJob,
     EndDuplicate,
     HoldChild,
-    Read,
     ReadOwner,
     ReadWork,
     WorkAction,
@@ -42,9 +39,9 @@ from jangar.domain.work.outcome import (
     Reading,
     StillRunning,
     duplicate_pods,
-    read_outcome,
     stopped_outcome,
 )
+from jangar.domain.work.plan_parts import PlanParts, WorkPlan
 from jangar.domain.work.presence import (
     ConfirmByLiveRead,
     ConfirmedAbsent,
@@ -57,7 +54,8 @@ from jangar.domain.work.presence import (
     presence,
 )
 from jangar.domain.work.record import EndedWork, JobNote, WorkRecord
-from jangar.domain.work.recording import Standing, with_standing
+from jangar.domain.work.recording import Standing
+from jangar.domain.work.releasing import OUTCOME_FINALIZER, release_pod
 from jangar.domain.work.stopping import (
     Announce,
     DeletePods,
@@ -71,15 +69,8 @@ from jangar.domain.work.stopping import (
     next_stop_step,
 )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkPlan:
-    """Do the `reads` and plan again; without any, record `status`, do `actions` in order, and look again then."""
-
-    status: WorkRecord
-    reads: Sequence[Read] = ()
-    actions: Sequence[WorkAction] = ()
-    look_again_at: datetime | None = None
+TAKEN_AWAY = frozenset({Reason.POD_DELETED, Reason.JOB_DELETED})
+"""Ends that a pod did not come to by itself."""
 
 
 def plan_work(observation: WorkObservation, now: datetime) -> WorkPlan:
@@ -104,32 +95,22 @@ def plan_work(observation: WorkObservation, now: datetime) -> WorkPlan:
     return planner.not_started() if recorded.job is None else planner.started(recorded.job)
 
 
-class _Planner:
+class _Planner(PlanParts):
     """Plans one child; each method gives a whole plan."""
-
-    def __init__(self, observation: WorkObservation, decision: Decision, now: datetime) -> None:
-        self.observation = observation
-        self.child = observation.child
-        self.limits = observation.limits
-        self.decision = decision
-        self.now = now
-        self.cancel = decision.cancel if isinstance(decision, Accepted) else None
-        self.record = replace(observation.recorded, cancel=self.cancel)
-        self.expires_at = self.child.created_at + self.child.timeout if self.child.timeout else None
 
     def finished(self, record: WorkRecord) -> WorkPlan:
         """A terminal phase is final: what is left is to let the work go and to clean up."""
         after = afterwards(self.observation, record, self.now)
+        if after.reads:
+            return self._reading(*after.reads)
         lifecycle = record.lifecycle
         standing = Standing(
             phase=lifecycle.phase or Phase.FAILED,
-            reason=lifecycle.reason or "",
+            reason=lifecycle.reason or str(lifecycle.phase),
             message=lifecycle.message or "",
         )
         status = self._status(replace(record, left_behind=after.left_behind), standing)
-        return WorkPlan(
-            status=status, reads=after.reads, actions=after.actions, look_again_at=after.look_again_at
-        )
+        return WorkPlan(status=status, actions=after.actions, look_again_at=after.look_again_at)
 
     def not_started(self) -> WorkPlan:
         """No Job was ever asked for, so every end is at once."""
@@ -155,23 +136,37 @@ class _Planner:
     def _begin(self) -> WorkPlan:
         if self.child.suspend:
             return self._waiting(Standing(phase=Phase.PENDING, reason=Reason.SUSPENDED))
+        return self._held_back(
+            Standing(phase=Phase.PENDING, reason=Reason.PENDING), self.record
+        ) or self._attempt(self.record, 1)
+
+    def _held_back(self, standing: Standing, record: WorkRecord) -> WorkPlan | None:
+        """What comes before any create: none for a child that is suspended, not held, not wanted, or without work."""
+        match self.observation.work:
+            case WorkMissing(message=message):
+                return self._blocked(Standing.blocked(Reason.REFERENCE_NOT_FOUND, message), record)
+            case WorkRejected(reason=reason, message=message):
+                return self._blocked(Standing.blocked(reason, message), record)
+        if self.child.suspend:
+            return self._waiting(standing, record)
         if not self.child.is_held:
-            plan = self._waiting(Standing(phase=Phase.PENDING, reason=Reason.PENDING))
-            return replace(plan, actions=(HoldChild(),))
+            return replace(self._waiting(standing, record), actions=(HoldChild(),))
         if self.observation.owner is Owner.NOT_READ:
             return self._reading(ReadOwner())
-        return self._attempt(self.record, 1)
+        return None
+
+    def _blocked(self, standing: Standing, record: WorkRecord) -> WorkPlan:
+        """Looked at again, because nobody tells a child that has an intent about what it names."""
+        plan = self._waiting(standing, record)
+        soon = self.now + self.limits.cleanup_interval
+        return replace(plan, look_again_at=min(soon, plan.look_again_at or soon))
 
     def _attempt(self, record: WorkRecord, number: int) -> WorkPlan:
         """The intent is recorded before the create is sent (GC-2)."""
         name = job_name(self.child.name, self.child.uid, number)
         record = replace(record, job=JobNote(name=name, attempt=number))
-        standing = Standing(phase=Phase.PENDING, reason=Reason.STARTING, job_missing=bool(record.attempts))
-        return WorkPlan(
-            status=self._status(record, standing),
-            actions=(CreateJob(name=name, attempt=number),),
-            look_again_at=self.expires_at,
-        )
+        plan = self._waiting(_starting(record), record)
+        return replace(plan, actions=(CreateJob(name=name, attempt=number),))
 
     def started(self, note: JobNote) -> WorkPlan:
         """A Job was asked for: find it, read how it does, stop it where that is wanted."""
@@ -179,6 +174,8 @@ class _Planner:
         wanted = self._wanted_stop()
         if wanted is not None:
             return self._stopping(note, wanted, reading)
+        if self.record.attempts and self.record.attempts[-1].attempt == note.attempt:
+            return self._next_attempt(self.record, note)
         found = presence(
             note.recorded,
             self._sight(),
@@ -190,8 +187,8 @@ class _Planner:
                 return self._reading(ReadWork(job=name))
             case CreateAgain(name=name):
                 return self._create_again(name, note.attempt)
-            case Lost(name=name, then=then):
-                return self._lost(note, then)
+            case Lost(then=then):
+                return self._lost(note, then, reading)
             case Present(uid=uid):
                 return self._present(note, uid, reading)
             case _:
@@ -202,24 +199,39 @@ class _Planner:
             return self._ended(
                 self.record, _outcome(Phase.FAILED, Reason.START_REFUSED, self.observation.work.message)
             )
-        if not isinstance(self.observation.work, WorkDefined):
-            return self._waiting(self._as_recorded())
-        if self.observation.owner is Owner.NOT_READ:
-            return self._reading(ReadOwner())
-        plan = self._waiting(self._as_recorded())
-        return replace(plan, actions=(CreateJob(name=name, attempt=attempt),))
+        standing = _starting(self.record)
+        if (held_back := self._held_back(standing, self.record)) is not None:
+            return held_back
+        return replace(self._waiting(standing), actions=(CreateJob(name=name, attempt=attempt),))
 
-    def _lost(self, note: JobNote, then: OnJobMissing) -> WorkPlan:
-        """Seen once, gone without an outcome (GC-2)."""
+    def _lost(self, note: JobNote, then: OnJobMissing, reading: Reading) -> WorkPlan:
+        """Seen once, gone without an outcome (GC-2); unless its pod, which we hold, came to its own end."""
+        if isinstance(reading, Outcome) and reading.reason not in TAKEN_AWAY:
+            return self._ended(
+                replace(self.record, job=self._noted(note, note.uid, reading.pod_uid)), reading
+            )
         message = f"Job {note.name} is gone and left no outcome"
         outcome = _outcome(Phase.FAILED, Reason.WORKFLOW_JOB_MISSING, message)
-        if then is OnJobMissing.RETRY:
-            if self.observation.owner is Owner.NOT_READ:
-                return self._reading(ReadOwner())
-            ended = EndedWork(attempt=note.attempt, job=note.name, uid=note.uid, outcome=outcome)
-            record = replace(self.record, attempts=(*self.record.attempts, ended))
-            return self._attempt(record, note.attempt + 1)
-        return self._ended(self.record, outcome, job_missing=True)
+        if then is not OnJobMissing.RETRY:
+            return self._ended(self.record, outcome, job_missing=True)
+        ended = EndedWork(attempt=note.attempt, job=note.name, uid=note.uid, outcome=outcome)
+        return self._next_attempt(replace(self.record, attempts=(*self.record.attempts, ended)), note)
+
+    def _next_attempt(self, record: WorkRecord, note: JobNote) -> WorkPlan:
+        """The Job of this attempt is lost: its pods are ended and let go, and only then the next one starts (DAG-9)."""
+        if not self.observation.live:
+            return self._reading(ReadWork(job=note.name))
+        standing = Standing(
+            phase=Phase.PENDING,
+            reason=Reason.WORKFLOW_JOB_MISSING,
+            message=record.attempts[-1].outcome.message,
+            job_missing=True,
+        )
+        pods = self.observation.pods
+        if not all(each.is_over and OUTCOME_FINALIZER not in each.finalizers for each in pods):
+            steps = tuple(step for each in pods for step in release_pod(each, gave_up=True))
+            return replace(self._waiting(standing, record), actions=steps)
+        return self._held_back(standing, record) or self._attempt(record, note.attempt + 1)
 
     def _present(self, note: JobNote, uid: str, reading: Reading) -> WorkPlan:
         match reading:
@@ -244,27 +256,28 @@ class _Planner:
         if note.uid is None and self.now >= due:
             note = self._noted(note, uid, None)
         plan = self._waiting(self._as_recorded(), replace(self.record, job=note))
+        plan = replace(plan, actions=self._duplicates(note))
         if note.uid is not None:
             return plan
         return replace(plan, look_again_at=min(due, plan.look_again_at) if plan.look_again_at else due)
 
     def _stopping(self, note: JobNote, wanted: Stop, reading: Reading) -> WorkPlan:
         """Announce, then act on the announcement: both in one pass, because the record is written in between."""
-        announced = self.record.stop
-        step = self._stop_step(note, wanted, announced, reading)
+        stop = self.record.stop and self._bounded(self.record.stop)
+        step = self._stop_step(note, wanted, stop, reading)
         if isinstance(step, Announce):
-            announced = step.stop
-            reading = self._read(note, announced)
-            step = self._stop_step(note, wanted, announced, reading)
-        stop = announced or wanted
-        if self.cancel is not None:
-            stop = replace(stop, deadline=min(stop.deadline, self.cancel.deadline))
+            stop = self._bounded(step.stop)
+            reading = self._read(note, stop)
+            step = self._stop_step(note, wanted, stop, reading)
+        stop = stop or wanted
         record = replace(self.record, stop=stop, job=self._noted_while_stopping(note, reading))
         match step:
             case Record(outcome=outcome):
                 return self._ended(record, outcome)
             case NothingToStop():
                 return self._ended(record, stopped_outcome(stop))
+            case GiveUp() if not self.observation.live:
+                return self._reading(ReadWork(job=note.name))
             case GiveUp(left_behind=remains):
                 left = tuple(LeftBehind(kind=each.kind, name=each.name, uid=each.uid) for each in remains)
                 return self._ended(replace(record, left_behind=left), stopped_outcome(stop, in_time=False))
@@ -276,6 +289,10 @@ class _Planner:
                 return self._reading(ReadWork(job=note.name))
             case _:
                 return self._told(record, stop, until=step.until if isinstance(step, Wait) else None)
+
+    def _bounded(self, stop: Stop) -> Stop:
+        """A cancel may bring the deadline nearer."""
+        return replace(stop, deadline=min(stop.deadline, self.cancel.deadline)) if self.cancel else stop
 
     def _stop_step(self, note: JobNote, wanted: Stop, announced: Stop | None, reading: Reading) -> StopStep:
         return next_stop_step(
@@ -322,21 +339,6 @@ class _Planner:
             return Stop(requested_at=self.now, reason=Reason.JOB_DELETED, deadline=latest)
         return None
 
-    @property
-    def _timed_out(self) -> bool:
-        return self.expires_at is not None and self.now >= self.expires_at
-
-    def _read(self, note: JobNote, stop: Stop | None = None) -> Reading:
-        job = self.observation.job
-        return read_outcome(
-            self.observation.template,
-            job=job if isinstance(job, JobFacts) else None,
-            pods=self.observation.pods,
-            stop=stop or self.record.stop,
-            first_pod_uid=note.pod_uid,
-            live=self.observation.live,
-        )
-
     def _sight(self) -> Sight:
         match self.observation.job:
             case JobFacts(uid=uid):
@@ -344,48 +346,19 @@ class _Planner:
             case NotInCache() | ConfirmedAbsent() as absent:
                 return absent
 
-    def _noted(self, note: JobNote, uid: str, pod_uid: str | None) -> JobNote:
-        return replace(
-            note, uid=uid, observed_at=note.observed_at or self.now, pod_uid=note.pod_uid or pod_uid
-        )
-
     def _duplicates(self, note: JobNote) -> tuple[WorkAction, ...]:
         others = duplicate_pods(self.observation.pods, recorded_uid=note.pod_uid)
         return tuple(EndDuplicate(name=each.name, uid=each.uid) for each in others if not each.deleting)
 
-    def _as_recorded(self) -> Standing:
-        lifecycle = self.record.lifecycle
-        return Standing(
-            phase=lifecycle.phase or Phase.PENDING,
-            reason=lifecycle.reason or Reason.PENDING,
-            message=lifecycle.message or "",
-            job_missing=bool(self.record.attempts),
-        )
 
-    def _reading(self, *reads: Read) -> WorkPlan:
-        return WorkPlan(status=self.observation.recorded, reads=reads)
-
-    def _waiting(self, standing: Standing, record: WorkRecord | None = None) -> WorkPlan:
-        return WorkPlan(status=self._status(record or self.record, standing), look_again_at=self.expires_at)
-
-    def _ended(self, record: WorkRecord, outcome: Outcome, *, job_missing: bool = False) -> WorkPlan:
-        """The outcome is written now; the work is let go by the passes after it (GC-1)."""
-        outputs: dict[str, str] | None = None
-        if outcome.result and outcome.phase is Phase.SUCCEEDED:
-            match read_outputs(outcome.result):
-                case OutputsProblem(reason=reason, message=message):
-                    outcome = replace(outcome, phase=Phase.FAILED, reason=reason, message=message)
-                case found:
-                    outputs = found
-        told = replace(outcome, result=None, pod_uid=None)
-        record = replace(record, outcome=told, outputs=outputs or None)
-        standing = Standing(
-            phase=outcome.phase, reason=outcome.reason, message=outcome.message, job_missing=job_missing
-        )
-        return WorkPlan(status=self._status(record, standing))
-
-    def _status(self, record: WorkRecord, standing: Standing) -> WorkRecord:
-        return with_standing(record, self.observation, standing, self.decision, now=self.now)
+def _starting(record: WorkRecord) -> Standing:
+    """An intent is recorded; after an attempt that was lost it says so."""
+    return Standing(
+        phase=Phase.PENDING,
+        reason=Reason.STARTING,
+        message=record.attempts[-1].outcome.message if record.attempts else "",
+        job_missing=bool(record.attempts),
+    )
 
 
 def _outcome(phase: Phase, reason: Reason, message: str) -> Outcome:

@@ -78,7 +78,7 @@ def with_standing(
             *optional_claims(old.lifecycle.conditions, *holding, decided=frozenset(decided)),
         ),
         now=now,
-        ran=record.job is not None and record.job.pod_uid is not None,
+        ran=_ran(record),
     )
     found = replace(record, lifecycle=lifecycle)
     if lifecycle.is_terminal:
@@ -88,10 +88,16 @@ def with_standing(
     return replace(found, lifecycle=replace(lifecycle, updated_at=now))
 
 
+def _ran(record: WorkRecord) -> bool:
+    """Whether a pod of it ran at some moment; one that ended without an exit code may never have."""
+    known = record.job is not None and record.job.pod_uid is not None
+    return known and (record.outcome is None or record.outcome.exit_code is not None)
+
+
 def job_ttl(observation: WorkObservation) -> Resolved:
     """The TTL that the Job really gets."""
     limits = observation.limits
-    resolved = resolve_job_ttl(runtime_ttl=None, configured=limits.job_ttl)
+    resolved = resolve_job_ttl(runtime_ttl=observation.child.job_ttl, configured=limits.job_ttl)
     lifetime = job_lifetime(
         resolved.keep, lease_duration=limits.lease_duration, request_timeout=limits.request_timeout
     )

@@ -88,17 +88,17 @@ def release(
     """
     if not acknowledged:
         return Release()
-    steps = [step for pod in pods for step in _release_pod(pod, gave_up=gave_up)]
+    steps = [step for pod in pods for step in release_pod(pod, gave_up=gave_up)]
     if job is None or (gave_up and not all(pod.is_over for pod in pods)):
         return Release(steps=tuple(steps))
     free_at = job.created_at + floor if job.created_at else now
     if job.deleting:
         if now < free_at:
             return Release(steps=tuple(steps), look_again_at=free_at)
-        return Release(steps=(*steps, *_release_job(job)))
+        return Release(steps=(*steps, *release_job(job)))
     if lifetime.seconds is not None and job.ttl_seconds != lifetime.seconds:
         steps.append(SetTtl(name=job.name, uid=job.uid, seconds=lifetime.seconds))
-    steps.extend(_release_job(job))
+    steps.extend(release_job(job))
     if not job.suspended:
         return Release(steps=tuple(steps))
     if now < free_at:
@@ -106,7 +106,7 @@ def release(
     return Release(steps=(*steps, DeleteJob(name=job.name, uid=job.uid)))
 
 
-def _release_pod(pod: PodFacts, *, gave_up: bool) -> list[ReleaseStep]:
+def release_pod(pod: PodFacts, *, gave_up: bool) -> list[ReleaseStep]:
     """A pod that is only being torn down is left to end by itself: deleting it would keep its Job from completing."""
     steps: list[ReleaseStep] = []
     kept_alive = gave_up or any(each.running for each in pod.containers)
@@ -118,7 +118,8 @@ def _release_pod(pod: PodFacts, *, gave_up: bool) -> list[ReleaseStep]:
     return steps
 
 
-def _release_job(job: JobFacts) -> list[ReleaseStep]:
+def release_job(job: JobFacts) -> list[ReleaseStep]:
+    """Our finalizer off the Job, if it is there."""
     patch = our_finalizer_patch(job.finalizers, frozenset({OUTCOME_FINALIZER}))
     return [ReleaseJob(name=job.name, uid=job.uid, patch=patch)] if patch else []
 

@@ -39,7 +39,7 @@ class SuspendJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletePods:
-    """Delete these gracefully: their Job is being deleted, and nobody else ends them."""
+    """Delete these gracefully: their Job is gone or being deleted, and nobody else ends them."""
 
     uids: tuple[str, ...]
     look_again_at: datetime
@@ -103,13 +103,20 @@ def next_stop_step(
         return Record(outcome=reading)
     if recorded is None:
         return NothingToStop()
-    if isinstance(job, ConfirmedAbsent) and _nothing_can_come(recorded, announced, request_timeout, now):
+    alive = tuple(each for each in pods if not each.is_over)
+    if (
+        isinstance(job, ConfirmedAbsent)
+        and not alive
+        and _nothing_can_come(recorded, announced, request_timeout, now)
+    ):
         return NothingToStop()
     if now >= announced.deadline:
         return GiveUp(left_behind=_remains(recorded, job, pods))
     match job:
         case NotInCache():
             return ReadLive(name=recorded.name)
+        case ConfirmedAbsent() if alive:
+            return _end_pods(alive, announced)
         case ConfirmedAbsent():
             return Wait(until=min(announced.requested_at + request_timeout, announced.deadline))
         case JobFacts():
@@ -123,9 +130,14 @@ def _nothing_can_come(recorded: RecordedJob, stop: Stop, request_timeout: timede
 
 def _end_job(job: JobFacts, pods: Sequence[PodFacts], stop: Stop) -> StopStep:
     if job.deleting:
-        alive = tuple(each.uid for each in pods if not each.deleting and not each.is_over)
-        return DeletePods(uids=alive, look_again_at=stop.deadline) if alive else Wait(until=stop.deadline)
+        return _end_pods(pods, stop)
     return Wait(until=stop.deadline) if job.suspended else SuspendJob(name=job.name, uid=job.uid)
+
+
+def _end_pods(pods: Sequence[PodFacts], stop: Stop) -> StopStep:
+    """A Job that is gone or going ends none of them."""
+    alive = tuple(each.uid for each in pods if not each.deleting and not each.is_over)
+    return DeletePods(uids=alive, look_again_at=stop.deadline) if alive else Wait(until=stop.deadline)
 
 
 def _remains(

@@ -70,7 +70,9 @@ def _pod(command: Command, placement: Placement) -> dict[str, Any]:
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "serviceAccountName": command.service_account or placement.service_account,
-            "terminationGracePeriodSeconds": placement.grace and int(placement.grace.total_seconds()),
+            "terminationGracePeriodSeconds": None
+            if placement.grace is None
+            else int(placement.grace.total_seconds()),
             "securityContext": {
                 "runAsNonRoot": True,
                 "runAsUser": USER,

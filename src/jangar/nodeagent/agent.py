@@ -1,0 +1,156 @@
+"""The node agent: its parts wired over one client and one data directory. `run` lives until it is cancelled."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from jangar.kube.builtin import CRON_JOBS, JOBS, PODS
+from jangar.kube.cache import Cached, Change
+from jangar.kube.client import Client
+from jangar.kube.controller import Controller
+from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.informer import Informer
+from jangar.kube.manager import Manager
+from jangar.kube.namespaces import Namespaces
+from jangar.kube.reconcile import Key
+from jangar.kube.sources import owner_key
+from jangar.nodeagent.cron_jobs.cron_controller import CronJobController
+from jangar.nodeagent.identity import claimed
+from jangar.nodeagent.jobs.job_controller import JobController
+from jangar.nodeagent.leavings import Leavings
+from jangar.nodeagent.node import NodeRegistration, node_labels
+from jangar.nodeagent.pods.environment import inherited
+from jangar.nodeagent.pods.pod_controller import PodController
+from jangar.nodeagent.pods.process_mode import ProcessMode
+from jangar.nodeagent.pods.scheduling import Scheduler
+from jangar.nodeagent.pods.spec_checks import Host
+from jangar.nodeagent.pods.volume_files import Places
+from jangar.nodeagent.slots import Slots
+from jangar.nodeagent.supervisor.kernel import boot_id
+from jangar.nodeagent.supervisor.orders import Run
+from jangar.nodeagent.supervisor_link import SupervisorLink
+
+UID = "uid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeAgentSettings:
+    """What a user may choose."""
+
+    data_dir: Path
+    """Shared with the API server, which reads logs from `pod-logs` in it."""
+    node_name: str
+    max_pods: int = 110
+    keep_logs_seconds: float = 60.0
+    """How long logs and records stay after a pod's object is gone."""
+    mount_namespaces: bool = True
+    """Where the system allows it; else paths are mapped."""
+    version: str = "0"
+    workers: int = 16
+
+
+class NodeAgent:
+    """Jobs, CronJobs and pods of one API as processes of this machine."""
+
+    def __init__(self, client: Client, settings: NodeAgentSettings, *, now: Callable[[], datetime]) -> None:
+        self._client = client
+        places = Places(data=settings.data_dir.absolute())
+        every = Namespaces.every()
+        self.pods = Informer(client, PODS, namespaces=every, indexes={UID: _uid})
+        jobs = Informer(client, JOBS, namespaces=every)
+        crons = Informer(client, CRON_JOBS, namespaces=every)
+        self.link = SupervisorLink(places.supervisor)
+        events = EventRecorder(client, component="jangar-node-agent", now=now)
+        slots = Slots(settings.node_name, settings.max_pods)
+        mode = ProcessMode(
+            places=places,
+            host=Host(user=os.geteuid(), group=os.getegid()),
+            inherited=inherited(os.environ),
+            link=self.link,
+            may_use_namespaces=settings.mount_namespaces,
+        )
+        self._slots, self._settings = slots, settings
+        pod_life = PodController(
+            client, self.pods.cache, self.link, mode, events, node=settings.node_name, now=now
+        )
+        self._scheduler = Scheduler(
+            client, self.pods.cache, slots, labels=node_labels(settings.node_name), now=now
+        )
+        job_life = JobController(client, jobs.cache, self.pods.cache, slots, events, now=now)
+        cron_life = CronJobController(client, crons.cache, jobs.cache, events, now=now)
+        self._leavings = Leavings(
+            self.link,
+            places,
+            lambda uid: bool(self.pods.cache.by(UID, uid)),
+            remove_discarded=mode.remove_discarded,
+            keep_seconds=settings.keep_logs_seconds,
+        )
+        self._pod_loop = Controller("pod", pod_life.reconcile, workers=settings.workers)
+        self._scheduler_loop = Controller("scheduler", self._scheduler.reconcile, workers=1)
+        job_loop = Controller("job", job_life.reconcile, workers=settings.workers)
+        cron_loop = Controller("cronjob", cron_life.reconcile, workers=2)
+        self.pods.subscribe(self._pod_changed)
+        self.link.subscribe(self._run_changed)
+        self._pod_loop.watch(self.pods)
+        self._scheduler_loop.watch(self.pods, where=_is_unbound)
+        job_loop.watch(jobs)
+        job_loop.watch(self.pods, owner_key("Job"), where=_matters_to_jobs)
+        cron_loop.watch(crons)
+        cron_loop.watch(jobs, owner_key("CronJob"))
+        node = NodeRegistration(
+            client,
+            settings.node_name,
+            max_pods=settings.max_pods,
+            version=settings.version,
+            boot=boot_id(),
+            now=now,
+        )
+        self.manager = Manager()
+        self.manager.add_service("events", events.run)
+        self.manager.add_service("supervisor-link", self.link.run)
+        self.manager.add_service("node", node.run)
+        for name, informer in (("pods", self.pods), ("jobs", jobs), ("cronjobs", crons)):
+            self.manager.add_informer(name, informer)
+        for controller in (self._pod_loop, self._scheduler_loop, job_loop, cron_loop):
+            self.manager.add_controller(controller)
+        self.manager.add_service("leavings", self._sweep)
+
+    async def run(self) -> None:
+        """Until cancelled or told to stop. Containers go on: the supervisor is a process of its own."""
+        async with claimed(self._client, self._settings.data_dir):
+            await self.manager.run()
+
+    async def _sweep(self) -> None:
+        await self.pods.synced()
+        await self._leavings.run()
+
+    def _pod_changed(self, change: Change) -> None:
+        if change.kind == "deleted":
+            self._leavings.gone(change.subject.uid)
+        if self._slots.follow(change):
+            for key in self._scheduler.next_in_line():
+                self._scheduler_loop.enqueue(key)
+
+    def _run_changed(self, run: Run) -> None:
+        for pod in self.pods.cache.by(UID, run.key.pod):
+            if run.is_over:
+                self._pod_loop.enqueue(Key(pod.namespace, pod.name))
+
+
+def _uid(cached: Cached) -> tuple[str]:
+    return (cached.uid,)
+
+
+def _is_unbound(change: Change) -> bool:
+    return change.new is not None and not change.new.decode()["spec"].get("nodeName")
+
+
+def _matters_to_jobs(change: Change) -> bool:
+    """A pod that was just made was made by its job, which knows it."""
+    return (
+        change.kind != "added"
+        or change.subject.is_being_deleted
+        or b'"phase":"Pending"' not in change.subject.raw
+    )

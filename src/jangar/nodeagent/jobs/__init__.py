@@ -1,0 +1,1 @@
+"""Jobs: pods made, counted, deleted, and the verdict. `plan` decides as kube-controller-manager does."""

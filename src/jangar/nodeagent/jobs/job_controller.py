@@ -1,0 +1,172 @@
+"""The life of a job: observe, plan, act, record. Also ends jobs whose time to live is over."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from jangar.kube.builtin import JOBS, PODS
+from jangar.kube.cache import Cache, Cached
+from jangar.kube.client import Client, Obj
+from jangar.kube.errors import AlreadyExists, Forbidden
+from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.indexers import OWNER_UID
+from jangar.kube.reconcile import DONE, Key, LookAgain, Result
+from jangar.nodeagent.conditions import is_true
+from jangar.nodeagent.jobs.expiry import expires_at
+from jangar.nodeagent.jobs.job_facts import TRACKING, is_finished, pod_fact
+from jangar.nodeagent.jobs.job_plan import JobPlan, plan_job
+from jangar.nodeagent.jobs.job_pods import pod_names, pod_of
+from jangar.nodeagent.slots import Slots
+from jangar.nodeagent.writes import Writer
+
+HOLD = timedelta(milliseconds=200)
+"""That pods are active is told after this long: a job that ends sooner is told once."""
+
+
+class JobController:
+    """Reconciles jobs."""
+
+    def __init__(
+        self,
+        client: Client,
+        jobs: Cache,
+        pods: Cache,
+        slots: Slots,
+        events: EventRecorder,
+        *,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._jobs, self._pods, self._slots, self._events, self._now = jobs, pods, slots, events, now
+        self._job_writer, self._pod_writer = Writer(client, JOBS, jobs), Writer(client, PODS, pods)
+        self._untold: dict[str, datetime] = {}
+
+    async def reconcile(self, key: Key) -> Result:
+        cached = self._jobs.get(key.namespace, key.name)
+        if cached is None:
+            await self._release_orphans(key)
+            return DONE
+        job = cached.decode()
+        found = self._pods_of(cached.uid)
+        if is_finished(job):
+            # Many of a job's changes come after its end: its pods are read only where there is still something to do.
+            found = [each for each in found if TRACKING in each.finalizers]
+        pods = {each.name: each.decode() for each in found}
+        plan = plan_job(job, [pod_fact(pod) for pod in pods.values()], now=self._now())
+        await self._act(job, pods, plan)
+        held = await self._record(job, plan)
+        if held is None:
+            await asyncio.gather(
+                *(self._pod_writer.release(pods[pod.name], TRACKING) for pod in plan.release)
+            )
+        return await self._expire(job, self._next_look(plan, held))
+
+    def _pods_of(self, uid: str) -> list[Cached]:
+        return [
+            each for each in self._pods.by(OWNER_UID, uid) if each.controller and each.controller.uid == uid
+        ]
+
+    async def _act(self, job: Obj, pods: dict[str, Obj], plan: JobPlan) -> None:
+        for fact in plan.delete:
+            pod = pods[fact.name]
+            if plan.uncounted_deletes:
+                await self._pod_writer.release(pod, TRACKING)
+            await self._pod_writer.delete(pod)
+            self._tell(job, "SuccessfulDelete", f"Deleted pod: {fact.name}")
+        names = pod_names(job, pods)
+        for index in plan.indexes or (None,) * plan.create:
+            await self._create(job, names if index is None else pod_names(job, pods, index), index)
+
+    async def _create(self, job: Obj, names: Iterator[str], index: int | None) -> None:
+        """A name that is taken by a pod of this job is that pod: the cache was behind, or an answer was lost."""
+        has_room = self._slots.promise()
+        try:
+            for name in names:
+                node = self._slots.node if has_room and _is_free(job) else ""
+                pod = pod_of(job, name, node=node, index=index)
+                try:
+                    await self._pod_writer.create(pod)
+                except AlreadyExists:
+                    found = await self._pod_writer.live(pod["metadata"]["namespace"], pod["metadata"]["name"])
+                    if found is not None and _is_of(found, job):
+                        self._pods.note_written(found)
+                        return
+                    continue
+                except Forbidden:
+                    if job["metadata"].get("deletionTimestamp"):
+                        return
+                    raise
+                return
+        finally:
+            if has_room:
+                self._slots.settle()
+
+    async def _record(self, job: Obj, plan: JobPlan) -> float | None:
+        """Write the status; the seconds to wait where more will have happened soon."""
+        uid = job["metadata"]["uid"]
+        if plan.status is None:
+            self._untold.pop(uid, None)
+            return None
+        if not plan.is_urgent:
+            since = self._untold.setdefault(uid, self._now())
+            left = (since + HOLD - self._now()).total_seconds()
+            if left > 0:
+                return left
+        self._untold.pop(uid, None)
+        await self._job_writer.replace_status(job, plan.status)
+        self._tell_verdict(job, plan.status)
+        return None
+
+    def _tell_verdict(self, job: Obj, status: Obj) -> None:
+        """What nobody else shows: that a job is complete stands in its status, and its pods are found by label."""
+        old = (job.get("status") or {}).get("conditions")
+        for condition in status.get("conditions") or ():
+            if condition["status"] != "True" or is_true(old, condition["type"]):
+                continue
+            if condition["type"] == "Failed":
+                self._events.record(
+                    job, type="Warning", reason=condition["reason"], message=condition["message"]
+                )
+            elif condition["type"] == "Suspended":
+                self._tell(job, "Suspended", "Job suspended")
+
+    def _tell(self, job: Obj, reason: str, message: str) -> None:
+        self._events.record(job, type="Normal", reason=reason, message=message)
+
+    async def _release_orphans(self, key: Key) -> None:
+        """Pods whose job is gone are tracked by nobody."""
+        for each in self._pods.all(key.namespace):
+            owner = each.controller
+            if TRACKING in each.finalizers and owner and (owner.kind, owner.name) == ("Job", key.name):
+                await self._pod_writer.release(each.decode(), TRACKING)
+
+    async def _expire(self, job: Obj, result: Result) -> Result:
+        if not is_finished(job) or job["metadata"].get("deletionTimestamp"):
+            return result
+        end = expires_at(job)
+        if end is None:
+            return result
+        left = (end - self._now()).total_seconds()
+        if left > 0:
+            return LookAgain(left)
+        version = job["metadata"]["resourceVersion"]
+        await self._job_writer.delete(job, propagation="Foreground", resource_version=version)
+        return DONE
+
+    def _next_look(self, plan: JobPlan, held: float | None) -> Result:
+        waits = [] if held is None else [held]
+        if plan.look_again_at is not None:
+            waits.append(max((plan.look_again_at - self._now()).total_seconds(), 0.0))
+        return LookAgain(min(waits)) if waits else DONE
+
+
+def _is_free(job: Obj) -> bool:
+    """Whether its pods go anywhere: those that choose are bound by the rule for all pods."""
+    spec = job["spec"]["template"]["spec"]
+    return not any(
+        spec.get(name) for name in ("nodeSelector", "schedulingGates", "affinity", "nodeName")
+    ) and (spec.get("schedulerName", "default-scheduler") == "default-scheduler")
+
+
+def _is_of(pod: Obj, job: Obj) -> bool:
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(owner["uid"] == job["metadata"]["uid"] and owner.get("controller") for owner in owners)

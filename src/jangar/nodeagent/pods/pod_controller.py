@@ -1,0 +1,177 @@
+"""The life of one pod: look at it, plan, start and stop, tell its status. One pass a change."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from jangar.kube.builtin import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS
+from jangar.kube.cache import Cache
+from jangar.kube.client import Client, Obj
+from jangar.kube.errors import NotFound
+from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.reconcile import DONE, Key, LookAgain, Result
+from jangar.nodeagent.pods.container_order import Workshop, order_for, references
+from jangar.nodeagent.pods.environment import ConfigProblem
+from jangar.nodeagent.pods.known_runs import known_runs
+from jangar.nodeagent.pods.last_words import last_words
+from jangar.nodeagent.pods.pod_plan import ENDED, PodPlan, latest_runs, plan_pod
+from jangar.nodeagent.pods.pod_status import Seen, Waiting, is_same, pod_status
+from jangar.nodeagent.pods.process_mode import ProcessMode
+from jangar.nodeagent.pods.spec_checks import refused_fields
+from jangar.nodeagent.supervisor.orders import Run, RunKey
+from jangar.nodeagent.supervisor_link import SupervisorGone, SupervisorLink
+from jangar.nodeagent.writes import Writer
+
+log = logging.getLogger("jangar.nodeagent")
+
+HOLD = timedelta(milliseconds=100)
+"""That a pod runs is told after this long: one that ends sooner is told once."""
+RETRY_SECONDS = 2.0
+LINK_SECONDS = 0.1
+_RESOURCES = {
+    "ConfigMap": CONFIG_MAPS,
+    "Secret": SECRETS,
+    "PersistentVolumeClaim": PERSISTENT_VOLUME_CLAIMS,
+}
+
+
+class PodController:
+    """Reconciles pods that are bound to this node."""
+
+    def __init__(
+        self,
+        client: Client,
+        pods: Cache,
+        link: SupervisorLink,
+        mode: ProcessMode,
+        events: EventRecorder,
+        *,
+        node: str,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._client, self._pods, self._link, self._mode, self._events = client, pods, link, mode, events
+        self._writer = Writer(client, PODS, pods)
+        self._node = node
+        self._now = now
+
+    async def reconcile(self, key: Key) -> Result:
+        cached = self._pods.get(key.namespace, key.name)
+        if cached is None:
+            return DONE
+        pod = cached.decode()
+        is_ours = pod["spec"].get("nodeName") == self._node
+        if not is_ours and not (cached.is_being_deleted and not pod["spec"].get("nodeName")):
+            return DONE
+        await self._link.connected()
+        if self._is_at_rest(pod):
+            return DONE
+        try:
+            return await self._advance(pod)
+        except SupervisorGone:
+            # What was started is known as soon as the link is back, and it comes back by itself.
+            return LookAgain(LINK_SECONDS)
+
+    def _is_at_rest(self, pod: Obj) -> bool:
+        """Over, told, and not to be deleted: nothing will come of looking at it."""
+        meta = pod["metadata"]
+        if (pod.get("status") or {}).get("phase") not in ENDED or meta.get("deletionTimestamp"):
+            return False
+        return all(run.is_over for run in self._link.runs_of(meta["uid"]))
+
+    async def _advance(self, pod: Obj) -> Result:
+        uid = pod["metadata"]["uid"]
+        waiting: dict[str, Waiting] = {}
+        plan = self._plan(pod)
+        for stop in plan.stop:
+            self._link.stop(stop.key, stop.grace)
+        if plan.start:
+            waiting = await self._start(pod, plan.start)
+            plan = self._plan(pod)
+        runs = known_runs(pod, self._link.runs_of(uid), now=self._now())
+        seen = Seen(runs=runs, waiting=waiting, messages=self._messages(pod, runs), mode=self._mode.condition)
+        status = pod_status(pod, plan, seen, now=self._now())
+        held = await self._tell(pod, plan, status, is_waiting=bool(waiting))
+        if held is not None:
+            return LookAgain(held)
+        if plan.is_over:
+            await self._finish(pod)
+            return DONE
+        return self._next_look(plan, is_waiting=bool(waiting))
+
+    def _plan(self, pod: Obj) -> PodPlan:
+        runs = known_runs(pod, self._link.runs_of(pod["metadata"]["uid"]), now=self._now())
+        refused = [] if runs else refused_fields(pod, self._mode.host)
+        return plan_pod(pod, runs, now=self._now(), refused=refused)
+
+    async def _start(self, pod: Obj, keys: Sequence[RunKey]) -> dict[str, Waiting]:
+        """Start what can be started; why the others cannot be yet."""
+        found = await self._referenced(pod)
+        shop = Workshop(
+            places=self._mode.places,
+            host=self._mode.host,
+            namespaces=self._mode.uses_namespaces,
+            inherited=self._mode.inherited,
+        )
+        waiting: dict[str, Waiting] = {}
+        orders = []
+        for key in keys:
+            try:
+                orders.append(order_for(pod, key, shop, lambda kind, name: found.get((kind, name))))
+            except (ConfigProblem, OSError) as error:
+                waiting[key.container] = Waiting(reason="CreateContainerConfigError", message=str(error))
+                self._events.record(pod, type="Warning", reason="Failed", message=f"Error: {error}")
+        self._mode.tell_once(pod, self._events)
+        await asyncio.gather(*(self._link.start(order) for order in orders))
+        return waiting
+
+    async def _referenced(self, pod: Obj) -> Mapping[tuple[str, str], Obj]:
+        wanted = sorted(references(pod))
+
+        async def look(kind: str, name: str) -> Obj | None:
+            try:
+                obj = await self._client.get(_RESOURCES[kind], name, pod["metadata"]["namespace"])
+            except NotFound:
+                return None
+            return {"kind": kind, **obj}
+
+        objects = await asyncio.gather(*(look(kind, name) for kind, name in wanted))
+        return {key: obj for key, obj in zip(wanted, objects, strict=True) if obj is not None}
+
+    def _messages(self, pod: Obj, runs: list[Run]) -> dict[RunKey, str]:
+        latest = latest_runs(runs)
+        return {
+            run.key: last_words(
+                pod, run, self._mode.places, is_latest=latest[run.key.container].key == run.key
+            )
+            for run in runs
+            if run.is_over and run.key.restart >= latest[run.key.container].key.restart - 1
+        }
+
+    async def _tell(self, pod: Obj, plan: PodPlan, status: Obj, *, is_waiting: bool) -> float | None:
+        """Write the status if it is new; the seconds to wait where the news may change soon."""
+        old = pod.get("status") or {}
+        if old.get("phase") in ENDED or is_same(old, status):
+            return None
+        if not plan.is_over and not is_waiting and not plan.stop:
+            begun = datetime.fromisoformat(status["startTime"])
+            runs = self._link.runs_of(pod["metadata"]["uid"])
+            if runs:
+                begun = datetime.fromtimestamp(max(run.started_at for run in runs), begun.tzinfo)
+            left = (begun + HOLD - self._now()).total_seconds()
+            if left > 0 and not any(run.is_over for run in runs):
+                return left
+        await self._writer.patch_status(pod, status)
+        return None
+
+    async def _finish(self, pod: Obj) -> None:
+        """A pod that is to be deleted goes when nothing of it runs; its volumes go in any case."""
+        self._mode.discard(pod)
+        if pod["metadata"].get("deletionTimestamp"):
+            await self._writer.delete(pod, grace_seconds=0)
+
+    def _next_look(self, plan: PodPlan, *, is_waiting: bool) -> Result:
+        waits = [RETRY_SECONDS] if is_waiting else []
+        if plan.look_again_at is not None:
+            waits.append(max((plan.look_again_at - self._now()).total_seconds(), 0.0))
+        return LookAgain(min(waits)) if waits else DONE

@@ -1,0 +1,66 @@
+"""Containers that ran when the last supervisor ended: none may go on unseen, none may be started again."""
+
+import contextlib
+import os
+import signal
+import time
+from dataclasses import replace
+
+from jangar.nodeagent.supervisor import journal as facts
+from jangar.nodeagent.supervisor import kernel
+from jangar.nodeagent.supervisor.journal import Journal, Memory
+from jangar.nodeagent.supervisor.orders import Run
+
+REBOOTED, LOST = "NodeRebooted", "SupervisorLost"
+UNKNOWN_CODE = 137
+
+
+def settle(journal: Journal, boot: str) -> None:
+    """End what is left, and record it as lost."""
+    open_runs = [run for run in journal.memory.runs.values() if not run.is_over]
+    if not open_runs:
+        return
+    found = processes_of(open_runs, journal.memory, boot)
+    for run in open_runs:
+        pids = found.get(run.key.id, set())
+        for pid in pids:
+            _kill(pid)
+        rebooted = journal.memory.boots.get(run.key) != boot
+        journal.write(facts.over(lost(run, was_running=bool(pids), rebooted=rebooted, now=time.time())))
+    journal.sync()
+
+
+def processes_of(runs: list[Run], memory: Memory, boot: str) -> dict[str, set[int]]:
+    """By container id: processes that carry its mark, or that were started for it in this boot."""
+    wanted = {run.key.id for run in runs}
+    found: dict[str, set[int]] = {}
+    for pid, owner in kernel.marked():
+        if owner in wanted:
+            found.setdefault(owner, set()).add(pid)
+    for run in runs:
+        born = memory.births.get(run.key, 0)
+        if run.pid and born and memory.boots.get(run.key) == boot and kernel.birth(run.pid) == born:
+            found.setdefault(run.key.id, set()).add(run.pid)
+    return found
+
+
+def lost(run: Run, *, was_running: bool, rebooted: bool, now: float) -> Run:
+    """How a run is recorded whose end nobody saw."""
+    if rebooted:
+        reason, message = REBOOTED, "the machine was restarted while the container ran"
+    elif was_running:
+        reason = LOST
+        message = "the supervisor died while the container ran; the container was killed"
+    else:
+        reason = LOST
+        message = "the supervisor died while the container ran; how the container ended is not known"
+    return replace(run, state="lost", code=UNKNOWN_CODE, finished_at=now, reason=reason, message=message)
+
+
+def _kill(pid: int) -> None:
+    """Its group if it leads one, and itself."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,96 @@
+"""What the agent asks of the supervisor and what it is told: plain values that travel as JSON."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+MARKER = "JANGAR_CONTAINER_ID"
+"""The variable by which a process is known to belong to a container, whoever its parent is."""
+
+
+class RunKey(NamedTuple):
+    """One start of one container. It happens once, whoever asks and however often."""
+
+    pod: str
+    container: str
+    restart: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.pod}/{self.container}/{self.restart}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A directory or file that a container sees at a path."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Everything that is needed to start a container once."""
+
+    key: RunKey
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+    log: str
+    mounts: tuple[Mount, ...] = ()
+    """Empty where paths were mapped instead; then no namespace is made."""
+    user: int | None = None
+    group: int | None = None
+    groups: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What is known of one start of a container."""
+
+    key: RunKey
+    state: str = "intended"
+    """`intended`, `running`, `ended`, or `lost`: it ran, and nobody can tell how it ended."""
+    pid: int = 0
+    started_at: float = 0.0
+    finished_at: float = 0.0
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ("ended", "lost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Welcome:
+    """What the supervisor says to whoever connects."""
+
+    pid: int
+    namespaces: bool
+    runs: tuple[Run, ...] = field(default=())
+
+
+def order_to_json(order: Order) -> dict[str, Any]:
+    return asdict(order) | {"key": list(order.key)}
+
+
+def order_from_json(data: dict[str, Any]) -> Order:
+    return Order(
+        **data
+        | {
+            "key": RunKey(*data["key"]),
+            "argv": tuple(data["argv"]),
+            "mounts": tuple(Mount(**each) for each in data["mounts"]),
+            "groups": tuple(data["groups"]),
+        }
+    )
+
+
+def run_to_json(run: Run) -> dict[str, Any]:
+    return asdict(run) | {"key": list(run.key)}
+
+
+def run_from_json(data: dict[str, Any]) -> Run:
+    return Run(**data | {"key": RunKey(*data["key"])})

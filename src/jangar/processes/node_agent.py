@@ -1,0 +1,65 @@
+"""The process `jangar node-agent`: Jobs, CronJobs and Pods of a Kubernetes API as processes of this machine."""
+
+import asyncio
+import signal
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jangar import __version__
+from jangar.kube.client import Client
+from jangar.kube.connection import NoConnection, default
+from jangar.kube.http_transport import HttpTransport
+from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
+from jangar.nodeagent.identity import DirectoryInUse, ForeignDirectory
+
+FALLBACK_NAME = "laptop"
+MISTAKES = (NoConnection, DirectoryInUse, ForeignDirectory)
+"""What a user can mend; the message says how."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeAgentProcess:
+    """Which API, which directory, which limits."""
+
+    data_dir: Path
+    kubeconfig: Path | None = None
+    context: str = ""
+    node_name: str = ""
+    max_pods: int = 110
+    keep_logs_seconds: float = 60.0
+    mount_namespaces: bool = True
+
+
+def host_name() -> str:
+    """The machine's name, if an object may be called so, else `laptop`."""
+    name = socket.gethostname().lower()
+    allowed = all(letter.isascii() and (letter.isalnum() or letter in "-.") for letter in name)
+    return name if name and allowed and name[0].isalnum() and name[-1].isalnum() else FALLBACK_NAME
+
+
+async def serve(settings: NodeAgentProcess) -> None:
+    """Run until a signal asks to stop. Containers go on, and the next agent finds them."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    transport = HttpTransport(default(settings.kubeconfig, settings.context))
+    agent = NodeAgent(
+        Client(transport, manager="jangar-node-agent"),
+        NodeAgentSettings(
+            data_dir=settings.data_dir,
+            node_name=settings.node_name or host_name(),
+            max_pods=settings.max_pods,
+            keep_logs_seconds=settings.keep_logs_seconds,
+            mount_namespaces=settings.mount_namespaces,
+            version=__version__,
+        ),
+        now=lambda: datetime.now(UTC),
+    )
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, agent.manager.stop)
+    print(f"running pods of node {settings.node_name or host_name()}", flush=True)  # noqa: T201 - what the user waits for
+    try:
+        await agent.run()
+    finally:
+        await transport.close()

@@ -1,0 +1,219 @@
+"""A child's work through random lives: deaths between record and act, lagging views, cancels, deletions, lost Jobs."""
+
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from jangar.api.phases import OnJobMissing
+from jangar.domain.cancellation.request import Requester
+from jangar.domain.times import parse_rfc3339
+from jangar.domain.work.observation import Owner, WorkLimits
+from support.trials import in_blocks, seeds
+from support.work_world import ENDED, Death, a_world
+
+STEPS = 60
+CODES = (0, 0, 0, 1, 137)
+FIXED = ("startedAt", "finishedAt")
+
+
+class Walk:
+    """One life; everything follows from the seed."""
+
+    def __init__(self, seed):
+        self.random = random = Random(seed)  # noqa: S311 - a story, not a secret
+        owner = random.choice((Owner.NONE, Owner.ACTIVE))
+        self.world = a_world(
+            owner=owner,
+            is_held=random.random() < 0.5,
+            timeout=random.choice((None, None, timedelta(seconds=20))),
+            on_job_missing=random.choice(tuple(OnJobMissing)),
+            limits=WorkLimits(
+                cancel_timeout=timedelta(seconds=random.choice((5, 60))),
+                request_timeout=timedelta(seconds=10),
+            ),
+        )
+
+    def run(self):
+        for _ in range(STEPS):
+            self.step()
+        self.settle()
+
+    def step(self):
+        world, random = self.world, self.random
+        world.advance(random.choice((0, 0.1, 0.7, 3, 11)))
+        world.lagging = random.random() < 0.3
+        self.cluster()
+        if random.random() < 0.25:
+            self.person()
+        if random.random() < 0.7:
+            world.sync_caches()
+        dies_at = random.randrange(4) if random.random() < 0.3 else None
+        self.one_pass(dies_at=dies_at)
+
+    def one_pass(self, *, dies_at=None):
+        before = dict(self.world.status)
+        self.check_repeats()
+        try:
+            return self.world.run_pass(dies_at=dies_at)
+        except Death:
+            return None
+        finally:
+            self.check(before)
+
+    def check_repeats(self):
+        """A pass that died after its write is repeated by the next one: the same actions, and nothing to write."""
+        world = self.world
+        if world.gone:
+            return
+        _, plan = world.planned()
+        later = replace(world, status=world.recorded(plan))
+        seen, again = later.planned()
+        if plan.status.lifecycle.is_terminal and world.status.get("phase") not in ENDED:
+            later = replace(later, status=later.recorded(again))
+            seen, last = later.planned()
+            assert again.actions == last.actions, "the end is not repeated"
+            again = last
+        else:
+            assert again.actions == plan.actions, "another pass does something else"
+        assert seen.recorded is again.status or seen.recorded == again.status, "written once more"
+
+    def check(self, before):
+        after = self.world.status
+        if before.get("phase") in ENDED:
+            assert after["phase"] == before["phase"], "a terminal phase was left"
+            assert after["outcome"] == before["outcome"], "an outcome was changed"
+        for name in FIXED:
+            assert before.get(name) in {None, after.get(name)}, f"{name} moved"
+        if after.get("startedAt") and after.get("phase") in ENDED:
+            assert parse_rfc3339(after["finishedAt"]) >= parse_rfc3339(after["startedAt"])
+        assert all(count == 1 for count in self.world.creates.values()), "one attempt, two Jobs"
+        alive = [each for each in self.world.pods.values() if not each.is_over]
+        assert len({each.name.rsplit("-", 1)[0] for each in alive}) <= 1, "two attempts run at once"
+
+    def cluster(self):
+        world, random = self.world, self.random
+        for action in list(world.on_the_wire):
+            sent_recently = world.now - world.child.created_at < timedelta(minutes=1)
+            if random.random() < 0.5:
+                world.on_the_wire.remove(action)
+                note = world.status.get("job") or {}
+                wanted = note.get("name") == action.name and not note.get("uid")
+                if sent_recently and world.job is None and wanted and world.status["phase"] not in ENDED:
+                    world.create(action)
+        if random.random() < 0.6:
+            world.sync_job()
+        for uid, pod in list(world.pods.items()):
+            if random.random() < 0.5:
+                self.kubelet(uid, pod)
+
+    def kubelet(self, uid, pod):
+        world, random = self.world, self.random
+        if pod.is_over:
+            return
+        if any(each.terminated for each in pod.containers):
+            world.end_pod(uid)
+        elif pod.phase == "Pending":
+            if pod.deleting:
+                world.end_pod(uid)
+            else:
+                world.start_pod(uid)
+        elif pod.deleting:
+            world.end_containers(uid, random.choice((0, 143)))
+        elif random.random() < 0.4:
+            world.end_containers(uid, random.choice(CODES))
+
+    def person(self):  # noqa: C901 - one case for each thing that people do
+        world, random = self.world, self.random
+        match random.randrange(10):
+            case 0:
+                asked = world.child.requested_by | {Requester.CANCEL}
+                world.child = replace(world.child, requested_by=asked, generation=2)
+            case 1 if random.random() < 0.5:
+                self.delete_child()
+            case 2 | 3:
+                world.child = replace(world.child, suspend=not world.child.suspend)
+            case 4 if world.owner is Owner.ACTIVE:
+                world.owner = random.choice((Owner.STOPPING, Owner.GONE))
+            case 5 if world.job is not None:
+                world.job = replace(world.job, deleting=True)
+                if not world.job.finalizers:
+                    world.lose_job()
+            case 6 if (world.status.get("job") or {}).get("uid") and world.job is not None:
+                world.lose_job()
+            case 7 if world.pods:
+                pod = random.choice(list(world.pods.values()))
+                if not pod.is_over:
+                    moment = world.now.replace(microsecond=0)
+                    world.pods[pod.uid] = replace(
+                        pod, deleting=True, deletion_requested_at=moment, disrupted=True, disrupted_at=moment
+                    )
+            case 8 if world.pods and world.job is not None and world.job.finalizers:
+                world.add_pod()
+            case _:
+                pass
+
+    def delete_child(self):
+        child = self.world.child
+        if child.deleted_at is None:
+            asked = child.requested_by | {Requester.DELETION}
+            self.world.child = replace(child, requested_by=asked, deleted_at=self.world.now)
+
+    def settle(self):
+        """People leave it alone, and it comes to its end."""
+        world = self.world
+        world.lagging = False
+        world.child = replace(world.child, suspend=False)
+        for _ in range(200):
+            self.cluster()
+            plan = self.one_pass()
+            if plan is not None and plan.look_again_at is not None:
+                world.now = max(world.now, min(plan.look_again_at, world.now + timedelta(seconds=30)))
+            world.advance(0.5)
+            if world.gone or (world.status.get("phase") in ENDED and self.is_quiet(plan)):
+                break
+        else:
+            raise AssertionError(f"no end: {world}")
+        if not world.gone:
+            held = [each for each in (world.job, *world.pods.values()) if each and each.finalizers]
+            assert not held, "held after its end"
+
+    def is_quiet(self, plan):
+        if plan is None or plan.actions:
+            return False
+        left = (self.world.status.get("cancel") or {}).get("leftBehind") or ()
+        running = [each for each in self.world.pods.values() if not each.is_over]
+        held = [each for each in (self.world.job, *self.world.pods.values()) if each and each.finalizers]
+        return all(each.get("endedAt") for each in left) and not running and not held
+
+
+@pytest.mark.rule("RUN-3", "GC-1", "GC-2", "CAN-2", "DAG-9")
+@in_blocks
+def test_no_life_starts_work_twice_or_loses_an_outcome(block):
+    """One Job for each attempt, none after a stop, an outcome before every release, and nothing held in the end."""
+    for seed in seeds(block):
+        try:
+            Walk(seed).run()
+        except Exception as error:
+            error.add_note(f"seed {seed}")
+            raise
+
+
+def test_a_world_can_be_walked_at_all():
+    """The walks reach every end: otherwise they would prove nothing."""
+    ends = set()
+    for seed in range(150):
+        walk = Walk(seed)
+        walk.run()
+        ends.add((walk.world.status.get("phase"), walk.world.status.get("reason")))
+    assert {phase for phase, _ in ends} == ENDED
+    assert {reason for _, reason in ends} >= {
+        "Succeeded",
+        "NonZeroExit",
+        "Cancelled",
+        "StepTimedOut",
+        "JobDeleted",
+        "Evicted",
+        "WorkflowJobMissing",
+    }
