@@ -98,6 +98,7 @@ class Engine:
         self.toolruns = self._of(TOOL_RUN, _wanted_by_toolrun)
         self.jobs = self._watching(JOBS, {}, labels=CHILD_UID)
         self.pods = self._watching(PODS, {CHILD_UID: label_index(CHILD_UID)}, labels=CHILD_UID)
+        self._memories = Memories((self.toolruns.cache, self.runs.cache))
         self.controllers = (
             self._orchestration_controller(compile_condition),
             self._tool_controller(),
@@ -112,6 +113,17 @@ class Engine:
             manager.add_informer(informer.resource.plural, informer)
         for controller in self.controllers:
             manager.add_controller(controller)
+
+    def authority_gained(self) -> None:
+        """From now on this process acts: everything is looked at, nothing remembered is trusted."""
+        self._memories.forget_all()
+        for controller in self.controllers:
+            controller.enqueue_all()
+
+    def authority_lost(self) -> None:
+        """Another process may act: passes under way end."""
+        for controller in self.controllers:
+            controller.abandon_lost()
 
     def _of(self, kind: Kind, wanted: Indexer | None = None) -> Informer:
         indexes: dict[str, Indexer] = {UID: lambda cached: (cached.uid,)}
@@ -158,7 +170,7 @@ class Engine:
         return controller
 
     def _run_controller(self, compile_condition: ConditionCompiler) -> Controller:
-        memories = Memories((self.toolruns.cache, self.runs.cache))
+        memories = self._memories
         self.toolruns.subscribe(memories.heard)
         self.runs.subscribe(memories.heard)
         self.runs.subscribe(lambda change: _forget(memories, change))

@@ -141,7 +141,7 @@ def engine(
     made.join(manager)
     if elector is not None:
         manager.add_service("lease", elector.run)
-        elector.subscribe(lambda _, held: _on_lease(made, held=held))
+        elector.subscribe(lambda _, held: made.authority_gained() if held else made.authority_lost())
     if metrics is not None:
         _measure(metrics, manager, elector, recorder)
     return manager
@@ -171,14 +171,6 @@ def _informer_readings(informer: Informer) -> InformerReadings:
         lists=lambda: informer.counts.lists,
         watches=lambda: informer.counts.watches,
     )
-
-
-def _on_lease(made: Engine, *, held: bool) -> None:
-    for controller in made.controllers:
-        if held:
-            controller.enqueue_all()
-        else:
-            controller.abandon_lost()
 
 
 def _engine_settings(

@@ -35,8 +35,8 @@ class RunMemory:
     uid: str
     pinned: Pinned | None = None
     record: RunRecord | None = None
-    version: str = ""
-    """The resourceVersion whose status `record` is."""
+    status: Mapping[str, Any] = field(default_factory=dict)
+    """The status that `record` was read from or written to."""
     plan: Plan | None = None
     children: dict[str, Child] = field(default_factory=dict)
     """Never changed in place: plans compare the one before with the one now."""
@@ -48,6 +48,12 @@ class RunMemory:
     documents: list[tuple[StepState | None, JsonObject]] = field(default_factory=list)
     news: dict[str, Cached | None] = field(default_factory=dict)
     """Children that changed since the last pass; None is one that the cache lost."""
+
+    def forget_record(self) -> None:
+        """What is recorded must be read again."""
+        self.record, self.plan = None, None
+        self.pages.clear()
+        self.written.clear()
 
     def step_documents(self, steps: Sequence[StepState]) -> list[JsonObject]:
         """The documents of these states; those of states that did not change are made once."""
@@ -96,6 +102,10 @@ class Memories:
 
     def forget(self, uid: str) -> None:
         self._runs.pop(uid, None)
+
+    def forget_all(self) -> None:
+        """Others may write from now on."""
+        self._runs.clear()
 
     def heard(self, change: Change) -> None:
         """A child changed."""

@@ -11,7 +11,6 @@ from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.orchestration.pages import MAX_INLINE, MAX_INLINE_BYTES, shown_inline
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.status_document import RUN_FIELDS, run_document, run_record
-from jangar.domain.status_contract import time_to
 from jangar.kube.cache import Cached
 from jangar.kube.client import Client
 from jangar.kube.informer import Informer
@@ -29,31 +28,30 @@ class RunRecords:
         self._pages = StepPages(client, informer.resource)
 
     async def read(self, seen: Cached, status: Mapping[str, Any], memory: RunMemory) -> RunRecord:
-        """The record of this version: remembered if it is our own, else read."""
-        if memory.record is not None and memory.version == seen.resource_version:
+        """The record of this version: remembered if the status is the one we wrote, else read."""
+        if memory.record is not None and memory.status == status:
             return memory.record
-        if memory.record is not None and _is_own(memory.record, status):
-            memory.version = seen.resource_version
-            return memory.record
+        memory.forget_record()
         record = run_record(status, await read_steps(self._client, seen, status))
-        memory.record, memory.version, memory.plan = record, seen.resource_version, None
+        memory.record, memory.status = record, status
         return record
 
     async def write(
         self, seen: Cached, memory: RunMemory, record: RunRecord, more: Mapping[str, Any]
     ) -> Cached:
-        """The run with this record. Raises Conflict if it is not the version that was planned for."""
+        """The run with this record. Raises Conflict if it is not the version that was planned for.
+
+        Whatever goes wrong on the way, what was written is not known: the next pass reads it.
+        """
         steps = memory.step_documents(record.steps)
         document = run_document(record, run_name=seen.name, steps=steps) | dict(more)
-        if memory.pages or len(steps) > MAX_INLINE or len(orjson.dumps(steps)) > MAX_INLINE_BYTES:
-            document["stepPages"] = await self._pages.write(seen, memory, record.steps)
-            document["stepStatuses"] = list(shown_inline(steps)[0])
-        written = await self._writer.write(self._informer, seen, document, known=KNOWN)
-        memory.record, memory.version = record, written.resource_version
+        try:
+            if memory.pages or len(steps) > MAX_INLINE or len(orjson.dumps(steps)) > MAX_INLINE_BYTES:
+                document["stepPages"] = await self._pages.write(seen, memory, record.steps)
+                document["stepStatuses"] = list(shown_inline(steps)[0])
+            written = await self._writer.write(self._informer, seen, document, known=KNOWN)
+        except BaseException:
+            memory.forget_record()
+            raise
+        memory.record, memory.status = record, written.decode().get("status") or {}
         return written
-
-
-def _is_own(record: RunRecord, status: Mapping[str, Any]) -> bool:
-    """Whether the status is the one we wrote: only the spec or the metadata of the run changed since."""
-    updated = record.lifecycle.updated_at
-    return updated is not None and status.get("updatedAt") == time_to(updated)
