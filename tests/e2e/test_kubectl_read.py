@@ -6,6 +6,8 @@ import pytest
 
 from e2e.kubectl_command import ageless, in_new_namespace, on
 
+pytestmark = pytest.mark.rule("RUN-2")
+
 kubectl = on("embedded", "real")
 
 MAPS = [

@@ -246,7 +246,7 @@ def _is_well(server, client) -> None:
 @pytest.mark.parametrize(
     ("wire", "statuses"),
     [
-        pytest.param(b"GARBAGE\r\n\r\n", {0, 400}, id="no-http"),
+        pytest.param(b"GARBAGE\r\n\r\n", {0, 400, 405}, id="no-http"),
         pytest.param(
             b"GET /readyz HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", {0, 400}, id="negative-length"
         ),
@@ -327,7 +327,9 @@ def test_a_crowd_of_watchers_that_leave_costs_nothing_that_stays(server):
                 writer.transport.abort()
             await asyncio.sleep(0.01)
 
-    asyncio.run(crowd())
+    # What leaves in cycles is collected in generations: first the level that the process settles at.
+    for _ in range(3):
+        asyncio.run(crowd())
     before = server.resident_mb
     for _ in range(3):
         asyncio.run(crowd())

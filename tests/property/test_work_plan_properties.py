@@ -241,7 +241,7 @@ def test_no_job_is_created_for_a_child_that_ends_waits_or_is_not_held(observatio
     assert child.is_held
     assert not child.suspend
     assert observation.owner in {Owner.NONE, Owner.ACTIVE}
-    assert isinstance(observation.work, WorkDefined)
+    assert not isinstance(observation.work, WorkMissing | WorkRejected)
     assert not recorded.lifecycle.is_terminal
     assert status.cancel is None
     assert status.stop is None
@@ -364,4 +364,4 @@ def test_the_observations_reach_what_the_properties_speak_of():
         reached.update(type(each) for each in (*plan.actions, *plan.reads))
 
     look()
-    assert reached >= {CreateJob, ReadOwner, ReadWork, ReleaseChild, ReleaseJob, ReleasePod, DeleteChild}
+    assert reached >= {CreateJob, ReadOwner, ReadWork, ReleaseChild, ReleaseJob, ReleasePod}

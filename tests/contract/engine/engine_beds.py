@@ -32,7 +32,7 @@ CRDS = ROOT / "charts" / "agents" / "crds"
 CLUSTER = ROOT / "scripts" / "cluster" / "cluster"
 JANGAR = Path(sys.executable).with_name("jangar")
 QUICK_LEASE = {
-    "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS": "6",
+    "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS": "5",
     "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "4",
     "JANGAR_LEADER_ELECTION_RETRY_PERIOD_SECONDS": "1",
 }

@@ -35,10 +35,10 @@ def test_a_cancel_that_comes_while_nobody_listens_is_acted_on(place):
 
 @pytest.mark.rule("RUN-3", "DAG-9")
 def test_crashes_at_any_moment_start_no_work_twice(place):
-    """Killed five times within a chain of steps: each step's work ran once."""
+    """Killed three times within a chain of steps: each step's work ran once."""
     names = [f"step-{number}" for number in range(6)]
     run = place.run_of([step(name) for name in names])
-    for name in names[:5]:
+    for name in names[:5:2]:
         place.await_(
             lambda name=name: place.executions()[name] or run.status.get("phase") in TERMINAL,
             f"that {name} begins",

@@ -23,7 +23,7 @@ def test_a_job_deleted_by_hand_is_a_failure_and_its_program_is_ended(place):
     assert run.reasons() == {"work": "JobDeleted", "after": "DependencyFailed"}
     (child,) = run.children()
     assert child["status"]["outcome"]["reason"] == "JobDeleted"
-    place.await_(lambda: not run.jobs() and not pods(place), "that Job and pod go", seconds=60)
+    place.await_(lambda: not pods(place), "that its pod goes")
     place.await_executions(work=1)
 
 

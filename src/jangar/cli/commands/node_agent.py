@@ -45,7 +45,7 @@ def node_agent_command(
     Images are ignored: a container runs its command on this machine, as the user who started the agent.
     Stopping the agent stops no container; the next one finds them again.
     """
-    import asyncio  # noqa: PLC0415 - heavy, and needed by this command alone
+    import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.processes.node_agent import MISTAKES, NodeAgentProcess, serve  # noqa: PLC0415
 
@@ -66,7 +66,7 @@ def node_agent_command(
         mount_namespaces=not map_paths,
     )
     try:
-        asyncio.run(serve(settings))
+        uvloop.run(serve(settings))
     except MISTAKES as error:
         write_error(f"jangar: {error}")
         raise typer.Exit(ExitCode.USAGE) from None

@@ -22,12 +22,18 @@ class OutputsProblem:
     message: str
 
 
-def read_outputs(raw: bytes | str) -> dict[str, str] | OutputsProblem:
+def read_outputs(raw: bytes | str, *, may_be_cut: bool = False) -> dict[str, str] | OutputsProblem:
     """The outputs in a result: the members of a JSON object, or any other text as `result`.
 
-    Values that are not strings stay JSON, without spaces and with numbers as they were written.
+    Values that are not strings stay JSON, without spaces and with numbers as they were written. A result that came
+    through a pod's status may be the end of a longer one: nodes keep the last 4,096 bytes and do not say that they cut.
     """
     written = raw.encode("utf-8", "replace") if isinstance(raw, str) else raw
+    if may_be_cut and len(written) == MAX_BYTES:
+        return OutputsProblem(
+            reason=Reason.OUTPUTS_TOO_LARGE,
+            message=f"the result fills the {MAX_BYTES} bytes that a pod can report, so that more may be missing",
+        )
     if len(written) > MAX_BYTES:
         return OutputsProblem(
             reason=Reason.OUTPUTS_TOO_LARGE,

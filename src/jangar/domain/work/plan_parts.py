@@ -82,7 +82,7 @@ class PlanParts:
         """The outcome is written now; the work is let go by the passes after it (GC-1)."""
         outputs: dict[str, str] | None = None
         if outcome.result and outcome.phase is Phase.SUCCEEDED:
-            match read_outputs(outcome.result):
+            match read_outputs(outcome.result, may_be_cut=True):
                 case OutputsProblem(reason=reason, message=message):
                     outcome = replace(outcome, phase=Phase.FAILED, reason=reason, message=message)
                 case found:

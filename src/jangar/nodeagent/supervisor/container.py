@@ -3,7 +3,9 @@
 import contextlib
 import os
 import signal
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from jangar.nodeagent.supervisor.cri_log import LogFile
@@ -84,6 +86,34 @@ class Container:
             os.close(fd)
         self.pipes.clear()
         self._log.close()
+
+
+def started_together(orders: Sequence[Order]) -> list[Container | NotStarted]:
+    """Containers or why there are none, in the order of the orders.
+
+    A start waits until the new program is loaded, so several wait at once, each in a thread. Those that get a view of
+    their own are forked afterwards, one by one, when no thread is left.
+    """
+    found: dict[int, Container | NotStarted] = {}
+
+    def start(number: int) -> None:
+        try:
+            found[number] = Container(orders[number])
+        except NotStarted as error:
+            found[number] = error
+
+    plain = [number for number, order in enumerate(orders) if not order.mounts]
+    threads = [threading.Thread(target=start, args=(number,)) for number in plain[1:]]
+    for thread in threads:
+        thread.start()
+    for number in plain[:1]:
+        start(number)
+    for thread in threads:
+        thread.join()
+    for number, order in enumerate(orders):
+        if order.mounts:
+            start(number)
+    return [found[number] for number in range(len(orders))]
 
 
 def exit_code(status: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from jangar.nodeagent.supervisor import journal as facts
 from jangar.nodeagent.supervisor import kernel, mount_namespace
 from jangar.nodeagent.supervisor.connection import Connection
-from jangar.nodeagent.supervisor.container import Container, exit_code
+from jangar.nodeagent.supervisor.container import Container, exit_code, started_together
 from jangar.nodeagent.supervisor.journal import Journal
 from jangar.nodeagent.supervisor.leftovers import settle
 from jangar.nodeagent.supervisor.orders import Order, Run, RunKey, order_from_json, run_to_json
@@ -123,26 +123,27 @@ class Daemon:
             self._journal.write(facts.intended(order.key, self._boot, time.time()))
         if new:
             self._journal.sync()
-        for order in {order.key: order for order in new}.values():
-            self._start(order)
+        self._start_all(list({order.key: order for order in new}.values()))
         for connection, number, order in orders:
             connection.send({"id": number, "run": run_to_json(known[order.key])})
 
-    def _start(self, order: Order) -> None:
-        try:
-            container = Container(order)
-        except NotStarted as error:
-            self._end(
-                replace(
-                    self._journal.memory.runs[order.key],
-                    state="ended",
-                    code=START_ERROR,
-                    finished_at=time.time(),
-                    reason="StartError",
-                    message=error.message,
-                )
-            )
-            return
+    def _start_all(self, orders: list[Order]) -> None:
+        for order, started in zip(orders, started_together(orders), strict=True):
+            match started:
+                case Container():
+                    self._keep(order, started)
+                case NotStarted(message=message):
+                    run = replace(
+                        self._journal.memory.runs[order.key],
+                        state="ended",
+                        code=START_ERROR,
+                        finished_at=time.time(),
+                        reason="StartError",
+                        message=message,
+                    )
+                    self._end(run)
+
+    def _keep(self, order: Order, container: Container) -> None:
         self._containers[order.key] = self._by_pid[container.pid] = container
         birth = kernel.birth(container.pid)
         self._journal.write(facts.started(order.key, container.pid, birth, container.started_at))

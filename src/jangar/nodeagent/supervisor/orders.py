@@ -89,7 +89,16 @@ def order_from_json(data: dict[str, Any]) -> Order:
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
-    return asdict(run) | {"key": list(run.key)}
+    return {
+        "key": list(run.key),
+        "state": run.state,
+        "pid": run.pid,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "code": run.code,
+        "reason": run.reason,
+        "message": run.message,
+    }
 
 
 def run_from_json(data: dict[str, Any]) -> Run:

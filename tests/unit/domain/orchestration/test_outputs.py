@@ -170,3 +170,10 @@ def test_defaults_fill_what_was_not_written():
     outputs = {"a": "1", "b": ""}
     assert with_defaults(outputs, {"b": "x", "c": "y"}) == {"a": "1", "b": "", "c": "y"}
     assert outputs == {"a": "1", "b": ""}
+
+
+@pytest.mark.rule("DAG-11")
+def test_a_result_that_may_have_been_cut_is_too_large():
+    """A pod's status holds the last 4,096 bytes and does not say what is missing: half a value is never an output."""
+    assert read_outputs("x" * 4095, may_be_cut=True) == {"result": "x" * 4095}
+    assert read_outputs("x" * 4096, may_be_cut=True).reason == Reason.OUTPUTS_TOO_LARGE
