@@ -6,6 +6,7 @@ The files have the form that container runtimes write: `2026-02-07T12:00:00.0000
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from os import SEEK_END
 from pathlib import Path
 
 CHUNK = 64 * 1024
@@ -50,6 +51,9 @@ class LogReader:
         if not self._path.exists():
             return b""
         with self._path.open("rb") as file:
+            if file.seek(0, SEEK_END) < self._place:
+                # Another file has taken its place: rotated.
+                self._place, self._rest = 0, b""
             file.seek(self._place)
             data = self._rest + file.read()
             self._place = file.tell()

@@ -191,7 +191,7 @@ def test_a_container_that_must_not_be_root_is_not(tmp_path):
 REFUSED = [
     ({"command": []}, {}, "spec.containers[0].command"),
     ({"securityContext": {"privileged": True}}, {}, "spec.containers[0].securityContext.privileged"),
-    ({"securityContext": {"runAsUser": 7}}, {}, "spec.containers[0].securityContext.runAsUser"),
+    ({"securityContext": {"runAsUser": 0}}, {}, "spec.containers[0].securityContext.runAsUser"),
     ({"livenessProbe": {"exec": {}}}, {}, "spec.containers[0].livenessProbe"),
     ({"lifecycle": {"preStop": {}}}, {}, "spec.containers[0].lifecycle.preStop"),
     ({"ports": [{"containerPort": 80, "hostPort": 81}]}, {}, "spec.containers[0].ports[0].hostPort"),
@@ -201,7 +201,7 @@ REFUSED = [
         {"volumes": [{"name": "t", "projected": {"sources": [{"serviceAccountToken": {}}]}}]},
         "spec.volumes[0].projected.sources[0].serviceAccountToken",
     ),
-    ({}, {"security": {"fsGroup": 7}}, "spec.securityContext.fsGroup"),
+    ({}, {"security": {"fsGroup": 0}}, "spec.securityContext.fsGroup"),
 ]
 
 
@@ -218,4 +218,5 @@ def test_what_every_pod_has_is_not_refused():
     mounts = [{"name": "kube-api-access-x", "mountPath": TOKEN_PATH}]
     assert refused_fields(a_pod(volumes=[token], volumeMounts=mounts), OWN) == []
     assert refused_fields(a_pod(securityContext={"runAsUser": 1000}), OWN) == []
+    assert refused_fields(a_pod(securityContext={"runAsUser": 65532, "fsGroup": 65532}), OWN) == []
     assert refused_fields(a_pod(securityContext={"runAsUser": 7}), ROOT) == []

@@ -93,7 +93,8 @@ def _change_problems(obj: Json, old: Json) -> Iterator[FieldError]:
     if end and was and end != was:
         yield invalid("status.completionTime", end, "field is immutable")
     start = before.get("startTime")
-    if start and start != status.get("startTime") and not (obj.get("spec") or {}).get("suspend"):
+    goes_on = (obj.get("spec") or {}).get("suspend") or _resumes(old, obj)
+    if start and start != status.get("startTime") and not goes_on:
         yield required("status.startTime", "startTime cannot be removed for unsuspended job")
     if condition(old, "SuccessCriteriaMet") and not condition(obj, "SuccessCriteriaMet"):
         yield _conditions("cannot disable the SuccessCriteriaMet=True condition")
@@ -103,6 +104,11 @@ def _change_problems(obj: Json, old: Json) -> Iterator[FieldError]:
         and condition(obj, "SuccessCriteriaMet")
     ):
         yield _conditions("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
+
+
+def _resumes(old: Json, new: Json) -> bool:
+    """A Job that goes on after it was suspended starts anew."""
+    return bool(condition(old, "Suspended")) and not condition(new, "Suspended")
 
 
 def _conditions(detail: str) -> FieldError:

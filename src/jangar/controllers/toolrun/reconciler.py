@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from jangar.api.reasons import Reason
 from jangar.controllers.resources import CHILD_UID, is_controlled_by
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.toolrun.act import Hands, Subject, act
@@ -119,6 +120,11 @@ class ToolRunReconciler:
             self.hands.recorder.record(about, type=each.type, reason=each.reason, message=each.message)
         if _job_missing(status) and not _job_missing(sight.observation.recorded):
             self.on_job_missing()
+            if status.attempts and not status.lifecycle.is_terminal:
+                why = status.attempts[-1].outcome
+                self.hands.recorder.record(
+                    about, type="Warning", reason=Reason(why.reason), message=why.message
+                )
 
     def _subject(self, seen: Cached, sight: Sight) -> Subject:
         return Subject(

@@ -53,11 +53,12 @@ def _pod_fields(spec: Obj, host: Host) -> Iterator[str]:
 
 
 def _identity(field: str, security: Obj, host: Host) -> Iterator[str]:
+    """Without root a process has the agent's own rights, which are never more than another plain user's."""
     if host.is_root:
         return
-    for name, own in (("runAsUser", host.user), ("runAsGroup", host.group), ("fsGroup", host.group)):
-        if security.get(name) not in (None, own):
-            yield f"{field}.{name}: {security[name]} is not the agent's own ({own}), and the agent is not root"
+    for name in ("runAsUser", "runAsGroup", "fsGroup"):
+        if security.get(name) == 0:
+            yield f"{field}.{name}: 0 needs an agent that is root"
     if set(security.get("supplementalGroups") or ()) - {host.group}:
         yield f"{field}.supplementalGroups: the agent is not root"
 

@@ -203,6 +203,7 @@ def test_a_cancel_after_the_end_changes_nothing_but_the_condition():
     """CancelIgnored, AlreadySucceeded; observedGeneration advances."""
     world = settled()
     before = world.status
+    world.advance(5)
     world.child = replace(world.child, requested_by=frozenset({Requester.CANCEL}), generation=2)
     world.run_pass()
     changed = {name for name in world.status if world.status[name] != before.get(name)}

@@ -174,7 +174,7 @@ def test_past_its_deadline_a_stop_ends_with_what_is_left_behind():
     world.run_pass()
     assert all(each["endedAt"] for each in world.status["cancel"]["leftBehind"])
     assert world.status["finishedAt"] == finished
-    assert not world.job.finalizers
+    assert world.job is None
 
 
 @pytest.mark.rule("CAN-6")

@@ -1,0 +1,40 @@
+"""What a run tells a child together with the request to stop."""
+
+import pytest
+
+from jangar.controllers.resources import STOP
+from jangar.controllers.stop_order import stop_order, written_order
+from support.builders import at
+
+
+def test_an_order_is_read_as_it_was_written():
+    """To the millisecond."""
+    assert stop_order(written_order(reason="RunCancelled", deadline=at(1.5))) == at(1.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "soon",
+        "null",
+        "[]",
+        '"text"',
+        "{}",
+        '{"deadline": null}',
+        '{"deadline": 5}',
+        '{"deadline": "soon"}',
+        '{"deadline": "2026-02-07T12:00:00"}',
+        '{"deadline": "0001-01-01T00:00:00+14:00"}',
+        "[" * 100_000,
+    ],
+)
+def test_an_order_that_nobody_can_read_is_none(text):
+    """Anybody can write an annotation: it must not stop the controller from looking at the child."""
+    assert stop_order({STOP: text[:200_000]}) is None
+
+
+def test_without_annotations_there_is_no_order():
+    """Neither is one in annotations of others."""
+    assert stop_order(None) is None
+    assert stop_order({"other": "x"}) is None

@@ -1,0 +1,77 @@
+"""Whether a Tool can be run, and what a run of it starts."""
+
+import pytest
+
+from jangar.api.reasons import Reason
+from jangar.api.tools import ToolSpec
+from jangar.domain.toolrun.tool import Command, NoCommand, command_of, tool_problems
+
+
+def a_tool(**fields):
+    return ToolSpec.model_validate({"image": "alpine", "command": ["true"]} | fields)
+
+
+def test_parameters_are_filled_into_command_args_and_env():
+    """Everywhere that the tool's description names."""
+    tool = a_tool(
+        command=["run", "{{ parameters.what }}"],
+        args=["--at={{ parameters.where }}"],
+        env=[{"name": "WHO", "value": '{{ parameters.who ?? "nobody" }}'}],
+        workingDir="/src",
+        serviceAccount="builder",
+    )
+    assert command_of(tool, {"what": "a b", "where": ""}) == Command(
+        image="alpine",
+        command=("run", "a b"),
+        args=("--at=",),
+        env={"WHO": "nobody"},
+        working_dir="/src",
+        service_account="builder",
+    )
+
+
+@pytest.mark.rule("DAG-11")
+def test_a_parameter_without_a_value_is_never_an_empty_text():
+    """MissingInput, with its name."""
+    found = command_of(a_tool(args=["{{ parameters.what }}"]), {})
+    assert found == NoCommand(
+        reason=Reason.MISSING_INPUT, message="parameters.what has no value and no default"
+    )
+
+
+@pytest.mark.rule("DAG-11")
+def test_a_value_is_not_a_template():
+    """What a parameter holds is not filled in again."""
+    found = command_of(a_tool(args=["{{ parameters.a }}"]), {"a": "{{ parameters.b }}", "b": "secret"})
+    assert isinstance(found, Command)
+    assert found.args == ("{{ parameters.b }}",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        pytest.param({"image": None}, [("spec", "image")], id="no-image"),
+        pytest.param({"image": " "}, [("spec", "image")], id="a-blank-image"),
+        pytest.param({"command": None}, [("spec", "command")], id="nothing-to-run"),
+        pytest.param({"command": [], "args": []}, [("spec", "command")], id="empty-lists"),
+        pytest.param({"command": None, "args": ["x"]}, [], id="args-alone"),
+        pytest.param(
+            {"args": ["{{ steps.a.outputs.b }}", "{{ oops"]},
+            [("spec", "args", 0), ("spec", "args", 1)],
+            id="templates",
+        ),
+        pytest.param(
+            {"image": None, "env": [{"name": "A", "value": "{{ steps.a.outputs.b }}"}]},
+            [("spec", "image"), ("spec", "env", 0, "value")],
+            id="all-at-once",
+        ),
+    ],
+)
+def test_every_mistake_is_told_with_its_place(fields, paths):
+    """All of them at once; such a tool gives no command."""
+    tool = a_tool(**fields)
+    assert [each.path for each in tool_problems(tool)] == paths
+    if paths:
+        found = command_of(tool, {})
+        assert isinstance(found, NoCommand)
+        assert found.reason is Reason.INVALID_SPEC
