@@ -144,7 +144,7 @@ class FakeKubelet:
             "reason": "Completed" if code == 0 else "Error",
             "startedAt": began,
             "finishedAt": _now(),
-            **({"message": result.read_text()[:RESULT_LIMIT]} if result.exists() else {}),
+            **_message(result),
         }
         if self.manners.reports_end(running.pod):
             phase = "Succeeded" if code == 0 else "Failed"
@@ -195,6 +195,10 @@ def _status(phase: str, container: dict[str, Any], state: dict[str, Any]) -> dic
             }
         ],
     }
+
+
+def _message(result: Path) -> dict[str, str]:
+    return {"message": result.read_text()[:RESULT_LIMIT]} if result.exists() else {}
 
 
 def _signal(process: asyncio.subprocess.Process, number: int) -> None:

@@ -28,7 +28,8 @@ class JobRecord(ApiModel):
         None, description="Uid of the Job, so that another of the same name is not taken for it."
     )
     pod_uid: str | None = Field(
-        None, description="Uid of the first pod that was seen to run; its outcome counts, a second pod is ended."
+        None,
+        description="Uid of the first pod that was seen to run; its outcome counts, a second pod is ended.",
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from jangar.controllers.toolrun.observe import Caches
 from jangar.controllers.toolrun.reconciler import ToolRunReconciler
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.observation import Limits
+from jangar.domain.retention.values import NEVER, Keep
 from jangar.domain.work.observation import WorkLimits
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.cache import Cached
@@ -58,6 +60,8 @@ class EngineSettings:
     work_limits: WorkLimits = field(default_factory=WorkLimits)
     keeping: Keeping = field(default_factory=Keeping)
     data_dir: Path | None = None
+    """Where the last lines of logs are kept; else nowhere."""
+    log_retention: Keep = NEVER
     service_account: str | None = None
     workers: int = 16
 
@@ -98,6 +102,8 @@ class Engine:
         self.toolruns = self._of(TOOL_RUN, _wanted_by_toolrun)
         self.jobs = self._watching(JOBS, {}, labels=CHILD_UID)
         self.pods = self._watching(PODS, {CHILD_UID: label_index(CHILD_UID)}, labels=CHILD_UID)
+        directory = settings.data_dir
+        self._logs = LogTails(client, directory / "log-tails", now) if directory else None
         self._memories = Memories((self.toolruns.cache, self.runs.cache))
         self.controllers = (
             self._orchestration_controller(compile_condition),
@@ -113,6 +119,9 @@ class Engine:
             manager.add_informer(informer.resource.plural, informer)
         for controller in self.controllers:
             manager.add_controller(controller)
+        kept = self._settings.log_retention.duration
+        if self._logs is not None and kept is not None:
+            manager.add_service("log-tails", partial(self._logs.tidy, kept))
 
     def authority_gained(self) -> None:
         """From now on this process acts: everything is looked at, nothing remembered is trusted."""
@@ -210,7 +219,6 @@ class Engine:
 
     def _toolrun_controller(self) -> Controller:
         settings = self._settings
-        logs = LogTails(self._client, settings.data_dir / "log-tails") if settings.data_dir else None
         hands = ToolRunHands(
             client=self._client,
             writes=self._writes,
@@ -218,7 +226,7 @@ class Engine:
             jobs=self.jobs,
             pods=self.pods,
             recorder=self._recorder,
-            logs=logs,
+            logs=self._logs,
             service_account=settings.service_account,
             stop_bound=settings.work_limits.cancel_timeout + timedelta(seconds=30),
         )

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import os
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -11,14 +13,16 @@ from jangar.kube.errors import Ambiguous, ApiError, NotSent, TooManyRequests
 
 TAIL_LINES: Final = 1000
 TAIL_BYTES: Final = 256 * 1024
+_BETWEEN_TIDYING: Final = 3600.0
 
 
 class LogTails:
     """Files `<directory>/<namespace>/<uid of the child>.log`."""
 
-    def __init__(self, client: Client, directory: Path) -> None:
+    def __init__(self, client: Client, directory: Path, now: Callable[[], datetime]) -> None:
         self._client = client
         self._directory = directory
+        self._now = now
 
     def has(self, namespace: str, uid: str) -> bool:
         return self.path(namespace, uid).exists()
@@ -39,6 +43,19 @@ class LogTails:
         except ApiError as error:
             tail = f"(no log: {error.message})\n".encode()
         await asyncio.to_thread(_write, self.path(namespace, uid), tail)
+
+    async def tidy(self, keep: timedelta) -> None:
+        """Delete what is older, once an hour, until cancelled."""
+        while True:
+            await asyncio.to_thread(self.delete_older, self._now() - keep)
+            await asyncio.sleep(_BETWEEN_TIDYING)
+
+    def delete_older(self, moment: datetime) -> None:
+        """Delete the tails that were stored before."""
+        for path in self._directory.glob("*/*.log"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < moment.timestamp():
+                    path.unlink()
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -200,8 +200,11 @@ def _engine_settings(
             job_ttl=settings.job_ttl,
             run_retention=settings.orchestration_retention,
             agentrun_retention=settings.agentrun_retention,
+            lease_duration=settings.lease_duration,
+            request_timeout=REQUEST_TIMEOUT,
         ),
         data_dir=data_dir,
+        log_retention=settings.log_retention,
         service_account=settings.runner_service_account or None,
     )
 

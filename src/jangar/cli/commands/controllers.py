@@ -22,7 +22,9 @@ def controllers_command(
     ] = "",
     namespaces: Annotated[
         str,
-        typer.Option("-n", "--namespace", help="Namespaces by comma, or '*'; else what the environment says."),
+        typer.Option(
+            "-n", "--namespace", help="Namespaces by comma, or '*'; else what the environment says."
+        ),
     ] = "",
     data_dir: Annotated[
         Path | None, typer.Option("--data-dir", help="Where the last lines of logs are kept; else nowhere.")

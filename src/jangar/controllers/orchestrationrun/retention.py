@@ -1,14 +1,21 @@
 """What will become of a finished run: what its status says about it, and whether it may go now."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from jangar.api.lifecycle import Ttl
 from jangar.api.meta import JsonObject
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.retention.decide import Delete, FinishedRun, Kept, Retention, may_delete, retention_status
 from jangar.domain.retention.documents import retention_document
-from jangar.domain.retention.values import WITH_ROOT, Keep, Resolved, resolve_job_ttl, resolve_run_retention
+from jangar.domain.retention.values import (
+    WITH_ROOT,
+    Keep,
+    Resolved,
+    job_lifetime,
+    resolve_job_ttl,
+    resolve_run_retention,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +26,8 @@ class Keeping:
     run_retention: Keep | None = None
     agentrun_retention: Keep | None = None
     history_enabled: bool = False
+    lease_duration: timedelta = timedelta(seconds=15)
+    request_timeout: timedelta = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +66,20 @@ class RunRetention:
             agentrun_retention=self.keeping.agentrun_retention,
         )
 
+    @property
+    def _job_ttl(self) -> Resolved:
+        """What the Jobs of its steps get, unless a tool says otherwise."""
+        keeping = self.keeping
+        resolved = resolve_job_ttl(runtime_ttl=None, configured=keeping.job_ttl)
+        lifetime = job_lifetime(
+            resolved.keep, lease_duration=keeping.lease_duration, request_timeout=keeping.request_timeout
+        )
+        return replace(resolved, keep=lifetime)
+
     def _status(self, record: RunRecord) -> Retention:
         finished_at = record.lifecycle.finished_at
         return retention_status(
-            job=resolve_job_ttl(runtime_ttl=None, configured=self.keeping.job_ttl),
+            job=self._job_ttl,
             run=self._resolved,
             jobs_ended_at=finished_at,
             finished_at=finished_at,

@@ -1,0 +1,68 @@
+"""The last lines of work, kept after its pod is gone."""
+
+import asyncio
+import os
+import stat
+
+import pytest
+
+from jangar.controllers.log_tails import TAIL_BYTES, TAIL_LINES, LogTails
+from jangar.kube.client import Client
+from jangar.kube.errors import Ambiguous, NotSent, TooManyRequests
+from support.answering_transport import AnsweringTransport
+from support.builders import NOON
+
+
+def keep(tails, uid="c1"):
+    asyncio.run(tails.keep(namespace="ci", uid=uid, pod="build-x", container="main"))
+
+
+@pytest.mark.rule("GC-6")
+def test_a_tail_is_kept_whole_and_for_its_owner_only(tmp_path):
+    """Bounded in lines and bytes, in a file that nobody else reads."""
+    transport = AnsweringTransport(b"one\ntwo\n", b"three\n")
+    tails = LogTails(Client(transport, manager="test"), tmp_path / "tails", lambda: NOON)
+    assert not tails.has("ci", "c1")
+    keep(tails)
+    assert tails.has("ci", "c1")
+    assert tails.path("ci", "c1").read_bytes() == b"one\ntwo\n"
+    assert stat.S_IMODE(tails.path("ci", "c1").stat().st_mode) == 0o600
+    assert transport.asked[0].query == {
+        "container": "main",
+        "tailLines": str(TAIL_LINES),
+        "limitBytes": str(TAIL_BYTES),
+    }
+    tails.path("ci", "c1").with_suffix(".part").write_bytes(b"of a process that died")
+    keep(tails)
+    assert tails.path("ci", "c1").read_bytes() == b"three\n"
+
+
+@pytest.mark.rule("GC-6")
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_logs_that_are_lost_do_not_hold_the_pod(tmp_path, status):
+    """A pod that is gone or a node that does not answer: the reason is kept instead."""
+    tails = LogTails(Client(AnsweringTransport(status), manager="test"), tmp_path, lambda: NOON)
+    keep(tails)
+    assert tails.path("ci", "c1").read_bytes() == b"(no log: on order)\n"
+
+
+@pytest.mark.rule("GC-6")
+@pytest.mark.parametrize("error", [NotSent("x"), Ambiguous("x"), TooManyRequests("x")])
+def test_logs_that_can_be_read_later_are_not_given_up(tmp_path, error):
+    """The API server itself is busy or out of reach."""
+    tails = LogTails(Client(AnsweringTransport(error), manager="test"), tmp_path, lambda: NOON)
+    with pytest.raises(type(error)):
+        keep(tails)
+    assert not tails.has("ci", "c1")
+
+
+@pytest.mark.rule("GC-5", "GC-6")
+def test_tails_go_when_their_time_is_over(tmp_path):
+    """What was stored before the moment is deleted, what came later stays."""
+    tails = LogTails(Client(AnsweringTransport(b"old", b"new"), manager="test"), tmp_path, lambda: NOON)
+    keep(tails, "old")
+    keep(tails, "new")
+    os.utime(tails.path("ci", "old"), (NOON.timestamp() - 10, NOON.timestamp() - 10))
+    os.utime(tails.path("ci", "new"), (NOON.timestamp() + 10, NOON.timestamp() + 10))
+    tails.delete_older(NOON)
+    assert (tails.has("ci", "old"), tails.has("ci", "new")) == (False, True)
