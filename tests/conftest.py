@@ -1,7 +1,9 @@
 """Hooks of the whole suite. Only what every run, and the controller of a parallel one, must know."""
 
 from support.conformance_summary import write_conformance_summary
+from support.engine_summary import write_engine_summary
 
 
 def pytest_terminal_summary(terminalreporter):
     write_conformance_summary(terminalreporter)
+    write_engine_summary(terminalreporter)

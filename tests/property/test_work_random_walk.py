@@ -13,7 +13,7 @@ from jangar.domain.work.observation import Owner, WorkLimits
 from support.trials import in_blocks, seeds
 from support.work_world import ENDED, Death, a_world
 
-STEPS = 60
+STEPS = 40
 CODES = (0, 0, 0, 1, 137)
 FIXED = ("startedAt", "finishedAt")
 

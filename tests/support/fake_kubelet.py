@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,25 @@ RESULT = "JANGAR_RESULT_PATH"
 RESULT_LIMIT = 4096
 
 
+class Fate(StrEnum):
+    """What a node does to a pod."""
+
+    LIVES = "Lives"
+    EVICTED = "Evicted"
+    """Ended a second after it began, because the node needs room."""
+    OUT_OF_MEMORY = "OutOfMemory"
+    """Killed by the kernel a second after it began."""
+    NO_IMAGE = "NoImage"
+    """Never begins: its image cannot be pulled."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
     """How it treats pods; each is asked with the pod."""
 
     starts: Callable[[Cached], bool] = lambda _: True
     reports_end: Callable[[Cached], bool] = lambda _: True
+    fate: Callable[[Cached], Fate] = lambda _: Fate.LIVES
     delay: float = 0.0
     """Between the end of a container and its report."""
 
@@ -105,12 +119,23 @@ class FakeKubelet:
         with contextlib.suppress(NotFound):
             await self._bind(pod)
             container = pod.decode()["spec"]["containers"][0]
+            if self.manners.fate(pod) is Fate.NO_IMAGE:
+                await self._never_pull(pod, container)
+                return
             with tempfile.TemporaryDirectory(prefix="fake-kubelet-") as directory:
                 await self._execute(pod, container, Path(directory) / "result")
             running = self._running.get(pod.uid)
-            if running is not None:
+            if running is not None and self.manners.reports_end(running.pod):
                 await running.asked_to_stop.wait()
                 await self._remove(running.pod)
+
+    async def _never_pull(self, pod: Cached, container: dict[str, Any]) -> None:
+        waiting = {"reason": "ImagePullBackOff", "message": f"cannot pull {container.get('image')}"}
+        await self._report(pod, _status("Pending", container, {"waiting": waiting}))
+        running = self._running[pod.uid]
+        await running.asked_to_stop.wait()
+        await self._report(pod, {"phase": "Failed"})
+        await self._remove(running.pod)
 
     async def _bind(self, pod: Cached) -> None:
         binding = {
@@ -135,27 +160,33 @@ class FakeKubelet:
         running.process = process
         began = _now()
         await self._report(pod, _status("Running", container, {"running": {"startedAt": began}}))
-        await self._until_over(pod, running, process)
+        fate = self.manners.fate(pod)
+        await self._until_over(running, process, fate)
+        finished = _now()
         if self.manners.delay:
             await asyncio.sleep(self.manners.delay)
+        if not self.manners.reports_end(running.pod):
+            return
         code = process.returncode or 0
         ended = {
             "exitCode": code if code >= 0 else 128 - code,
-            "reason": "Completed" if code == 0 else "Error",
+            "reason": "OOMKilled" if fate is Fate.OUT_OF_MEMORY else "Completed" if code == 0 else "Error",
             "startedAt": began,
-            "finishedAt": _now(),
-            **_message(result),
+            "finishedAt": finished,
+            **_last_words(result),
         }
-        if self.manners.reports_end(running.pod):
-            phase = "Succeeded" if code == 0 else "Failed"
-            await self._report(pod, _status(phase, container, {"terminated": ended}))
+        phase = "Succeeded" if code == 0 else "Failed"
+        evicted = {"reason": "Evicted", "message": "The node was low on resource: memory."}
+        told = _status(phase, container, {"terminated": ended})
+        await self._report(pod, told | evicted if fate is Fate.EVICTED else told)
 
-    async def _until_over(self, pod: Cached, running: _Running, process: asyncio.subprocess.Process) -> None:
+    async def _until_over(self, running: _Running, process: asyncio.subprocess.Process, fate: Fate) -> None:
         over = asyncio.create_task(process.wait())
         stop = asyncio.create_task(running.asked_to_stop.wait())
         try:
-            await asyncio.wait({over, stop}, return_when=asyncio.FIRST_COMPLETED)
-            if not over.done():
+            bound = None if fate is Fate.LIVES else 1.0
+            await asyncio.wait({over, stop}, return_when=asyncio.FIRST_COMPLETED, timeout=bound)
+            if not over.done() and fate is Fate.LIVES:
                 _signal(process, signal.SIGTERM)
                 grace = running.pod.decode()["metadata"].get("deletionGracePeriodSeconds") or 0
                 await asyncio.wait({over}, timeout=grace)
@@ -199,6 +230,11 @@ def _status(phase: str, container: dict[str, Any], state: dict[str, Any]) -> dic
 
 def _message(result: Path) -> dict[str, str]:
     return {"message": result.read_text()[:RESULT_LIMIT]} if result.exists() else {}
+
+
+def _last_words(result: Path) -> dict[str, str]:
+    """As a kubelet reads them: the end of what was written, without a word about the rest."""
+    return {"message": result.read_text()[-RESULT_LIMIT:]} if result.exists() else {}
 
 
 def _signal(process: asyncio.subprocess.Process, number: int) -> None:

@@ -1,16 +1,19 @@
 """Numbers as Go writes them: a float that is whole has no fraction, so 4.0 is stored and shown as 4."""
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import orjson
 
 INTEGERS_BELOW = 2.0**63
 """From here on a number is no integer to Go, however it is written."""
+_WHOLE_FLOAT: Final = re.compile(rb"\.0[,}\]]")
 
 
 def without_fractions_of_zero(obj: dict[str, Any]) -> None:
     """In place, all but metadata, which holds no floats. Most objects have none at all, which their text tells."""
-    if b".0" not in orjson.dumps({name: value for name, value in obj.items() if name != "metadata"}):
+    text = orjson.dumps({name: value for name, value in obj.items() if name != "metadata"})
+    if _WHOLE_FLOAT.search(text) is None:
         return
     for name, value in obj.items():
         if name != "metadata":

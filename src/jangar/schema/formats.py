@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -43,7 +44,9 @@ def is_date(text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=16_384)
 def is_date_time(text: str) -> bool:
+    """Remembered: with every write of a status, all of its times are checked again."""
     day, mark, time = text.lower().partition("t")
     if not mark or not is_date(day):
         return False

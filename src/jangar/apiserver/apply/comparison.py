@@ -108,7 +108,13 @@ def _is_leaf(kind: MergeType, form: str, old: Any, new: Any) -> bool:
 
 
 def _same_leaf(kind: MergeType, old: Any, new: Any) -> bool:
-    """Whether two leaves that are not equal still say the same, as structs."""
+    """Whether two leaves that are not equal still say the same, as structs: of lists, what differs is looked at."""
+    if type(old) is list and type(new) is list and kind.list is not None:
+        item = kind.list.element
+        return len(old) == len(new) and all(
+            _same(item, one, other) or _same_leaf(item, one, other)
+            for one, other in zip(old, new, strict=True)
+        )
     return identical(*(without_null_fields(kind, filled(kind, each)) for each in (old, new)))
 
 

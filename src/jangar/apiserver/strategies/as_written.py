@@ -1,8 +1,9 @@
 """Decoded values as Go writes them: which empty fields are written and which are left out. Knows Go types; no kind."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final
+from operator import not_
+from typing import Any, Final, NamedTuple
 
 from jangar.apiserver.strategies.go_types import (
     Field,
@@ -56,63 +57,113 @@ def written(obj: Mapping[str, Any], struct: Struct, *, stored: bool = True) -> d
 
     Storage knows no empty lists and maps: what was stored has none.
     """
+    forms = _forms(struct)
+    names = {name: forms[name].place for name in (*obj, *_always(struct)) if name in forms}
     found: dict[str, Any] = {}
-    always = _always(struct)
-    for name, field in struct.fields.items():
-        if name not in obj and name not in always:
-            continue
+    for name in sorted(names, key=names.__getitem__):
+        form = forms[name]
         value = obj.get(name)
-        value = _written(value, field.type, stored=stored) if value is not None else None
-        if stored and value in ([], {}) and isinstance(field.type, ListOf | MapOf):
+        if value is not None and form.write is not None:
+            value = form.write(value, stored)
+        if stored and form.is_collection and not value:
             value = None
-        if value is None and not isinstance(field.type, Pointer):
-            value = zero(field.type)
-        if not _is_left_out(value, field):
+        if value is None and form.has_zero:
+            value = zero(form.type)
+        if not form.is_left_out(value):
             found[name] = value
     return found
 
 
+Write = Callable[[Any, bool], Any]
+"""From a value, and whether it is stored, to how it is written."""
+
+
+class _Form(NamedTuple):
+    """How a field is written, worked out once."""
+
+    place: int
+    type: GoType
+    write: Write | None
+    """None where a value is written as it is."""
+    is_collection: bool
+    has_zero: bool
+    is_left_out: Callable[[Any], bool]
+
+
 @cache
-def _always(struct: Struct) -> frozenset[str]:
-    """Fields that are written even when they are absent."""
-    return frozenset(
-        name
-        for name, field in struct.fields.items()
-        if not _is_left_out(None if isinstance(field.type, Pointer) else zero(field.type), field)
+def _forms(struct: Struct) -> dict[str, _Form]:
+    return {name: _form(place, field) for place, (name, field) in enumerate(struct.fields.items())}
+
+
+def _form(place: int, field: Field) -> _Form:
+    return _Form(
+        place=place,
+        type=field.type,
+        write=_writer(field.type),
+        is_collection=isinstance(field.type, ListOf | MapOf),
+        has_zero=not isinstance(field.type, Pointer),
+        is_left_out=_left_out(field),
     )
 
 
-def _written(value: Any, go_type: GoType, *, stored: bool) -> Any:
+@cache
+def _always(struct: Struct) -> tuple[str, ...]:
+    """Fields that are written even when they are absent."""
+    forms = _forms(struct).items()
+    return tuple(
+        name for name, form in forms if not form.is_left_out(zero(form.type) if form.has_zero else None)
+    )
+
+
+@cache
+def _writer(go_type: GoType) -> Write | None:
     match go_type:
         case Pointer(to=to):
-            return _written(value, to, stored=stored)
+            return _writer(to)
         case Struct():
-            return written(value, go_type, stored=stored)
-        case ListOf(item=Scalar()) | MapOf(value=Scalar()):
-            return value
+            return lambda value, stored: written(value, go_type, stored=stored)
         case ListOf(item=item):
-            return [_written(each, item, stored=stored) for each in value]
+            write = _writer(item)
+            return write and (lambda value, stored: [write(each, stored) for each in value])
         case MapOf(value=of):
-            return {key: _written(each, of, stored=stored) for key, each in value.items()}
-        case Own(name=name) if name in SCHEMAS and isinstance(value, dict):
-            return _written(value, schema_props(), stored=stored)
-        case Own(name=name) if name in SCHEMAS and isinstance(value, list):
-            return [_written(each, schema_or_text(each), stored=stored) for each in value]
+            write = _writer(of)
+            return write and (lambda value, stored: {key: write(each, stored) for key, each in value.items()})
+        case Own(name=name) if name in SCHEMAS:
+            return _written_schema
         case _:
-            return value
+            return None
 
 
-def _is_left_out(value: Any, field: Field) -> bool:
+def _written_schema(value: Any, stored: bool) -> Any:
+    if isinstance(value, list):
+        return [_written_as(each, schema_or_text(each), stored=stored) for each in value]
+    return _written_as(value, schema_props(), stored=stored) if isinstance(value, dict) else value
+
+
+def _written_as(value: Any, go_type: GoType, *, stored: bool) -> Any:
+    write = _writer(go_type)
+    return value if write is None else write(value, stored)
+
+
+def _left_out(field: Field) -> Callable[[Any], bool]:
     if field.omit == "omitzero":
-        return value is None or (not isinstance(field.type, Pointer) and value == zero(field.type))
+        if isinstance(field.type, Pointer):
+            return _is_none
+        return lambda value: value is None or value == zero(field.type)
     if field.omit != "omitempty":
-        return False
+        return _never
     match field.type:
         case Pointer():
-            return value is None
-        case Scalar(base="any") | Scalar(base="[]byte"):
-            return not value
+            return _is_none
         case Scalar() | ListOf() | MapOf():
-            return not value
+            return not_
         case _:
-            return False
+            return _never
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def _never(_: Any) -> bool:
+    return False

@@ -56,6 +56,8 @@ class CustomStrategy:
 
     def decode(self, obj: JsonObject) -> tuple[JsonObject, list[UnknownField]]:
         meta, unknown = self._metadata(obj)
+        if "metadata" in obj:
+            obj = obj | {"metadata": {}}
         admitted, pruned = admit(self._schema, obj)
         if "metadata" in obj:
             admitted["metadata"] = meta

@@ -4,7 +4,6 @@ A kind of its own overrides `default`, `reset`, `problems`, `update_problems`, `
 """
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any, ClassVar
 
 from jangar.apiserver import errors
@@ -14,6 +13,7 @@ from jangar.apiserver.strategies.own_forms import BadText
 from jangar.apiserver.strategies.printing import created
 from jangar.apiserver.strategies.typed import Decoding, WrongType
 from jangar.schema import FieldError, UnknownField
+from jangar.schema.pruning import copied
 
 JsonObject = dict[str, Any]
 Json = Mapping[str, Any]
@@ -132,7 +132,7 @@ class Kind:
     def _put_back(self, obj: JsonObject, old: Json, *names: str) -> None:
         for name in names:
             if name in old:
-                obj[name] = deepcopy(old[name])
+                obj[name] = copied(old[name])
             else:
                 obj.pop(name, None)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 
 _QUANTITY: Final = re.compile(
@@ -127,6 +128,7 @@ def micro_time(value: Any) -> str | None:
     return _moment(value, _MICRO_LAYOUT).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+@lru_cache(maxsize=4096)
 def _moment(text: str, layout: str) -> datetime:
     found = _TIME.fullmatch(text)
     is_micro = layout == _MICRO_LAYOUT

@@ -4,6 +4,7 @@ Knows Go types; knows no kind.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 from jangar.apiserver.strategies import own_forms
@@ -32,6 +33,8 @@ _JSON_KINDS: Final = {
     float: "number",
 }
 _AMOUNTS: Final = "v1.ResourceList"
+_PLAIN: Final = {"string": str, "bool": bool}
+"""Scalars that hold every value of one JSON type."""
 
 
 class WrongType(ValueError):
@@ -42,13 +45,28 @@ class WrongType(ValueError):
         self.restoring = restoring or message
 
 
+@cache
+def _plain_fields(struct: Struct) -> dict[str, type]:
+    """Fields that take every value of a JSON type as it is."""
+    types = {name: _pointed_at(field.type) for name, field in struct.fields.items()}
+    return {
+        name: _PLAIN[found.base]
+        for name, found in types.items()
+        if isinstance(found, Scalar) and found.base in _PLAIN
+    }
+
+
+def _pointed_at(go_type: GoType) -> GoType:
+    return _pointed_at(go_type.to) if isinstance(go_type, Pointer) else go_type
+
+
 class Decoding:
     """One walk over one object: the fields that the type does not have are collected on the way."""
 
     def __init__(self) -> None:
         self.unknown: list[UnknownField] = []
         self._path: list[str | int] = []
-        self._names: list[str] = []
+        self._fields: list[Field] = []
 
     def whole(self, value: Any, struct: Struct) -> dict[str, Any]:
         """A value that no field holds."""
@@ -59,8 +77,11 @@ class Decoding:
 
     def struct(self, obj: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        fields = struct.fields
+        fields, plain = struct.fields, _plain_fields(struct) if len(self._path) < MAX_DEPTH else {}
         for key, value in obj.items():
+            if plain.get(key) is type(value):
+                found[key] = value
+                continue
             field = fields.get(key)
             if field is None:
                 self.unknown.append(UnknownField(path=(*self._path, key)))
@@ -69,37 +90,30 @@ class Decoding:
         return found
 
     def _field(self, value: Any, field: Field, struct: Struct) -> Any:
-        added = [*(name for name, _ in field.via), field.json]
-        self._names += added
+        self._fields.append(field)
         self._path.append(field.json)
         if len(self._path) > MAX_DEPTH:
             raise WrongType("exceeded max depth")
         decoded = self._value(value, field.type, struct)
         self._path.pop()
-        del self._names[-len(added) :]
+        self._fields.pop()
         return decoded
 
     def _value(self, value: Any, go_type: GoType, inside: Struct) -> Any:
-        match go_type:
-            case Pointer(to=to):
-                return self._value(value, to, inside)
-            case Scalar():
-                return self._scalar(value, go_type, inside)
-            case Struct():
-                if not isinstance(value, dict):
-                    raise self._wrong(value, go_type, inside)
-                return self.struct(value, go_type)
-            case ListOf(item=item):
-                if not isinstance(value, list):
-                    raise self._wrong(value, go_type, inside)
-                return [self._element(n, each, item, inside) for n, each in enumerate(value)]
-            case MapOf(value=of, name=name):
-                if not isinstance(value, dict):
-                    raise self._wrong(value, go_type, inside)
-                found = {key: self._element(key, each, of, inside) for key, each in value.items()}
-                return own_forms.whole_millis(found) if name == _AMOUNTS else found
-            case Own(name=name):
-                return self._own(value, name, inside)
+        if isinstance(go_type, Pointer):
+            return self._value(value, go_type.to, inside)
+        if isinstance(go_type, Scalar):
+            return self._scalar(value, go_type, inside)
+        if isinstance(go_type, Own):
+            return self._own(value, go_type.name, inside)
+        if not isinstance(value, list if isinstance(go_type, ListOf) else dict):
+            raise self._wrong(value, go_type, inside)
+        if isinstance(go_type, Struct):
+            return self.struct(value, go_type)
+        if isinstance(go_type, ListOf):
+            return [self._element(n, each, go_type.item, inside) for n, each in enumerate(value)]
+        found = {key: self._element(key, each, go_type.value, inside) for key, each in value.items()}
+        return own_forms.whole_millis(found) if go_type.name == _AMOUNTS else found
 
     def _element(self, place: str | int, value: Any, go_type: GoType, inside: Struct) -> Any:
         if value is None:
@@ -114,12 +128,10 @@ class Decoding:
         return decoded
 
     def _scalar(self, value: Any, scalar: Scalar, inside: Struct) -> Any:
+        if type(value) is _PLAIN.get(scalar.base):
+            return value
         match scalar.base, value:
             case "any", _:
-                return value
-            case "string", str():
-                return value
-            case "bool", bool():
                 return value
             case "int32" | "int64" as base, int() if not isinstance(value, bool):
                 if -(2 ** _BITS[base]) <= value < 2 ** _BITS[base]:
@@ -172,7 +184,8 @@ class Decoding:
         literal: bool = False,
     ) -> WrongType:
         shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")
-        place = f"{inside.short}.{'.'.join(self._names)}"
+        names = [name for each in self._fields for name in (*(via for via, _ in each.via), each.json)]
+        place = f"{inside.short}.{'.'.join(names)}"
         return WrongType(
             f"json: cannot unmarshal {shown} into Go struct field {place} of type {go_type.name}",
             restoring_problem(value, go_type),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import assert_never
+from typing import Final, assert_never
 
 from jangar.api.reasons import Reason
 from jangar.controllers.log_tails import LogTails
@@ -29,6 +29,7 @@ from jangar.domain.work.actions import (
 from jangar.domain.work.observation import WorkRefused
 from jangar.domain.work.releasing import (
     CLEANUP_FINALIZER,
+    OUTCOME_FINALIZER,
     DeleteJob,
     DeletePod,
     ReleaseJob,
@@ -47,6 +48,14 @@ from jangar.runtimes.kubernetes_job.manifest import CONTAINER, MAX_RUN, Placemen
 JobAction = SuspendJob | SetTtl | ReleaseJob | DeleteJob
 PodAction = EndDuplicate | KeepLogs | DeletePods | ReleasePod | DeletePod
 ChildAction = HoldChild | ReleaseChild | DeleteChild
+
+# A Job that counts the end of a second pod as its own failure ends the first one, too.
+_DISOWNED: Final = {
+    "metadata": {
+        "ownerReferences": None,
+        "labels": {"batch.kubernetes.io/controller-uid": None, "controller-uid": None},
+    }
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +128,9 @@ async def _on_pods(hands: Hands, subject: Subject, action: PodAction) -> None:
                 f"pod {name} is a second one of the same Job: it is ended, the first one's outcome counts"
             )
             _warn(hands, subject, Reason.DUPLICATE_EXECUTION, message)
+            await hands.writes.merge(hands.pods, name, seen.namespace, uid, _DISOWNED)
+            if (pod := hands.pods.cache.get(seen.namespace, name)) is not None and pod.uid == uid:
+                await hands.writes.let_go(hands.pods, pod, OUTCOME_FINALIZER)
             await hands.writes.delete(hands.pods, name, seen.namespace, uid)
         case KeepLogs(pod=name):
             if hands.logs is not None:

@@ -15,7 +15,7 @@ from jangar.domain.work.observation import Owner, WorkObservation
 from jangar.domain.work.outcome import first_pod
 from jangar.domain.work.record import WorkRecord
 from jangar.domain.work.recording import job_ttl, run_retention
-from jangar.domain.work.releasing import OUTCOME_FINALIZER, Release, release, release_job, release_pod
+from jangar.domain.work.releasing import Release, release, release_job, release_pod
 from jangar.domain.work.stopping import SuspendJob
 
 
@@ -165,9 +165,8 @@ def _let_go(
         return Afterwards()
     if record.job is not None and not observation.live:
         return Afterwards(reads=(ReadWork(job=record.job.name),))
-    held = _held_by_us(observation)
     bound = deleted_at + observation.limits.cancel_timeout
-    if (held or busy) and now < bound:
+    if busy and now < bound:
         return Afterwards(look_again_at=bound)
     left = tuple(each.name for each in record.left_behind if each.ended_at is None)
     return Afterwards(actions=(*_let_work_go(observation), ReleaseChild(left=left)))
@@ -178,11 +177,3 @@ def _let_work_go(observation: WorkObservation) -> list[WorkAction]:
     job = observation.job
     steps: list[WorkAction] = [step for pod in observation.pods for step in release_pod(pod, gave_up=False)]
     return [*steps, *(release_job(job) if isinstance(job, JobFacts) else ())]
-
-
-def _held_by_us(observation: WorkObservation) -> bool:
-    job = observation.job
-    return any(
-        OUTCOME_FINALIZER in each.finalizers
-        for each in (*observation.pods, *((job,) if isinstance(job, JobFacts) else ()))
-    )

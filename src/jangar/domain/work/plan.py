@@ -266,7 +266,7 @@ class _Planner(PlanParts):
         stop = self.record.stop and self._bounded(self.record.stop)
         step = self._stop_step(note, wanted, stop, reading)
         if isinstance(step, Announce):
-            stop = self._bounded(step.stop)
+            stop = step.stop
             reading = self._read(note, stop)
             step = self._stop_step(note, wanted, stop, reading)
         stop = stop or wanted

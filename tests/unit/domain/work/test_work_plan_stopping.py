@@ -1,5 +1,6 @@
 """How work that runs is stopped, how it ends by itself, and what a Job that vanished means."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
@@ -175,6 +176,29 @@ def test_past_its_deadline_a_stop_ends_with_what_is_left_behind():
     assert all(each["endedAt"] for each in world.status["cancel"]["leftBehind"])
     assert world.status["finishedAt"] == finished
     assert world.job is None
+
+
+@pytest.mark.rule("CAN-6", "CAN-2")
+def test_a_create_that_may_still_come_is_left_behind_until_it_cannot():
+    """With a bound shorter than the request timeout; when it comes after all, it is stopped."""
+    limits = replace(a_world().limits, cancel_timeout=timedelta(seconds=5))
+    world = a_world(limits=limits)
+    with pytest.raises(Death):
+        world.run_pass(dies_at=1)
+    cancelled(world)
+    world.run_pass()
+    world.advance(5)
+    world.run_pass()
+    assert verdict(world) == ("Cancelled", "CancelTimedOut")
+    world.run_pass()
+    assert "endedAt" not in world.status["cancel"]["leftBehind"][0]
+    late = replace(world, status=dict(world.status), creates=Counter(), pods={})
+    late.create(late.on_the_wire[0])
+    late.run_pass()
+    assert late.job.suspended
+    world.advance(5)
+    world.run_pass()
+    assert world.status["cancel"]["leftBehind"][0]["endedAt"]
 
 
 @pytest.mark.rule("CAN-6")

@@ -1,0 +1,97 @@
+"""Nodes that misbehave on order: evictions, memory, images, late words and no word at all, on a real API server."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from contract.engine.engine_place import step
+from support.fake_kubelet import Fate, Manners
+
+pytestmark = pytest.mark.parametrize("bed", ["apiserver"], indirect=True)
+
+
+def doing(fate):
+    """Manners that treat pods of tests so, once each: what comes after lives."""
+    seen = {}
+    return Manners(fate=lambda pod: seen.setdefault(pod.uid, Fate.LIVES if seen else fate))
+
+
+@pytest.mark.rule("GC-3", "DAG-9")
+def test_an_evicted_pod_is_a_failure_that_is_retried(place):
+    """Evicted, and the next attempt succeeds."""
+    place.tool("slow", "sleep 2")
+    with place.bed.kubelet.behaving(doing(Fate.EVICTED)):
+        run = place.run_of([step("work", "slow", retries=1)])
+        run.ends("Succeeded")
+    assert [each["reason"] for each in run.steps["work"]["attempts"]] == ["Evicted"]
+    place.await_executions(work=2)
+
+
+@pytest.mark.rule("GC-8")
+def test_a_program_that_ran_out_of_memory_says_so(place):
+    """OOMKilled with its exit code."""
+    with place.bed.kubelet.behaving(doing(Fate.OUT_OF_MEMORY)):
+        run = place.run_of([step("work", "forever")])
+        run.ends("Failed")
+    assert run.reasons()["work"] == "OOMKilled"
+    assert run.steps["work"]["exitCode"] == 137
+
+
+@pytest.mark.rule("DAG-10")
+def test_an_image_that_cannot_be_pulled_is_bounded_by_the_timeout(place):
+    """Waiting counts: the step is stopped in time though its program never began."""
+    with place.bed.kubelet.behaving(doing(Fate.NO_IMAGE)):
+        run = place.run_of([step("work", timeoutSeconds=3)])
+        run.ends("Failed")
+    assert run.reasons()["work"] == "StepTimedOut"
+    place.await_executions()
+
+
+@pytest.mark.rule("CAN-7")
+def test_work_that_ended_before_the_request_keeps_its_result(place):
+    """Its end is reported three seconds late, and a cancel comes in between: truth before order."""
+    place.tool("quick", 'echo done > "$JANGAR_RESULT_PATH"')
+    with place.bed.kubelet.behaving(Manners(delay=4)):
+        run = place.run_of([step("work", "quick")])
+        run.works("work")
+        place.await_(lambda: run.steps["work"]["phase"] == "Running", "that it runs")
+        _two_seconds_after_its_start(place, run)
+        run.cancel()
+        run.ends("Succeeded")
+    assert run.steps["work"]["outputs"] == {"result": "done"}
+    assert run.condition("CancelIgnored")["reason"] == "AlreadySucceeded"
+
+
+def _two_seconds_after_its_start(place, run):
+    began = datetime.fromisoformat(run.steps["work"]["startedAt"])
+    place.await_(lambda: datetime.now(UTC) > began + timedelta(seconds=2), "two seconds")
+
+
+@pytest.mark.rule("RUN-3")
+def test_a_second_pod_of_one_job_is_ended_and_reported(place):
+    """DuplicateExecution: the first one's outcome counts."""
+    run = place.run_of([step("work", "forever")])
+    run.works("work")
+    (pod,) = place.api.all("Pod")
+    spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
+    meta = {key: pod["metadata"][key] for key in ("labels", "ownerReferences", "finalizers")}
+    place.api.create("Pod", "second", spec, metadata={"name": "second", **meta})
+    place.await_(
+        lambda: "DuplicateExecution" in {each["reason"] for each in place.api.all("Event")}, "that it is told"
+    )
+    place.await_(lambda: not place.api.find("Pod", "second"), "that the second pod goes")
+    assert run.phases()["work"] == "Running"
+    run.cancel()
+    run.ends("Cancelled")
+
+
+@pytest.mark.rule("CAN-6")
+def test_a_node_that_is_silent_is_left_behind_at_the_bound(place):
+    """Cancelled after the bound all the same: CancelTimedOut, with what may still run."""
+    with place.bed.kubelet.behaving(Manners(reports_end=lambda _: False)):
+        run = place.run_of([step("work", "forever")])
+        run.works("work")
+        run.cancel()
+        status = run.ends("Cancelled", seconds=75)
+    assert run.condition("Cancelled")["reason"] == "CancelTimedOut"
+    assert status["cancel"]["leftBehind"]

@@ -1,0 +1,33 @@
+"""The last lines of a test run: on which beds the engine was proven, and why not on the others.
+
+Works from test reports alone, so that it also counts what the workers of pytest-xdist did.
+"""
+
+import re
+from collections import Counter
+from typing import Any
+
+BED = re.compile(r"contract/engine/.*\[(laptop|apiserver|cluster)\b")
+WHY_NOT = re.compile(r"bed \w+: (.*)")
+
+
+def write_engine_summary(terminal: Any) -> None:
+    ran: dict[str, Counter[str]] = {}
+    missing: dict[str, str] = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminal.stats.get(outcome, []):
+            found = BED.search(report.nodeid)
+            if found is None:
+                continue
+            if outcome != "skipped":
+                ran.setdefault(found[1], Counter())[outcome] += 1
+            elif reason := WHY_NOT.search(str(report.longrepr)):
+                missing.setdefault(found[1], reason[1].rstrip("')"))
+    if not ran and not missing:
+        return
+    terminal.write_sep("-", "The engine on its beds")
+    for bed, counts in ran.items():
+        asked = sum(counts.values())
+        terminal.write_line(f"{bed}: {counts['passed']} of {asked} rules hold")
+    for bed, reason in missing.items():
+        terminal.write_line(f"{bed}: not run: {reason}")
