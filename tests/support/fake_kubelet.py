@@ -149,9 +149,10 @@ class FakeKubelet:
                 await self._client.create(BINDINGS, binding)
 
     async def _execute(self, pod: Cached, container: dict[str, Any], result: Path) -> None:
-        given = {each["name"]: each.get("value", "") for each in container.get("env") or ()}
+        given = {each["name"]: each.get("value", "").replace("$$", "$") for each in container.get("env") or ()}
         environment = {"PATH": os.environ["PATH"], **given, RESULT: str(result)}
-        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        written = [*(container.get("command") or ()), *(container.get("args") or ())]
+        words = [word.replace("$$", "$") for word in written]
         process = await asyncio.create_subprocess_exec(
             *words, env=environment, start_new_session=True, stdout=asyncio.subprocess.DEVNULL
         )

@@ -84,7 +84,9 @@ class _Parameters:
     given: Mapping[str, str]
 
     def parameter(self, name: str) -> str | None:
-        return self.given.get(name)
+        """Kubernetes reads `$(NAME)` and `$$` in commands and variables: a value that is filled in stays data."""
+        value = self.given.get(name)
+        return None if value is None else value.replace("$", "$$")
 
     def output(self, step: str, name: str) -> str | None:  # noqa: ARG002 - a tool sees no steps
         return None

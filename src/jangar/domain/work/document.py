@@ -63,7 +63,7 @@ def work_record(status: Mapping[str, Any]) -> WorkRecord:
         cancel=cancel_from(cancel),
         stop=stop_from(status.get("stop")),
         left_behind=left_behind_from(cancel),
-        job=_job(status["job"]) if status.get("job") else None,
+        job=_job(status["job"]) if status.get("job") else _older_job(status),
         attempts=tuple(_attempt(each) for each in status.get("attempts") or ()),
         outcome=_outcome(outcome) if outcome else None,
         outputs=status.get("outputs") or None,
@@ -96,6 +96,15 @@ def _job(document: Mapping[str, Any]) -> JobNote:
         uid=document.get("uid"),
         pod_uid=document.get("podUid"),
     )
+
+
+def _older_job(status: Mapping[str, Any]) -> JobNote | None:
+    """The Job of a child that an older controller started: it is not started a second time."""
+    reference = status.get("runtimeRef") or {}
+    if reference.get("type") != "job" or not reference.get("name"):
+        return None
+    seen_at = time_from(status, "startedAt") or time_from(status, "updatedAt")
+    return JobNote(name=reference["name"], attempt=1, uid=reference.get("uid"), observed_at=seen_at)
 
 
 def _attempt_document(ended: EndedWork) -> JsonObject:

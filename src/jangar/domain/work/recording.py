@@ -1,7 +1,7 @@
 """The record after a pass over a child's work: lifecycle, conditions and retention, from where it stands."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Self
 
 from jangar.api.phases import TERMINAL, Phase
@@ -19,8 +19,11 @@ from jangar.domain.conditions import (
 )
 from jangar.domain.retention.decide import Retention, retention_status
 from jangar.domain.retention.values import (
+    NEVER,
     WITH_ROOT,
+    Keep,
     Resolved,
+    Source,
     job_lifetime,
     resolve_job_ttl,
     resolve_run_retention,
@@ -95,8 +98,12 @@ def _ran(record: WorkRecord) -> bool:
 
 
 def job_ttl(observation: WorkObservation) -> Resolved:
-    """The TTL that the Job really gets."""
-    limits = observation.limits
+    """The TTL that the Job really gets; once it is said, a change of the tool or of a setting comes too late."""
+    limits, said = observation.limits, observation.recorded.retention
+    if said is not None and said.job_source in set(Source):
+        kept = said.job_ttl_seconds
+        keep = NEVER if kept is None else Keep(duration=timedelta(seconds=kept))
+        return Resolved(keep=keep, source=Source(said.job_source))
     resolved = resolve_job_ttl(runtime_ttl=observation.child.job_ttl, configured=limits.job_ttl)
     lifetime = job_lifetime(
         resolved.keep, lease_duration=limits.lease_duration, request_timeout=limits.request_timeout

@@ -5,6 +5,7 @@ import pytest
 from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
 from jangar.domain.toolrun.tool import Command, NoCommand, command_of, tool_problems
+from jangar.nodeagent.pods.expansion import expanded
 
 
 def a_tool(**fields):
@@ -75,3 +76,13 @@ def test_every_mistake_is_told_with_its_place(fields, paths):
         found = command_of(tool, {})
         assert isinstance(found, NoCommand)
         assert found.reason is Reason.INVALID_SPEC
+
+
+@pytest.mark.rule("DAG-11")
+def test_a_value_that_is_filled_in_stays_data_for_kubernetes_too():
+    """A kubelet replaces `$(HOME)` and `$$`; what a parameter holds reaches the program as it is."""
+    spec = ToolSpec(image="i", command=["echo", "{{ parameters.x }}", "$(AUTHOR)"])
+    made = command_of(spec, {"x": "$(HOME) costs $5, $$"})
+    assert isinstance(made, Command)
+    assert made.command == ("echo", "$$(HOME) costs $$5, $$$$", "$(AUTHOR)")
+    assert expanded(made.command[1], {"HOME": "/root"}) == "$(HOME) costs $5, $$"
