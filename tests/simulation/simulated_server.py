@@ -17,22 +17,11 @@ from typing import Any
 import orjson
 import yaml
 
-from jangar.apiserver.access import Access
 from jangar.apiserver.app import Application
-from jangar.apiserver.authentication import Authenticator
-from jangar.apiserver.authorization import Authorizer
-from jangar.apiserver.builtin import built_in_types
-from jangar.apiserver.collector import Collector
-from jangar.apiserver.custom_resources import CustomResources
-from jangar.apiserver.definition_life import DefinitionLife
-from jangar.apiserver.dispatch import Dispatcher
+from jangar.apiserver.assembly import Surroundings, assemble
 from jangar.apiserver.messages import User
-from jangar.apiserver.namespace_life import NamespaceLife
-from jangar.apiserver.registry import Registry
-from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.settings import StoreSettings
 from jangar.apiserver.storage.sqlite_store import SqliteStore
-from jangar.apiserver.storage.store import Key
 from jangar.apiserver.strategies.custom_types import resource_types_of
 from jangar.kube.asgi_transport import AsgiTransport
 from jangar.kube.client import Client
@@ -120,32 +109,26 @@ async def simulated_server(random: Random) -> AsyncIterator[SimulatedServer]:
 @asynccontextmanager
 async def _serving(store: SqliteStore, random: Random) -> AsyncIterator[SimulatedServer]:
     uids = count(1_000_000)
-
-    def find(resource: str, namespace: str, name: str) -> dict[str, Any] | None:
-        stored = store.get(Key(resource, namespace, name))
-        return orjson.loads(stored.data) if stored is not None else None
-
-    access = Access(store)
-    authenticator = Authenticator({}, everybody=ADMIN)
-    serving = Serving(
-        store=store,
-        registry=Registry(built_in_types(find, authenticator.known, access)),
-        clock=wall_clock(),
-        new_uid=lambda: f"00000000-0000-4000-8000-{next(uids):012}",
-        new_suffix=lambda: "".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)),
+    made = await assemble(
+        store,
+        Surroundings(
+            directory=Path("/nowhere"),
+            clock=wall_clock(),
+            new_uid=lambda: f"00000000-0000-4000-8000-{next(uids):012}",
+            new_suffix=lambda: "".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)),
+            tokens={},
+            everybody=ADMIN,
+            bare=True,
+            custom_types=lambda definition: _types(orjson.dumps(definition)),
+        ),
     )
-    dispatcher = Dispatcher(serving, authenticator, Authorizer(access), {})
-    custom = CustomResources(serving, lambda definition: _types(orjson.dumps(definition)))
-    namespaces = NamespaceLife(serving)
-    await namespaces.make_first()
-    followers = (DefinitionLife(serving, custom), namespaces, Collector(serving))
     failures: list[Exception] = []
     history = History()
-    serving.listeners.append(
+    made.serving.listeners.append(
         lambda heard: history.versions.append(Version(heard.resource.plural, heard.object, heard.gone))
     )
-    server = SimulatedServer(store, Application(dispatcher, failures.append), history, failures)
-    tasks = [asyncio.create_task(each.run(), name=type(each).__name__) for each in followers]
+    server = SimulatedServer(store, Application(made.dispatcher, failures.append), history, failures)
+    tasks = [asyncio.create_task(each.run(), name=type(each).__name__) for each in made.followers]
     try:
         yield server
     finally:

@@ -31,22 +31,42 @@ class NamespaceLife:
         self._serving = serving
         self._authority = authority
         self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._queued: set[str] = set()
+        self._looked_at_again: set[str] = set()
+        """Namespaces with a timer: every object that goes brings a look, and looks must not multiply."""
         serving.listeners.append(self._hear)
 
     def _hear(self, heard: Heard) -> None:
         if heard.resource.qualified == "namespaces" and not heard.gone:
-            self._queue.put_nowait(heard.object["metadata"]["name"])
+            self._enqueue(heard.object["metadata"]["name"])
         elif heard.gone and (namespace := heard.object["metadata"].get("namespace")):
             stored = self._serving.store.get(Key("namespaces", "", namespace))
             if stored is not None and b'"deletionTimestamp"' in stored.data:
-                self._queue.put_nowait(namespace)
+                self._look_again(namespace)
+
+    def _enqueue(self, name: str) -> None:
+        if name not in self._queued:
+            self._queued.add(name)
+            self._queue.put_nowait(name)
+
+    def _look_again(self, name: str) -> None:
+        """In a moment, once, however often it is asked for until then."""
+
+        def due() -> None:
+            self._looked_at_again.discard(name)
+            self._enqueue(name)
+
+        if name not in self._looked_at_again:
+            self._looked_at_again.add(name)
+            asyncio.get_running_loop().call_later(_LOOK_AGAIN_SECONDS, due)
 
     async def run(self) -> None:
         """Until cancelled."""
         for stored in self._serving.store.list("namespaces").objects:
-            self._queue.put_nowait(stored.key.name)
+            self._enqueue(stored.key.name)
         while True:
             name = await self._queue.get()
+            self._queued.discard(name)
             try:
                 await self._look_at(name)
             except errors.ApiError as error:
@@ -94,9 +114,10 @@ class NamespaceLife:
             if not resource.namespaced or "list" not in resource.verbs:
                 continue
             for stored in self._serving.store.list(resource.stored_as or resource.qualified, name).objects:
-                left += not await self._delete(resource, stored.key)
+                is_marked = bool(orjson.loads(stored.data)["metadata"].get("deletionTimestamp"))
+                left += is_marked or not await self._delete(resource, stored.key)
         if left:
-            asyncio.get_running_loop().call_later(_LOOK_AGAIN_SECONDS, self._queue.put_nowait, name)
+            self._look_again(name)
             return
         await update(
             self._serving,

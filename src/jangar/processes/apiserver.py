@@ -13,40 +13,18 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
 
-import orjson
 import uvicorn
 
-from jangar.apiserver.access import Access
-from jangar.apiserver.account_tokens import AccountTokens
 from jangar.apiserver.app import Application
-from jangar.apiserver.authentication import Authenticator
-from jangar.apiserver.authorization import Authorizer
-from jangar.apiserver.builtin import built_in_types
+from jangar.apiserver.assembly import Surroundings, assemble
 from jangar.apiserver.certificates import Certificates, ensure_certificates
-from jangar.apiserver.claim_protection import ClaimProtection
-from jangar.apiserver.collector import Collector
-from jangar.apiserver.custom_resources import CustomResources
-from jangar.apiserver.definition_life import DefinitionLife
 from jangar.apiserver.dispatch import Dispatcher
-from jangar.apiserver.first_roles import ensure_first_roles
-from jangar.apiserver.handlers.log import log_handler
-from jangar.apiserver.handlers.placing import bind_pod, evict_pod
-from jangar.apiserver.handlers.token import token_handler
 from jangar.apiserver.kubeconfig import write_kubeconfig
 from jangar.apiserver.messages import User
-from jangar.apiserver.namespace_life import NamespaceLife
-from jangar.apiserver.protobuf import decode
-from jangar.apiserver.registry import Registry
-from jangar.apiserver.resources import ResourceType
-from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.compaction import CompactionPolicy, Compactor
 from jangar.apiserver.storage.settings import StoreSettings
 from jangar.apiserver.storage.sqlite_store import SqliteStore
-from jangar.apiserver.storage.store import Key
-from jangar.apiserver.strategies.custom_types import resource_types_of
-from jangar.apiserver.strategies.pod import Find
 from jangar.processes.http_protocol import HttpProtocol
 
 log = logging.getLogger("jangar.apiserver")
@@ -99,54 +77,32 @@ def _spare_the_cycle_collector() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-class _Follower(Protocol):
-    """Acts on what was written."""
-
-    async def run(self) -> None:
-        """Until cancelled."""
-
-
 @asynccontextmanager
 async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
     """A server within this process, and its end."""
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     store = SqliteStore.open(settings.data_dir / "objects.db", settings.storage)
     token, tokens = _tokens(settings.data_dir)
-    find, access = _finder(store), Access(store)
-    accounts = AccountTokens(settings.data_dir / "tls" / "accounts.key", find, _now, _new_uid)
-    authenticator = Authenticator(tokens, everybody=ADMIN if settings.plain_http else None, accounts=accounts)
-    serving = _serving(store, built_in_types(find, authenticator.known, access))
-    serving.listeners.append(access.hear)
-    await ensure_first_roles(serving)
     certificates = None
     if not settings.plain_http:
         hosts = tuple(dict.fromkeys((*HOSTS, settings.host)))
-        certificates = ensure_certificates(settings.data_dir / "tls", hosts, now=datetime.now(UTC))
-    dispatcher = Dispatcher(
-        serving,
-        authenticator,
-        Authorizer(access),
-        {
-            ("pods", "binding"): {"POST": bind_pod},
-            ("pods", "eviction"): {"POST": evict_pod},
-            ("pods", "log"): {"GET": log_handler(settings.data_dir / "pod-logs")},
-            ("serviceaccounts", "token"): {"POST": token_handler(accounts)},
-        },
+        certificates = ensure_certificates(settings.data_dir / "tls", hosts, now=_now())
+    assembly = await assemble(
+        store,
+        Surroundings(
+            directory=settings.data_dir,
+            clock=_now,
+            new_uid=lambda: str(uuid.uuid4()),
+            new_suffix=lambda: "".join(secrets.choice(SUFFIX_ALPHABET) for _ in range(5)),
+            tokens=tokens,
+            everybody=ADMIN if settings.plain_http else None,
+            authority=certificates.authority.read_text() if certificates else None,
+            bare=settings.bare,
+        ),
     )
-    custom = CustomResources(serving, resource_types_of)
-    authority = certificates.authority.read_text() if certificates and not settings.bare else None
-    namespaces = NamespaceLife(serving, authority=authority)
-    await namespaces.make_first()
-    followers: list[_Follower] = [
-        DefinitionLife(serving, custom),
-        namespaces,
-        Collector(serving),
-        Compactor(store, settings.compaction),
-    ]
-    if not settings.bare:
-        followers.append(ClaimProtection(serving))
+    followers = (*assembly.followers, Compactor(store, settings.compaction))
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
-    application = Application(dispatcher, _report)
+    application = Application(assembly.dispatcher, _report)
     server = _uvicorn(application, certificates)
     scheme = "http" if settings.plain_http else "https"
     url = f"{scheme}://{settings.host}:{listener.getsockname()[1]}"
@@ -159,7 +115,7 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
             kubeconfig, server=url, token=token, authority=certificates.authority if certificates else None
         )
         try:
-            yield Running(url=url, kubeconfig=kubeconfig, dispatcher=dispatcher)
+            yield Running(url=url, kubeconfig=kubeconfig, dispatcher=assembly.dispatcher)
         finally:
             server.should_exit = True
             application.end_streams()
@@ -169,31 +125,8 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
     await store.close()
 
 
-def _finder(store: SqliteStore) -> Find:
-    def find(resource: str, namespace: str, name: str) -> dict[str, Any] | None:
-        stored = store.get(Key(resource, namespace, name))
-        return orjson.loads(stored.data) if stored is not None else None
-
-    return find
-
-
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _new_uid() -> str:
-    return str(uuid.uuid4())
-
-
-def _serving(store: SqliteStore, built_in: list[ResourceType]) -> Serving:
-    return Serving(
-        store=store,
-        registry=Registry(built_in),
-        clock=_now,
-        new_uid=_new_uid,
-        new_suffix=lambda: "".join(secrets.choice(SUFFIX_ALPHABET) for _ in range(5)),
-        protobuf=decode,
-    )
 
 
 def _tokens(directory: Path) -> tuple[str, dict[str, User]]:
