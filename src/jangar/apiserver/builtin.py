@@ -3,7 +3,7 @@
 from typing import Any
 
 from jangar.apiserver.access import Access
-from jangar.apiserver.builtin_data import LazySchema, kinds
+from jangar.apiserver.builtin_data import kinds, lazy_schema
 from jangar.apiserver.escalation import guard_of
 from jangar.apiserver.resources import ResourceType, TableColumn
 from jangar.apiserver.strategies.pod import Find
@@ -36,7 +36,7 @@ def _type(row: dict[str, Any], behaviour: Behaviour, access: Access | None) -> R
         verbs=tuple(row["verbs"]),
         subresources=frozenset(row["subresources"]),
         strategy=behaviour.strategy,
-        schema=LazySchema(row["definition"]),
+        schema=lazy_schema(row["definition"]),
         columns=tuple(_column(each) for each in row["columns"] if each["name"] != "Name" or each["priority"]),
         has_generation=behaviour.has_generation,
         selectable_fields=behaviour.selectable_fields,

@@ -89,3 +89,9 @@ class LazySchema(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(definition(self._name))
+
+
+@cache
+def lazy_schema(name: str) -> LazySchema:
+    """One for all servers of a process: what is compiled from it is compiled once."""
+    return LazySchema(name)
