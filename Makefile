@@ -41,8 +41,8 @@ test: setup check ## Run every check and the tests that need nothing but Python
 	KUBEBUILDER_ASSETS=$(CURDIR)/.no-real-parts JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n auto $(WITHOUT_REAL_PARTS)
 
 .PHONY: prove
-prove: setup ## Run every test, also against a real kube-apiserver and kubectl (make envtest)
-	$(BIN)/python -m pytest -n auto
+prove: setup ## Run every test in full, also against a real kube-apiserver (make envtest); writes docs/reliability.md
+	JANGAR_SIMULATION=all JANGAR_PROVE_PAGE=docs/reliability.md JANGAR_PROVE_DATE=$$(date -u +%F) $(BIN)/python -m pytest -n auto
 
 .PHONY: check
 check: setup ## Format, lint, types, layers, generated files in sync, architecture
@@ -92,6 +92,10 @@ bench: setup ## Measure the planner, lint and start-up; fails when a goal is mis
 .PHONY: bench-apiserver
 bench-apiserver: setup ## Measure the embedded API server beside a real one; needs scripts/envtest/build
 	$(BIN)/python -m benchmarks.bench_apiserver
+
+.PHONY: bench-engine
+bench-engine: setup ## Measure the engine on a laptop and on a real API server, beside other engines (half an hour)
+	$(BIN)/python -m benchmarks.bench_engine
 
 .PHONY: mutation
 mutation: setup ## Mutation-test the rules (about half an hour); prints the share killed

@@ -1,4 +1,4 @@
-"""Where the engine is measured: the laptop in one process, the laptop in three, and a real API server with a fake kubelet."""
+"""Where the engine is measured: a laptop in one process, one in three, and a real API server with a scripted node."""
 
 import asyncio
 import shutil
@@ -13,13 +13,13 @@ from typing import Any
 
 import yaml
 
+from benchmarks.bench_engine_nodes import JobsAtOnce
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.tools import TOOL, TOOL_RUN
 from jangar.apiserver.app import Application
 from jangar.controllers.resources import resource_of
 from jangar.kube.asgi_transport import AsgiTransport
-from jangar.kube.builtin import PODS
-from jangar.kube.client import Client, PatchKind
+from jangar.kube.client import Client
 from jangar.kube.connection import from_kubeconfig
 from jangar.kube.errors import NotFound
 from jangar.kube.http_transport import HttpTransport
@@ -59,6 +59,10 @@ class Counted:
     writes: int = 0
     sent: int = 0
     by_target: dict[str, list[int]] = field(default_factory=dict)
+
+    def reset(self) -> None:
+        self.writes = self.sent = 0
+        self.by_target.clear()
 
     async def request(
         self,
@@ -100,6 +104,7 @@ class Bed:
     client: Client
     counted: Counted | None = None
     """What the controllers sent, where they are in this process."""
+    kubeconfig: Path | None = None
     stop_controllers: Callable[[], Any] = lambda: None
     """So that nothing is done by them from now on."""
     controllers: int = 0
@@ -122,15 +127,15 @@ class Bed:
     async def start(self, name: str, orchestration: str) -> None:
         await self.create(RUNS, name, {"orchestrationRef": {"name": orchestration}})
 
-    async def ended(self, name: str, *, seconds: float = 120) -> dict[str, Any]:
-        """The run when it is over; asked often, as nothing here may cost more than what is measured."""
+    async def ended(self, name: str, *, seconds: float = 300, every: float = 0.02) -> dict[str, Any]:
+        """The run when it is over. Asking costs, too: how often is for who knows how long it takes."""
         async with asyncio.timeout(seconds):
             while True:
                 run = await self.client.get(RUNS, name, NAMESPACE)
                 if (run.get("status") or {}).get("phase") in ENDED:
                     assert run["status"]["phase"] == "Succeeded", run["status"]
                     return run
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(every)
 
 
 def step(name: str, after: Sequence[str] = (), tool: str = "true") -> dict[str, Any]:
@@ -166,26 +171,48 @@ async def install(client: Client) -> None:
 @asynccontextmanager
 async def laptop() -> AsyncIterator[Bed]:
     """API server, node agent and controllers in one loop, without sockets between them."""
+    async with _server() as (directory, kubeconfig, application):
+        agent = NodeAgent(
+            Client(AsgiTransport(application, user_agent="jangar-node-agent"), manager="jangar-node-agent"),
+            NodeAgentSettings(data_dir=directory, node_name="laptop"),
+            now=lambda: datetime.now(UTC),
+        )
+        async with _at_work(agent.run(), agent.manager.stop):
+            await agent.link.connected()
+            async with _controlled(application, directory, kubeconfig) as bed:
+                yield bed
+
+
+@asynccontextmanager
+async def scripted_laptop() -> AsyncIterator[Bed]:
+    """The same without processes: every Job's pod is made, and ends, as soon as the Job is seen."""
+    async with _server() as (directory, kubeconfig, application):
+        node = JobsAtOnce(Client(AsgiTransport(application), manager="bench-node"))
+        async with _at_work(node.run(), lambda: None), _controlled(application, directory, kubeconfig) as bed:
+            yield bed
+
+
+@asynccontextmanager
+async def _server() -> AsyncIterator[tuple[Path, Path, Application]]:
     directory = Path(tempfile.mkdtemp(prefix="jangar-bench-"))
     try:
         async with running(ApiServerSettings(data_dir=directory, plain_http=True)) as server:
             application = Application(server.dispatcher, _raise)
-            client = Client(AsgiTransport(application), manager="bench")
-            await install(client)
-            counted = Counted(AsgiTransport(application, user_agent="jangar-controllers"))
-            agent = NodeAgent(
-                Client(AsgiTransport(application, user_agent="jangar-node-agent"), manager="jangar-node-agent"),
-                NodeAgentSettings(data_dir=directory, node_name="laptop"),
-                now=lambda: datetime.now(UTC),
-            )
-            manager = _manager(counted, directory)
-            async with _at_work(manager.run(), manager.stop), _at_work(agent.run(), agent.manager.stop):
-                await _ready(manager)
-                await agent.link.connected()
-                yield Bed(client=client, counted=counted, stop_controllers=manager.stop)
+            yield directory, server.kubeconfig, application
             application.end_streams()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@asynccontextmanager
+async def _controlled(application: Application, directory: Path, kubeconfig: Path) -> AsyncIterator[Bed]:
+    client = Client(AsgiTransport(application), manager="bench")
+    await install(client)
+    counted = Counted(AsgiTransport(application, user_agent="jangar-controllers"))
+    manager = _manager(counted, directory)
+    async with _at_work(manager.run(), manager.stop):
+        await _ready(manager)
+        yield Bed(client=client, counted=counted, kubeconfig=kubeconfig, stop_controllers=manager.stop)
 
 
 @asynccontextmanager
@@ -224,7 +251,7 @@ async def real(*, kubelet: bool = True) -> AsyncIterator[Bed]:
         await install(client)
         server.start_controllers((*CONTROLLERS, "job-controller", "ttl-after-finished-controller"))
         if kubelet:
-            command = (sys.executable, "-m", "benchmarks.bench_engine_kubelet", server.kubeconfig)
+            command = (sys.executable, "-m", "benchmarks.bench_engine_nodes", server.kubeconfig)
             children.append(Child("kubelet", command, server.directory, env={"PYTHONPATH": str(ROOT)}))
         counted = Counted(HttpTransport(connection, user_agent="jangar-controllers"))
         manager = _manager(counted, None)
@@ -263,29 +290,3 @@ async def _ready(manager: Manager) -> None:
 
 def _raise(error: Exception) -> None:
     raise error
-
-
-async def end_pod(client: Client, pod: Mapping[str, Any]) -> None:
-    """Report a pod's only container as terminated with code 0, in one write."""
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    container = pod["spec"]["containers"][0]
-    ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
-    status = {
-        "phase": "Succeeded",
-        "startTime": now,
-        "containerStatuses": [
-            {
-                "name": container["name"],
-                "image": container.get("image", ""),
-                "imageID": "",
-                "ready": False,
-                "restartCount": 0,
-                "state": {"terminated": ended},
-            }
-        ],
-    }
-    meta = pod["metadata"]
-    body = {"metadata": {"uid": meta["uid"]}, "status": status}
-    await client.patch(
-        PODS, meta["name"], meta["namespace"], body, kind=PatchKind.STRATEGIC, subresource="status"
-    )

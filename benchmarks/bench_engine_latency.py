@@ -26,7 +26,9 @@ class Watcher:
     created: dict[str, float] = field(default_factory=dict)
 
     def pod(self, obj: Mapping[str, Any]) -> None:
-        states = [each.get("state") or {} for each in (obj.get("status") or {}).get("containerStatuses") or ()]
+        states = [
+            each.get("state") or {} for each in (obj.get("status") or {}).get("containerStatuses") or ()
+        ]
         if states and all("terminated" in state for state in states):
             self.ended.setdefault(obj["metadata"]["labels"][STEP], time.perf_counter())
 
@@ -58,18 +60,19 @@ async def watching(bed: Bed) -> AsyncIterator[Watcher]:
 
 
 async def _follow(bed: Bed, resource: Resource, heard: Any) -> None:
-    page = await bed.client.list_page(resource, NAMESPACE)
+    async for page in bed.client.pages(resource, NAMESPACE, page_size=0):
+        since = page.resource_version
     watch = bed.client.watch(
         resource,
         NAMESPACE,
-        resource_version=page.resource_version,
+        resource_version=since,
         labels=CHILD_UID,
         timeout_seconds=600,
         bookmarks=False,
     )
     async with watch as events:
         async for event in events:
-            if event.type in ("ADDED", "MODIFIED"):
+            if event.kind in ("ADDED", "MODIFIED"):
                 heard(event.object)
 
 

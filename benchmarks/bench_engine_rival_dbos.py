@@ -1,4 +1,4 @@
-"""`true` as DBOS workflows on SQLite: eight at once, then a chain of steps. Run with its own interpreter; prints JSON."""
+"""`true` as DBOS workflows on SQLite: eight at once, then a chain of steps. Run with its own Python; prints JSON."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from dbos import DBOS, Queue
+from dbos import DBOS
 
 WIDE, CHAIN, AT_ONCE = (int(word) for word in sys.argv[1:4])
 DIRECTORY = tempfile.mkdtemp(prefix="bench-dbos-")
@@ -18,7 +18,6 @@ DBOS(
         "run_admin_server": False,
     }
 )
-queue = Queue("steps", concurrency=AT_ONCE, polling_interval_sec=0.05)
 
 
 @DBOS.step()
@@ -45,11 +44,12 @@ def timed(work):
 
 
 def wide():
-    for handle in [queue.enqueue(one, number) for number in range(WIDE)]:
+    for handle in [DBOS.enqueue_workflow("steps", one, number) for number in range(WIDE)]:
         handle.get_result()
 
 
 DBOS.launch()
+DBOS.register_queue("steps", global_concurrency=AT_ONCE, polling_interval_sec=0.05)
 one(0)
 print(json.dumps({"wide": timed(wide), "chain": timed(chain)}))
 DBOS.destroy()

@@ -16,8 +16,8 @@ os.environ |= {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
 }
 
-from prefect import flow, task  # noqa: E402 - settings are read when it is loaded
-from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
+from prefect import flow, task
+from prefect.task_runners import ThreadPoolTaskRunner
 
 WIDE, CHAIN, AT_ONCE = (int(word) for word in sys.argv[1:4])
 

@@ -2,8 +2,10 @@
 
 from support.conformance_summary import write_conformance_summary
 from support.engine_summary import write_engine_summary
+from support.reliability_page import write_reliability_page
 
 
 def pytest_terminal_summary(terminalreporter):
     write_conformance_summary(terminalreporter)
     write_engine_summary(terminalreporter)
+    write_reliability_page(terminalreporter)

@@ -5,23 +5,24 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from random import Random
+from random import seed as seed_everything
 from typing import Any
 
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.tools import TOOL, TOOL_RUN
-from jangar.controllers.engine import Engine, EngineSettings
-from jangar.controllers.resources import resource_of
+from jangar.controllers.engine import EngineSettings
+from jangar.controllers.resources import STEP, resource_of
+from jangar.kube.builtin import JOBS
 from jangar.kube.client import Client, PatchKind
 from jangar.kube.errors import NotFound
-from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
-from jangar.lint.conditions import compile_when
-from simulation.faults import Faults, Wire
+from simulation.faults import Faults
+from simulation.lives import Life
 from simulation.simulated_cluster import WORK, SimulatedCluster, Work
 from simulation.simulated_server import SimulatedServer, simulated_server
-from support.virtual_time import wall_clock
+from support.virtual_time import EPOCH, wall_clock
 
 NAMESPACE = "default"
 HERE = Namespaces.of(NAMESPACE)
@@ -42,8 +43,11 @@ class Bed:
     cluster: SimulatedCluster
     random: Random
     settings: EngineSettings
-    lives: list[Wire] = field(default_factory=list)
-    _life: asyncio.Task[None] | None = None
+    chance: Random
+    """What people draw from."""
+    start: datetime
+    lives: list[Life] = field(default_factory=list)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def create(self, resource: Any, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         return await self.client.create(
@@ -86,73 +90,96 @@ class Bed:
             lambda run: (run.get("status") or {}).get("phase") in ENDED, name, seconds=seconds
         )
 
+    async def over(self, name: str = "run", *, seconds: float = 600) -> None:
+        """Until the run has ended or is gone."""
+        with contextlib.suppress(NotFound):
+            await self.ended(name, seconds=seconds)
+
+    async def delete(self, name: str = "run") -> None:
+        """As a person does."""
+        self.server.history.deleted_by_people = True
+        with contextlib.suppress(NotFound):
+            run = await self.run_object(name)
+            await self.client.delete(RUNS, name, NAMESPACE, uid=run["metadata"]["uid"])
+
+    async def job_of(self, name: str, *, seconds: float = 600) -> dict[str, Any]:
+        """The newest Job of that step, as soon as there is one."""
+        async with asyncio.timeout(seconds):
+            while True:
+                jobs = [
+                    each
+                    for each in await self.client.list(JOBS, NAMESPACE)
+                    if each["metadata"]["labels"].get(STEP) == name
+                ]
+                if jobs:
+                    return jobs[-1]
+                await asyncio.sleep(0.005)
+
     # The controllers' lives.
 
-    def start_controllers(self, faults: Faults | None = None) -> Wire:
+    def start_controllers(self, faults: Faults | None = None, *, candidate: str = "") -> Life:
         """A new process with empty memory."""
-        died = asyncio.Event()
-        wire = Wire(self.server.transport(), faults or Faults(), self.random, died.set)
-        self.lives.append(wire)
-        self._life = asyncio.create_task(self._live(wire, died), name=f"life-{len(self.lives)}")
-        return wire
-
-    async def _live(self, wire: Wire, died: asyncio.Event) -> None:
-        client = Client(wire, manager="jangar-controllers")
-        now = wall_clock()
-        recorder = EventRecorder(client, component="jangar-controllers", now=now)
-        manager = Manager(stop_bound=0.0, service_stop_bound=0.0)
-        manager.add_service("events", recorder.run)
-        engine = Engine(client, self.settings, compile_condition=compile_when, recorder=recorder, now=now)
-        engine.join(manager)
-        running = asyncio.create_task(manager.run(), name="manager")
-        dying = asyncio.create_task(died.wait())
-        try:
-            await asyncio.wait({running, dying}, return_when=asyncio.FIRST_COMPLETED)
-            if running.done():
-                running.result()
-        finally:
-            wire.dead = True
-            dying.cancel()
-            running.cancel()
-            await asyncio.gather(running, dying, return_exceptions=True)
+        life = Life(
+            self.server,
+            self.settings,
+            faults or Faults(),
+            self.random,
+            self.start,
+            candidate=candidate,
+        )
+        self.lives.append(life)
+        self._tasks.append(asyncio.create_task(life.run(), name=f"life-{len(self.lives)}"))
+        return life
 
     async def dead(self) -> None:
-        """Until the controllers have died."""
-        assert self._life is not None
-        await asyncio.wait({self._life})
-        self._life.result()
+        """Until the controllers that were started last have died."""
+        task = self._tasks[-1]
+        await asyncio.wait({task})
+        task.result()
 
     async def kill_controllers(self) -> None:
-        if self.lives:
-            self.lives[-1].dead = True
-        if self._life is not None:
-            self._life.cancel()
-            await asyncio.gather(self._life, return_exceptions=True)
+        for life, task in zip(self.lives, self._tasks, strict=True):
+            life.wire.dead = True
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def stays_alive(self) -> bool:
-        """Start the controllers anew whenever they have died, until cancelled."""
+    async def stays_alive(self, lives: Sequence[Faults] = ()) -> None:
+        """Start the controllers anew whenever they have died, until cancelled; the next lives have these faults."""
+        coming = iter(lives)
         while True:
             await self.dead()
             await asyncio.sleep(0.1)
-            self.start_controllers()
+            self.start_controllers(next(coming, None))
 
 
 @asynccontextmanager
 async def bed(
-    seed: int = 0, scripts: Scripts | None = None, settings: EngineSettings | None = None
+    seed: int = 0,
+    scripts: Scripts | None = None,
+    settings: EngineSettings | None = None,
+    *,
+    drawn: Callable[[Random], Scripts] | None = None,
+    start: datetime = EPOCH,
 ) -> AsyncIterator[Bed]:
     """A bed with a server, a cluster, one tool for each piece of work, and no controllers yet."""
-    random = Random(seed)  # noqa: S311 - a simulation repeats
-    async with simulated_server(random) as server:
+    random, chance = Random(seed), Random(f"people {seed}")  # noqa: S311 - a simulation repeats
+    # Jitter of the product itself.
+    seed_everything(seed)
+    now = wall_clock(start)
+    async with simulated_server(random, now) as server:
         client = server.client("user")
-        cluster = SimulatedCluster(server.client("cluster"))
+        cluster = SimulatedCluster(server.client("cluster"), now=now)
         if scripts is not None:
             cluster.scripts = scripts
+        if drawn is not None:
+            cluster.scripts = drawn(chance)
         made = Bed(
             server=server,
             client=client,
             cluster=cluster,
             random=random,
+            chance=chance,
+            start=start,
             settings=settings or EngineSettings(orchestrations=HERE, supporting=HERE),
         )
         await made.create(

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jangar.controllers.resources import CHILD_UID, RUN_UID
+from jangar.domain.times import parse_rfc3339
 from jangar.domain.work.releasing import OUTCOME_FINALIZER
 
 TERMINAL = frozenset({"Succeeded", "Failed", "Cancelled"})
+FOLLOWS = frozenset({"conditions", "observedGeneration", "updatedAt"})
 STEP_TERMINAL = TERMINAL | {"Skipped"}
 
 
@@ -21,6 +23,8 @@ class Version:
     resource: str
     obj: Mapping[str, Any]
     gone: bool
+    at: float = 0.0
+    """Seconds of the simulation."""
 
     @property
     def uid(self) -> str:
@@ -40,6 +44,9 @@ class History:
     """Of each step of the orchestration, what it depends on."""
     forgiving: frozenset[str] = frozenset()
     """Steps whose failure is ignored."""
+    taken_away: set[str] = field(default_factory=set)
+    """Uids of objects that people freed of their finalizers by force."""
+    deleted_by_people: bool = False
 
     def violations(self) -> list[str]:
         return list(_Walk(self).all())
@@ -49,6 +56,7 @@ class _Walk:
     def __init__(self, history: History) -> None:
         self._history = history
         self._last: dict[str, Version] = {}
+        self._ended_at: dict[str, float] = {}
 
     def all(self) -> Iterator[str]:
         for version in self._history.versions:
@@ -69,6 +77,8 @@ class _Walk:
             yield from self._created(new)
         if new.resource in ("jobs", "pods") and old is not None:
             yield from self._released(new, old)
+        if new.resource == "orchestrationruns":
+            yield from self._expired(new)
 
     def _status(self, new: Version, old: Version | None) -> Iterator[str]:
         before, after = (old.status if old else {}), new.status
@@ -79,12 +89,14 @@ class _Walk:
                 yield f"I3: {name} moved from {before[name]} to {after.get(name)}"
         if after.get("phase") in TERMINAL and not after.get("finishedAt"):
             yield "I3: ended without finishedAt"
-        if after.get("startedAt", "") > after.get("finishedAt", "9"):
-            yield "I3: started after it finished"
+        times = after.get("startedAt"), after.get("finishedAt")
+        if times[0] and times[1] and _later(times[0], times[1]):
+            yield f"I3: started at {times[0]}, after it finished at {times[1]}"
         if after.get("observedGeneration", 0) < before.get("observedGeneration", 0):
             yield "I4: observedGeneration went back"
         if after.get("observedGeneration", 0) > new.obj["metadata"].get("generation", 0):
             yield "I4: observedGeneration is ahead of generation"
+        yield from _ignored_cancel(new, old)
         if (
             new.resource == "orchestrationruns"
             and after.get("phase") in TERMINAL
@@ -104,8 +116,8 @@ class _Walk:
                 finished = child.status.get("finishedAt")
                 if finished is None:
                     yield f"I2: ended while its child {name} had not"
-                elif finished > run.status["finishedAt"]:
-                    yield f"I3: finished before its child {name}"
+                elif _later(finished, run.status["finishedAt"]):
+                    yield f"I3: finished at {run.status['finishedAt']}, before its child {name} at {finished}"
 
     def _steps(self, run: Version) -> Iterator[str]:
         steps = {each["name"]: each for each in run.status.get("stepStatuses") or ()}
@@ -138,13 +150,50 @@ class _Walk:
             if run is None or run.status.get("phase") in TERMINAL | {"Cancelling"}:
                 yield "I7: a child was created for a run that has ended, is ending, or is not there"
 
+    def _expired(self, run: Version) -> Iterator[str]:
+        """A time to live is never cut short, by true time."""
+        if run.status.get("phase") in TERMINAL:
+            self._ended_at.setdefault(run.uid, run.at)
+        ttl = (run.obj.get("spec") or {}).get("ttlSecondsAfterFinished")
+        going = run.gone or run.obj["metadata"].get("deletionTimestamp")
+        if ttl is None or self._history.deleted_by_people or not going:
+            return
+        lived = run.at - self._ended_at.get(run.uid, run.at)
+        if lived < float(ttl) - 0.001:
+            yield f"TTL: deleted {lived:.3f} s after its end, not {ttl} s"
+
     def _released(self, new: Version, old: Version) -> Iterator[str]:
         was = OUTCOME_FINALIZER in (old.obj["metadata"].get("finalizers") or ())
         still = OUTCOME_FINALIZER in (new.obj["metadata"].get("finalizers") or ()) and not new.gone
-        if was and not still:
+        if was and not still and new.uid not in self._history.taken_away:
             child = self._last.get(new.obj["metadata"].get("labels", {}).get(CHILD_UID, ""))
             if child is not None and not child.status.get("outcome"):
                 yield "I9: released before the outcome was recorded"
+
+
+def _ignored_cancel(new: Version, old: Version | None) -> Iterator[str]:
+    """I8: a request to a run that has ended changes one condition, observedGeneration and updatedAt."""
+    if old is None or old.status.get("phase") not in TERMINAL:
+        return
+    if old.status.get("observedGeneration") == new.status.get("observedGeneration"):
+        return
+    before, after = (
+        {name: value for name, value in each.status.items() if name not in FOLLOWS} for each in (old, new)
+    )
+    if before != after:
+        changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+        yield f"I8: {', '.join(changed)} changed after its end"
+    told = [
+        {each["type"]: (each["status"], each.get("reason")) for each in one.status.get("conditions") or ()}
+        for one in (old, new)
+    ]
+    for kind in sorted({*told[0], *told[1]} - {"CancelIgnored"}):
+        if told[0].get(kind) != told[1].get(kind):
+            yield f"I8: condition {kind} changed after its end"
+
+
+def _later(one: str, other: str) -> bool:
+    return parse_rfc3339(one) > parse_rfc3339(other)
 
 
 def _run_uid(version: Version) -> str:

@@ -34,6 +34,19 @@ class OnTerm(StrEnum):
     OBEYS = "ends with 143"
     SUCCEEDS = "ends with 0"
     IGNORES = "goes on until it is killed"
+    HANGS = "cannot even be killed, for a while"
+
+
+class Fate(StrEnum):
+    """What happens to a pod besides its program."""
+
+    ORDINARY = "nothing"
+    EVICTED = "the kubelet evicts it"
+    DRAINED = "its node is drained"
+    OUT_OF_MEMORY = "its container uses too much memory"
+    IMAGE_PULL = "its image is pulled late"
+    UNSCHEDULABLE = "no node has room for a while"
+    NODE_LOST = "its node falls silent, and is given up a minute later"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +59,7 @@ class Work:
     result: str = ""
     on_term: OnTerm = OnTerm.OBEYS
     ends_in: float = 0.1
+    fate: Fate = Fate.ORDINARY
 
 
 @dataclass(slots=True)
@@ -58,7 +72,7 @@ class SimulatedCluster:
     """How often each piece of work was started."""
     jobs: Informer = field(init=False)
     pods: Informer = field(init=False)
-    _now: Callable[[], Any] = field(default_factory=wall_clock)
+    now: Callable[[], Any] = field(default_factory=wall_clock)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _lives: dict[str, asyncio.Event] = field(default_factory=dict)
     _busy: set[str] = field(default_factory=set)
@@ -148,7 +162,7 @@ class SimulatedCluster:
 
     async def _finish(self, job: Cached, *, good: bool) -> None:
         if good:
-            counted = {"succeeded": 1, "completionTime": rfc3339(self._now())}
+            counted = {"succeeded": 1, "completionTime": rfc3339(self.now())}
             conditions = [self._condition("SuccessCriteriaMet"), self._condition("Complete")]
         else:
             counted = {"failed": 1}
@@ -167,7 +181,7 @@ class SimulatedCluster:
         )
 
     async def _set_job(self, job: Cached, status: dict[str, Any]) -> None:
-        started = job.decode().get("status", {}).get("startTime") or rfc3339(self._now())
+        started = job.decode().get("status", {}).get("startTime") or rfc3339(self.now())
         if any(each["type"] == "Suspended" for each in status.get("conditions", ())):
             body = {"metadata": {"uid": job.uid}, "status": {**status, "startTime": None}}
         else:
@@ -216,7 +230,7 @@ class SimulatedCluster:
             await self.client.delete(JOBS, job.name, job.namespace, uid=job.uid)
 
     def _condition(self, kind: str, **more: str) -> dict[str, Any]:
-        now = rfc3339(self._now())
+        now = rfc3339(self.now())
         return {"type": kind, "status": "True", "lastTransitionTime": now, "lastProbeTime": now, **more}
 
     # The kubelet.
@@ -262,21 +276,31 @@ class SimulatedCluster:
         name = next((each["value"] for each in container.get("env") or () if each["name"] == WORK), pod.name)
         work = self.scripts(name, self.starts[name])
         stop = self._lives[pod.uid]
+        await self._wait_to_start(pod, container, work)
         if await _within(stop.wait(), work.pending):
             await self._report(pod, container, "Failed", None)
             await self._remove(pod)
             return
         self.starts[name] += 1
-        began = self._now()
+        began = self.now()
         await self._report(pod, container, "Running", {"running": {"startedAt": _second(began)}})
         code = work.exit_code
         if await _within(stop.wait(), work.runs):
             code = await self._stopped(pod, work)
+        elif work.fate is Fate.NODE_LOST:
+            await self._lose_node(pod)
+            return
+        elif work.fate is not Fate.ORDINARY:
+            code = await self._befall(pod, work)
         ended = {
             "exitCode": code,
-            "reason": "Completed" if code == 0 else "Error",
+            "reason": "OOMKilled"
+            if code == KILLED and work.fate is Fate.OUT_OF_MEMORY
+            else "Completed"
+            if code == 0
+            else "Error",
             "startedAt": _second(began),
-            "finishedAt": _second(self._now()),
+            "finishedAt": _second(self.now()),
             **({"message": work.result} if work.result else {}),
         }
         await self._report(pod, container, "Running", {"terminated": ended})
@@ -286,16 +310,74 @@ class SimulatedCluster:
         await stop.wait()
         await self._remove(pod)
 
+    async def _wait_to_start(self, pod: Cached, container: Mapping[str, Any], work: Work) -> None:
+        match work.fate:
+            case Fate.IMAGE_PULL:
+                waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
+                await self._report(pod, container, "Pending", {"waiting": waiting})
+            case Fate.UNSCHEDULABLE:
+                condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+                await self._set_pod(pod, {"phase": "Pending", "conditions": [condition]})
+            case _:
+                pass
+
+    async def _befall(self, pod: Cached, work: Work) -> int:
+        """What ends a pod that was not asked to; the exit code of its container."""
+        match work.fate:
+            case Fate.EVICTED:
+                await self._set_pod(
+                    pod,
+                    {
+                        "reason": "Evicted",
+                        "message": "The node was low on resource: memory.",
+                        "conditions": [self._condition("DisruptionTarget", reason="TerminationByKubelet")],
+                    },
+                )
+                return KILLED
+            case Fate.DRAINED:
+                await self._disrupt(pod, "EvictionByEvictionAPI")
+                await asyncio.sleep(work.ends_in)
+                return TERMINATED
+            case Fate.OUT_OF_MEMORY:
+                return KILLED
+            case _:
+                return work.exit_code
+
+    async def _disrupt(self, pod: Cached, reason: str) -> None:
+        await self._set_pod(pod, {"conditions": [self._condition("DisruptionTarget", reason=reason)]})
+        await self.client.delete(PODS, pod.name, pod.namespace, uid=pod.uid)
+
+    async def _lose_node(self, pod: Cached) -> None:
+        """Taints evict, nobody answers, and the garbage collector of pods gives up on it."""
+        await self._disrupt(pod, "DeletionByTaintManager")
+        await asyncio.sleep(60)
+        await self._set_pod(
+            pod,
+            {
+                "phase": "Failed",
+                "conditions": [self._condition("DisruptionTarget", reason="DeletionByPodGC")],
+            },
+        )
+        await self._remove(pod)
+
     async def _stopped(self, pod: Cached, work: Work) -> int:
-        if work.on_term is OnTerm.IGNORES:
-            grace = 30.0
-            now = self.pods.cache.get(pod.namespace, pod.name)
-            if now is not None:
-                grace = float(now.decode()["metadata"].get("deletionGracePeriodSeconds") or 0)
-            await asyncio.sleep(grace)
-            return KILLED
-        await asyncio.sleep(work.ends_in)
-        return 0 if work.on_term is OnTerm.SUCCEEDS else TERMINATED
+        match work.on_term:
+            case OnTerm.HANGS:
+                await asyncio.sleep(work.ends_in)
+                return KILLED
+            case OnTerm.IGNORES:
+                grace = 30.0
+                now = self.pods.cache.get(pod.namespace, pod.name)
+                if now is not None:
+                    grace = float(now.decode()["metadata"].get("deletionGracePeriodSeconds") or 0)
+                await asyncio.sleep(grace)
+                return KILLED
+            case OnTerm.SUCCEEDS:
+                await asyncio.sleep(work.ends_in)
+                return 0
+            case OnTerm.OBEYS:
+                await asyncio.sleep(work.ends_in)
+                return TERMINATED
 
     async def _report(
         self, pod: Cached, container: Mapping[str, Any], phase: str, state: dict[str, Any] | None
@@ -312,6 +394,9 @@ class SimulatedCluster:
                     "state": state,
                 }
             ]
+        await self._set_pod(pod, status)
+
+    async def _set_pod(self, pod: Cached, status: dict[str, Any]) -> None:
         body = {"metadata": {"uid": pod.uid}, "status": status}
         await self.client.patch(
             PODS, pod.name, pod.namespace, body, kind=PatchKind.MERGE, subresource="status"

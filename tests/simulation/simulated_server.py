@@ -5,9 +5,10 @@ import atexit
 import functools
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -61,6 +62,10 @@ class SimulatedServer:
     def transport(self) -> AsgiTransport:
         return AsgiTransport(self.application)
 
+    async def forget_past(self) -> None:
+        """Whoever asks for a version before this moment hears 410 Gone."""
+        await self.store.compact(self.store.revision)
+
     def client(self, manager: str) -> Client:
         return Client(self.transport(), manager=manager)
 
@@ -93,13 +98,15 @@ def _prepared() -> Path:
 
 
 @asynccontextmanager
-async def simulated_server(random: Random) -> AsyncIterator[SimulatedServer]:
+async def simulated_server(
+    random: Random, now: Callable[[], datetime] | None = None
+) -> AsyncIterator[SimulatedServer]:
     """With the product's kinds installed and the namespace `default`."""
     directory = Path(tempfile.mkdtemp(prefix="jangar-simulation-", dir=_MEMORY))
     try:
         shutil.copy(_prepared(), directory)
         store = SqliteStore.open(directory / "objects.db", StoreSettings(inline=True))
-        async with _serving(store, random) as server:
+        async with _serving(store, random, now) as server:
             yield server
         await store.close()
     finally:
@@ -107,13 +114,15 @@ async def simulated_server(random: Random) -> AsyncIterator[SimulatedServer]:
 
 
 @asynccontextmanager
-async def _serving(store: SqliteStore, random: Random) -> AsyncIterator[SimulatedServer]:
+async def _serving(
+    store: SqliteStore, random: Random, now: Callable[[], datetime] | None = None
+) -> AsyncIterator[SimulatedServer]:
     uids = count(1_000_000)
     made = await assemble(
         store,
         Surroundings(
             directory=Path("/nowhere"),
-            clock=wall_clock(),
+            clock=now or wall_clock(),
             new_uid=lambda: f"00000000-0000-4000-8000-{next(uids):012}",
             new_suffix=lambda: "".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)),
             tokens={},
@@ -124,8 +133,11 @@ async def _serving(store: SqliteStore, random: Random) -> AsyncIterator[Simulate
     )
     failures: list[Exception] = []
     history = History()
+    loop = asyncio.get_running_loop()
     made.serving.listeners.append(
-        lambda heard: history.versions.append(Version(heard.resource.plural, heard.object, heard.gone))
+        lambda heard: history.versions.append(
+            Version(heard.resource.plural, heard.object, heard.gone, loop.time())
+        )
     )
     server = SimulatedServer(store, Application(made.dispatcher, failures.append), history, failures)
     tasks = [asyncio.create_task(each.run(), name=type(each).__name__) for each in made.followers]

@@ -1,42 +1,46 @@
 """Kill the controllers at every write they make, and start them again: the same end, and no work done twice (RUN-3).
 
-Every point is a seeded plan: story, number of the write, where in it. `JANGAR_SIMULATION=all` plays all of them; else
-every point of a sample is played that moves with the stories.
+Rows 1 and 2 of the matrix. `JANGAR_SIMULATION=all` plays every point; else a sample that moves with the stories.
 """
 
-import os
+from collections.abc import Iterator
+from random import Random
 
 import pytest
 
 from simulation.faults import Death, Faults
-from simulation.stories import STORIES, Told, tell
-from support.virtual_time import run_virtual
+from simulation.plans import ALL, BLOCKS, Plan, block_of, clean, prove
+from simulation.stories import STORIES
 
-STRIDE = 1 if os.environ.get("JANGAR_SIMULATION") == "all" else 13
+STRIDE = 1 if ALL else 23
 
 
 @pytest.mark.rule("RUN-3", "GC-1", "GC-2", "CAN-8")
 @pytest.mark.parametrize("name", STORIES)
 @pytest.mark.parametrize("death", Death)
 def test_a_crash_at_any_write_changes_nothing(name, death, record_property):
-    story = STORIES[name]
-    clean = run_virtual(tell(story))
-    offset = (list(STORIES).index(name) + list(Death).index(death)) % STRIDE
-    points = range(1 + offset, clean.writes + 1, STRIDE)
-    record_property("crash_points", len(points))
-    failures = []
-    for point in points:
-        told = run_virtual(tell(story, faults=Faults(die_at=(point, death))))
-        if problems := differences(clean, told):
-            failures.append(f"write {point}, {death}: {problems}")
-    assert failures == []
+    offset = (list(STORIES).index(name) * len(Death) + list(Death).index(death)) % STRIDE
+    points = range(1 + offset, clean(name).writes + 1, STRIDE)
+    plans = (Plan(story=name, seed=0, lives=(Faults(die_at=(point, death)),)) for point in points)
+    prove(f"1: killed at every write, {death}", plans, record_property)
 
 
-def differences(clean: Told, told: Told) -> list[str]:
-    """What a crash changed that it should not have."""
-    found = [*told.violations, *told.left_over]
-    if told.end != clean.end:
-        found.append(f"the end is {told.end}, not {clean.end}")
-    if told.lives != clean.lives + 1:
-        found.append(f"{told.lives} lives")
-    return found
+@pytest.mark.rule("RUN-3", "CAN-8")
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_a_second_crash_while_recovering_changes_nothing(block, record_property):
+    prove("2: killed again while recovering", _twice(block_of(block, 500, 4)), record_property)
+
+
+def _twice(seeds: range) -> Iterator[Plan]:
+    """Anywhere the first time; within the first writes or the first moments of the next lives."""
+    for seed in seeds:
+        chance = Random(f"second crash {seed}")  # noqa: S311
+        name = list(STORIES)[seed % len(STORIES)]
+        first = Faults(die_at=(chance.randint(1, clean(name).writes), chance.choice(list(Death))))
+        second = (
+            Faults(die_at=(chance.randint(1, 4), chance.choice(list(Death))))
+            if chance.random() < 0.7
+            else Faults(die_after=chance.random())
+        )
+        third = Faults(die_after=2 * chance.random())
+        yield Plan(story=name, seed=seed, lives=(first, second, third))

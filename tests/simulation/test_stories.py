@@ -2,8 +2,9 @@
 
 import pytest
 
-from simulation.stories import STORIES, End, tell
-from support.virtual_time import run_virtual
+from simulation.plans import Plan, clean
+from simulation.stories import STORIES
+from simulation.story import End
 
 ENDS = {
     "chain": ("Succeeded", "Succeeded"),
@@ -24,7 +25,7 @@ ENDS = {
 @pytest.mark.parametrize("name", STORIES)
 def test_a_story_comes_to_its_end(name):
     """The run ends as it should, every invariant holds at every version, and nothing stays held."""
-    told = run_virtual(tell(STORIES[name]))
+    told = clean(name)
     assert (told.end.phase, told.end.reason) == ENDS[name]
     assert told.violations == []
     assert told.left_over == []
@@ -33,21 +34,21 @@ def test_a_story_comes_to_its_end(name):
 @pytest.mark.rule("CAN-7", "GC-3")
 def test_a_job_deleted_by_hand_fails_its_step():
     """The work is stopped, what it left is recorded, and what depends on it is skipped."""
-    end: End = run_virtual(tell(STORIES["Job deleted by hand"])).end
+    end: End = clean("Job deleted by hand").end
     assert end.steps["b"][:2] == ("Failed", "JobDeleted")
     assert end.steps["c"][:2] == ("Skipped", "DependencyFailed")
 
 
 @pytest.mark.rule("DAG-10")
 def test_a_step_that_takes_too_long_is_stopped():
-    end = run_virtual(tell(STORIES["timeout"])).end
+    end = clean("timeout").end
     assert end.steps["a"][:2] == ("Failed", "StepTimedOut")
     assert end.starts == {"a": 1}
 
 
 @pytest.mark.rule("DAG-9")
 def test_attempts_follow_each_other():
-    end = run_virtual(tell(STORIES["retry"])).end
+    end = clean("retry").end
     assert end.steps["a"][:3] == ("Succeeded", "Succeeded", 3)
     assert end.starts == {"a": 3, "b": 1}
 
@@ -55,4 +56,4 @@ def test_attempts_follow_each_other():
 @pytest.mark.parametrize("name", ["diamond", "cancel midway", "retry"])
 def test_the_same_seed_gives_the_same_story(name):
     """I14: same inputs and seed give the same status."""
-    assert run_virtual(tell(STORIES[name], seed=7)) == run_virtual(tell(STORIES[name], seed=7))
+    assert Plan(story=name, seed=7).play() == Plan(story=name, seed=7).play()

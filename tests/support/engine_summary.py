@@ -21,13 +21,18 @@ def write_engine_summary(terminal: Any) -> None:
                 continue
             if outcome != "skipped":
                 ran.setdefault(found[1], Counter())[outcome] += 1
-            elif reason := WHY_NOT.search(str(report.longrepr)):
-                missing.setdefault(found[1], reason[1].rstrip("')"))
+            elif reason := WHY_NOT.search(_words(report.longrepr)):
+                missing.setdefault(found[1], reason[1])
     if not ran and not missing:
         return
     terminal.write_sep("-", "The engine on its beds")
     for bed, counts in ran.items():
         asked = sum(counts.values())
-        terminal.write_line(f"{bed}: {counts['passed']} of {asked} rules hold")
+        terminal.write_line(f"{bed}: {counts['passed']} of {asked} tests passed")
     for bed, reason in missing.items():
         terminal.write_line(f"{bed}: not run: {reason}")
+
+
+def _words(skipped: Any) -> str:
+    """A skip is told with its place: file, line, reason."""
+    return str(skipped[-1] if isinstance(skipped, tuple | list) else skipped)

@@ -149,7 +149,9 @@ class FakeKubelet:
                 await self._client.create(BINDINGS, binding)
 
     async def _execute(self, pod: Cached, container: dict[str, Any], result: Path) -> None:
-        given = {each["name"]: each.get("value", "").replace("$$", "$") for each in container.get("env") or ()}
+        given = {
+            each["name"]: each.get("value", "").replace("$$", "$") for each in container.get("env") or ()
+        }
         environment = {"PATH": os.environ["PATH"], **given, RESULT: str(result)}
         written = [*(container.get("command") or ()), *(container.get("args") or ())]
         words = [word.replace("$$", "$") for word in written]

@@ -46,6 +46,8 @@ from jangar.kube.sources import owner_key, versions
 WAITS_FOR = "waits-for"
 """Index: what an object that has not started yet, or a definition, names."""
 UID = "uid"
+NEW_CHILD_SECONDS = 0.5
+"""A child that was just made was made by its run, which knows it: what it is called is noted with what comes next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,8 +213,9 @@ class Engine:
         controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
         parent = owner_key(ORCHESTRATION_RUN.name)
         controller.watch(self.runs)
-        controller.watch(self.runs, parent)
-        controller.watch(self.toolruns, parent)
+        for children in (self.runs, self.toolruns):
+            controller.watch(children, parent, where=_is_known)
+            controller.watch(children, parent, where=_is_new, after=NEW_CHILD_SECONDS)
         controller.watch(self.orchestrations, _waiting_in(self.runs, ORCHESTRATION.name))
         controller.watch(self.runs, _waiting_in(self.runs, ORCHESTRATION_RUN.name))
         return controller
@@ -250,6 +253,14 @@ class Engine:
         controller.watch(self.pods, _child_of_pod(self.toolruns))
         controller.watch(self.tools, _waiting_in(self.toolruns, TOOL.name))
         return controller
+
+
+def _is_new(change: Change) -> bool:
+    return change.kind == "added"
+
+
+def _is_known(change: Change) -> bool:
+    return not _is_new(change)
 
 
 def _forget(memories: Memories, change: Change) -> None:

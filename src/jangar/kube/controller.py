@@ -82,13 +82,14 @@ class Controller:
         mapping: Mapping = own_key,
         *,
         where: Callable[[Change], bool] | None = None,
+        after: float = 0.0,
     ) -> None:
-        """Have the keys that `mapping` names looked at whenever an object of the informer changes."""
+        """Have the keys that `mapping` names looked at whenever an object of the informer changes, or so much later."""
 
         def handle(change: Change) -> None:
             if where is None or where(change):
                 for key in mapping(change):
-                    self.queue.add(key)
+                    self.queue.add_after(key, after)
 
         if informer not in self.informers:
             self.informers.append(informer)

@@ -62,6 +62,8 @@ class EventLimits:
     """Records about one object before it must wait for another."""
     refill_seconds: float = 300.0
     """After so long an object may make one more."""
+    patience: float = 0.0
+    """Seconds before an Event is written: what it tells of goes on first, and what is said again is counted."""
     capacity: int = 4096
     """Events that wait to be written, and that are remembered to be counted."""
     writers: int = 4
@@ -152,7 +154,7 @@ class EventRecorder:
         self._series.move_to_end(same)
         self._pending.add(same)
         self._forget_oldest()
-        self._queue.add(same)
+        self._queue.add_after(same, self._limits.patience)
 
     @property
     def pending(self) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -235,3 +236,15 @@ def test_every_change_is_seen_by_a_later_pass_and_never_by_two_at_once(adds, wor
         assert all(began[key][-1] >= last for key, last in due.items())
 
     run_virtual(main())
+
+
+def test_delays_that_are_due_at_once_are_kept_by_every_loop():
+    """The loop of the processes answers a time that is due with another kind of timer."""
+
+    async def main():
+        queue = a_queue()
+        for number in range(3):
+            queue.add_after(number, 1e-9)
+        return [await take(queue) for _ in range(3)]
+
+    assert sorted(uvloop.run(main())) == [0, 1, 2]

@@ -116,15 +116,11 @@ def _of_pod(
         return None
     ends = [*broken, *ended]
     ended_at = _latest_end(ends) if complete else None
-    if stop is not None and stop.cut(ended_at):
+    interrupted = _interrupted(pod, job, ended_at)
+    if stop is not None and (stop.cut(ended_at) or _by_suspension(interrupted, job)):
         verdict = stopped_outcome(stop)
     else:
-        verdict = (
-            _interrupted(pod, job, ended_at)
-            or _init_failed(broken)
-            or _exited(ended)
-            or _by_phase(pod, complete)
-        )
+        verdict = interrupted or _init_failed(broken) or _exited(ended) or _by_phase(pod, complete)
     return _with_containers(verdict, pod, template, ends)
 
 
@@ -157,6 +153,18 @@ def _interrupted(pod: PodFacts, job: JobFacts | None, ended_at: datetime | None)
             return _failed(Reason.JOB_DELETED, "its Job was deleted while it ran")
         return _failed(Reason.POD_DELETED, "its pod was deleted while it ran")
     return None
+
+
+def _by_suspension(interrupted: Outcome | None, job: JobFacts | None) -> bool:
+    """Whether it ended as our stop ends work, also where the node's clock is behind ours: a suspended Job deletes
+    its pod.
+    """
+    return (
+        interrupted is not None
+        and interrupted.reason == Reason.POD_DELETED
+        and job is not None
+        and job.suspended
+    )
 
 
 def _init_failed(broken: Sequence[_Ended]) -> Outcome | None:

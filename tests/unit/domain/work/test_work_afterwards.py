@@ -210,3 +210,12 @@ def test_a_cancel_after_the_end_changes_nothing_but_the_condition():
     assert changed == {"conditions", "observedGeneration", "updatedAt"}
     ignored = next(each for each in world.status["conditions"] if each["type"] == "CancelIgnored")
     assert (ignored["status"], ignored["reason"]) == ("True", "AlreadySucceeded")
+
+
+@pytest.mark.rule("GC-4", "GC-5")
+def test_what_the_work_asks_for_comes_before_the_operators_job_ttl():
+    """A Tool may say how long its Jobs are kept; a late create still finds the name taken."""
+    asked = settled(job_ttl=3600)
+    assert asked.status["retention"]["jobTtlSeconds"] == 3600
+    assert settled().status["retention"]["jobTtlSeconds"] == 600
+    assert settled(job_ttl=1).status["retention"]["jobTtlSeconds"] > 1

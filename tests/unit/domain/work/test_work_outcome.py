@@ -577,3 +577,28 @@ def test_past_the_deadline_the_attempt_ends_with_its_reason(reason, in_time, exp
     """CAN-6: a cancel says that it timed out."""
     found = stopped_outcome(a_stop(reason=reason), in_time=in_time)
     assert (found.phase, found.reason) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "expected"),
+    [
+        pytest.param(143, Reason.CANCELLED, (Phase.CANCELLED, Reason.CANCELLED, 143), id="obeys"),
+        pytest.param(0, Reason.CANCELLED, (Phase.CANCELLED, Reason.CANCELLED, 0), id="ends-well"),
+        pytest.param(143, Reason.STEP_TIMED_OUT, (Phase.FAILED, Reason.STEP_TIMED_OUT, 143), id="timed-out"),
+    ],
+)
+@pytest.mark.rule("CAN-7")
+def test_work_that_a_suspended_job_ended_was_stopped_though_our_clock_is_ahead(code, reason, expected):
+    """By the node's clock it ended before the stop was announced; but its Job deleted it, because of that stop."""
+    pod = a_pod(ended(code=code, at=11), deleting=True, deletion_requested_at=after(10))
+    stop = a_stop(at=70, reason=reason)
+    assert verdict(read(pod, job=a_job(suspended=True), stop=stop)) == expected
+
+
+@pytest.mark.rule("CAN-7", "GC-3")
+def test_a_pod_that_others_ended_before_the_stop_keeps_its_reason():
+    """Evicted, or deleted from a Job that was not suspended."""
+    evicted = a_pod(ended(code=143, at=11), deleting=True, deletion_requested_at=after(10), disrupted=True)
+    deleted = a_pod(ended(code=143, at=11), deleting=True, deletion_requested_at=after(10))
+    assert read(evicted, job=a_job(suspended=True), stop=a_stop(at=70)).reason == Reason.EVICTED
+    assert read(deleted, stop=a_stop(at=70)).reason == Reason.POD_DELETED

@@ -1,0 +1,236 @@
+"""Scenarios in which a request to stop meets everything else, and work that does not stop: rows 13 and 14."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from random import Random
+from typing import Any
+
+from jangar.kube.builtin import JOBS, PODS
+from jangar.kube.client import PatchKind
+from jangar.kube.errors import NotFound
+from jangar.kube.resource import Resource
+from simulation.bed import NAMESPACE, RUNS, Bed, Scripts, step
+from simulation.simulated_cluster import OnTerm, Work
+from simulation.stories import FAILS, is_now
+from simulation.story import End, Judge, Story, Told, scripted
+
+CHAIN = [step("a"), step("b", "a"), step("c", "b")]
+OTHERS = "example.com/held-by-others"
+OPEN = frozenset({"Pending", "Running", "Retrying", "Cancelling", "Suspended"})
+
+
+def _sometime(within: float) -> Callable[[Bed], Awaitable[None]]:
+    async def people(made: Bed) -> None:
+        await asyncio.sleep(within * made.chance.random())
+        await made.cancel()
+
+    return people
+
+
+async def _twice(made: Bed) -> None:
+    await asyncio.sleep(5 * made.chance.random())
+    await made.cancel()
+    await asyncio.sleep(5 * made.chance.random() ** 2)
+    run = await made.run_object()
+    body = {"metadata": {"uid": run["metadata"]["uid"]}, "spec": {"desiredState": "Cancelled"}}
+    await made.client.patch(RUNS, "run", NAMESPACE, body, kind=PatchKind.MERGE)
+
+
+async def _and_delete(made: Bed) -> None:
+    await asyncio.sleep(5 * made.chance.random())
+    await made.cancel()
+    await asyncio.sleep(5 * made.chance.random() ** 2)
+    await made.delete()
+
+
+async def _only_delete(made: Bed) -> None:
+    await asyncio.sleep(8 * made.chance.random())
+    await made.delete()
+
+
+def _raced(**most_starts: int) -> Judge:
+    """A run that has ended in one of its ways, and tells what it did with the request."""
+
+    def judge(told: Told, _: End) -> Iterable[str]:
+        phases = {name: each[0] for name, each in told.end.steps.items()}
+        if told.end.phase not in ("Succeeded", "Failed", "Cancelled"):
+            yield f"the run is {told.end.phase}"
+        if told.end.phase == "Succeeded" and set(phases.values()) != {"Succeeded"}:
+            yield f"the run succeeded with steps {phases}"
+        if OPEN & set(phases.values()):
+            yield f"the run is {told.end.phase} with steps {phases}"
+        for name, count in told.end.starts.items():
+            if count > most_starts.get(name, 1):
+                yield f"the work of {name} ran {count} times"
+        if "deleted" not in most_starts and not (_ignored(told.status) or told.status.get("cancel")):
+            yield "the request left no trace"
+
+    return judge
+
+
+def _ignored(status: Mapping[str, Any]) -> bool:
+    return any(
+        each["type"] == "CancelIgnored" and each["status"] == "True"
+        for each in status.get("conditions") or ()
+    )
+
+
+RACES = {
+    story.name: story
+    for story in (
+        Story(name="cancel races completion", steps=[step("a")], people=_sometime(4), judge=_raced()),
+        Story(
+            name="cancel races failure",
+            steps=[step("a"), step("b", "a")],
+            work=scripted(a=FAILS),
+            people=_sometime(4),
+            judge=_raced(),
+        ),
+        Story(
+            name="cancel races a retry",
+            steps=[step("a", retries=2, retryBackoffSeconds=1), step("b", "a")],
+            work=scripted(a=(FAILS, FAILS, Work())),
+            people=_sometime(9),
+            judge=_raced(a=3),
+        ),
+        Story(name="cancel races the start of steps", steps=CHAIN, people=_sometime(6), judge=_raced()),
+        Story(
+            name="cancel races a nested run",
+            steps=[
+                step("a"),
+                {
+                    "name": "n",
+                    "kind": "SubOrchestration",
+                    "orchestrationRef": {"name": "inner"},
+                    "dependsOn": ["a"],
+                },
+            ],
+            nested=[step("x"), step("y", "x")],
+            people=_sometime(7),
+            judge=_raced(),
+        ),
+        Story(name="cancel races a second cancel", steps=CHAIN, people=_twice, judge=_raced()),
+        Story(name="cancel races a delete", steps=CHAIN, people=_and_delete, judge=_raced(deleted=1)),
+        Story(name="a delete at any time", steps=CHAIN, people=_only_delete, judge=_raced(deleted=1)),
+    )
+}
+
+
+# Work that does not stop.
+
+
+def _stubborn(on_term: OnTerm, *, shortest: float = 0.1, longest: float = 0.1) -> Callable[[Random], Scripts]:
+    def scripts(chance: Random) -> Scripts:
+        b = Work(runs=900, on_term=on_term, ends_in=shortest + (longest - shortest) * chance.random())
+        return lambda name, _before: b if name == "b" else Work(runs=0.3)
+
+    return scripts
+
+
+async def _cancel_running(made: Bed) -> None:
+    await made.until(is_now("b", "Running"))
+    await asyncio.sleep(5 * made.chance.random())
+    await made.cancel()
+
+
+async def _delete_running(made: Bed) -> None:
+    await made.until(is_now("b", "Running"))
+    await asyncio.sleep(5 * made.chance.random())
+    await made.delete()
+
+
+def _held_by_others(resource: Resource) -> Callable[[Bed], Awaitable[None]]:
+    async def people(made: Bed) -> None:
+        await made.until(is_now("b", "Running"))
+        job = (await made.job_of("b"))["metadata"]["name"]
+        found = await made.client.list(resource, NAMESPACE)
+        held = next(each for each in found if each["metadata"]["name"].startswith(job))
+        await _set_finalizers(made, resource, held, [*held["metadata"]["finalizers"], OTHERS])
+        await asyncio.sleep(5 * made.chance.random())
+        await made.cancel()
+        await made.over()
+        await asyncio.sleep(100)
+        with contextlib.suppress(NotFound):
+            now = await made.client.get(resource, held["metadata"]["name"], NAMESPACE)
+            rest = [each for each in now["metadata"].get("finalizers") or () if each != OTHERS]
+            await _set_finalizers(made, resource, now, rest)
+
+    return people
+
+
+async def _set_finalizers(made: Bed, resource: Resource, obj: dict[str, Any], finalizers: list[str]) -> None:
+    meta = {"uid": obj["metadata"]["uid"], "finalizers": finalizers}
+    await made.client.patch(
+        resource, obj["metadata"]["name"], NAMESPACE, {"metadata": meta}, kind=PatchKind.MERGE
+    )
+
+
+def _cancelled(*reasons: str, left_behind: bool = False) -> Judge:
+    """In time or not, and what was left behind is seen to its end."""
+
+    def judge(told: Told, _: End) -> Iterable[str]:
+        if told.end.phase != "Cancelled" or told.end.reason not in reasons:
+            yield f"the run is {told.end.phase}/{told.end.reason}"
+        if told.end.starts != {"a": 1, "b": 1}:
+            yield f"the work ran {told.end.starts}"
+        left = (told.status.get("cancel") or {}).get("leftBehind") or []
+        if bool(left) != (left_behind and told.end.reason == "CancelTimedOut"):
+            yield f"left behind is {left}"
+        for name, child in told.children.items():
+            for each in (child.get("cancel") or {}).get("leftBehind") or ():
+                if not each.get("endedAt"):
+                    yield f"{name} still lists {each['kind']} {each['name']}"
+
+    return judge
+
+
+STUBBORN = {
+    story.name: story
+    for story in (
+        Story(
+            name="work ignores SIGTERM",
+            steps=CHAIN,
+            work=_stubborn(OnTerm.IGNORES),
+            people=_cancel_running,
+            judge=_cancelled("Cancelled"),
+        ),
+        Story(
+            name="work ends well on SIGTERM",
+            steps=CHAIN,
+            work=_stubborn(OnTerm.SUCCEEDS, longest=20),
+            people=_cancel_running,
+            judge=_cancelled("Cancelled"),
+        ),
+        Story(
+            name="work cannot be killed",
+            steps=CHAIN,
+            work=_stubborn(OnTerm.HANGS, shortest=30, longest=300),
+            people=_cancel_running,
+            judge=_cancelled("Cancelled", "CancelTimedOut", left_behind=True),
+            afterwards=400,
+        ),
+        Story(
+            name="a deleted run's work cannot be killed",
+            steps=CHAIN,
+            work=_stubborn(OnTerm.HANGS, shortest=30, longest=300),
+            people=_delete_running,
+            judge=_raced(deleted=1),
+            afterwards=400,
+        ),
+        Story(
+            name="others hold the Job",
+            steps=CHAIN,
+            work=_stubborn(OnTerm.OBEYS),
+            people=_held_by_others(JOBS),
+            judge=_cancelled("Cancelled"),
+        ),
+        Story(
+            name="others hold the pod",
+            steps=CHAIN,
+            work=_stubborn(OnTerm.OBEYS),
+            people=_held_by_others(PODS),
+            judge=_cancelled("Cancelled"),
+        ),
+    )
+}

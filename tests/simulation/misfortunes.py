@@ -1,0 +1,178 @@
+"""Scenarios in which work is lost or ended by others: rows 11 and 12 of the matrix."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable
+from random import Random
+from typing import Any
+
+from jangar.kube.builtin import JOBS, PODS
+from jangar.kube.client import PatchKind
+from jangar.kube.errors import NotFound
+from jangar.kube.resource import Resource
+from simulation.bed import NAMESPACE, Bed, Scripts, step
+from simulation.simulated_cluster import Fate, Work
+from simulation.story import End, Judge, Story, Told
+
+SUCCEEDED, FAILED = "Succeeded", "Failed"
+MISSING = ("WorkflowJobMissing", "JobDeleted", "PodDeleted")
+
+
+def _work(chance: Random) -> Scripts:
+    b = Work(pending=chance.random() / 2, runs=1 + 3 * chance.random())
+    return lambda name, _before: b if name == "b" else Work(runs=0.3)
+
+
+async def _free(made: Bed, resource: Resource, obj: dict[str, Any]) -> None:
+    """Take every finalizer from it, as impatient people do."""
+    made.server.history.taken_away.add(obj["metadata"]["uid"])
+    body = {"metadata": {"uid": obj["metadata"]["uid"], "finalizers": None}}
+    with contextlib.suppress(NotFound):
+        await made.client.patch(resource, obj["metadata"]["name"], NAMESPACE, body, kind=PatchKind.MERGE)
+
+
+async def _vanish(made: Bed) -> None:
+    """The Job and its pods are gone at once, without a trace."""
+    job = await made.job_of("b")
+    name, uid = job["metadata"]["name"], job["metadata"]["uid"]
+    with contextlib.suppress(NotFound):
+        await made.client.delete(JOBS, name, NAMESPACE, uid=uid)
+    await _free(made, JOBS, job)
+    for pod in await made.client.list(PODS, NAMESPACE, labels=f"job-name={name}"):
+        await _free(made, PODS, pod)
+        with contextlib.suppress(NotFound):
+            meta = pod["metadata"]
+            await made.client.delete(PODS, meta["name"], NAMESPACE, uid=meta["uid"], grace_seconds=0)
+
+
+async def _at_once(made: Bed) -> None:
+    await made.job_of("b")
+    await _vanish(made)
+
+
+async def _while_running(made: Bed) -> None:
+    await made.job_of("b")
+    await asyncio.sleep(3.0 * made.chance.random())
+    await _vanish(made)
+
+
+async def _after_success(made: Bed) -> None:
+    await made.job_of("b")
+    while not await _container_ended(made):  # noqa: ASYNC110 - the API tells nobody of it in time
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(made.chance.random())
+    await _vanish(made)
+
+
+async def _container_ended(made: Bed) -> bool:
+    pods = await made.client.list(PODS, NAMESPACE)
+    return any(
+        "terminated" in each["state"]
+        for pod in pods
+        if pod["metadata"]["name"].startswith("run-b")
+        for each in (pod.get("status") or {}).get("containerStatuses") or ()
+    )
+
+
+async def _by_ttl(made: Bed) -> None:
+    """Somebody sets the shortest TTL on it while it runs."""
+    job = await made.job_of("b")
+    await asyncio.sleep(made.chance.random())
+    body = {"metadata": {"uid": job["metadata"]["uid"]}, "spec": {"ttlSecondsAfterFinished": 0}}
+    await made.client.patch(JOBS, job["metadata"]["name"], NAMESPACE, body, kind=PatchKind.MERGE)
+
+
+async def _by_a_person(made: Bed) -> None:
+    job = await made.job_of("b")
+    await asyncio.sleep(4.0 * made.chance.random())
+    with contextlib.suppress(NotFound):
+        await made.client.delete(JOBS, job["metadata"]["name"], NAMESPACE, uid=job["metadata"]["uid"])
+
+
+async def _pod_by_a_person(made: Bed) -> None:
+    job = await made.job_of("b")
+    await asyncio.sleep(4.0 * made.chance.random())
+    for pod in await made.client.list(PODS, NAMESPACE, labels=f"job-name={job['metadata']['name']}"):
+        with contextlib.suppress(NotFound):
+            await made.client.delete(PODS, pod["metadata"]["name"], NAMESPACE, uid=pod["metadata"]["uid"])
+
+
+def _lost(*reasons: str, most_starts: int = 1, succeeds: bool = True) -> Judge:
+    """The step succeeded, or failed for one of these reasons; and its work ran so often at most."""
+
+    def judge(told: Told, _: End) -> Iterable[str]:
+        phase, reason, *_rest = told.end.steps["b"]
+        if not ((succeeds and phase == SUCCEEDED) or (phase == FAILED and reason in reasons)):
+            yield f"step b is {phase}/{reason}"
+        if told.end.starts.get("b", 0) > most_starts:
+            yield f"the work of b ran {told.end.starts['b']} times"
+        if told.end.phase != (SUCCEEDED if phase == SUCCEEDED else FAILED):
+            yield f"the run is {told.end.phase}"
+        if told.end.starts.get("c", 0) != (1 if phase == SUCCEEDED else 0):
+            yield f"the work of c ran {told.end.starts.get('c', 0)} times"
+
+    return judge
+
+
+def _vanishing(how: str, people: Callable[[Bed], Awaitable[None]], policy: str, judge: Judge) -> Story:
+    return Story(
+        name=f"a Job vanishes {how}, {policy}",
+        steps=[step("a"), step("b", "a", onJobMissing=policy), step("c", "b")],
+        work=_work,
+        people=people,
+        judge=judge,
+    )
+
+
+_WAYS: dict[str, Callable[[Bed], Awaitable[None]]] = {
+    "before it is seen": _at_once,
+    "while it runs": _while_running,
+    "after its success": _after_success,
+}
+VANISHING = {
+    story.name: story
+    for story in (
+        *(_vanishing(how, people, "Fail", _lost(*MISSING)) for how, people in _WAYS.items()),
+        *(
+            _vanishing(how, people, "Retry", _lost(*MISSING[1:], most_starts=2))
+            for how, people in _WAYS.items()
+        ),
+        _vanishing("by its TTL", _by_ttl, "Fail", _lost()),
+        _vanishing("by a person", _by_a_person, "Fail", _lost("JobDeleted")),
+        _vanishing("as its pod by a person", _pod_by_a_person, "Fail", _lost("PodDeleted")),
+    )
+}
+
+
+def _befallen(fate: Fate, *, timeout: int | None = None, **work: float) -> Story:
+    ends = {
+        Fate.EVICTED: "Evicted",
+        Fate.DRAINED: "Evicted",
+        Fate.NODE_LOST: "Evicted",
+        Fate.OUT_OF_MEMORY: "OOMKilled",
+    }
+
+    def scripts(chance: Random) -> Scripts:
+        times = {"pending": 5 * chance.random(), "runs": 4 * chance.random(), **work}
+        b = Work(fate=fate, **times)
+        return lambda name, _before: b if name == "b" else Work(runs=0.3)
+
+    reason = "StepTimedOut" if timeout else ends.get(fate)
+    more = {"timeoutSeconds": timeout} if timeout else {}
+    return Story(
+        name=f"a pod: {fate}" + (", for too long" if timeout else ""),
+        steps=[step("a"), step("b", "a", **more), step("c", "b")],
+        work=scripts,
+        judge=_lost(reason, succeeds=False) if reason else _lost(),
+        afterwards=240,
+    )
+
+
+BEFALLEN = {
+    story.name: story
+    for story in (
+        *(_befallen(fate) for fate in Fate if fate is not Fate.ORDINARY),
+        _befallen(Fate.IMAGE_PULL, timeout=20, pending=1e6),
+        _befallen(Fate.UNSCHEDULABLE, timeout=20, pending=1e6),
+    )
+}

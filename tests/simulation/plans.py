@@ -1,0 +1,87 @@
+"""A trial as plain data: the story, the seed, and the faults of each life. A failure is a file that reproduces it."""
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from jangar.domain.times import parse_rfc3339, rfc3339
+from simulation.cancel_races import RACES, STUBBORN
+from simulation.faults import Faults
+from simulation.misfortunes import BEFALLEN, VANISHING
+from simulation.stories import SHORT_LIVED, STORIES
+from simulation.story import Story, Told, tell
+from support.reliability_page import record_trials
+from support.virtual_time import EPOCH, run_virtual
+
+EVERY: dict[str, Story] = {**STORIES, **SHORT_LIVED, **RACES, **STUBBORN, **VANISHING, **BEFALLEN}
+ALL = os.environ.get("JANGAR_SIMULATION") == "all"
+BLOCKS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One trial."""
+
+    story: str
+    seed: int = 0
+    lives: Sequence[Faults] = ()
+    """The first one's faults, then those of each life that follows a death."""
+    start: datetime = EPOCH
+
+    def as_json(self) -> str:
+        found: dict[str, Any] = {"story": self.story, "seed": self.seed}
+        if self.lives:
+            found["lives"] = [each.as_json() for each in self.lives]
+        if self.start != EPOCH:
+            found["start"] = rfc3339(self.start)
+        return json.dumps(found)
+
+    @classmethod
+    def of_json(cls, text: str) -> Self:
+        found = json.loads(text)
+        return cls(
+            story=found["story"],
+            seed=found.get("seed", 0),
+            lives=tuple(Faults.of_json(each) for each in found.get("lives", ())),
+            start=parse_rfc3339(found["start"]) if "start" in found else EPOCH,
+        )
+
+    def play(self) -> Told:
+        return run_virtual(tell(EVERY[self.story], lives=self.lives, seed=self.seed, start=self.start))
+
+
+@functools.cache
+def clean(story: str) -> Told:
+    """What it comes to when nothing goes wrong."""
+    return Plan(story=story).play()
+
+
+def problems(plan: Plan) -> list[str]:
+    """What is wrong with what came of it."""
+    try:
+        told = plan.play()
+    except TimeoutError:
+        return ["it came to no end"]
+    return [*told.violations, *told.left_over, *EVERY[plan.story].judge(told, clean(plan.story).end)]
+
+
+def block_of(block: int, trials: int, sample: int) -> range:
+    """The seeds of one of `BLOCKS` parts: all trials where everything is proven, else the first few of them."""
+    return range(block, trials if ALL else sample, BLOCKS)
+
+
+def prove(
+    row: str, plans: Iterable[Plan], record_property: Callable[[str, object], None], *, bed: str = "S"
+) -> None:
+    """Play all of them; each that fails is told as a line that reproduces it."""
+    played, failed = [], []
+    for plan in plans:
+        played.append(plan.seed)
+        if found := problems(plan):
+            failed.append(f"{found}\n  replay: python -m simulation.replay '{plan.as_json()}'")
+    record_trials(record_property, row=row, bed=bed, seeds=played, failures=len(failed))
+    assert not failed, "\n".join([f"{len(failed)} of {len(played)} trials failed", *failed[:5]])

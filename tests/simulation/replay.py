@@ -1,0 +1,18 @@
+"""`python -m simulation.replay PLAN`: play one trial again; PLAN is its JSON, or a file that has it."""
+
+import sys
+from pathlib import Path
+from pprint import pformat
+
+from simulation.plans import Plan, problems
+
+
+def main(given: str) -> int:
+    plan = Plan.of_json(given if given.lstrip().startswith("{") else Path(given).read_text())
+    found = problems(plan)
+    sys.stdout.write(pformat(plan.play().end) + "\n" + "\n".join(found or ["nothing is wrong"]) + "\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

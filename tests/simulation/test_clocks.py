@@ -1,0 +1,53 @@
+"""Clocks that are wrong, jump, or show an awkward moment: row 9 of the matrix.
+
+What ends by a person's request or by a time limit is left out: those compare a node's clock with the controllers'.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+
+from simulation.faults import Faults
+from simulation.plans import BLOCKS, Plan, block_of, prove
+
+STORIES = ("chain", "diamond", "failure with skip", "retry", "nested", "a run with a time to live")
+MOMENTS = {
+    "the leap day": datetime(2028, 2, 28, 23, 59, 57, tzinfo=UTC),
+    "the year's end": datetime(2026, 12, 31, 23, 59, 57, tzinfo=UTC),
+    "summer time": datetime(2026, 3, 29, 0, 59, 57, tzinfo=UTC),
+    "winter time": datetime(2026, 10, 25, 0, 59, 57, tzinfo=UTC),
+}
+
+
+@pytest.mark.rule("ST-4")
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_wrong_clocks_move_no_time_that_is_written(block, record_property):
+    """Ahead, behind, or set back while a run goes on: no end changes, and nothing is deleted early."""
+    prove("9: clocks are wrong and are set back", _wrong(block_of(block, 200, 3)), record_property)
+
+
+@pytest.mark.rule("ST-4")
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_awkward_moments_are_moments(block, record_property):
+    plans = (
+        Plan(
+            story=STORIES[seed % len(STORIES)],
+            seed=seed,
+            start=list(MOMENTS.values())[seed % len(MOMENTS)],
+        )
+        for seed in block_of(block, 100, 2)
+    )
+    prove("9: leap day, year's end, summer and winter time", plans, record_property)
+
+
+def _wrong(seeds: range) -> Iterator[Plan]:
+    for seed in seeds:
+        chance = Random(f"clock {seed}")  # noqa: S311
+        off = chance.uniform(-300, 300)
+        clock = [(0.0, off)]
+        for _ in range(chance.randint(0, 3)):
+            off -= chance.uniform(0, 200)
+            clock.append((clock[-1][0] + chance.uniform(0, 5), off))
+        yield Plan(story=STORIES[(seed + 5) % len(STORIES)], seed=seed, lives=(Faults(clock=tuple(clock)),))

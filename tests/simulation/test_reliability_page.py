@@ -1,0 +1,44 @@
+"""The page of what was proven counts what tests told, wherever they ran."""
+
+from support.reliability_page import page, record_trials, rows
+
+
+def told(row, seeds, failures=0, bed="S"):
+    found = []
+    record_trials(
+        lambda name, value: found.append((name, value)), row=row, bed=bed, seeds=seeds, failures=failures
+    )
+    return found
+
+
+def test_parts_of_a_row_are_one_line():
+    """Blocks may have run in different processes."""
+    found = rows(
+        [*told("3: watches are cut", range(0, 1000, 2)), *told("3: watches are cut", range(1, 1000, 2))]
+    )
+    assert [each.line() for each in found] == ["| 3: watches are cut | S | 1,000 | 0 | 0.003 | 0 to 999 |"]
+
+
+def test_rows_follow_the_matrix():
+    """By number, not by letter, and each bed by itself."""
+    given = ["10: late", "2: again", "1: killed", "3-7: all"]
+    found = rows([*(each for row in given for each in told(row, [0])), *told("1: killed", [4], bed="P")])
+    assert [(each.row, each.bed) for each in found] == [
+        ("1: killed", "P"),
+        ("1: killed", "S"),
+        ("2: again", "S"),
+        ("3-7: all", "S"),
+        ("10: late", "S"),
+    ]
+
+
+def test_a_failure_bounds_nothing():
+    assert (
+        rows(told("1: killed", range(10), failures=2))[0].line() == "| 1: killed | S | 10 | 2 | - | 0 to 9 |"
+    )
+
+
+def test_the_page_says_where_and_when():
+    text = page(rows(told("1: killed", range(10))), commit="abc", date="2026-01-01", machine="Linux")
+    assert "Commit `abc`, 2026-01-01, Linux:\n10 trials, 0 failed." in text
+    assert text.endswith("| 1: killed | S | 10 | 0 | 0.3 | 0 to 9 |\n")

@@ -1,0 +1,75 @@
+"""Two processes and one lease: the holder is killed, stands still, or cannot be reached. Row 8 of the matrix."""
+
+import asyncio
+from random import Random
+
+import pytest
+
+from simulation.bed import bed
+from simulation.faults import Faults
+from simulation.plans import BLOCKS, block_of, clean
+from simulation.stories import STORIES
+from simulation.story import End, play, told
+from support.reliability_page import record_trials
+from support.virtual_time import run_virtual
+
+TAKEN_OVER = 60.0
+"""Seconds of silence after which a lease of 30 s is surely the other's."""
+LONG = ("chain", "diamond", "fan-out", "nested")
+WAYS = ("killed", "paused", "partitioned")
+
+
+@pytest.mark.rule("RUN-3")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_one_of_two_acts(way, block, record_property):
+    """The other takes over; never do both decide at once, no work is done twice, and the end is the same."""
+    failed = []
+    seeds = block_of(block, 200, 1)
+    for seed in seeds:
+        name = list(STORIES)[(seed + WAYS.index(way)) % len(STORIES)]
+        if found := run_virtual(_rivalry(name, way, seed, clean(name).end)):
+            failed.append((name, way, seed, found))
+    record_trials(
+        record_property, row=f"8: the lease's holder is {way}", bed="S", seeds=seeds, failures=len(failed)
+    )
+    assert failed == []
+
+
+async def _rivalry(name: str, way: str, seed: int, end: End) -> list[str]:
+    story = STORIES[name]
+    chance = Random(f"rivals {seed}")  # noqa: S311
+    moment = 6.0 + 4 * chance.random()
+    pause = 20 + 50 * chance.random()
+    window = ((moment, moment + pause),)
+    faults = {
+        "killed": Faults(die_after=moment),
+        "paused": Faults(paused=window),
+        "partitioned": Faults(away=window),
+    }[way]
+    found: list[str] = []
+    async with bed(seed, drawn=story.work) as made:
+        made.server.history.needs, made.server.history.forgiving = story.needs, story.forgiving
+        if story.nested:
+            await made.orchestration("inner", story.nested)
+        await made.orchestration("o", story.steps, **story.spec)
+        lives = [made.start_controllers(faults, candidate="one")]
+        await asyncio.sleep(0.5)
+        lives.append(made.start_controllers(candidate="two"))
+        for own, other in (lives, reversed(lives)):
+            own.wire.on_write = _alone(own, other, found)
+        await asyncio.sleep(5.5)
+        await play(story, made)
+        came = await told(made, writes=0)
+    must_take_over = name in LONG and moment < 7.5 and (way == "killed" or pause > TAKEN_OVER)
+    if must_take_over and not lives[1].wire.writes:
+        found.append("the other one never acted")
+    return [*found, *came.violations, *came.left_over, *story.judge(came, end)]
+
+
+def _alone(own, other, found):
+    def on_write(what):
+        if other.elector.holds() and not other.wire.dead:
+            found.append(f"{own.elector.identity} decided to {what} while the other held the lease")
+
+    return on_write

@@ -1,0 +1,136 @@
+"""The page of what was proven: of each row of the matrix the trials, the failures, and what that says.
+
+Works from test reports alone, so that it also counts what the workers of pytest-xdist did. Written where
+JANGAR_PROVE_PAGE says.
+"""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+TRIALS = "reliability"
+PAGE = "JANGAR_PROVE_PAGE"
+DATE = "JANGAR_PROVE_DATE"
+
+BEDS = {
+    "S": "simulation: the controllers, the embedded server's own handlers and storage, and a scripted cluster, "
+    "in virtual time",
+    "P": "processes: `jangar apiserver`, `jangar controllers` and `jangar node-agent` on loopback, with real "
+    "signals and sockets",
+}
+
+
+def record_trials(
+    record_property: Callable[[str, object], None],
+    *,
+    row: str,
+    bed: str,
+    seeds: Sequence[int],
+    failures: int,
+) -> None:
+    """Have these trials counted. Called once in a test, before it fails."""
+    if seeds:
+        found = {
+            "row": row,
+            "bed": bed,
+            "trials": len(seeds),
+            "failures": failures,
+            "first": min(seeds),
+            "last": max(seeds),
+        }
+        record_property(TRIALS, json.dumps(found))
+
+
+@dataclass(slots=True)
+class Row:
+    """One line of the page."""
+
+    row: str
+    bed: str
+    trials: int = 0
+    failures: int = 0
+    seeds: list[int] = field(default_factory=list)
+
+    @property
+    def number(self) -> tuple[int, str]:
+        digits = self.row.split(":")[0].split("-")[0]
+        return (int(digits) if digits.isdigit() else 99, self.row)
+
+    def line(self) -> str:
+        bound = f"{3 / self.trials:.2g}" if not self.failures else "-"
+        seeds = f"{min(self.seeds)} to {max(self.seeds)}"
+        return f"| {self.row} | {self.bed} | {self.trials:,} | {self.failures} | {bound} | {seeds} |"
+
+
+def rows(properties: Iterable[tuple[str, Any]]) -> list[Row]:
+    """What the tests of each row came to, in the order of the matrix."""
+    found: dict[tuple[str, str], Row] = {}
+    for name, value in properties:
+        if name == TRIALS:
+            told = json.loads(value)
+            row = found.setdefault((told["row"], told["bed"]), Row(told["row"], told["bed"]))
+            row.trials += told["trials"]
+            row.failures += told["failures"]
+            row.seeds += [told["first"], told["last"]]
+    return sorted(found.values(), key=lambda each: (each.number, each.bed))
+
+
+def page(found: Sequence[Row], *, commit: str, date: str, machine: str) -> str:
+    """The text of it."""
+    trials, failures = sum(each.trials for each in found), sum(each.failures for each in found)
+    return "\n".join(
+        [
+            "# Reliability",
+            "",
+            "What was done to Jangar's engine, how often, and how often it was not as it should be. Written by",
+            "`make prove`; nothing on this page is typed by hand.",
+            "",
+            f"{', '.join(each for each in (f'Commit `{commit}`', date, machine) if each)}:",
+            f"{trials:,} trials, {failures} failed.",
+            "",
+            "A trial is a whole run under faults that follow from its seed. It fails if an invariant does not hold at",
+            "any committed version of any object, if the run ends otherwise than it should, if work ran more often",
+            "than it may, or if anything stays held. Zero failures in N trials bound the rate of failures at about",
+            "3/N (95 %).",
+            "",
+            *(f"- **{name}**, {what}." for name, what in BEDS.items()),
+            "",
+            "| Fault | Bed | Trials | Failures | Bound | Seeds |",
+            "|---|---|---:|---:|---:|---|",
+            *(each.line() for each in found),
+            "",
+        ]
+    )
+
+
+def write_reliability_page(terminal: Any) -> None:
+    """At the end of a test run, if it is asked for and there is something to tell."""
+    target = os.environ.get(PAGE)
+    reports = [report for outcome in ("passed", "failed") for report in terminal.stats.get(outcome, [])]
+    found = rows(each for report in reports if report.when == "call" for each in report.user_properties)
+    if not target or not found:
+        return
+    text = page(found, commit=_commit(), date=os.environ.get(DATE, ""), machine=_machine())
+    Path(target).write_text(text)
+    terminal.write_sep("-", "reliability")
+    terminal.write_line(f"{sum(each.trials for each in found)} trials are told in {target}")
+
+
+def _commit() -> str:
+    answer = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return answer.stdout.strip() or "unknown"
+
+
+def _machine() -> str:
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{system}, {os.cpu_count()} cores, Python {platform.python_version()}"
