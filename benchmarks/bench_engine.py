@@ -28,7 +28,7 @@ from benchmarks.bench_engine_beds import (
     real,
     wide,
 )
-from benchmarks.bench_engine_latency import measure_waits, p50, p99
+from benchmarks.bench_engine_latency import Moment, measure_waits, percentile
 from benchmarks.bench_engine_rivals import RIVALS, Took, measured, spawned
 from benchmarks.bench_engine_scale import IDLE, big_run, idle_with
 from support.envtest import missing_parts
@@ -64,19 +64,34 @@ class Line(NamedTuple):
 Lines = AsyncIterator[Line]
 
 
+WAIT = "End of a step to dependent's Job"
+
+
 async def latency_embedded() -> Lines:
-    for name, bed in (("one process", laptop), ("three processes", laptop_of_three)):
-        async with bed() as place:
-            waits = await measure_waits(place, chains=3)
-        yield Line(f"End of a step to dependent's Job, embedded, {name}, p50", p50(waits), "ms")
-        yield Line(f"End of a step to dependent's Job, embedded, {name}, p99", p99(waits), "ms", 20)
+    async with laptop() as bed:
+        waits = await measure_waits(bed, chains=3)
+    for line in _waits("embedded, one process", waits, 20):
+        yield line
+    for share in (50, 99):
+        used = percentile(share, (each.processor for each in waits))
+        yield Line(f"{WAIT}, embedded, one process, processor time, p{share}", used, "ms")
+    async with laptop_of_three() as bed:
+        for line in _waits("embedded, three processes", await measure_waits(bed, chains=3), 20):
+            yield line
 
 
 async def latency_real() -> Lines:
     async with real() as bed:
-        waits = await measure_waits(bed, chains=3)
-    yield Line("End of a step to dependent's Job, kube-apiserver, p50", p50(waits), "ms")
-    yield Line("End of a step to dependent's Job, kube-apiserver, p99", p99(waits), "ms", 100)
+        for line in _waits("kube-apiserver", await measure_waits(bed, chains=3), 100):
+            yield line
+
+
+def _waits(where: str, waits: list[Moment], goal: float) -> list[Line]:
+    clock = [each.clock for each in waits]
+    return [
+        Line(f"{WAIT}, {where}, p50", percentile(50, clock), "ms"),
+        Line(f"{WAIT}, {where}, p99", percentile(99, clock), "ms", goal),
+    ]
 
 
 async def writes() -> Lines:
@@ -153,6 +168,8 @@ async def beside_others(steps: int, length: int) -> Lines:
             "times",
             MOST_SPAWNS,
         )
+    used = own[0][1].processor / steps * 1000
+    yield Line("A step of these, jangar, one process, processor time without the step's own", used, "ms")
     for name, found in others:
         if isinstance(found, Took):
             yield Line(f"{steps:,} steps wide, {name}", found.wide, "s")
@@ -172,13 +189,14 @@ async def _laptop_times(bed: Bed, steps: int, length: int) -> Took:
     await bed.ended("warm")
     await bed.define("chain", chain(length))
     await bed.define("wide", wide(steps), policies={"maxParallel": AT_ONCE})
-    times = []
+    times, spent = [], []
     for name, every in (("wide", 0.25), ("chain", 0.05)):
-        began = time.perf_counter()
+        began, processor = time.perf_counter(), time.process_time()
         await bed.start(name, name)
         await bed.ended(name, seconds=600, every=every)
         times.append(time.perf_counter() - began)
-    return Took(wide=times[0], chain=times[1])
+        spent.append(time.process_time() - processor)
+    return Took(wide=times[0], chain=times[1], processor=spent[0])
 
 
 async def big(steps: int) -> Lines:

@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from statistics import quantiles
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.bench_engine_beds import NAMESPACE, Bed, chain
 from jangar.controllers.resources import CHILD_UID, STEP
@@ -18,28 +18,44 @@ WARM = 5
 """Steps at the beginning that are not counted."""
 
 
+class Moment(NamedTuple):
+    """Seconds by the clock, and of the processor that this process has used."""
+
+    clock: float
+    processor: float
+
+    @classmethod
+    def now(cls) -> "Moment":
+        return cls(time.perf_counter(), time.process_time())
+
+
 @dataclass
 class Watcher:
     """When each step's container was first told as terminated, and when each step's Job was told."""
 
-    ended: dict[str, float] = field(default_factory=dict)
-    created: dict[str, float] = field(default_factory=dict)
+    ended: dict[str, Moment] = field(default_factory=dict)
+    created: dict[str, Moment] = field(default_factory=dict)
 
     def pod(self, obj: Mapping[str, Any]) -> None:
         states = [
             each.get("state") or {} for each in (obj.get("status") or {}).get("containerStatuses") or ()
         ]
         if states and all("terminated" in state for state in states):
-            self.ended.setdefault(obj["metadata"]["labels"][STEP], time.perf_counter())
+            self.ended.setdefault(obj["metadata"]["labels"][STEP], Moment.now())
 
     def job(self, obj: Mapping[str, Any]) -> None:
-        self.created.setdefault(obj["metadata"]["labels"][STEP], time.perf_counter())
+        self.created.setdefault(obj["metadata"]["labels"][STEP], Moment.now())
 
-    def waits(self, length: int) -> list[float]:
+    def waits(self, length: int) -> list[Moment]:
         """Milliseconds between neighbours of a chain."""
         return [
-            (self.created[f"s{number + 1}"] - self.ended[f"s{number}"]) * 1000
-            for number in range(WARM, length - 1)
+            Moment(
+                *(
+                    1000 * (late - soon)
+                    for late, soon in zip(self.created[f"s{n + 1}"], self.ended[f"s{n}"], strict=True)
+                )
+            )
+            for n in range(WARM, length - 1)
         ]
 
 
@@ -76,10 +92,10 @@ async def _follow(bed: Bed, resource: Resource, heard: Any) -> None:
                 heard(event.object)
 
 
-async def measure_waits(bed: Bed, *, chains: int) -> list[float]:
+async def measure_waits(bed: Bed, *, chains: int) -> list[Moment]:
     """Milliseconds, of all chains, one chain after the other."""
     await bed.define("latency", chain(LENGTH))
-    found: list[float] = []
+    found: list[Moment] = []
     for number in range(chains):
         async with watching(bed) as watcher:
             await bed.start(f"latency-{number}", "latency")
@@ -89,9 +105,5 @@ async def measure_waits(bed: Bed, *, chains: int) -> list[float]:
     return found
 
 
-def p50(values: list[float]) -> float:
-    return quantiles(values, n=100)[49]
-
-
-def p99(values: list[float]) -> float:
-    return quantiles(values, n=100)[98]
+def percentile(share: int, values: Iterable[float]) -> float:
+    return quantiles(values, n=100)[share - 1]

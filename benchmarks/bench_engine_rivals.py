@@ -36,6 +36,8 @@ class Took:
 
     wide: float
     chain: float
+    processor: float = 0.0
+    """Of the first, by this process."""
 
 
 async def spawned(wide: int, chain: int) -> Took:

@@ -50,9 +50,13 @@ async def _only_delete(made: Bed) -> None:
 
 
 def _raced(**most_starts: int) -> Judge:
-    """A run that has ended in one of its ways, and tells what it did with the request."""
+    """A run that has ended in one of its ways, and tells what it did with the request; unless it was deleted before
+    anything had started.
+    """
 
     def judge(told: Told, _: End) -> Iterable[str]:
+        if "deleted" in most_starts and not told.end.starts:
+            return
         phases = {name: each[0] for name, each in told.end.steps.items()}
         if told.end.phase not in ("Succeeded", "Failed", "Cancelled"):
             yield f"the run is {told.end.phase}"

@@ -58,6 +58,11 @@ class Faults:
     def clock_offset(self, at: float) -> float:
         return next((off for since, off in reversed(self.clock) if at >= since), 0.0)
 
+    @property
+    def behind(self) -> float:
+        """Seconds by which the process's clock is behind at most."""
+        return max((0.0, *(-off for _, off in self.clock)))
+
     def as_json(self) -> dict[str, Any]:
         """Only what differs from a life without faults."""
         plain = Faults()

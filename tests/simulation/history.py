@@ -12,6 +12,7 @@ from jangar.domain.times import parse_rfc3339
 from jangar.domain.work.releasing import OUTCOME_FINALIZER
 
 TERMINAL = frozenset({"Succeeded", "Failed", "Cancelled"})
+BOOKKEEPING = frozenset({"resourceVersion", "managedFields"})
 FOLLOWS = frozenset({"conditions", "observedGeneration", "updatedAt"})
 STEP_TERMINAL = TERMINAL | {"Skipped"}
 
@@ -97,6 +98,8 @@ class _Walk:
         if after.get("observedGeneration", 0) > new.obj["metadata"].get("generation", 0):
             yield "I4: observedGeneration is ahead of generation"
         yield from _ignored_cancel(new, old)
+        if old is not None and _told(new) == _told(old):
+            yield "I15: a write that changed nothing"
         if (
             new.resource == "orchestrationruns"
             and after.get("phase") in TERMINAL
@@ -190,6 +193,13 @@ def _ignored_cancel(new: Version, old: Version | None) -> Iterator[str]:
     for kind in sorted({*told[0], *told[1]} - {"CancelIgnored"}):
         if told[0].get(kind) != told[1].get(kind):
             yield f"I8: condition {kind} changed after its end"
+
+
+def _told(version: Version) -> tuple[object, ...]:
+    """Everything of it that says something."""
+    meta = {name: value for name, value in version.obj["metadata"].items() if name not in BOOKKEEPING}
+    status = {name: value for name, value in version.status.items() if name != "updatedAt"}
+    return (meta, version.obj.get("spec"), status)
 
 
 def _later(one: str, other: str) -> bool:

@@ -66,6 +66,7 @@ BROKEN = {
         run({**ENDED, "observedGeneration": 2, "conditions": [{"type": "Failed", "status": "True"}]}),
     ],
     "I9": [run(), toolrun(INTENT), job(OUTCOME_FINALIZER), job()],
+    "I15": [run({"phase": "Running"}), run({"phase": "Running", "updatedAt": NOON})],
     "GC-2": [run(), toolrun({"phase": "Pending"}), job()],
     "TTL": [expiring(ENDED, 0.0), expiring(ENDED, 59.0, gone=True)],
 }

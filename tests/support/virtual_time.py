@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+PLACES = 6
+"""What its clock can tell apart: microseconds."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """What the wall shows when the loop's clock shows 0."""
 
@@ -26,17 +28,17 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._virtual_now = 0.0
         super().__init__(_JumpingSelector(self))
-        self._clock_resolution = 1e-9
+        self._clock_resolution = 10**-PLACES
 
     def time(self) -> float:
-        return self._virtual_now
+        return round(self._virtual_now, PLACES)
 
     def stall(self, seconds: float) -> None:
         """Let time pass while nothing runs, as in a process that is stopped or a machine that swaps."""
         self._virtual_now += seconds
 
     def creep(self) -> None:
-        """A turn of the loop takes a nanosecond: who waits for less than a clock can tell would wait for ever."""
+        """A turn of the loop takes a moment: who waits for less than a clock can tell would wait for ever."""
         self._virtual_now += 1e-9
 
     def jump(self) -> None:
