@@ -42,8 +42,10 @@ def apiserver_command(
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.processes.apiserver import ApiServerSettings, serve  # noqa: PLC0415
+    from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
 
     settings = ApiServerSettings(
         data_dir=data_dir, host=host, port=port, kubeconfig=kubeconfig, plain_http=plain_http, bare=bare
     )
+    configure_logs()
     uvloop.run(serve(settings))

@@ -42,6 +42,7 @@ def controllers_command(
     from jangar.kube.namespaces import BadNamespaces, Namespaces  # noqa: PLC0415
     from jangar.processes.controllers import Where, run_controllers  # noqa: PLC0415
     from jangar.settings.controllers import BadSettings  # noqa: PLC0415
+    from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
 
     try:
         where = Where(
@@ -50,6 +51,7 @@ def controllers_command(
             namespaces=Namespaces.parse(namespaces) if namespaces else None,
             data_dir=data_dir,
         )
+        configure_logs()
         uvloop.run(run_controllers(where))
     except (BadSettings, BadNamespaces, NoConnection) as error:
         write_error(f"jangar controllers: {error}")

@@ -48,6 +48,7 @@ def node_agent_command(
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.processes.node_agent import MISTAKES, NodeAgentProcess, serve  # noqa: PLC0415
+    from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
 
     if data_dir is None:
         beside = kubeconfig.parent if kubeconfig is not None else None
@@ -66,6 +67,7 @@ def node_agent_command(
         mount_namespaces=not map_paths,
     )
     try:
+        configure_logs()
         uvloop.run(serve(settings))
     except MISTAKES as error:
         write_error(f"jangar: {error}")
