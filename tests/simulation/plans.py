@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -64,9 +65,11 @@ def problems(plan: Plan) -> list[str]:
     """What is wrong with what came of it."""
     try:
         told = plan.play()
+        return [*told.violations, *told.left_over, *EVERY[plan.story].judge(told, clean(plan.story).end)]
     except TimeoutError:
         return ["it came to no end"]
-    return [*told.violations, *told.left_over, *EVERY[plan.story].judge(told, clean(plan.story).end)]
+    except Exception:  # noqa: BLE001 - whatever it was, the trial failed
+        return [traceback.format_exc()]
 
 
 def block_of(block: int, trials: int, sample: int) -> range:
@@ -82,6 +85,6 @@ def prove(
     for plan in plans:
         played.append(plan.seed)
         if found := problems(plan):
-            failed.append(f"{found}\n  replay: python -m simulation.replay '{plan.as_json()}'")
+            failed.append(f"{found}\n  replay, in tests: python -m simulation.replay '{plan.as_json()}'")
     record_trials(record_property, row=row, bed=bed, seeds=played, failures=len(failed))
     assert not failed, "\n".join([f"{len(failed)} of {len(played)} trials failed", *failed[:5]])

@@ -1,6 +1,6 @@
 """The page of what was proven counts what tests told, wherever they ran."""
 
-from support.reliability_page import page, record_trials, rows
+from support.reliability_page import page, record_trials, rows, write_reliability_page
 
 
 def told(row, seeds, failures=0, bed="S"):
@@ -42,3 +42,29 @@ def test_the_page_says_where_and_when():
     text = page(rows(told("1: killed", range(10))), commit="abc", date="2026-01-01", machine="Linux")
     assert "Commit `abc`, 2026-01-01, Linux:\n10 trials, 0 failed." in text
     assert text.endswith("| 1: killed | S | 10 | 0 | 0.3 | 0 to 9 |\n")
+
+
+class Report:
+    def __init__(self, nodeid, properties=(), *, failed=False):
+        self.nodeid, self.user_properties, self.failed, self.when = nodeid, list(properties), failed, "call"
+
+
+class Terminal:
+    def __init__(self, **stats):
+        self.stats = stats
+
+    def write_sep(self, *_):
+        pass
+
+    write_line = write_sep
+
+
+def test_a_test_that_failed_before_it_counted_is_told(tmp_path, monkeypatch):
+    """Else a page could say that nothing failed."""
+    target = tmp_path / "page.md"
+    monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
+    good = Report("t.py::good", told("1: killed", range(10)))
+    bad, elsewhere = Report("t.py::bad", failed=True), Report("u.py::other", failed=True)
+    write_reliability_page(Terminal(passed=[good], failed=[bad, elsewhere]))
+    assert "Failed before it could count its trials: `t.py::bad`." in target.read_text()
+    assert "u.py" not in target.read_text()

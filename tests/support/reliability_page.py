@@ -80,8 +80,8 @@ def rows(properties: Iterable[tuple[str, Any]]) -> list[Row]:
     return sorted(found.values(), key=lambda each: (each.number, each.bed))
 
 
-def page(found: Sequence[Row], *, commit: str, date: str, machine: str) -> str:
-    """The text of it."""
+def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounted: Sequence[str] = ()) -> str:
+    """The text of it; `uncounted` are tests that failed before they had counted their trials."""
     trials, failures = sum(each.trials for each in found), sum(each.failures for each in found)
     return "\n".join(
         [
@@ -104,6 +104,7 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str) -> str:
             "|---|---|---:|---:|---:|---|",
             *(each.line() for each in found),
             "",
+            *(f"Failed before it could count its trials: `{each}`.\n" for each in uncounted),
         ]
     )
 
@@ -111,14 +112,37 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str) -> str:
 def write_reliability_page(terminal: Any) -> None:
     """At the end of a test run, if it is asked for and there is something to tell."""
     target = os.environ.get(PAGE)
-    reports = [report for outcome in ("passed", "failed") for report in terminal.stats.get(outcome, [])]
+    outcomes = ("passed", "failed", "error")
+    reports = [report for outcome in outcomes for report in terminal.stats.get(outcome, [])]
     found = rows(each for report in reports if report.when == "call" for each in report.user_properties)
     if not target or not found:
         return
-    text = page(found, commit=_commit(), date=os.environ.get(DATE, ""), machine=_machine())
+    text = page(
+        found,
+        commit=_commit(),
+        date=os.environ.get(DATE, ""),
+        machine=_machine(),
+        uncounted=_uncounted(reports),
+    )
     Path(target).write_text(text)
     terminal.write_sep("-", "reliability")
     terminal.write_line(f"{sum(each.trials for each in found)} trials are told in {target}")
+
+
+def _uncounted(reports: Sequence[Any]) -> list[str]:
+    """Tests without a count that failed, in files whose tests count."""
+
+    def counts(report: Any) -> bool:
+        return any(name == TRIALS for name, _ in report.user_properties)
+
+    files = {report.nodeid.split("::")[0] for report in reports if counts(report)}
+    return sorted(
+        {
+            report.nodeid
+            for report in reports
+            if report.failed and not counts(report) and report.nodeid.split("::")[0] in files
+        }
+    )
 
 
 def _commit() -> str:

@@ -167,7 +167,8 @@ async def _until(asked: _Watch, since: int) -> AsyncIterator[Sequence[Event] | b
                         batch = await anext(events)
                 except TimeoutError:
                     if loop.time() < end:
-                        yield _bookmark(asked, asked.serving.store.revision)
+                        # Not what is stored: some of that may still wait to be told.
+                        yield _bookmark(asked, events.revision)
                         next_bookmark = loop.time() + BOOKMARK_SECONDS
                 else:
                     yield batch

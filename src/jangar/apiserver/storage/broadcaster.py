@@ -112,7 +112,7 @@ class Watcher:
     """One watch: an async iterator of batches. Ends by itself only when the store closes."""
 
     def __init__(self, source: Broadcaster, resource: str, namespace: str | None, since: int) -> None:
-        self.resource, self.revision = resource, since
+        self.resource, self._revision = resource, since
         self._namespace = namespace
         self._source = source
         self._waiting: list[Event] = []
@@ -123,6 +123,13 @@ class Watcher:
             self._take_over()
         else:
             source.read_past(self)
+
+    @property
+    def revision(self) -> int:
+        """Everything up to here was delivered: what is stored, unless some of it waits for its round."""
+        if self._live and not (self._waiting or self._dropped):
+            return max(self._revision, self._source.revision)
+        return self._revision
 
     def __aiter__(self) -> Self:
         return self
@@ -137,13 +144,13 @@ class Watcher:
                 self._look_back()
                 await asyncio.sleep(0)
             elif not await self._woken():
-                self.revision = max(self.revision, self._source.revision)
+                self._revision = max(self._revision, self._source.revision)
                 return ()
         batch, self._waiting = self._waiting, []
         if self._live:
-            self.revision = max(self.revision, self._source.revision)
+            self._revision = max(self._revision, self._source.revision)
         else:
-            self.revision = batch[-1].object.revision
+            self._revision = batch[-1].object.revision
         return batch
 
     async def aclose(self) -> None:
@@ -187,7 +194,7 @@ class Watcher:
         upto = min(self.revision + STRETCH, self._source.history.start)
         self._waiting = self._source.past(self.revision, upto, self.resource, self._namespace)
         if not self._waiting:
-            self.revision = upto
+            self._revision = upto
 
     def _take_over(self) -> None:
         found = self._source.history.newest_first(self.resource, self._namespace, self.revision)

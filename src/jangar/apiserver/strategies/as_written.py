@@ -122,12 +122,10 @@ def _writer(go_type: GoType) -> Write | None:
             return _writer(to)
         case Struct():
             return lambda value, stored: written(value, go_type, stored=stored)
-        case ListOf(item=item):
-            write = _writer(item)
-            return write and (lambda value, stored: [write(each, stored) for each in value])
-        case MapOf(value=of):
-            write = _writer(of)
-            return write and (lambda value, stored: {key: write(each, stored) for key, each in value.items()})
+        case ListOf(item=item) if (of_item := _writer(item)) is not None:
+            return lambda value, stored: [of_item(each, stored) for each in value]
+        case MapOf(value=of) if (of_value := _writer(of)) is not None:
+            return lambda value, stored: {key: of_value(each, stored) for key, each in value.items()}
         case Own(name=name) if name in SCHEMAS:
             return _written_schema
         case _:

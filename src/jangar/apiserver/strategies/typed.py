@@ -106,12 +106,14 @@ class Decoding:
             return self._scalar(value, go_type, inside)
         if isinstance(go_type, Own):
             return self._own(value, go_type.name, inside)
-        if not isinstance(value, list if isinstance(go_type, ListOf) else dict):
+        if isinstance(go_type, ListOf):
+            if not isinstance(value, list):
+                raise self._wrong(value, go_type, inside)
+            return [self._element(n, each, go_type.item, inside) for n, each in enumerate(value)]
+        if not isinstance(value, dict):
             raise self._wrong(value, go_type, inside)
         if isinstance(go_type, Struct):
             return self.struct(value, go_type)
-        if isinstance(go_type, ListOf):
-            return [self._element(n, each, go_type.item, inside) for n, each in enumerate(value)]
         found = {key: self._element(key, each, go_type.value, inside) for key, each in value.items()}
         return own_forms.whole_millis(found) if go_type.name == _AMOUNTS else found
 

@@ -24,6 +24,11 @@ def initial_states(
     )
 
 
+def never_started(definition: Definition, reason: Reason, now: datetime) -> tuple[StepState, ...]:
+    """Every step of a run that ended before it began."""
+    return tuple(moved(state, now, StepPhase.SKIPPED, reason) for state in definition.fresh)
+
+
 def _reused(state: StepState, outputs: Mapping[str, str], now: datetime) -> StepState:
     kept = moved(state, now, StepPhase.SUCCEEDED, Reason.REUSED, "kept from the run that this one retries")
     return replace(kept, outputs=dict(outputs) or None)

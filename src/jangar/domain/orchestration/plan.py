@@ -15,7 +15,7 @@ from jangar.domain.cancellation.stop import Stop
 from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
 from jangar.domain.orchestration.aftermath import Aftermath, aftermath, arrived_late, brought_up_to_date
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.initial import initial_states
+from jangar.domain.orchestration.initial import initial_states, never_started
 from jangar.domain.orchestration.observation import ChildrenRead, ChildSeen, Observation
 from jangar.domain.orchestration.outcome import Asked, Verdict, run_verdict
 from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
@@ -99,6 +99,9 @@ def _not_begun(observation: Observation, decision: Decision, now: datetime) -> P
     )
     cancel = decision.cancel if isinstance(decision, Accepted) else None
     record = replace(observation.recorded, cancel=cancel)
+    if verdict.phase in TERMINAL and isinstance(definition, Definition):
+        reason = Reason.RUN_CANCELLED if verdict.phase is Phase.CANCELLED else Reason.RUN_TIMED_OUT
+        record = replace(record, mode=definition.mode, steps=never_started(definition, reason, now))
     status = with_verdict(record, observation, verdict, decision, now=now)
     if verdict.phase in TERMINAL:
         after = aftermath(observation, status, now)

@@ -80,3 +80,17 @@ def test_a_watcher_with_too_much_waiting_is_woken_to_hear_it():
             await waiting
 
     run_virtual(scenario())
+
+
+def test_a_watch_says_what_it_told_and_not_what_still_waits_for_its_round():
+    """Who goes on from there after a break would else never hear of what waited."""
+
+    async def scenario():
+        source = broadcaster()
+        watch = source.watch("pods", None, 1)
+        source.publish([event(5)])
+        before = watch.revision
+        await anext(watch)
+        return before, watch.revision
+
+    assert run_virtual(scenario()) == (1, 5)

@@ -346,3 +346,14 @@ def test_switched_off_deleting_still_stops_the_work():
     run.delete()
     run.tick(1)
     assert (run.phase, run.steps["a"]) == ("Cancelling/Cancelling", "Running/Stopping")
+
+
+@pytest.mark.rule("CAN-2")
+def test_a_run_that_is_cancelled_before_it_began_shows_its_steps_as_skipped():
+    """Nothing is pinned for it and nothing was started; what it would have done is said."""
+    run = Driver(a_definition(a_step("a"), a_step("b", "a")))
+    run.pinned = False
+    run.cancel(Requester.CANCEL)
+    run.tick()
+    assert run.phase == "Cancelled/Cancelled"
+    assert run.steps == {"a": "Skipped/RunCancelled", "b": "Skipped/RunCancelled"}
