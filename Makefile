@@ -6,9 +6,6 @@ BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/.installed
 
-# Tests that drive a real kubectl, or wait on signals and sockets as a whole machine does: `make prove` runs them.
-WITHOUT_REAL_PARTS := --ignore-glob='*/e2e/test_kubectl_*' --ignore-glob='*/e2e/test_apiserver_*'
-
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -38,11 +35,11 @@ run: setup ## Lint and draw the first example
 
 .PHONY: test
 test: setup check ## Run every check and the tests that need nothing but Python
-	KUBEBUILDER_ASSETS=$(CURDIR)/.no-real-parts JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n auto $(WITHOUT_REAL_PARTS)
+	KUBEBUILDER_ASSETS=$(CURDIR)/.no-real-parts JANGAR_PLANNER_TRIALS=300 $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .PHONY: prove
 prove: setup ## Run every test in full, also against a real kube-apiserver (make envtest); writes docs/reliability.md
-	JANGAR_SIMULATION=all JANGAR_PROVE_PAGE=docs/reliability.md JANGAR_PROVE_DATE=$$(date -u +%F) $(BIN)/python -m pytest -n auto
+	JANGAR_SIMULATION=all JANGAR_PROVE_PAGE=docs/reliability.md JANGAR_PROVE_DATE=$$(date -u +%F) $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .PHONY: check
 check: setup ## Format, lint, types, layers, generated files in sync, architecture

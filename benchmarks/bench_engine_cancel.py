@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.bench_engine_beds import NAMESPACE, RUNS, TOOLS, Bed, step
@@ -17,25 +18,36 @@ WAITS = "sleep 600 & wait"
 
 async def terms_after_cancel(bed: Bed, steps: int = STEPS) -> list[float]:
     """Seconds from the request to each TERM, in order."""
-    out = Path(tempfile.mkdtemp(prefix="jangar-cancel-"))
-    out.chmod(0o777)  # pods of a root agent run as another user
+    out = _directory()
     try:
+        # Kubernetes reads $$ as one.
         script = (ON_TERM + ALIVE + WAITS).replace("$$", "$$$$").replace("$OUT", str(out))
         await bed.create(TOOLS, "waits", {"image": "busybox", "command": ["sh", "-c", script]})
         await bed.define("live", [step(f"s{n}", tool="waits") for n in range(steps)])
         await bed.start("live", "live")
-        await _until(lambda: len(list(out.glob("started-*"))) == steps)
+        await _until(lambda: len(_written(out, "started")) == steps)
         uid = (await bed.client.get(RUNS, "live", NAMESPACE))["metadata"]["uid"]
         asked = time.time()
         body = {"metadata": {"uid": uid}, "spec": {"cancel": True}}
         await bed.client.patch(RUNS, "live", NAMESPACE, body, kind=PatchKind.MERGE)
-        await _until(lambda: len([each for each in out.glob("term-*") if each.stat().st_size]) == steps)
-        return sorted(float(each.read_text()) - asked for each in out.glob("term-*"))
+        await _until(lambda: len(_written(out, "term")) == steps)
+        return sorted(float(each) - asked for each in _written(out, "term"))
     finally:
         shutil.rmtree(out, ignore_errors=True)
 
 
-async def _until(holds: object, seconds: float = 120) -> None:
+def _directory() -> Path:
+    """Writable for everybody: pods of a root agent run as another user."""
+    made = Path(tempfile.mkdtemp(prefix="jangar-cancel-"))
+    made.chmod(0o777)
+    return made
+
+
+def _written(directory: Path, what: str) -> list[str]:
+    return [text for each in directory.glob(f"{what}-*") if (text := each.read_text())]
+
+
+async def _until(holds: Callable[[], bool], seconds: float = 120) -> None:
     async with asyncio.timeout(seconds):
-        while not holds():  # type: ignore[operator]
+        while not holds():  # noqa: ASYNC110 - files of other processes tell no event
             await asyncio.sleep(0.05)

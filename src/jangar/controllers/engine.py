@@ -9,7 +9,7 @@ from typing import Any
 
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
-from jangar.api.phases import TERMINAL
+from jangar.api.phases import TERMINAL, Phase
 from jangar.api.tools import TOOL, TOOL_RUN
 from jangar.controllers.definition.checks import OrchestrationCheck, check_tool
 from jangar.controllers.definition.reconciler import DefinitionReconciler
@@ -212,7 +212,8 @@ class Engine:
         )
         controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
         parent = owner_key(ORCHESTRATION_RUN.name)
-        controller.watch(self.runs)
+        controller.watch(self.runs, where=lambda change: not _is_status_alone(change))
+        controller.watch(self.runs, where=_is_status_alone, after=NEW_CHILD_SECONDS)
         for children in (self.runs, self.toolruns):
             controller.watch(children, parent, where=_is_known)
             controller.watch(children, parent, where=_is_new, after=NEW_CHILD_SECONDS)
@@ -256,7 +257,24 @@ class Engine:
 
 
 def _is_new(change: Change) -> bool:
-    return change.kind == "added"
+    """Nothing has come of it yet that its run must act on."""
+    child = change.new
+    if child is None or child.is_being_deleted:
+        return False
+    return (child.decode().get("status") or {}).get("phase") in (None, Phase.PENDING)
+
+
+def _is_status_alone(change: Change) -> bool:
+    """Written by a pass, which went on from there."""
+    old, new = change.old, change.new
+    return old is not None and new is not None and _wanted(old) == _wanted(new)
+
+
+def _wanted(run: Cached) -> dict[str, Any]:
+    """All but its status and the version that came with it."""
+    obj = run.decode()
+    meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+    return {"metadata": meta, "spec": obj.get("spec")}
 
 
 def _is_known(change: Change) -> bool:
