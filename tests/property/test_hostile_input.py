@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from time import process_time
 
@@ -141,7 +142,7 @@ def in_values(text: str, chance: random.Random) -> bytes:
                 elif chance.random() < 0.2:
                     del holder[key]
                 else:
-                    holder[key] = chance.choice(VALUES)
+                    holder[key] = deepcopy(chance.choice(VALUES))
                 break
             holder = holder[key]
     if chance.random() < 0.5:

@@ -31,6 +31,8 @@ def configure_logs(stream: TextIO | None = None, *, level: int = logging.INFO) -
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
+    # What the web server says of itself is no news; the process tells where it serves.
+    logging.getLogger("uvicorn").setLevel(max(level, logging.WARNING))
 
 
 def _quoted(value: object) -> str:
