@@ -64,8 +64,9 @@ class HttpClient:
             connection, is_fresh = self._connection(seconds)
             try:
                 connection.request(method, quoted(path), body, self._headers(headers))
-                response = connection.getresponse()
-                return Answer(status=response.status, headers=response.headers, content=response.read())
+                with connection.getresponse() as response:
+                    content = response.read()
+                return Answer(status=response.status, headers=response.headers, content=content)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 self.close()  # a kept connection may have been closed by the server between two requests
                 if is_fresh or attempt == 2:
@@ -73,6 +74,9 @@ class HttpClient:
             except TimeoutError as error:
                 self.close()
                 raise TooLate(f"{method} {path}: no answer within {seconds:.0f} s") from error
+            except (http.client.HTTPException, OSError):
+                self.close()
+                raise
         raise AssertionError("unreachable")
 
     def stream(
