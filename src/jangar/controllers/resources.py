@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from jangar.api.kind import VERSION, Kind
 from jangar.kube.cache import Cached
+from jangar.kube.event_recorder import ObjectReference
 from jangar.kube.resource import Resource
 
 RUN_UID: Final = "jangar.proompteng.ai/run-uid"
@@ -36,6 +37,17 @@ def owner_reference(resource: Resource, owner: Cached) -> dict[str, Any]:
         "controller": True,
         "blockOwnerDeletion": True,
     }
+
+
+def reference_to(resource: Resource, seen: Cached) -> ObjectReference:
+    """What Events about the object name."""
+    return ObjectReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        name=seen.name,
+        uid=seen.uid,
+        namespace=seen.namespace,
+    )
 
 
 def is_controlled_by(obj: Mapping[str, Any], uid: str) -> bool:

@@ -100,10 +100,6 @@ class Controller:
         """Have the key looked at."""
         self.queue.add(key)
 
-    def enqueue_after(self, key: Key, seconds: float) -> None:
-        """Have the key looked at then."""
-        self.queue.add_after(key, seconds)
-
     def enqueue_all(self) -> None:
         """Have everything looked at that the caches hold: for a process that has just been given authority."""
         for informer, handle in self._sources:

@@ -194,7 +194,8 @@ def _engine_settings(
             request_timeout=REQUEST_TIMEOUT,
             lease_duration=settings.lease_duration,
             job_ttl=settings.job_ttl,
-            retention=settings.orchestration_retention or settings.agentrun_retention,
+            retention=settings.agentrun_retention,
+            orchestration_retention=settings.orchestration_retention,
         ),
         keeping=Keeping(
             job_ttl=settings.job_ttl,

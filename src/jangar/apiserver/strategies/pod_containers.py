@@ -78,11 +78,6 @@ def init_container_problems(
     return problems
 
 
-def ephemeral_container_problems(field: str, containers: Sequence[Json]) -> list[FieldError]:
-    """They come by their own subresource, which nobody serves."""
-    return [forbidden(f"{field}[{n}]", "cannot be set on create") for n, _ in enumerate(containers)]
-
-
 def _common(place: str, container: Json, volumes: set[str]) -> list[FieldError]:
     name = container.get("name", "")
     problems = dns_label(f"{place}.name", name) if name else [required(f"{place}.name")]

@@ -10,6 +10,7 @@ from jangar.controllers.orchestrationrun.memory import Memories, RunMemory
 from jangar.controllers.orchestrationrun.observe import Sight, observe
 from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
+from jangar.controllers.resources import reference_to
 from jangar.controllers.transitions import phase_change, step_change
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.orchestration.plan import Plan, plan
@@ -18,7 +19,7 @@ from jangar.domain.orchestration.status_document import step_document
 from jangar.domain.retention.decide import Delete
 from jangar.domain.status_contract import lifecycle_to
 from jangar.kube.cache import Cached
-from jangar.kube.event_recorder import EventRecorder, ObjectReference
+from jangar.kube.event_recorder import EventRecorder
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 
 MOST_ROUNDS = 10
@@ -79,7 +80,7 @@ class RunReconciler:
     def _subject(self, seen: Cached, memory: RunMemory, sight: Sight, record: RunRecord) -> Subject:
         return Subject(
             seen=seen,
-            reference=self._reference(seen),
+            reference=reference_to(self.hands.runs.resource, seen),
             memory=memory,
             record=record,
             lineage=sight.observation.run.lineage,
@@ -88,7 +89,7 @@ class RunReconciler:
 
     def _tell(self, seen: Cached, before: RunRecord, after: RunRecord) -> None:
         """An Event for each transition of the run and of its steps."""
-        about = self._reference(seen)
+        about = reference_to(self.hands.runs.resource, seen)
         for each in phase_change(lifecycle_to(before.lifecycle), lifecycle_to(after.lifecycle)):
             self.recorder.record(about, type=each.type, reason=each.reason, message=each.message)
         known = {state.name: state for state in before.steps}
@@ -99,16 +100,6 @@ class RunReconciler:
             told = step_change(step_document(old) if old else None, step_document(state))
             if told is not None:
                 self.recorder.record(about, type=told.type, reason=told.reason, message=told.message)
-
-    def _reference(self, seen: Cached) -> ObjectReference:
-        resource = self.hands.runs.resource
-        return ObjectReference(
-            api_version=resource.api_version,
-            kind=resource.kind,
-            name=seen.name,
-            uid=seen.uid,
-            namespace=seen.namespace,
-        )
 
     async def _afterwards(self, seen: Cached, sight: Sight, planned: Plan) -> Result:
         """When to look again; a finished run whose time is over goes."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from jangar.api.reasons import Reason
-from jangar.controllers.resources import CHILD_UID, is_controlled_by
+from jangar.controllers.resources import CHILD_UID, is_controlled_by, reference_to
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.toolrun.act import Hands, Subject, act
 from jangar.controllers.toolrun.observe import (
@@ -31,7 +31,6 @@ from jangar.domain.work.record import WorkRecord
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.cache import Cached
 from jangar.kube.errors import NotFound
-from jangar.kube.event_recorder import ObjectReference
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.kube.resource import Resource
 
@@ -115,7 +114,7 @@ class ToolRunReconciler:
         return written
 
     def _tell(self, seen: Cached, sight: Sight, document: dict[str, object], status: WorkRecord) -> None:
-        about = self._reference(seen)
+        about = reference_to(self.hands.children.resource, seen)
         for each in phase_change(sight.status, document):
             self.hands.recorder.record(about, type=each.type, reason=each.reason, message=each.message)
         if _job_missing(status) and not _job_missing(sight.observation.recorded):
@@ -129,19 +128,9 @@ class ToolRunReconciler:
     def _subject(self, seen: Cached, sight: Sight) -> Subject:
         return Subject(
             seen=seen,
-            reference=self._reference(seen),
+            reference=reference_to(self.hands.children.resource, seen),
             command=sight.command,
             timeout=sight.observation.child.timeout,
-        )
-
-    def _reference(self, seen: Cached) -> ObjectReference:
-        resource = self.hands.children.resource
-        return ObjectReference(
-            api_version=resource.api_version,
-            kind=resource.kind,
-            name=seen.name,
-            uid=seen.uid,
-            namespace=seen.namespace,
         )
 
     def _look_again(self, plan: WorkPlan) -> Result:

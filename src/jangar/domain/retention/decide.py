@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from jangar.api.lifecycle import RetentionStatus
 from jangar.domain.retention.values import Keep, Resolved
 from jangar.domain.times import whole_second_after
 
@@ -41,18 +40,6 @@ class Retention:
     run_expires_at: datetime | None = None
     run_source: str | None = None
     history: History | None = None
-
-    def for_status(self) -> RetentionStatus:
-        """The same as the API's type."""
-        return RetentionStatus(
-            job_ttl_seconds=self.job_ttl_seconds,
-            job_expires_at=self.job_expires_at,
-            job_source=self.job_source,
-            run_retention_seconds=self.run_retention_seconds,
-            run_expires_at=self.run_expires_at,
-            run_source=self.run_source,
-            history=self.history,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,6 +86,8 @@ class WorkLimits:
     """How long the sight of a new Job may wait for another change to be recorded with."""
     job_ttl: Keep | None = DEFAULT_JOB_TTL
     retention: Keep | None = DEFAULT_RUN_RETENTION
+    orchestration_retention: Keep | None = None
+    """Wins over the other for children that are not agents' (GC-5)."""
     history_enabled: bool = False
 
 

@@ -117,7 +117,7 @@ def run_retention(observation: WorkObservation) -> Resolved:
         return WITH_ROOT
     return resolve_run_retention(
         spec_ttl=observation.child.ttl,
-        orchestration_retention=None,
+        orchestration_retention=observation.limits.orchestration_retention,
         agentrun_retention=observation.limits.retention,
     )
 

@@ -1,6 +1,6 @@
 """What the agent asks of the supervisor and what it is told: plain values that travel as JSON."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 MARKER = "JANGAR_CONTAINER_ID"
@@ -61,15 +61,6 @@ class Run:
     @property
     def is_over(self) -> bool:
         return self.state in ("ended", "lost")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Welcome:
-    """What the supervisor says to whoever connects."""
-
-    pid: int
-    namespaces: bool
-    runs: tuple[Run, ...] = field(default=())
 
 
 def order_to_json(order: Order) -> dict[str, Any]:

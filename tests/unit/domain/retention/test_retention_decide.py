@@ -16,6 +16,7 @@ from jangar.domain.retention.decide import (
     may_delete,
     retention_status,
 )
+from jangar.domain.retention.documents import retention_document, retention_from
 from jangar.domain.retention.values import NEVER, WITH_ROOT, Keep, Resolved, Source
 
 NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
@@ -97,8 +98,9 @@ def test_the_status_says_what_is_deleted_when_and_which_value_decides(found, exp
 @pytest.mark.rule("GC-4", "GC-6")
 def test_the_status_has_the_fields_of_the_api():
     """GC-4, GC-6: nothing is lost on the way to status.retention."""
-    found = status(jobs_ended_at=NOON, finished_at=NOON, history_stored=True).for_status()
-    assert found == RetentionStatus(
+    found = status(jobs_ended_at=NOON, finished_at=NOON, history_stored=True)
+    assert retention_from(retention_document(found)) == found
+    assert RetentionStatus.model_validate(retention_document(found)) == RetentionStatus(
         job_ttl_seconds=600,
         job_expires_at=NOON + timedelta(seconds=600),
         job_source="default",
