@@ -28,6 +28,7 @@ from benchmarks.bench_engine_beds import (
     real,
     wide,
 )
+from benchmarks.bench_engine_cancel import terms_after_cancel
 from benchmarks.bench_engine_latency import Moment, measure_waits, percentile
 from benchmarks.bench_engine_rivals import RIVALS, Took, measured, spawned
 from benchmarks.bench_engine_scale import IDLE, big_run, idle_with
@@ -114,6 +115,12 @@ async def writes() -> Lines:
             "API writes by our controllers for a step of ten in a chain", bed.counted.writes / 10, "", 10
         )
         yield Line("Request bytes of these for a step", bed.counted.sent / 10, "B", 8192, remark=remark)
+
+
+async def cancel() -> Lines:
+    async with laptop() as bed:
+        after = await terms_after_cancel(bed)
+    yield Line("Request to cancel to TERM of 100 live steps, embedded, p99", percentile(99, after), "s", 1)
 
 
 async def rate_real(count: int) -> Lines:
@@ -216,6 +223,7 @@ async def idle(runs: int) -> Lines:
 def figures(given: argparse.Namespace) -> dict[str, Callable[[], Lines]]:
     return {
         "latency": latency_embedded,
+        "cancel": cancel,
         "latency-real": latency_real,
         "writes": writes,
         "rate-real": lambda: rate_real(given.runs),
