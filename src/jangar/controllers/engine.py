@@ -261,7 +261,7 @@ def _is_new(change: Change) -> bool:
     child = change.new
     if child is None or child.is_being_deleted:
         return False
-    return (child.decode().get("status") or {}).get("phase") in (None, Phase.PENDING)
+    return (child.view.get("status") or {}).get("phase") in (None, Phase.PENDING)
 
 
 def _is_status_alone(change: Change) -> bool:
@@ -272,7 +272,7 @@ def _is_status_alone(change: Change) -> bool:
 
 def _wanted(run: Cached) -> dict[str, Any]:
     """All but its status and the version that came with it."""
-    obj = run.decode()
+    obj = run.view
     meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     return {"metadata": meta, "spec": obj.get("spec")}
 
@@ -315,13 +315,13 @@ def _is_open(obj: Mapping[str, Any]) -> bool:
 
 
 def _wanted_by_toolrun(cached: Cached) -> Iterable[str]:
-    obj = cached.decode()
+    obj = cached.view
     name = ((obj.get("spec") or {}).get("toolRef") or {}).get("name")
     return (f"{cached.namespace}/{TOOL.name}/{name}",) if name and _is_open(obj) else ()
 
 
 def _wanted_by_run(cached: Cached) -> Iterable[str]:
-    obj = cached.decode()
+    obj = cached.view
     if not _is_open(obj):
         return ()
     spec = obj.get("spec") or {}
@@ -333,6 +333,6 @@ def _wanted_by_run(cached: Cached) -> Iterable[str]:
 
 
 def _called(cached: Cached) -> Iterable[str]:
-    steps = (cached.decode().get("spec") or {}).get("steps") or ()
+    steps = (cached.view.get("spec") or {}).get("steps") or ()
     targets = {(step.get("orchestrationRef") or {}).get("name") for step in steps}
     return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]
