@@ -30,6 +30,7 @@ from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.retention.values import NEVER, Keep
 from jangar.domain.work.observation import WorkLimits
+from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.cache import Cached
 from jangar.kube.client import Client
@@ -250,8 +251,8 @@ class Engine:
         )
         controller = self._controller("toolrun", reconcile, self._settings.supporting)
         controller.watch(self.toolruns)
-        controller.watch(self.jobs, owner_key(TOOL_RUN.name))
-        controller.watch(self.pods, _child_of_pod(self.toolruns))
+        controller.watch(self.jobs, owner_key(TOOL_RUN.name), where=_changes(job_facts))
+        controller.watch(self.pods, _child_of_pod(self.toolruns), where=_changes(pod_facts))
         controller.watch(self.tools, _waiting_in(self.toolruns, TOOL.name))
         return controller
 
@@ -275,6 +276,16 @@ def _wanted(run: Cached) -> dict[str, Any]:
     obj = run.view
     meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     return {"metadata": meta, "spec": obj.get("spec")}
+
+
+def _changes(facts: Callable[[Mapping[str, Any]], object]) -> Callable[[Change], bool]:
+    """Whether anything changed that a plan looks at."""
+
+    def differs(change: Change) -> bool:
+        old, new = change.old, change.new
+        return old is None or new is None or facts(old.view) != facts(new.view)
+
+    return differs
 
 
 def _is_known(change: Change) -> bool:

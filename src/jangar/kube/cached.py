@@ -62,9 +62,7 @@ class Cached:
         self.labels: dict[str, str] = (
             {intern(key): intern(value) for key, value in labels.items()} if labels else {}
         )
-        self.finalizers: tuple[str, ...] = (
-            tuple([intern(each) for each in finalizers]) if finalizers else ()
-        )
+        self.finalizers: tuple[str, ...] = tuple([intern(each) for each in finalizers]) if finalizers else ()
         self.owners: tuple[Owner, ...] = tuple([_owner(each) for each in owners]) if owners else ()
         self.deletion_timestamp: str | None = get("deletionTimestamp")
         self.creation_timestamp: str = get("creationTimestamp") or ""
