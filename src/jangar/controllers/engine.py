@@ -42,13 +42,16 @@ from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
 from jangar.kube.reconcile import Key, Reconciler
 from jangar.kube.resource import Resource
-from jangar.kube.sources import owner_key, versions
+from jangar.kube.sources import Mapping as KeysOf
+from jangar.kube.sources import own_key, owner_key, versions
 
 WAITS_FOR = "waits-for"
 """Index: what an object that has not started yet, or a definition, names."""
 UID = "uid"
-NEW_CHILD_SECONDS = 0.5
-"""A child that was just made was made by its run, which knows it: what it is called is noted with what comes next."""
+NO_HURRY_SECONDS = 0.5
+"""So long may wait what the one who is told has most likely done himself: a status written by a pass that went on from
+there, a child that was just made, a finalizer taken away. Several such changes are looked at once.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,11 +216,9 @@ class Engine:
         )
         controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
         parent = owner_key(ORCHESTRATION_RUN.name)
-        controller.watch(self.runs, where=lambda change: not _is_status_alone(change))
-        controller.watch(self.runs, where=_is_status_alone, after=NEW_CHILD_SECONDS)
+        _watch_both(controller, self.runs, own_key, _is_status_alone)
         for children in (self.runs, self.toolruns):
-            controller.watch(children, parent, where=_is_known)
-            controller.watch(children, parent, where=_is_new, after=NEW_CHILD_SECONDS)
+            _watch_both(controller, children, parent, _is_new)
         controller.watch(self.orchestrations, _waiting_in(self.runs, ORCHESTRATION.name))
         controller.watch(self.runs, _waiting_in(self.runs, ORCHESTRATION_RUN.name))
         return controller
@@ -250,9 +251,9 @@ class Engine:
             on_job_missing=self._on_job_missing,
         )
         controller = self._controller("toolrun", reconcile, self._settings.supporting)
-        controller.watch(self.toolruns)
-        controller.watch(self.jobs, owner_key(TOOL_RUN.name), where=_changes(job_facts))
-        controller.watch(self.pods, _child_of_pod(self.toolruns), where=_changes(pod_facts))
+        _watch_both(controller, self.toolruns, own_key, _is_status_alone)
+        _watch_both(controller, self.jobs, owner_key(TOOL_RUN.name), _is_same(_telling_job))
+        _watch_both(controller, self.pods, _child_of_pod(self.toolruns), _is_same(_telling_pod))
         controller.watch(self.tools, _waiting_in(self.toolruns, TOOL.name))
         return controller
 
@@ -278,18 +279,40 @@ def _wanted(run: Cached) -> dict[str, Any]:
     return {"metadata": meta, "spec": obj.get("spec")}
 
 
-def _changes(facts: Callable[[Mapping[str, Any]], object]) -> Callable[[Change], bool]:
-    """Whether anything changed that a plan looks at."""
+def _watch_both(
+    controller: Controller, informer: Informer, mapping: KeysOf, can_wait: Callable[[Change], bool]
+) -> None:
+    """Every change is looked at: some at once, some soon."""
+    controller.watch(informer, mapping, where=lambda change: not can_wait(change))
+    controller.watch(informer, mapping, where=can_wait, after=NO_HURRY_SECONDS)
 
-    def differs(change: Change) -> bool:
+
+def _is_same(telling: Callable[[Mapping[str, Any] | None], object]) -> Callable[[Change], bool]:
+    """Whether nothing changed that a child waits for."""
+
+    def same(change: Change) -> bool:
         old, new = change.old, change.new
-        return old is None or new is None or facts(old.view) != facts(new.view)
+        if new is None:
+            return False
+        return telling(old.view if old is not None else None) == telling(new.view)
 
-    return differs
+    return same
 
 
-def _is_known(change: Change) -> bool:
-    return not _is_new(change)
+def _telling_job(job: Mapping[str, Any] | None) -> object:
+    """What of a Job may end a wait; one that is not there yet tells nothing, as one that was just made."""
+    facts = job_facts(job or {})
+    verdict = (facts.complete, facts.failed, facts.verdict_reason)
+    return (facts.deleting, facts.suspended, facts.at_rest, facts.active > 0, verdict)
+
+
+def _telling_pod(pod: Mapping[str, Any] | None) -> object:
+    """The same of a pod: how far it and its containers are, and whether somebody ends it."""
+    facts = pod_facts(pod or {})
+    phase = None if facts.phase == "Pending" else facts.phase
+    states = [(each.running, each.terminated) for each in (*facts.init_containers, *facts.containers)]
+    begun = [each for each in states if any(each)]
+    return (phase, facts.reason, facts.deleting, facts.disrupted, begun)
 
 
 def _forget(memories: Memories, change: Change) -> None:

@@ -64,9 +64,9 @@ class ToolRunReconciler:
             if plan.reads:
                 await self._read(plan.reads, seen, live)
                 continue
-            seen = await self._record(seen, sight, plan)
+            before, seen = seen, await self._record(seen, sight, plan)
             live.refused = await act(self.hands, self._subject(seen, sight), plan.actions)
-            if live.refused is None:
+            if live.refused is None and (plan.actions or seen is before):
                 return self._look_again(plan)
         return LookAgain(after=1.0)
 
