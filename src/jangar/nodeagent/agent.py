@@ -25,6 +25,7 @@ from jangar.nodeagent.pods.environment import inherited
 from jangar.nodeagent.pods.pod_controller import PodController
 from jangar.nodeagent.pods.process_mode import ProcessMode
 from jangar.nodeagent.pods.scheduling import Scheduler
+from jangar.nodeagent.pods.shared_words import leave, shared_words
 from jangar.nodeagent.pods.spec_checks import Host
 from jangar.nodeagent.pods.volume_files import Places
 from jangar.nodeagent.slots import Slots
@@ -56,7 +57,8 @@ class NodeAgent:
 
     def __init__(self, client: Client, settings: NodeAgentSettings, *, now: Callable[[], datetime]) -> None:
         self._client = client
-        places = Places(data=settings.data_dir.absolute())
+        host = Host(user=os.geteuid(), group=os.getegid())
+        self._places = places = _places(settings.data_dir.absolute(), host)
         every = Namespaces.every()
         self.pods = Informer(client, PODS, namespaces=every, indexes={UID: _uid})
         jobs = Informer(client, JOBS, namespaces=every)
@@ -66,12 +68,12 @@ class NodeAgent:
         slots = Slots(settings.node_name, settings.max_pods)
         mode = ProcessMode(
             places=places,
-            host=Host(user=os.geteuid(), group=os.getegid()),
+            host=host,
             inherited=inherited(os.environ),
             link=self.link,
             may_use_namespaces=settings.mount_namespaces,
         )
-        self._slots, self._settings = slots, settings
+        self._slots, self._settings, self._mode = slots, settings, mode
         pod_life = PodController(
             client, self.pods.cache, self.link, mode, events, node=settings.node_name, now=now
         )
@@ -120,7 +122,12 @@ class NodeAgent:
     async def run(self) -> None:
         """Until cancelled or told to stop. Containers go on: the supervisor is a process of its own."""
         async with claimed(self._client, self._settings.data_dir):
-            await self.manager.run()
+            try:
+                await self.manager.run()
+            finally:
+                if self._places.words is not None:
+                    self._mode.remove_discarded()
+                    leave(self._places.words)
 
     async def _sweep(self) -> None:
         await self.pods.synced()
@@ -137,6 +144,13 @@ class NodeAgent:
         for pod in self.pods.cache.by(UID, run.key.pod):
             if run.is_over:
                 self._pod_loop.enqueue(Key(pod.namespace, pod.name))
+
+
+def _places(data: Path, host: Host) -> Places:
+    if not host.is_root:
+        return Places(data=data)
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Places(data=data, words=shared_words(data))
 
 
 def _uid(cached: Cached) -> tuple[str]:
