@@ -95,10 +95,10 @@ class NodeAgent:
         cron_loop = Controller("cronjob", cron_life.reconcile, workers=2)
         self.pods.subscribe(self._pod_changed)
         self.link.subscribe(self._run_changed)
-        self._pod_loop.watch(self.pods)
+        self._pod_loop.watch(self.pods, where=pod_life.is_news)
         self._scheduler_loop.watch(self.pods, where=_is_unbound)
         job_loop.watch(jobs)
-        job_loop.watch(self.pods, owner_key("Job"), where=_matters_to_jobs)
+        job_loop.watch(self.pods, owner_key("Job"), where=job_life.is_news_of_pod)
         cron_loop.watch(crons)
         cron_loop.watch(jobs, owner_key("CronJob"))
         node = NodeRegistration(
@@ -159,12 +159,3 @@ def _uid(cached: Cached) -> tuple[str]:
 
 def _is_unbound(change: Change) -> bool:
     return change.new is not None and not change.new.decode()["spec"].get("nodeName")
-
-
-def _matters_to_jobs(change: Change) -> bool:
-    """A pod that was just made was made by its job, which knows it."""
-    return (
-        change.kind != "added"
-        or change.subject.is_being_deleted
-        or b'"phase":"Pending"' not in change.subject.raw
-    )

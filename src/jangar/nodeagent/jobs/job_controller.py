@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.cache import Cache, Cached
+from jangar.kube.cache import Cache, Cached, Change
 from jangar.kube.client import Client, Obj
 from jangar.kube.errors import AlreadyExists, Forbidden
 from jangar.kube.event_recorder import EventRecorder
@@ -39,6 +39,17 @@ class JobController:
         self._jobs, self._pods, self._slots, self._events, self._now = jobs, pods, slots, events, now
         self._job_writer, self._pod_writer = Writer(client, JOBS, jobs), Writer(client, PODS, pods)
         self._untold: dict[str, datetime] = {}
+
+    def is_news_of_pod(self, change: Change) -> bool:
+        """A pod that was just made was made by its job, which knows it; what is counted is nothing to one that is over."""
+        pod = change.subject
+        if change.kind == "added" and not pod.is_being_deleted and b'"phase":"Pending"' in pod.raw:
+            return False
+        owner = pod.controller
+        if TRACKING in pod.finalizers or owner is None or (change.old and change.old.controller != owner):
+            return True
+        job = self._jobs.get(pod.namespace, owner.name)
+        return job is not None and not is_finished(job.decode())
 
     async def reconcile(self, key: Key) -> Result:
         cached = self._jobs.get(key.namespace, key.name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from jangar.kube.builtin import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS
-from jangar.kube.cache import Cache
+from jangar.kube.cache import Cache, Change
 from jangar.kube.client import Client, Obj
 from jangar.kube.errors import NotFound
 from jangar.kube.event_recorder import EventRecorder
@@ -54,6 +54,12 @@ class PodController:
         self._writer = Writer(client, PODS, pods)
         self._node = node
         self._now = now
+
+    def is_news(self, change: Change) -> bool:
+        """Whether a change asks for a pass: one of a pod that is over and told does not, nor that one is gone."""
+        if change.new is None:
+            return False
+        return not self._link.is_up or not self._is_at_rest(change.new.decode())
 
     async def reconcile(self, key: Key) -> Result:
         cached = self._pods.get(key.namespace, key.name)
