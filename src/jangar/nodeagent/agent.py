@@ -10,7 +10,7 @@ from jangar.kube.builtin import CRON_JOBS, JOBS, PODS
 from jangar.kube.cache import Cached, Change
 from jangar.kube.client import Client
 from jangar.kube.controller import Controller
-from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.event_recorder import EventLimits, EventRecorder
 from jangar.kube.informer import Informer
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
@@ -34,6 +34,8 @@ from jangar.nodeagent.supervisor.orders import Run
 from jangar.nodeagent.supervisor_link import SupervisorLink
 
 UID = "uid"
+EVENT_PATIENCE = 1.0
+"""Seconds that an Event waits: what it tells of goes on first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,9 @@ class NodeAgent:
         jobs = Informer(client, JOBS, namespaces=every)
         crons = Informer(client, CRON_JOBS, namespaces=every)
         self.link = SupervisorLink(places.supervisor)
-        events = EventRecorder(client, component="jangar-node-agent", now=now)
+        events = EventRecorder(
+            client, component="jangar-node-agent", now=now, limits=EventLimits(patience=EVENT_PATIENCE)
+        )
         slots = Slots(settings.node_name, settings.max_pods)
         mode = ProcessMode(
             places=places,
@@ -80,7 +84,9 @@ class NodeAgent:
         self._scheduler = Scheduler(
             client, self.pods.cache, slots, labels=node_labels(settings.node_name), now=now
         )
-        job_life = JobController(client, jobs.cache, self.pods.cache, slots, events, now=now)
+        job_life = JobController(
+            client, jobs.cache, self.pods.cache, slots, events, stop=pod_life.stop, now=now
+        )
         cron_life = CronJobController(client, crons.cache, jobs.cache, events, now=now)
         self._leavings = Leavings(
             self.link,

@@ -34,14 +34,16 @@ class JobController:
         slots: Slots,
         events: EventRecorder,
         *,
+        stop: Callable[[Obj], None],
         now: Callable[[], datetime],
     ) -> None:
+        self._stop = stop
         self._jobs, self._pods, self._slots, self._events, self._now = jobs, pods, slots, events, now
         self._job_writer, self._pod_writer = Writer(client, JOBS, jobs), Writer(client, PODS, pods)
         self._untold: dict[str, datetime] = {}
 
     def is_news_of_pod(self, change: Change) -> bool:
-        """A pod that was just made was made by its job, which knows it; what is counted is nothing to one that is over."""
+        """A pod that was just made is known to its job; one that is counted is nothing to a finished job."""
         pod = change.subject
         if change.kind == "added" and not pod.is_being_deleted and b'"phase":"Pending"' in pod.raw:
             return False
@@ -77,11 +79,13 @@ class JobController:
         ]
 
     async def _act(self, job: Obj, pods: dict[str, Obj], plan: JobPlan) -> None:
+        if plan.uncounted_deletes:
+            for fact in plan.delete:
+                await self._pod_writer.release(pods[fact.name], TRACKING)
+                # Whatever happens now, nobody counts it: it need not wait for the deletes to be told to end.
+                self._stop(pods[fact.name])
         for fact in plan.delete:
-            pod = pods[fact.name]
-            if plan.uncounted_deletes:
-                await self._pod_writer.release(pod, TRACKING)
-            await self._pod_writer.delete(pod)
+            await self._pod_writer.delete(pods[fact.name])
             self._tell(job, "SuccessfulDelete", f"Deleted pod: {fact.name}")
         names = pod_names(job, pods)
         for index in plan.indexes or (None,) * plan.create:
