@@ -164,4 +164,4 @@ def _uid(cached: Cached) -> tuple[str]:
 
 
 def _is_unbound(change: Change) -> bool:
-    return change.new is not None and not change.new.decode()["spec"].get("nodeName")
+    return change.new is not None and not change.new.view["spec"].get("nodeName")

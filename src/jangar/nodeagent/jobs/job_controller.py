@@ -51,7 +51,7 @@ class JobController:
         if TRACKING in pod.finalizers or owner is None or (change.old and change.old.controller != owner):
             return True
         job = self._jobs.get(pod.namespace, owner.name)
-        return job is not None and not is_finished(job.decode())
+        return job is not None and not is_finished(job.view)
 
     async def reconcile(self, key: Key) -> Result:
         cached = self._jobs.get(key.namespace, key.name)

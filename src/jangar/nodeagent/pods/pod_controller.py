@@ -62,7 +62,7 @@ class PodController:
         """Whether a change asks for a pass: one of a pod that is over and told does not, nor that one is gone."""
         if change.new is None:
             return False
-        return not self._link.is_up or not self._is_at_rest(change.new.decode())
+        return not self._link.is_up or not self._is_at_rest(change.new.view)
 
     async def reconcile(self, key: Key) -> Result:
         cached = self._pods.get(key.namespace, key.name)
