@@ -216,6 +216,7 @@ class Engine:
         )
         controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
         parent = owner_key(ORCHESTRATION_RUN.name)
+        controller.watch(self.runs, where=_asks_to_stop, first=True)
         _watch_both(controller, self.runs, own_key, _is_status_alone)
         for children in (self.runs, self.toolruns):
             _watch_both(controller, children, parent, _is_new)
@@ -251,6 +252,7 @@ class Engine:
             on_job_missing=self._on_job_missing,
         )
         controller = self._controller("toolrun", reconcile, self._settings.supporting)
+        controller.watch(self.toolruns, where=_asks_to_stop, first=True)
         _watch_both(controller, self.toolruns, own_key, _is_status_alone)
         _watch_both(controller, self.jobs, owner_key(TOOL_RUN.name), _is_same(_telling_job))
         _watch_both(controller, self.pods, _child_of_pod(self.toolruns), _is_same(_telling_pod))
@@ -264,6 +266,16 @@ def _is_new(change: Change) -> bool:
     if child is None or child.is_being_deleted:
         return False
     return (child.view.get("status") or {}).get("phase") in (None, Phase.PENDING)
+
+
+def _asks_to_stop(change: Change) -> bool:
+    """What shall stop is heard before all else: a hundred others may be ending at the same time."""
+    return change.new is not None and _may_stop(change.new) and not (change.old and _may_stop(change.old))
+
+
+def _may_stop(cached: Cached) -> bool:
+    spec = cached.view.get("spec") or {}
+    return cached.is_being_deleted or spec.get("cancel") is True or spec.get("desiredState") == "Cancelled"
 
 
 def _is_status_alone(change: Change) -> bool:

@@ -101,8 +101,10 @@ class NodeAgent:
         cron_loop = Controller("cronjob", cron_life.reconcile, workers=2)
         self.pods.subscribe(self._pod_changed)
         self.link.subscribe(self._run_changed)
+        self._pod_loop.watch(self.pods, where=_is_leaving, first=True)
         self._pod_loop.watch(self.pods, where=pod_life.is_news)
         self._scheduler_loop.watch(self.pods, where=_is_unbound)
+        job_loop.watch(jobs, where=_is_stopped, first=True)
         job_loop.watch(jobs)
         job_loop.watch(self.pods, owner_key("Job"), where=job_life.is_news_of_pod)
         cron_loop.watch(crons)
@@ -161,6 +163,26 @@ def _places(data: Path, host: Host) -> Places:
 
 def _uid(cached: Cached) -> tuple[str]:
     return (cached.uid,)
+
+
+def _is_leaving(change: Change) -> bool:
+    """A deletion is heard before all else."""
+    return change.new is not None and change.new.is_being_deleted and not _was_leaving(change)
+
+
+def _was_leaving(change: Change) -> bool:
+    return change.old is not None and change.old.is_being_deleted
+
+
+def _is_stopped(change: Change) -> bool:
+    """A Job that was just suspended, or deleted."""
+    return _is_leaving(change) or (
+        change.old is not None and _suspends(change.new) and not _suspends(change.old)
+    )
+
+
+def _suspends(job: Cached | None) -> bool:
+    return job is not None and bool((job.view.get("spec") or {}).get("suspend"))
 
 
 def _is_unbound(change: Change) -> bool:

@@ -216,7 +216,7 @@ def test_an_object_that_talks_too_much_is_cut_short_and_others_are_not():
 
 @pytest.mark.rule("RUN-5")
 def test_similar_events_about_one_object_are_combined():
-    """Twenty of one reason stand alone; the rest are one Event that counts them and shows the latest, told once a second."""
+    """Twenty of one reason stand alone; the rest are one Event that counts them and shows the latest."""
     events = Events()
 
     async def story(recorder):
