@@ -164,7 +164,10 @@ class _Planner(PlanParts):
     def _attempt(self, record: WorkRecord, number: int) -> WorkPlan:
         """The intent is recorded before the create is sent (GC-2)."""
         name = job_name(self.child.name, self.child.uid, number)
-        record = replace(record, job=JobNote(name=name, attempt=number))
+        note = JobNote(
+            name=name, attempt=number, terms=self.child.terms, since=self.observation.job_version
+        )
+        record = replace(record, job=note)
         plan = self._waiting(_starting(record), record)
         return replace(plan, actions=(CreateJob(name=name, attempt=number),))
 
@@ -184,7 +187,9 @@ class _Planner(PlanParts):
         )
         match found:
             case ConfirmByLiveRead(name=name):
-                return self._reading(ReadWork(job=name))
+                return self._reading(
+                    ReadWork(job=name, since=None if note.recorded.was_there else note.since)
+                )
             case CreateAgain(name=name):
                 return self._create_again(name, note.attempt)
             case Lost(then=then):
