@@ -163,6 +163,7 @@ async def bed(
     *,
     drawn: Callable[[Random], Scripts] | None = None,
     start: datetime = EPOCH,
+    node_clock: float = 0.0,
 ) -> AsyncIterator[Bed]:
     """A bed with a server, a cluster, one tool for each piece of work, and no controllers yet."""
     random, chance = Random(seed), Random(f"people {seed}")  # noqa: S311 - a simulation repeats
@@ -171,7 +172,7 @@ async def bed(
     now = wall_clock(start)
     async with simulated_server(random, now) as server:
         client = server.client("user")
-        cluster = SimulatedCluster(server.client("cluster"), now=now)
+        cluster = SimulatedCluster(server.client("cluster"), now=now, node_clock=node_clock)
         if scripts is not None:
             cluster.scripts = scripts
         if drawn is not None:

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Self, TypeVar
 
 from jangar.domain.times import parse_rfc3339, rfc3339
-from simulation.cancel_races import RACES, STUBBORN
+from simulation.cancel_races import RACES, STUBBORN, TRUTHFUL
 from simulation.faults import Faults
 from simulation.misfortunes import BEFALLEN, VANISHING
 from simulation.stories import SHORT_LIVED, STORIES
@@ -21,7 +21,7 @@ from simulation.story import Story, Told, tell
 from support.reliability_page import record_trials
 from support.virtual_time import EPOCH, run_virtual
 
-EVERY: dict[str, Story] = {**STORIES, **SHORT_LIVED, **RACES, **STUBBORN, **VANISHING, **BEFALLEN}
+EVERY: dict[str, Story] = {**STORIES, **SHORT_LIVED, **RACES, **STUBBORN, **TRUTHFUL, **VANISHING, **BEFALLEN}
 ALL = os.environ.get("JANGAR_SIMULATION") == "all"
 BLOCKS = 8
 T = TypeVar("T")
@@ -53,6 +53,8 @@ class Plan:
     lives: Sequence[Faults] = ()
     """The first one's faults, then those of each life that follows a death."""
     start: datetime = EPOCH
+    node_clock: float = 0.0
+    """Seconds by which the nodes' clock is ahead."""
 
     def as_json(self) -> str:
         found: dict[str, Any] = {"story": self.story, "seed": self.seed}
@@ -60,6 +62,8 @@ class Plan:
             found["lives"] = [each.as_json() for each in self.lives]
         if self.start != EPOCH:
             found["start"] = rfc3339(self.start)
+        if self.node_clock:
+            found["node_clock"] = self.node_clock
         return json.dumps(found)
 
     @classmethod
@@ -70,10 +74,19 @@ class Plan:
             seed=found.get("seed", 0),
             lives=tuple(Faults.of_json(each) for each in found.get("lives", ())),
             start=parse_rfc3339(found["start"]) if "start" in found else EPOCH,
+            node_clock=found.get("node_clock", 0.0),
         )
 
     def play(self) -> Told:
-        return undisturbed(tell(EVERY[self.story], lives=self.lives, seed=self.seed, start=self.start))
+        return undisturbed(
+            tell(
+                EVERY[self.story],
+                lives=self.lives,
+                seed=self.seed,
+                start=self.start,
+                node_clock=self.node_clock,
+            )
+        )
 
 
 @functools.cache
