@@ -238,3 +238,54 @@ STUBBORN = {
         ),
     )
 }
+
+
+# Work that had ended before it was told to.
+
+
+async def _cancel_what_has_ended(made: Bed) -> None:
+    await made.until(is_now("b", "Running"))
+    await asyncio.sleep(OWN_END + LONG_BEFORE + 5 * made.chance.random())
+    await made.cancel()
+
+
+def _told_late(exit_code: int) -> Callable[[Random], Scripts]:
+    b = Work(runs=OWN_END, exit_code=exit_code, reported_late=LONG_BEFORE + 10)
+    return lambda _: lambda name, _before: b if name == "b" else Work(runs=0.3)
+
+
+def _keeps(phase: str, reason: str) -> Judge:
+    """What b came to by itself counts, and what depends on it is not started any more."""
+
+    def judge(told: Told, _: End) -> Iterable[str]:
+        if told.end.steps["b"][:2] != (phase, reason):
+            yield f"step b is {told.end.steps['b']}"
+        if told.end.starts != {"a": 1, "b": 1}:
+            yield f"the work ran {told.end.starts}"
+
+    return judge
+
+
+OWN_END = 4.0
+LONG_BEFORE = 16.0
+"""Seconds between the end and the request; a node's clock is not believed to the second once it was caught lying."""
+
+TRUTHFUL = {
+    story.name: story
+    for story in (
+        Story(
+            name="work had succeeded before the cancel",
+            steps=CHAIN,
+            work=_told_late(0),
+            people=_cancel_what_has_ended,
+            judge=_keeps("Succeeded", "Succeeded"),
+        ),
+        Story(
+            name="work had failed before the cancel",
+            steps=CHAIN,
+            work=_told_late(3),
+            people=_cancel_what_has_ended,
+            judge=_keeps("Failed", "NonZeroExit"),
+        ),
+    )
+}

@@ -27,6 +27,10 @@ class Faults:
     """Seconds of life."""
     refusals: float = 0.0
     """429, 500, 503, 504 instead of an answer, nothing done."""
+    refused_with: int = 0
+    """Always this one of them."""
+    hangs: float = 0.0
+    """Nothing happens until the client gives up."""
     conflicts: float = 0.0
     lost_answers: float = 0.0
     """The server commits, the client hears a reset, or nothing until it times out."""

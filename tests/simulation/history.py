@@ -48,6 +48,24 @@ class History:
     taken_away: set[str] = field(default_factory=set)
     """Uids of objects that people freed of their finalizers by force."""
     deleted_by_people: bool = False
+    _newest: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+
+    def add(self, version: Version) -> None:
+        """A commit."""
+        self.versions.append(version)
+        key = (version.resource, version.obj["metadata"]["name"])
+        if version.gone:
+            self._newest.pop(key, None)
+        else:
+            self._newest[key] = version.obj
+
+    def newest(self, resource: str, name: str) -> Mapping[str, Any] | None:
+        """The object as it is now."""
+        return self._newest.get((resource, name))
+
+    def all_newest(self, resource: str) -> list[Mapping[str, Any]]:
+        """In the order of their creation."""
+        return [obj for (kind, _), obj in self._newest.items() if kind == resource]
 
     def violations(self) -> list[str]:
         return list(_Walk(self).all())

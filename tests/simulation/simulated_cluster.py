@@ -60,6 +60,8 @@ class Work:
     on_term: OnTerm = OnTerm.OBEYS
     ends_in: float = 0.1
     fate: Fate = Fate.ORDINARY
+    reported_late: float = 0.0
+    """By how much its own end is told late: the node cannot be reached."""
 
 
 @dataclass(slots=True)
@@ -73,6 +75,8 @@ class SimulatedCluster:
     jobs: Informer = field(init=False)
     pods: Informer = field(init=False)
     now: Callable[[], Any] = field(default_factory=wall_clock)
+    node_clock: float = 0.0
+    """Seconds by which the node's clock is ahead of everybody's."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _lives: dict[str, asyncio.Event] = field(default_factory=dict)
     _busy: set[str] = field(default_factory=set)
@@ -214,6 +218,7 @@ class SimulatedCluster:
                 ],
             },
             "spec": {**template["spec"], "nodeName": "node"},
+            "status": {"phase": "Pending", "conditions": [self._condition("PodScheduled")]},
         }
         made = await self.client.create(PODS, pod)
         self.pods.cache.note_written(made)
@@ -276,17 +281,22 @@ class SimulatedCluster:
         name = next((each["value"] for each in container.get("env") or () if each["name"] == WORK), pod.name)
         work = self.scripts(name, self.starts[name])
         stop = self._lives[pod.uid]
+        await self._set_pod(pod, {"startTime": _second(self._node_now())})
         await self._wait_to_start(pod, container, work)
         if await _within(stop.wait(), work.pending):
             await self._report(pod, container, "Failed", None)
             await self._remove(pod)
             return
         self.starts[name] += 1
-        began = self.now()
+        began = self._node_now()
         await self._report(pod, container, "Running", {"running": {"startedAt": _second(began)}})
         code = work.exit_code
+        finished = None
         if await _within(stop.wait(), work.runs):
             code = await self._stopped(pod, work)
+        elif work.reported_late:
+            finished = self._node_now()
+            await asyncio.sleep(work.reported_late)
         elif work.fate is Fate.NODE_LOST:
             await self._lose_node(pod)
             return
@@ -300,7 +310,7 @@ class SimulatedCluster:
             if code == 0
             else "Error",
             "startedAt": _second(began),
-            "finishedAt": _second(self.now()),
+            "finishedAt": _second(finished or self._node_now()),
             **({"message": work.result} if work.result else {}),
         }
         await self._report(pod, container, "Running", {"terminated": ended})
@@ -309,6 +319,9 @@ class SimulatedCluster:
         await self._report(pod, container, "Failed" if code else "Succeeded", {"terminated": ended})
         await stop.wait()
         await self._remove(pod)
+
+    def _node_now(self) -> Any:
+        return self.now() + timedelta(seconds=self.node_clock)
 
     async def _wait_to_start(self, pod: Cached, container: Mapping[str, Any], work: Work) -> None:
         match work.fate:

@@ -135,9 +135,7 @@ async def _serving(
     history = History()
     loop = asyncio.get_running_loop()
     made.serving.listeners.append(
-        lambda heard: history.versions.append(
-            Version(heard.resource.plural, heard.object, heard.gone, loop.time())
-        )
+        lambda heard: history.add(Version(heard.resource.plural, heard.object, heard.gone, loop.time()))
     )
     server = SimulatedServer(store, Application(made.dispatcher, failures.append), history, failures)
     tasks = [asyncio.create_task(each.run(), name=type(each).__name__) for each in made.followers]

@@ -96,9 +96,16 @@ def scripted(**scripts: Work | tuple[Work, ...]) -> Callable[[Random], Scripts]:
     return lambda _: script
 
 
-async def tell(story: Story, *, lives: Sequence[Faults] = (), seed: int = 0, start: datetime = EPOCH) -> Told:
+async def tell(
+    story: Story,
+    *,
+    lives: Sequence[Faults] = (),
+    seed: int = 0,
+    start: datetime = EPOCH,
+    node_clock: float = 0.0,
+) -> Told:
     """Play it to its end and a while longer, so that everything is let go."""
-    async with bed(seed, drawn=story.work, start=start) as made:
+    async with bed(seed, drawn=story.work, start=start, node_clock=node_clock) as made:
         made.server.history.needs, made.server.history.forgiving = story.needs, story.forgiving
         if story.nested:
             await made.orchestration("inner", story.nested)

@@ -1,4 +1,4 @@
-"""Clocks that are wrong, jump, or show an awkward moment: row 9 of the matrix. The nodes' clocks are right."""
+"""Clocks that are wrong, jump, or show an awkward moment: row 9 of the matrix."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,6 +18,19 @@ STORIES = (
     "Job deleted by hand",
     "work ends well on SIGTERM",
     "a run with a time to live",
+)
+ON_NODES = (
+    "cancel midway",
+    "timeout",
+    "work ends well on SIGTERM",
+    "work ignores SIGTERM",
+    "work had succeeded before the cancel",
+    "work had failed before the cancel",
+    "Job deleted by hand",
+    "a Job vanishes as its pod by a person, Fail",
+    "chain",
+    "a run with a time to live",
+    "cancel early",
 )
 MOMENTS = {
     "the leap day": datetime(2028, 2, 28, 23, 59, 57, tzinfo=UTC),
@@ -46,6 +59,23 @@ def test_awkward_moments_are_moments(block, record_property):
         for seed in block_of(block, 100, 2)
     )
     prove("9: leap day, year's end, summer and winter time", plans, record_property)
+
+
+@pytest.mark.rule("CAN-7", "GC-3")
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_a_nodes_clock_decides_no_end(block, record_property):
+    """Seconds to minutes behind or ahead: what was stopped is no success and no failure, and what had ended before
+    keeps its result.
+    """
+    prove("9: the nodes' clocks are wrong", _nodes(block_of(block, 300, 3)), record_property)
+
+
+def _nodes(seeds: range) -> Iterator[Plan]:
+    for seed in seeds:
+        chance = Random(f"nodes {seed}")  # noqa: S311
+        off = chance.choice((-1, 1)) * 300 ** chance.random()
+        lives = (Faults(lag=1.0, until=30.0),) if seed % 2 else ()
+        yield Plan(story=ON_NODES[seed % len(ON_NODES)], seed=seed, lives=lives, node_clock=round(off, 3))
 
 
 def _wrong(seeds: range) -> Iterator[Plan]:

@@ -16,11 +16,15 @@ ROWS = {
     "4: 410 Gone, and everything is listed anew": (Faults(compactions=0.4, until=FAULTS_END), 300),
     "5: caches lag behind": (Faults(lag=3.0, until=FAULTS_END), 1000),
     "6: writes meet conflicts": (Faults(conflicts=0.3, until=FAULTS_END), 500),
-    "6: requests are refused": (Faults(refusals=0.2, until=FAULTS_END), 500),
+    "6: requests are answered 429": (Faults(refusals=0.2, refused_with=429, until=FAULTS_END), 500),
+    "6: requests are answered 500": (Faults(refusals=0.2, refused_with=500, until=FAULTS_END), 500),
+    "6: requests are answered 503": (Faults(refusals=0.2, refused_with=503, until=FAULTS_END), 500),
+    "6: requests are answered 504": (Faults(refusals=0.2, refused_with=504, until=FAULTS_END), 500),
     "6: connections are reset, requests are slow": (
         Faults(lost_requests=0.2, slow=0.5, until=FAULTS_END),
         500,
     ),
+    "6: requests hang": (Faults(hangs=0.2, until=FAULTS_END), 500),
     "7: answers are lost": (Faults(lost_answers=0.1, until=FAULTS_END), 1000),
     "10: events come twice, late and in another order": (
         Faults(repeats=0.2, late=0.1, lag=0.3, until=FAULTS_END),

@@ -5,26 +5,34 @@ import pytest
 from simulation.faults import Faults
 from simulation.misfortunes import BEFALLEN, VANISHING
 from simulation.plans import ALL, Plan, prove
+from simulation.simulated_cluster import Fate
 
 LAGGING = Faults(lag=1.0, until=30.0)
+UNANSWERED = Faults(lag=1.0, lost_answers=0.1, until=30.0)
+LIVES = ((), (LAGGING,), (), (UNANSWERED,))
+NODE_LOST = f"a pod: {Fate.NODE_LOST}"
 
 
 @pytest.mark.rule("GC-1", "GC-2", "GC-3")
 @pytest.mark.parametrize("name", VANISHING)
 def test_a_job_that_vanishes_is_told_and_not_run_twice(name, record_property):
-    """Whenever and however it goes; every other time the controllers hear of it late."""
+    """Whenever and however it goes; every other time the controllers hear of it late, or not what became of writes."""
     _prove("11", name, 100, record_property)
 
 
+@pytest.mark.rule("GC-3")
+def test_a_job_whose_node_is_lost_is_told_and_not_run_twice(record_property):
+    _prove("11", NODE_LOST, 100, record_property)
+
+
 @pytest.mark.rule("GC-3", "GC-8")
-@pytest.mark.parametrize("name", BEFALLEN)
+@pytest.mark.parametrize("name", [name for name in BEFALLEN if name != NODE_LOST])
 def test_what_befalls_a_pod_is_the_reason(name, record_property):
     _prove("12", name, 50, record_property)
 
 
 def _prove(row, name, trials, record_property):
     plans = (
-        Plan(story=name, seed=seed, lives=(LAGGING,) if seed % 2 else ())
-        for seed in range(trials if ALL else 2)
+        Plan(story=name, seed=seed, lives=LIVES[seed % len(LIVES)]) for seed in range(trials if ALL else 2)
     )
     prove(f"{row}: {name}", plans, record_property)

@@ -16,7 +16,9 @@ def test_parts_of_a_row_are_one_line():
     found = rows(
         [*told("3: watches are cut", range(0, 1000, 2)), *told("3: watches are cut", range(1, 1000, 2))]
     )
-    assert [each.line() for each in found] == ["| 3: watches are cut | S | 1,000 | 0 | 0.003 | 0 to 999 |"]
+    assert [each.line() for each in found] == [
+        "| 3: watches are cut | S | I2 I14 | 1,000 | 0 | 0.003 | 0 to 999 |"
+    ]
 
 
 def test_rows_follow_the_matrix():
@@ -34,14 +36,15 @@ def test_rows_follow_the_matrix():
 
 def test_a_failure_bounds_nothing():
     assert (
-        rows(told("1: killed", range(10), failures=2))[0].line() == "| 1: killed | S | 10 | 2 | - | 0 to 9 |"
+        rows(told("1: killed", range(10), failures=2))[0].line()
+        == "| 1: killed | S | I1 I2 I3 I9 | 10 | 2 | - | 0 to 9 |"
     )
 
 
 def test_the_page_says_where_and_when():
     text = page(rows(told("1: killed", range(10))), commit="abc", date="2026-01-01", machine="Linux")
     assert "Commit `abc`, 2026-01-01, Linux:\n10 trials, 0 failed." in text
-    assert text.endswith("| 1: killed | S | 10 | 0 | 0.3 | 0 to 9 |\n")
+    assert "| 1: killed | S | I1 I2 I3 I9 | 10 | 0 | 0.3 | 0 to 9 |\n" in text
 
 
 class Report:

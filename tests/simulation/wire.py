@@ -87,6 +87,9 @@ class Wire:
             await asyncio.sleep(self.random.random() * self.faults.slow)
         if self._happens(self.faults.lost_requests):
             raise Ambiguous("the request was lost on order")
+        if self._happens(self.faults.hangs):
+            await asyncio.sleep(timeout)
+            raise Ambiguous("the request hung on order")
         refusal = self._refusal(method)
         if refusal is not None:
             await asyncio.sleep(0.01)
@@ -159,7 +162,8 @@ class Wire:
         if method not in READS and method != "POST" and self._happens(self.faults.conflicts):
             return _status(409, "Conflict")
         if self._happens(self.faults.refusals):
-            return _status(*self.random.choice(REFUSALS))
+            ways = [each for each in REFUSALS if self.faults.refused_with in (0, each[0])]
+            return _status(*self.random.choice(ways))
         return None
 
     def _happens(self, share: float) -> bool:

@@ -67,6 +67,8 @@ class WorkWorld:
     """Job and pods as the caches have them."""
     lagging: bool = False
     uids: int = 0
+    started: dict = field(default_factory=dict)
+    """When the containers of a pod started, by its uid."""
 
     # Passes.
 
@@ -242,11 +244,12 @@ class WorkWorld:
         self.job = replace(self.job, active=1)
 
     def start_pod(self, uid):
+        self.started[uid] = self.now.replace(microsecond=0)
         self._on_pod(uid, phase="Running", containers=(ContainerFacts(name="main", running=True),))
 
     def end_containers(self, uid, code):
         moment = self.now.replace(microsecond=0)
-        end = Terminated(exit_code=code, started_at=moment, finished_at=moment)
+        end = Terminated(exit_code=code, started_at=self.started.get(uid, moment), finished_at=moment)
         self._on_pod(uid, containers=(ContainerFacts(name="main", terminated=end),))
 
     def end_pod(self, uid):

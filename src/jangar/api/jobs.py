@@ -4,8 +4,19 @@ from datetime import datetime
 
 from pydantic import Field
 
-from jangar.api.lifecycle import Outcome
+from jangar.api.lifecycle import Outcome, Seconds
 from jangar.api.meta import ApiModel, Int32
+
+
+class JobTerms(ApiModel):
+    """What the definition that is run said when the attempt started; a later change of it comes too late."""
+
+    timeout_seconds: Seconds | None = Field(
+        None, description="Its time limit; absent is unbounded. One of the run itself wins over it."
+    )
+    ttl_seconds_after_finished: Seconds | None = Field(
+        None, description="How long it wants a finished Job kept; absent is the controller's setting."
+    )
 
 
 class JobRecord(ApiModel):
@@ -17,6 +28,12 @@ class JobRecord(ApiModel):
 
     name: str = Field(description="Name of the Job, recorded before the Job is created.")
     attempt: Int32 = Field(description="Number of the attempt that the Job belongs to, from 1.", ge=1)
+    terms: JobTerms | None = Field(None, description="Recorded with the intent, for the whole attempt.")
+    since: str | None = Field(
+        None,
+        description="Version of the API server's data before the create. What became of a create whose answer was "
+        "lost is asked of the server's history since then.",
+    )
     created_at: datetime | None = Field(
         None,
         description="When the API server confirmed the creation; absent while only the intent is recorded.",

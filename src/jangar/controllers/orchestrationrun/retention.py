@@ -70,7 +70,7 @@ class RunRetention:
     def _job_ttl(self) -> Resolved:
         """What the Jobs of its steps get, unless a tool says otherwise."""
         keeping = self.keeping
-        resolved = resolve_job_ttl(runtime_ttl=None, configured=keeping.job_ttl)
+        resolved = resolve_job_ttl(tool_ttl=None, configured=keeping.job_ttl)
         lifetime = job_lifetime(
             resolved.keep, lease_duration=keeping.lease_duration, request_timeout=keeping.request_timeout
         )

@@ -26,9 +26,9 @@ from jangar.domain.work.observation import (
 )
 from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.work.reading import job_facts, pod_facts
-from jangar.domain.work.record import WorkRecord
+from jangar.domain.work.record import Terms, WorkRecord
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
-from jangar.kube.cache import Cache, Cached
+from jangar.kube.cache import EVERY, Cache, Cached
 from jangar.runtimes.kubernetes_job.manifest import TEMPLATE
 
 JOB_NAME = "batch.kubernetes.io/job-name"
@@ -73,13 +73,14 @@ def observe(caches: Caches, seen: Cached, live: LiveReads, limits: WorkLimits, *
     work, command = _work(tool, spec)
     job, pods = live.work or _cached_work(caches, seen, recorded)
     observation = WorkObservation(
-        child=_facts(obj, spec, tool),
+        child=_facts(obj, spec, tool, recorded),
         work=live.refused or work,
         template=TEMPLATE,
         recorded=recorded,
         owner=live.owner or (Owner.NOT_READ if owner_run(seen) else Owner.NONE),
         job=job,
         pods=pods,
+        job_version=_version(caches.jobs, seen.namespace),
         live=live.work is not None,
         logs_kept=logs_kept,
         limits=limits,
@@ -102,11 +103,25 @@ def owner_state(run: Mapping[str, Any] | None, uid: str) -> Owner:
     return Owner.STOPPING if stopping or run["metadata"].get("deletionTimestamp") else Owner.ACTIVE
 
 
-def _facts(obj: Mapping[str, Any], spec: ToolRunSpec, tool: ToolSpec | None) -> ChildFacts:
+def time_limit(spec: ToolRunSpec, terms: Terms | None) -> timedelta | None:
+    """The run's own, or the tool's as it was when the attempt started."""
+    seconds = spec.timeout_seconds if spec.timeout_seconds is not None else terms and terms.timeout_seconds
+    return timedelta(seconds=seconds) if seconds else None
+
+
+def _version(jobs: Cache, namespace: str) -> str | None:
+    version = max(jobs.told(namespace), jobs.told(EVERY))
+    return str(version) if version else None
+
+
+def _facts(
+    obj: Mapping[str, Any], spec: ToolRunSpec, tool: ToolSpec | None, recorded: WorkRecord
+) -> ChildFacts:
     meta = obj["metadata"]
     deadline = stop_order(meta.get("annotations"))
     deleted = meta.get("deletionTimestamp")
-    seconds = spec.timeout_seconds if spec.timeout_seconds is not None else tool and tool.timeout_seconds
+    says = _terms(tool) if tool is not None else None
+    binding = (recorded.job and recorded.job.terms) or says
     return ChildFacts(
         name=meta["name"],
         uid=meta["uid"],
@@ -116,12 +131,17 @@ def _facts(obj: Mapping[str, Any], spec: ToolRunSpec, tool: ToolSpec | None) -> 
         deleted_at=parse_rfc3339(deleted) if deleted else None,
         suspend=bool(spec.suspend),
         stop_deadline=deadline,
-        timeout=timedelta(seconds=seconds) if seconds else None,
+        timeout=time_limit(spec, binding),
         on_job_missing=spec.on_job_missing or OnJobMissing.FAIL,
         ttl=spec.ttl_seconds_after_finished,
-        job_ttl=tool.ttl_seconds_after_finished if tool else None,
+        job_ttl=binding.job_ttl if binding else None,
+        terms=says,
         is_held=CLEANUP_FINALIZER in (meta.get("finalizers") or ()),
     )
+
+
+def _terms(tool: ToolSpec) -> Terms:
+    return Terms(timeout_seconds=tool.timeout_seconds, job_ttl=tool.ttl_seconds_after_finished)
 
 
 def _tool(tools: Cache, namespace: str, spec: ToolRunSpec) -> ToolSpec | None:

@@ -17,6 +17,7 @@ from jangar.controllers.toolrun.observe import (
     observe,
     owner_run,
     owner_state,
+    time_limit,
 )
 from jangar.controllers.transitions import phase_change
 from jangar.domain.conditions import ConditionStatus, ConditionType
@@ -31,7 +32,7 @@ from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.domain.work.record import WorkRecord
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.cache import Cached
-from jangar.kube.errors import NotFound
+from jangar.kube.errors import Expired, NotFound
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.kube.resource import Resource
 
@@ -39,6 +40,8 @@ log = logging.getLogger(__name__)
 
 MOST_ROUNDS = 8
 """Uncached reads that one pass may ask for before it starts over."""
+HISTORY_SECONDS = 1.0
+"""How long a server is listened to that tells what it remembers: it tells at once, and then what is new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,7 @@ class ToolRunReconciler:
                 await self._read(plan.reads, seen, live)
                 continue
             before, seen = seen, await self._record(seen, sight, plan)
-            live.refused = await act(self.hands, self._subject(seen, sight), plan.actions)
+            live.refused = await act(self.hands, self._subject(seen, sight, plan), plan.actions)
             if live.refused is None and (plan.actions or seen is before):
                 return self._look_again(plan)
         return LookAgain(after=1.0)
@@ -81,8 +84,8 @@ class ToolRunReconciler:
             match read:
                 case ReadOwner():
                     live.owner = await self._read_owner(seen)
-                case ReadWork(job=name):
-                    live.work = await self._read_work(seen, name)
+                case ReadWork(job=name, since=since):
+                    live.work = await self._read_work(seen, name, since)
 
     async def _read_owner(self, seen: Cached) -> Owner:
         owner = seen.controller
@@ -94,7 +97,7 @@ class ToolRunReconciler:
         return owner_state(run, owner.uid)
 
     async def _read_work(
-        self, seen: Cached, name: str
+        self, seen: Cached, name: str, since: str | None
     ) -> tuple[JobFacts | ConfirmedAbsent, tuple[PodFacts, ...]]:
         client = self.hands.client
         try:
@@ -103,10 +106,29 @@ class ToolRunReconciler:
             job = None
         pods = await client.list(PODS, seen.namespace, labels=f"{CHILD_UID}={seen.uid},{JOB_NAME}={name}")
         ours = job if job is not None and is_controlled_by(job, seen.uid) else None
-        return (
-            job_facts(ours) if ours is not None else ConfirmedAbsent(),
-            tuple(pod_facts(each) for each in pods),
-        )
+        facts = tuple(pod_facts(each) for each in pods)
+        if ours is not None:
+            return job_facts(ours), facts
+        existed = bool(pods) or (since is not None and await self._was_there(seen, name, since))
+        return ConfirmedAbsent(existed=existed), facts
+
+    async def _was_there(self, seen: Cached, name: str, since: str) -> bool:
+        """Whether the API server's history knows a Job of that name; one that it has forgotten it does not know."""
+        try:
+            async with self.hands.client.watch(
+                JOBS,
+                seen.namespace,
+                resource_version=since,
+                fields=f"metadata.name={name}",
+                timeout_seconds=HISTORY_SECONDS,
+                bookmarks=False,
+            ) as events:
+                async for event in events:
+                    if is_controlled_by(event.object, seen.uid):
+                        return True
+        except Expired:
+            log.info("the history of a Job is forgotten", extra={"job": name, "namespace": seen.namespace})
+        return False
 
     async def _record(self, seen: Cached, sight: Sight, plan: WorkPlan) -> Cached:
         if plan.status is sight.observation.recorded:
@@ -132,12 +154,12 @@ class ToolRunReconciler:
                     about, type="Warning", reason=Reason(why.reason), message=why.message
                 )
 
-    def _subject(self, seen: Cached, sight: Sight) -> Subject:
+    def _subject(self, seen: Cached, sight: Sight, plan: WorkPlan) -> Subject:
         return Subject(
             seen=seen,
             reference=reference_to(self.hands.children.resource, seen),
             command=sight.command,
-            timeout=sight.observation.child.timeout,
+            timeout=time_limit(sight.spec, plan.status.job.terms if plan.status.job else None),
         )
 
     def _look_again(self, plan: WorkPlan) -> Result:

@@ -40,7 +40,7 @@ class Source(StrEnum):
     """Which value decided, in the words of the one who can change it."""
 
     OBJECT = "spec.ttlSecondsAfterFinished"
-    RUNTIME = "spec.runtime.config.ttlSecondsAfterFinished"
+    TOOL = "tool.spec.ttlSecondsAfterFinished"
     ORCHESTRATION_RETENTION = "orchestrationController.retentionSeconds"
     AGENTRUN_RETENTION = "controller.agentRunRetentionSeconds"
     JOB_TTL = "controller.jobTtlSecondsAfterFinished"
@@ -107,11 +107,11 @@ def resolve_run_retention(
 
 
 def resolve_job_ttl(
-    *, runtime_ttl: Ttl | None, configured: Keep | None, default: Keep = DEFAULT_JOB_TTL
+    *, tool_ttl: Ttl | None, configured: Keep | None, default: Keep = DEFAULT_JOB_TTL
 ) -> Resolved:
-    """How long a finished Job is kept: the run's own wish, the controller's setting, or the default."""
-    if runtime_ttl is not None:
-        return Resolved(keep=keep_for(runtime_ttl), source=Source.RUNTIME)
+    """How long a finished Job is kept: the tool's wish, the controller's setting, or the default."""
+    if tool_ttl is not None:
+        return Resolved(keep=keep_for(tool_ttl), source=Source.TOOL)
     if configured is not None:
         return Resolved(keep=configured, source=Source.JOB_TTL)
     return Resolved(keep=default, source=Source.DEFAULT)

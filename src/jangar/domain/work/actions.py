@@ -16,6 +16,8 @@ class ReadWork:
     """Read the Job and its pods uncached."""
 
     job: str
+    since: str | None = None
+    """If it is not there: ask the API server's history whether it was, after this version."""
 
 
 Read = ReadOwner | ReadWork

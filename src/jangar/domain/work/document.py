@@ -18,7 +18,7 @@ from jangar.domain.cancellation.documents import (
 from jangar.domain.retention.documents import retention_document, retention_from
 from jangar.domain.status_contract import LIFECYCLE_FIELDS, lifecycle_from, lifecycle_to, time_from, time_to
 from jangar.domain.work.outcome import Outcome
-from jangar.domain.work.record import EndedWork, JobNote, WorkRecord
+from jangar.domain.work.record import EndedWork, JobNote, Terms, WorkRecord
 
 WORK_FIELDS = LIFECYCLE_FIELDS | {
     "runId",
@@ -81,6 +81,8 @@ def _job_document(job: JobNote) -> JsonObject:
         {
             "name": job.name,
             "attempt": job.attempt,
+            "terms": job.terms and _terms_document(job.terms),
+            "since": job.since,
             "observedAt": time_to(job.observed_at),
             "uid": job.uid,
             "podUid": job.pod_uid,
@@ -92,9 +94,23 @@ def _job(document: Mapping[str, Any]) -> JobNote:
     return JobNote(
         name=document["name"],
         attempt=document["attempt"],
+        terms=_terms(document["terms"]) if document.get("terms") is not None else None,
+        since=document.get("since"),
         observed_at=time_from(document, "observedAt"),
         uid=document.get("uid"),
         pod_uid=document.get("podUid"),
+    )
+
+
+def _terms_document(terms: Terms) -> JsonObject:
+    return _present(
+        {"timeoutSeconds": terms.timeout_seconds, "ttlSecondsAfterFinished": terms.job_ttl},
+    )
+
+
+def _terms(document: Mapping[str, Any]) -> Terms:
+    return Terms(
+        timeout_seconds=document.get("timeoutSeconds"), job_ttl=document.get("ttlSecondsAfterFinished")
     )
 
 

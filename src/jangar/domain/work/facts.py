@@ -1,7 +1,7 @@
 """What is known of a Job and its pods, as plain values. Decides nothing; `reading` fills them from the objects."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,10 @@ class PodFacts:
     message: str | None = None
     deleting: bool = False
     deletion_requested_at: datetime | None = None
+    deletion_is_final: bool = False
+    """The node has let it go: the time of its deletion is then that moment's, not the request's."""
+    clock_behind: timedelta = timedelta(0)
+    """By how much the node's clock is behind the API server's at least: the node took it on before it was there."""
     disrupted: bool = False
     """Kubernetes itself ends it: evicted, preempted, its node drained."""
     disrupted_at: datetime | None = None

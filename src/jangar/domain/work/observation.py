@@ -11,7 +11,7 @@ from jangar.domain.cancellation.request import Requester
 from jangar.domain.retention.values import DEFAULT_JOB_TTL, DEFAULT_RUN_RETENTION, Keep
 from jangar.domain.work.facts import JobFacts, PodFacts, TemplateNames
 from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
-from jangar.domain.work.record import WorkRecord
+from jangar.domain.work.record import Terms, WorkRecord
 
 
 class Owner(StrEnum):
@@ -69,6 +69,8 @@ class ChildFacts:
     ttl: Ttl | None = None
     job_ttl: Ttl | None = None
     """What the work itself asks for, such as its Tool."""
+    terms: Terms | None = None
+    """What an attempt that starts now is started under."""
     is_held: bool = True
     """It carries our finalizer; nothing starts before."""
 
@@ -102,6 +104,8 @@ class WorkObservation:
     owner: Owner = Owner.NONE
     job: JobFacts | NotInCache | ConfirmedAbsent = field(default_factory=NotInCache)
     pods: tuple[PodFacts, ...] = ()
+    job_version: str | None = None
+    """Everything that happened to Jobs up to this version of the API server's data is in the cache."""
     live: bool = False
     """Job and pods are the API server's word, not the cache's."""
     logs_kept: bool = True

@@ -5,7 +5,7 @@ The exit code decides success; a stop that came first decides before it. What th
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
@@ -20,6 +20,11 @@ from jangar.domain.work.facts import (
 
 CANCELS = frozenset({Reason.CANCELLED, Reason.RUN_CANCELLED})
 """Reasons of a stop that make the attempt Cancelled; every other one is a failure."""
+
+DOUBT = timedelta(seconds=10)
+"""How long a node may take to take on a pod, and we to see it run: a clock that is off is not known better."""
+KILLED = frozenset({137, 143})
+"""Exit codes of a program that a signal ended: KILL, TERM."""
 
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
@@ -66,12 +71,15 @@ def read_outcome(
     pods: Sequence[PodFacts],
     stop: Stop | None = None,
     first_pod_uid: str | None = None,
+    seen_running_at: datetime | None = None,
     live: bool = False,
 ) -> Reading:
-    """What is certain now. `first_pod_uid` is the pod recorded for the attempt; `live`: `pods` is no cache's word."""
+    """What is certain now. `first_pod_uid` is the pod recorded for the attempt, `seen_running_at` when it was
+    first seen to run, by a clock that can be trusted; `live`: `pods` is no cache's word.
+    """
     pod = first_pod(pods, recorded_uid=first_pod_uid)
     if pod is not None:
-        return _of_pod(template, pod, job, stop) or _still_running(template, pod)
+        return _of_pod(template, pod, job, stop, seen_running_at) or _still_running(template, pod)
     verdict = _of_job(job, stop)
     if verdict is None and first_pod_uid is not None and job is not None and not job.active:
         verdict = _pod_vanished(stop, first_pod_uid)
@@ -107,7 +115,11 @@ def _still_running(template: TemplateNames, pod: PodFacts) -> StillRunning:
 
 
 def _of_pod(
-    template: TemplateNames, pod: PodFacts, job: JobFacts | None, stop: Stop | None
+    template: TemplateNames,
+    pod: PodFacts,
+    job: JobFacts | None,
+    stop: Stop | None,
+    seen_running_at: datetime | None,
 ) -> Outcome | None:
     ended = _ended(pod.containers, template.containers)
     broken = [each for each in _ended(pod.init_containers, template.init_containers) if each[1].exit_code]
@@ -115,8 +127,8 @@ def _of_pod(
     if not complete and not pod.is_over:
         return None
     ends = [*broken, *ended]
-    ended_at = _latest_end(ends) if complete else None
-    interrupted = _interrupted(pod, job, ended_at)
+    ended_at = _latest_end(pod, ends, seen_running_at) if complete else None
+    interrupted = _interrupted(pod, job, ends, ended_at)
     if stop is not None and (stop.cut(ended_at) or _by_suspension(interrupted, job)):
         verdict = stopped_outcome(stop)
     else:
@@ -134,13 +146,28 @@ def _ended(containers: Sequence[ContainerFacts], names: Sequence[str]) -> list[_
     return [(each.name, each.terminated) for each in _named(containers, names) if each.terminated]
 
 
-def _latest_end(ends: Sequence[_Ended]) -> datetime | None:
-    """When the last of them ended; not known if it is not known of each."""
+def _latest_end(pod: PodFacts, ends: Sequence[_Ended], seen_running_at: datetime | None) -> datetime | None:
+    """When the last of them ended; not known if it is not known of each.
+
+    Of a node whose clock is off the latest moment that can be: with the doubt, never too early.
+    """
     times = [each.finished_at for _, each in ends if each.finished_at]
-    return max(times) if times and len(times) == len(ends) else None
+    if not times or len(times) != len(ends):
+        return None
+    if pod.clock_behind:
+        return max(times) + pod.clock_behind + DOUBT
+    return max(times) - max(_clock_ahead(ends, seen_running_at) - DOUBT, timedelta(0))
 
 
-def _interrupted(pod: PodFacts, job: JobFacts | None, ended_at: datetime | None) -> Outcome | None:
+def _clock_ahead(ends: Sequence[_Ended], seen_running_at: datetime | None) -> timedelta:
+    """By how much the node's clock is ahead at least: it says that a container started after it was seen to run."""
+    starts = [each.started_at for _, each in ends if each.started_at]
+    return min(starts) - seen_running_at if starts and seen_running_at else timedelta(0)
+
+
+def _interrupted(
+    pod: PodFacts, job: JobFacts | None, ends: Sequence[_Ended], ended_at: datetime | None
+) -> Outcome | None:
     """Ended by others, in that second or later: whatever it returned, it did not come to its own end."""
     if pod.reason == Reason.NODE_REBOOTED:
         return _failed(Reason.NODE_REBOOTED, pod.message or "the node was restarted while it ran")
@@ -148,11 +175,17 @@ def _interrupted(pod: PodFacts, job: JobFacts | None, ended_at: datetime | None)
     if evicted and (pod.disrupted_at is None or not_before(ended_at, pod.disrupted_at)):
         return _failed(Reason.EVICTED, pod.message or "its pod was evicted")
     asked_at = pod.deletion_requested_at
-    if pod.deleting and (asked_at is None or not_before(ended_at, asked_at)):
+    if pod.deleting and (
+        asked_at is None or not_before(ended_at, asked_at) or (pod.deletion_is_final and _killed(ends))
+    ):
         if job is not None and job.deleting:
             return _failed(Reason.JOB_DELETED, "its Job was deleted while it ran")
         return _failed(Reason.POD_DELETED, "its pod was deleted while it ran")
     return None
+
+
+def _killed(ends: Sequence[_Ended]) -> bool:
+    return any(end.exit_code in KILLED and end.reason != Reason.OOM_KILLED for _, end in ends)
 
 
 def _by_suspension(interrupted: Outcome | None, job: JobFacts | None) -> bool:

@@ -164,7 +164,8 @@ class _Planner(PlanParts):
     def _attempt(self, record: WorkRecord, number: int) -> WorkPlan:
         """The intent is recorded before the create is sent (GC-2)."""
         name = job_name(self.child.name, self.child.uid, number)
-        record = replace(record, job=JobNote(name=name, attempt=number))
+        note = JobNote(name=name, attempt=number, terms=self.child.terms, since=self.observation.job_version)
+        record = replace(record, job=note)
         plan = self._waiting(_starting(record), record)
         return replace(plan, actions=(CreateJob(name=name, attempt=number),))
 
@@ -184,7 +185,9 @@ class _Planner(PlanParts):
         )
         match found:
             case ConfirmByLiveRead(name=name):
-                return self._reading(ReadWork(job=name))
+                return self._reading(
+                    ReadWork(job=name, since=None if note.recorded.was_there else note.since)
+                )
             case CreateAgain(name=name):
                 return self._create_again(name, note.attempt)
             case Lost(then=then):
@@ -262,9 +265,14 @@ class _Planner(PlanParts):
         return replace(plan, look_again_at=min(due, plan.look_again_at) if plan.look_again_at else due)
 
     def _stopping(self, note: JobNote, wanted: Stop, reading: Reading) -> WorkPlan:
-        """Announce, then act on the announcement: both in one pass, because the record is written in between."""
+        """Announce, then act on the announcement: both in one pass, because the record is written in between.
+
+        What was seen to have ended before the announcement was not stopped, whatever the clocks say.
+        """
         stop = self.record.stop and self._bounded(self.record.stop)
         step = self._stop_step(note, wanted, stop, reading)
+        if isinstance(step, Announce) and isinstance(reading, Outcome):
+            return self._ended(replace(self.record, job=self._noted_while_stopping(note, reading)), reading)
         if isinstance(step, Announce):
             stop = step.stop
             reading = self._read(note, stop)

@@ -55,8 +55,17 @@ class PlanParts:
             pods=self.observation.pods,
             stop=stop or self.record.stop,
             first_pod_uid=note.pod_uid,
+            seen_running_at=self._seen_running_at(note),
             live=self.observation.live,
         )
+
+    def _seen_running_at(self, note: JobNote) -> datetime | None:
+        """Unless our clock is behind: it then saw the Job before the API server had it."""
+        job = self.observation.job
+        created = job.created_at if isinstance(job, JobFacts) else None
+        if created is None or note.observed_at is None or note.observed_at < created:
+            return None
+        return self.record.lifecycle.started_at
 
     def _noted(self, note: JobNote, uid: str | None, pod_uid: str | None) -> JobNote:
         return replace(

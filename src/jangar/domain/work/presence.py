@@ -45,6 +45,9 @@ class NotInCache:
 class ConfirmedAbsent:
     """The API server itself says that there is no such Job."""
 
+    existed: bool = False
+    """There was one: the server's history tells of it, or a pod of it is left."""
+
 
 Sight = Seen | NotInCache | ConfirmedAbsent
 
@@ -118,6 +121,8 @@ def presence(
             return _gone(recorded, policy, live=live, outcome_recorded=outcome_recorded, stopping=stopping)
         case NotInCache():
             return _gone(recorded, policy, live=False, outcome_recorded=outcome_recorded, stopping=stopping)
+        case ConfirmedAbsent(existed=True) if not (outcome_recorded or recorded.was_there):
+            return Lost(name=recorded.name, then=OnJobMissing.FAIL if stopping else policy)
         case ConfirmedAbsent():
             return _gone(recorded, policy, live=True, outcome_recorded=outcome_recorded, stopping=stopping)
         case _:

@@ -23,6 +23,8 @@ def pod_facts(pod: Doc) -> PodFacts:
         message=status.get("message"),
         deleting=bool(meta.get("deletionTimestamp")),
         deletion_requested_at=_deletion_requested_at(meta),
+        deletion_is_final=meta.get("deletionGracePeriodSeconds") == 0,
+        clock_behind=_clock_behind(meta, status),
         disrupted=bool(disruption),
         disrupted_at=_time(disruption, "lastTransitionTime"),
         containers=_containers(status.get("containerStatuses")),
@@ -34,11 +36,20 @@ def pod_facts(pod: Doc) -> PodFacts:
 def _deletion_requested_at(meta: Doc) -> datetime | None:
     """When the deletion was asked for: `deletionTimestamp` is that plus the grace period that stands beside it.
 
-    A kubelet that shortens the grace period to nothing rewrites both together (`BeforeDelete` in Kubernetes'
-    apiserver).
+    A kubelet that shortens the grace period to nothing rewrites both together, and never to a time that has passed.
     """
     deadline, grace = _time(meta, "deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
     return deadline - timedelta(seconds=grace) if deadline and grace is not None else None
+
+
+def _clock_behind(meta: Doc, status: Doc) -> timedelta:
+    """Creation and binding are the API server's times, `startTime` is the node's, and comes after both."""
+    bound = _condition(status, "PodScheduled")
+    before = [each for each in (_time(meta, "creationTimestamp"), _time(bound, "lastTransitionTime")) if each]
+    taken_on = _time(status, "startTime")
+    return max(
+        (each - taken_on for each in before if taken_on is not None and each > taken_on), default=timedelta(0)
+    )
 
 
 def _containers(statuses: Iterable[Doc] | None) -> tuple[ContainerFacts, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from jangar.api.lifecycle import Ttl
 from jangar.domain.cancellation.machine import Cancel
 from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.retention.decide import Retention
@@ -13,11 +14,22 @@ from jangar.domain.work.presence import RecordedJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What the definition that is run says about an attempt; it is read once for each."""
+
+    timeout_seconds: int | None = None
+    job_ttl: Ttl | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobNote:
     """The Job of the current attempt: its name before it is created, then what was seen of it."""
 
     name: str
     attempt: int
+    terms: Terms | None = None
+    since: str | None = None
+    """A version of the API server's data before the create was sent."""
     observed_at: datetime | None = None
     uid: str | None = None
     pod_uid: str | None = None

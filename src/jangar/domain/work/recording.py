@@ -104,7 +104,7 @@ def job_ttl(observation: WorkObservation) -> Resolved:
         kept = said.job_ttl_seconds
         keep = NEVER if kept is None else Keep(duration=timedelta(seconds=kept))
         return Resolved(keep=keep, source=Source(said.job_source))
-    resolved = resolve_job_ttl(runtime_ttl=observation.child.job_ttl, configured=limits.job_ttl)
+    resolved = resolve_job_ttl(tool_ttl=observation.child.job_ttl, configured=limits.job_ttl)
     lifetime = job_lifetime(
         resolved.keep, lease_duration=limits.lease_duration, request_timeout=limits.request_timeout
     )

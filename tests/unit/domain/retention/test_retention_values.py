@@ -128,18 +128,18 @@ def test_the_nearest_value_that_is_set_decides_about_a_run(spec_ttl, orchestrati
 
 
 @pytest.mark.parametrize(
-    ("runtime_ttl", "configured", "expected"),
+    ("tool_ttl", "configured", "expected"),
     [
-        pytest.param(5, seconds(6), (seconds(5), Source.RUNTIME), id="the-runs-own"),
-        pytest.param("never", seconds(6), (NEVER, Source.RUNTIME), id="never"),
+        pytest.param(5, seconds(6), (seconds(5), Source.TOOL), id="the-tools-own"),
+        pytest.param("never", seconds(6), (NEVER, Source.TOOL), id="never"),
         pytest.param(None, seconds(0), (seconds(0), Source.JOB_TTL), id="the-setting"),
         pytest.param(None, None, (seconds(600), Source.DEFAULT), id="ten-minutes"),
     ],
 )
 @pytest.mark.rule("GC-5")
-def test_the_nearest_value_that_is_set_decides_about_a_job(runtime_ttl, configured, expected):
+def test_the_nearest_value_that_is_set_decides_about_a_job(tool_ttl, configured, expected):
     """GC-5: default 600."""
-    assert resolve_job_ttl(runtime_ttl=runtime_ttl, configured=configured) == Resolved(
+    assert resolve_job_ttl(tool_ttl=tool_ttl, configured=configured) == Resolved(
         keep=expected[0], source=expected[1]
     )
 
@@ -150,7 +150,7 @@ def test_defaults_are_ten_minutes_and_thirty_days():
     assert (seconds(600), seconds(2592000)) == (DEFAULT_JOB_TTL, DEFAULT_RUN_RETENTION)
     given = {"orchestration_retention": None, "agentrun_retention": None, "default": seconds(1)}
     assert resolve_run_retention(spec_ttl=None, **given).keep == seconds(1)
-    assert resolve_job_ttl(runtime_ttl=None, configured=None, default=seconds(2)).keep == seconds(2)
+    assert resolve_job_ttl(tool_ttl=None, configured=None, default=seconds(2)).keep == seconds(2)
 
 
 @pytest.mark.parametrize(

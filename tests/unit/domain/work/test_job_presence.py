@@ -51,6 +51,20 @@ FAIL, RETRY = OnJobMissing.FAIL, OnJobMissing.RETRY
         pytest.param(
             INTENT, ConfirmedAbsent(), {"stopping": True}, NeverStarted(), id="never-created-when-stopping"
         ),
+        pytest.param(
+            INTENT,
+            ConfirmedAbsent(existed=True),
+            {},
+            Lost(name="build-1", then=FAIL),
+            id="an-unanswered-create-that-was-done",
+        ),
+        pytest.param(
+            INTENT,
+            ConfirmedAbsent(existed=True),
+            {"policy": RETRY},
+            Lost(name="build-1", then=RETRY),
+            id="an-unanswered-create-that-was-done-is-retried-on-request",
+        ),
         pytest.param(CREATED, ConfirmedAbsent(), {}, Lost(name="build-1", then=FAIL), id="created-then-gone"),
         pytest.param(
             OBSERVED, ConfirmedAbsent(), {}, Lost(name="build-1", then=FAIL), id="observed-then-gone"

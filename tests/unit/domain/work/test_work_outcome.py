@@ -602,3 +602,67 @@ def test_a_pod_that_others_ended_before_the_stop_keeps_its_reason():
     deleted = a_pod(ended(code=143, at=11), deleting=True, deletion_requested_at=after(10))
     assert read(evicted, job=a_job(suspended=True), stop=a_stop(at=70)).reason == Reason.EVICTED
     assert read(deleted, stop=a_stop(at=70)).reason == Reason.POD_DELETED
+
+
+def _off(**facts):
+    """A pod that our suspension deleted a minute after noon, on a node whose clock is off."""
+    return {"deleting": True, "deletion_requested_at": after(60), **facts}
+
+
+@pytest.mark.parametrize(
+    ("code", "at", "facts", "expected"),
+    [
+        pytest.param(0, 57, {}, SUCCEEDED, id="a-clock-that-was-not-caught-is-believed"),
+        pytest.param(0, 57, {"clock_behind": timedelta(seconds=4)}, STOPPED, id="behind"),
+        pytest.param(
+            143,
+            50,
+            {"clock_behind": timedelta(seconds=4)},
+            (Phase.CANCELLED, Reason.CANCELLED, 143),
+            id="behind-by-more-than-is-known",
+        ),
+        pytest.param(0, 40, {"clock_behind": timedelta(seconds=4)}, SUCCEEDED, id="long-before-all-the-same"),
+    ],
+)
+@pytest.mark.rule("CAN-7")
+def test_a_nodes_clock_that_is_behind_makes_no_success_of_what_was_stopped(code, at, facts, expected):
+    """CAN-7: once its clock was caught, ten seconds are the doubt."""
+    pod = a_pod(ended(code=code, at=at), **_off(**facts))
+    assert verdict(read(pod, job=a_job(suspended=True), stop=a_stop(at=60))) == expected
+
+
+@pytest.mark.parametrize(
+    ("at", "seen_running_at", "expected"),
+    [
+        pytest.param(70, None, STOPPED, id="nothing-to-compare-with"),
+        pytest.param(70, after(1), STOPPED, id="right"),
+        pytest.param(70, after(-90), SUCCEEDED, id="ahead"),
+        pytest.param(145, after(-90), STOPPED, id="ahead-and-stopped"),
+    ],
+)
+@pytest.mark.rule("CAN-7")
+def test_a_nodes_clock_that_is_ahead_takes_no_result_away(at, seen_running_at, expected):
+    """CAN-7: a container that was seen to run ninety seconds before it says that it started."""
+    pod = a_pod(ended(at=at), **_off())
+    found = read(pod, job=a_job(suspended=True), stop=a_stop(at=60), seen_running_at=seen_running_at)
+    assert verdict(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "expected"),
+    [
+        pytest.param(143, "Error", Reason.POD_DELETED, id="ended-by-a-signal"),
+        pytest.param(137, Reason.OOM_KILLED, Reason.OOM_KILLED, id="ended-by-its-memory"),
+        pytest.param(1, "Error", Reason.NON_ZERO_EXIT, id="ended-by-itself"),
+    ],
+)
+@pytest.mark.rule("GC-3")
+def test_a_pod_that_its_node_let_go_was_deleted_before(code, reason, expected):
+    """GC-3: the node's last word moves the time of the deletion behind the end."""
+    pod = a_pod(
+        ended(code=code, at=10, reason=reason),
+        deleting=True,
+        deletion_is_final=True,
+        deletion_requested_at=after(12),
+    )
+    assert read(pod).reason == expected

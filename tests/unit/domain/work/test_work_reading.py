@@ -99,7 +99,7 @@ def test_a_pod_is_read_with_everything_that_counts():
         ),
         pytest.param(
             {"metadata": {"deletionTimestamp": "2026-02-07T12:00:00Z", "deletionGracePeriodSeconds": 0}},
-            PodFacts(name="", uid="", deleting=True, deletion_requested_at=NOON),
+            PodFacts(name="", uid="", deleting=True, deletion_requested_at=NOON, deletion_is_final=True),
             id="deletion-with-no-grace-left",
         ),
         pytest.param(
@@ -217,3 +217,25 @@ def test_our_containers_are_those_of_our_template():
         containers=("main", "helper"), init_containers=("fetch",)
     )
     assert template_names({}) == TemplateNames(containers=())
+
+
+@pytest.mark.parametrize(
+    ("created", "bound", "taken_on", "behind"),
+    [
+        pytest.param("12:00:00", "12:00:01", "12:00:01", 0, id="no-earlier-than-it-was-bound"),
+        pytest.param("12:00:00", "12:00:01", "12:00:30", 0, id="late-proves-nothing"),
+        pytest.param("12:00:00", None, "11:59:55", 5, id="before-it-was-there"),
+        pytest.param("12:00:00", "12:02:00", "12:00:30", 90, id="before-it-was-bound"),
+        pytest.param("12:00:00", "12:00:01", None, 0, id="not-taken-on"),
+    ],
+)
+@pytest.mark.rule("CAN-7")
+def test_a_node_that_takes_on_a_pod_before_it_is_there_has_a_clock_that_is_behind(
+    created, bound, taken_on, behind
+):
+    """Creation and binding are the API server's times, the start is the node's."""
+    day = "2026-02-07T"
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": f"{day}{bound}Z"}
+    status = {"conditions": [scheduled] if bound else [], "startTime": taken_on and f"{day}{taken_on}Z"}
+    pod = {"metadata": {"creationTimestamp": f"{day}{created}Z"}, "status": status}
+    assert pod_facts(pod).clock_behind == timedelta(seconds=behind)

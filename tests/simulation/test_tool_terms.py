@@ -1,0 +1,64 @@
+"""A Tool that goes or changes while its ToolRun runs, in virtual time."""
+
+import asyncio
+
+import pytest
+
+from jangar.kube.builtin import JOBS
+from jangar.kube.client import PatchKind
+from simulation.bed import ENDED, NAMESPACE, TOOL_RUNS, TOOLS, bed
+from simulation.simulated_cluster import Work
+from support.virtual_time import run_virtual
+
+SAID = {"image": "none", "command": ["work"], "timeoutSeconds": 20, "ttlSecondsAfterFinished": 77}
+
+
+async def outlive(meanwhile, *, runs=600, **spec):
+    """The end of a ToolRun whose Tool that happens to while it runs, and the time to live that its Job got."""
+    async with bed(scripts=lambda _name, _before: Work(runs=runs)) as made:
+        made.start_controllers()
+        tool = await made.create(TOOLS, "short", SAID | spec)
+        await made.create(TOOL_RUNS, "tr", {"toolRef": {"name": "short"}})
+        await _until(made, lambda found: found.get("phase") == "Running")
+        await meanwhile(made, tool["metadata"]["uid"])
+        await _until(made, lambda found: found.get("phase") in ENDED)
+        await asyncio.sleep(5)
+        status = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE))["status"]
+        jobs = await made.client.list(JOBS, NAMESPACE)
+        return status, [each["spec"].get("ttlSecondsAfterFinished") for each in jobs]
+
+
+async def _until(made, holds):
+    async with asyncio.timeout(300):
+        while True:
+            found = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE)).get("status") or {}
+            if holds(found):
+                return found
+            await asyncio.sleep(0.1)
+
+
+async def _deleted(made, uid):
+    await made.client.delete(TOOLS, "short", NAMESPACE, uid=uid)
+
+
+async def _changed(made, uid):
+    body = {"metadata": {"uid": uid}, "spec": {"timeoutSeconds": 500, "ttlSecondsAfterFinished": 5}}
+    await made.client.patch(TOOLS, "short", NAMESPACE, body, kind=PatchKind.MERGE)
+
+
+@pytest.mark.rule("DAG-3", "DAG-10")
+@pytest.mark.parametrize("meanwhile", [_deleted, _changed], ids=["deleted", "changed"])
+def test_a_run_keeps_the_terms_that_it_was_started_under(meanwhile):
+    """The time limit of the tool and how long its Job is kept are read once for each attempt."""
+    status, _ = run_virtual(outlive(meanwhile))
+    assert (status["phase"], status["reason"]) == ("Failed", "StepTimedOut")
+    assert status["job"]["terms"] == {"timeoutSeconds": 20, "ttlSecondsAfterFinished": 77}
+    assert status["retention"]["jobTtlSeconds"] == 77
+    assert status["retention"]["jobSource"] == "tool.spec.ttlSecondsAfterFinished"
+
+
+@pytest.mark.rule("DAG-3")
+def test_a_time_limit_that_a_tool_gets_later_is_the_next_attempts():
+    status, kept = run_virtual(outlive(_changed, timeoutSeconds=None, runs=30))
+    assert (status["phase"], status["reason"]) == ("Succeeded", "Succeeded")
+    assert kept == [77]
