@@ -27,7 +27,6 @@ from jangar.schema import ErrorType, FieldError, UnknownField
 from jangar.schema.pruning import copied
 
 _OPERATION = ("op", "path", "from", "value")
-TYPE_AND_METADATA = frozenset({"apiVersion", "kind", "metadata"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,15 +133,12 @@ def _decoded_changes(
     resource: ResourceType, found: JsonObject, old: JsonObject
 ) -> tuple[JsonObject, list[UnknownField]]:
     """Decoded, but for the parts that the patch left as they are stored: those were decoded when they were stored."""
-    stored = {
-        name: value
-        for name, value in found.items()
-        if name not in TYPE_AND_METADATA and value is not None and value is old.get(name)
-    }
-    changed = {name: value for name, value in found.items() if name not in stored}
-    obj, unknown = resource.strategy.decode(changed)
-    known = obj | stored
-    return {name: known[name] for name in (*found, *known) if name in known}, unknown
+    obj, unknown = resource.strategy.decode(found, old)
+    meta = old["metadata"]
+    if obj.get("metadata") is meta:
+        # What the server guards is set in place.
+        obj["metadata"] = old["metadata"].copy()
+    return obj, unknown
 
 
 def _decoding(error: errors.ApiError) -> str:
