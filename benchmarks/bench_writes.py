@@ -76,9 +76,7 @@ class Steps:
         pod = await take("POST pods", client.create(PODS, _pod(job)))
         pod = await take(
             "PATCH pods/status",
-            client.patch(
-                PODS, *_place(pod), _pod_status(pod), kind=PatchKind.MERGE, subresource="status"
-            ),
+            client.patch(PODS, *_place(pod), _pod_status(pod), kind=PatchKind.MERGE, subresource="status"),
         )
         job = await take(
             "PUT jobs/status", client.update(JOBS, {**job, "status": _JOB_STATUS}, subresource="status")
@@ -140,7 +138,12 @@ def _object(resource: Resource, name: str, spec: Json, **meta: Any) -> Json:
 
 def _owned_by(obj: Json) -> list[Json]:
     meta = obj["metadata"]
-    reference = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": meta["name"], "uid": meta["uid"]}
+    reference = {
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+    }
     return [reference | {"controller": True, "blockOwnerDeletion": True}]
 
 
@@ -288,7 +291,13 @@ def _pod(job: Json) -> Json:
 
 def _pod_status(pod: Json) -> Json:
     meta = pod["metadata"]
-    ran = {"exitCode": 0, "reason": "Completed", "startedAt": AT, "finishedAt": AT, "containerID": "process://x"}
+    ran = {
+        "exitCode": 0,
+        "reason": "Completed",
+        "startedAt": AT,
+        "finishedAt": AT,
+        "containerID": "process://x",
+    }
     container = {
         "name": "tool-runner",
         "image": "busybox",

@@ -43,7 +43,9 @@ class Patch:
 
 def merging(request: Request) -> Patch:
     patch = _read(request, "object", "map[string]interface {}")
-    return Patch(patched=lambda old: merge_patch(old, patch), strict_problems=duplicate_keys(request.body))
+    return Patch(
+        patched=lambda old: merge_patch(old, patch), strict_problems=duplicate_keys(request.body, patch)
+    )
 
 
 def operating(request: Request) -> Patch:
@@ -68,7 +70,7 @@ def operating(request: Request) -> Patch:
         for name in each
         if name not in _OPERATION
     ]
-    problems = [f"json patch {each}" for each in (*duplicate_keys(request.body), *unknown)]
+    problems = [f"json patch {each}" for each in (*duplicate_keys(request.body, operations), *unknown)]
     return Patch(patched=operate, strict_problems=problems)
 
 
@@ -86,7 +88,7 @@ def strategically(request: Request, resource: ResourceType) -> Patch:
             reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
             raise errors.ApiError(error.code, reason, str(error)) from error
 
-    return Patch(patched=merge, strict_problems=duplicate_keys(request.body), shown=plain(patch))
+    return Patch(patched=merge, strict_problems=duplicate_keys(request.body, patch), shown=plain(patch))
 
 
 def _read(request: Request, kind: str, go_type: str, *, preface: str = "error decoding patch: ") -> Any:

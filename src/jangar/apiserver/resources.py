@@ -128,13 +128,14 @@ class ResourceType:
     grace_seconds: int | None = None
     """Deletion waits for a grace period (Pod)."""
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+    api_version: str = field(init=False)
+    qualified: str = field(init=False)
 
-    @property
-    def qualified(self) -> str:
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+    def __post_init__(self) -> None:
+        """Worked out once: every request asks for these many times."""
+        group = self.group
+        object.__setattr__(self, "api_version", f"{group}/{self.version}" if group else self.version)
+        object.__setattr__(self, "qualified", f"{self.plural}.{group}" if group else self.plural)
 
     @property
     def stored_group(self) -> str:

@@ -52,9 +52,7 @@ def apply_defaults(value: Any, node: Node, defaulted: Routes, known: Any = None)
         _fill_members(value, enumerate(before), node.items, defaulted)
 
 
-def _fill_members(
-    values: Any, keys: Iterable[tuple[str | int, Any]], node: Node, defaulted: Routes
-) -> None:
+def _fill_members(values: Any, keys: Iterable[tuple[str | int, Any]], node: Node, defaulted: Routes) -> None:
     """Defaults for members that share one schema: none is added, a null may be replaced."""
     for key, known in keys:
         if values[key] is None and not node.nullable:

@@ -167,14 +167,16 @@ def _written_items(value: list[Any], write: Write, stored: bool, known: Any) -> 
     if type(known) is not list:
         return [write(each, stored, None) for each in value]
     return [
-        each if each is was else write(each, stored, was) for each, was in zip_longest(value, known[: len(value)])
+        each if each is was else write(each, stored, was)
+        for each, was in zip_longest(value, known[: len(value)])
     ]
 
 
 def _written_members(value: dict[str, Any], write: Write, stored: bool, known: Any) -> dict[str, Any]:
     was = known if type(known) is dict else _NONE
     return {
-        key: each if each is was.get(key) else write(each, stored, was.get(key)) for key, each in value.items()
+        key: each if each is was.get(key) else write(each, stored, was.get(key))
+        for key, each in value.items()
     }
 
 
