@@ -1,7 +1,7 @@
 """The ASGI face of the server: bytes in, bytes out. Knows HTTP; what is answered, the dispatcher decides."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 from jangar.apiserver import errors
 from jangar.apiserver.dispatch import Dispatcher, refusal
 from jangar.apiserver.messages import Answer, Request, Stream
+from jangar.apiserver.remembering import remembered
 
 BODY_LIMIT = 3 * 1024 * 1024
 LAST_CHUNK_SECONDS = 0.5
@@ -75,8 +76,14 @@ def _request(scope: Scope, body: bytes) -> Request:
     for raw, text in scope["headers"]:
         name, value = raw.decode("latin-1").lower(), text.decode("latin-1")
         headers[name] = f"{headers[name]}\n{value}" if name in headers and name.startswith(LISTED) else value
-    query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
+    query = _parameters(scope["query_string"])
     return Request(method=scope["method"], path=scope["path"], query=query, headers=headers, body=body)
+
+
+@remembered(256)
+def _parameters(query: bytes) -> Mapping[str, Sequence[str]]:
+    """Nobody changes them; a client asks the same way most times."""
+    return parse_qs(query.decode("latin-1"), keep_blank_values=True, errors="replace")
 
 
 def _head(answer: Answer, *, length: int | None) -> MutableMapping[str, Any]:

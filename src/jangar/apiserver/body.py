@@ -56,7 +56,7 @@ def decode_json(body: bytes) -> Decoded:
         return Decoded(object={})
     if not isinstance(document, dict):
         raise errors.bad_request(_not_an_object(document))
-    return Decoded(object=document, strict_problems=duplicate_keys(body))
+    return Decoded(object=document, strict_problems=duplicate_keys(body, document))
 
 
 def read_json(body: bytes) -> Any:
@@ -97,9 +97,12 @@ def _not_an_object(document: Any) -> str:
     )
 
 
-def duplicate_keys(body: bytes) -> list[str]:
-    """`duplicate field "spec.x"` for each key that an object repeats, in the order they stand."""
-    if _is_compact(body):
+def duplicate_keys(body: bytes, document: Any) -> list[str]:
+    """`duplicate field "spec.x"` for each key that an object repeats, in the order they stand.
+
+    `document` is what was read from the body, as it was read.
+    """
+    if _is_compact(body, document):
         return []
     repeated = False
 
@@ -120,10 +123,10 @@ def duplicate_keys(body: bytes) -> list[str]:
     return [f'duplicate field "{path}"' for path in paths]
 
 
-def _is_compact(body: bytes) -> bool:
+def _is_compact(body: bytes, document: Any) -> bool:
     """Whether it is, byte for byte, what is written of what is read from it: then nothing was read twice."""
     try:
-        return orjson.dumps(orjson.loads(body)) == body
+        return orjson.dumps(document) == body
     except (ValueError, TypeError):
         return False
 

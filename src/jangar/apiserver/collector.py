@@ -32,8 +32,13 @@ class Collector:
 
     def _hear(self, heard: Heard) -> None:
         meta = heard.object["metadata"]
-        if heard.gone or meta.get("ownerReferences") or meta.get("deletionTimestamp"):
+        if heard.gone or meta.get("deletionTimestamp"):
             self._queue.put_nowait(heard)
+        elif owners := meta.get("ownerReferences"):
+            # An owner that goes later is heard of then, and what it owns is looked at.
+            found = [self._owner(owner, meta.get("namespace")) for owner in owners]
+            if None in found or any(_waits(owner) for owner in found):
+                self._queue.put_nowait(heard)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -121,7 +126,7 @@ class Collector:
         if meta.get("deletionTimestamp"):
             return
         owners = [self._owner(owner, meta.get("namespace")) for owner in meta["ownerReferences"]]
-        if all(FOREGROUND in ((owner or {}).get("metadata", {}).get("finalizers") or ()) for owner in owners):
+        if all(_waits(owner) for owner in owners):
             has_dependents = bool(self._serving.store.owned_by(meta["uid"]))
             await self._delete(resource, obj, "Foreground" if has_dependents else "Background")
 
@@ -187,6 +192,11 @@ class Collector:
         except errors.ApiError as error:
             if error.reason not in ("NotFound", "Conflict"):
                 raise
+
+
+def _waits(owner: JsonObject | None) -> bool:
+    """Whether an owner goes after its dependents."""
+    return FOREGROUND in ((owner or {}).get("metadata", {}).get("finalizers") or ())
 
 
 def _blocks(stored: Stored, uid: str) -> bool:

@@ -1,6 +1,12 @@
 """Which texts are names, labels and finalizers, and in which words Kubernetes refuses the others."""
 
 import re
+from collections.abc import Sequence
+
+from jangar.apiserver.remembering import remembered
+
+_REMEMBERED = 8192
+"""So many texts are judged once: the same labels and names come with every write of a step."""
 
 _LABEL_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -38,6 +44,11 @@ VALUE_RULE = (
 
 
 def subdomain_problems(name: str) -> list[str]:
+    return list(_subdomain_problems(name))
+
+
+@remembered(_REMEMBERED)
+def _subdomain_problems(name: str) -> Sequence[str]:
     problems = (
         [] if len(name) <= SUBDOMAIN_LENGTH else [f"must be no more than {SUBDOMAIN_LENGTH} characters"]
     )
@@ -60,6 +71,11 @@ def path_segment_problems(name: str) -> list[str]:
 
 def qualified_name_problems(key: str) -> list[str]:
     """A label key, annotation key or finalizer: `name` or `prefix/name`."""
+    return list(_qualified_name_problems(key))
+
+
+@remembered(_REMEMBERED)
+def _qualified_name_problems(key: str) -> Sequence[str]:
     prefix, slash, name = key.rpartition("/")
     problems: list[str] = []
     if slash and "/" in prefix:
@@ -78,6 +94,11 @@ def qualified_name_problems(key: str) -> list[str]:
 
 
 def label_value_problems(value: str) -> list[str]:
+    return list(_label_value_problems(value))
+
+
+@remembered(_REMEMBERED)
+def _label_value_problems(value: str) -> Sequence[str]:
     problems = [] if len(value) <= LABEL_LENGTH else [f"must be no more than {LABEL_LENGTH} bytes"]
     return problems if not value or _LABEL_NAME.fullmatch(value) else [*problems, VALUE_RULE]
 

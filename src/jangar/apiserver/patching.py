@@ -27,7 +27,6 @@ from jangar.schema import ErrorType, FieldError, UnknownField
 from jangar.schema.pruning import copied
 
 _OPERATION = ("op", "path", "from", "value")
-TYPE_AND_METADATA = frozenset({"apiVersion", "kind", "metadata"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +43,9 @@ class Patch:
 
 def merging(request: Request) -> Patch:
     patch = _read(request, "object", "map[string]interface {}")
-    return Patch(patched=lambda old: merge_patch(old, patch), strict_problems=duplicate_keys(request.body))
+    return Patch(
+        patched=lambda old: merge_patch(old, patch), strict_problems=duplicate_keys(request.body, patch)
+    )
 
 
 def operating(request: Request) -> Patch:
@@ -69,7 +70,7 @@ def operating(request: Request) -> Patch:
         for name in each
         if name not in _OPERATION
     ]
-    problems = [f"json patch {each}" for each in (*duplicate_keys(request.body), *unknown)]
+    problems = [f"json patch {each}" for each in (*duplicate_keys(request.body, operations), *unknown)]
     return Patch(patched=operate, strict_problems=problems)
 
 
@@ -87,7 +88,7 @@ def strategically(request: Request, resource: ResourceType) -> Patch:
             reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
             raise errors.ApiError(error.code, reason, str(error)) from error
 
-    return Patch(patched=merge, strict_problems=duplicate_keys(request.body), shown=plain(patch))
+    return Patch(patched=merge, strict_problems=duplicate_keys(request.body, patch), shown=plain(patch))
 
 
 def _read(request: Request, kind: str, go_type: str, *, preface: str = "error decoding patch: ") -> Any:
@@ -134,15 +135,12 @@ def _decoded_changes(
     resource: ResourceType, found: JsonObject, old: JsonObject
 ) -> tuple[JsonObject, list[UnknownField]]:
     """Decoded, but for the parts that the patch left as they are stored: those were decoded when they were stored."""
-    stored = {
-        name: value
-        for name, value in found.items()
-        if name not in TYPE_AND_METADATA and value is not None and value is old.get(name)
-    }
-    changed = {name: value for name, value in found.items() if name not in stored}
-    obj, unknown = resource.strategy.decode(changed)
-    known = obj | stored
-    return {name: known[name] for name in (*found, *known) if name in known}, unknown
+    obj, unknown = resource.strategy.decode(found, old)
+    meta = old["metadata"]
+    if obj.get("metadata") is meta:
+        # What the server guards is set in place.
+        obj["metadata"] = old["metadata"].copy()
+    return obj, unknown
 
 
 def _decoding(error: errors.ApiError) -> str:

@@ -11,6 +11,8 @@ class Registry:
     def __init__(self, built_in: Iterable[ResourceType]) -> None:
         self._types: dict[tuple[str, str, str], ResourceType] = {}
         self._custom: dict[str, list[tuple[str, str, str]]] = {}
+        self._by_kind: dict[tuple[str, str], ResourceType] | None = None
+        """Made when it is first asked for, and again after a change."""
         self.generation = 0
         """Rises with every change; what is derived from the table is made anew when it does."""
         self.listeners: set[Callable[[], None]] = set()
@@ -24,7 +26,12 @@ class Registry:
 
     def by_kind(self, api_version: str, kind: str) -> ResourceType | None:
         """The type of an object, such as an owner, by its apiVersion and kind."""
-        return next((each for each in self if each.api_version == api_version and each.kind == kind), None)
+        if self._by_kind is None:
+            found: dict[tuple[str, str], ResourceType] = {}
+            for each in self:
+                found.setdefault((each.api_version, each.kind), each)
+            self._by_kind = found
+        return self._by_kind.get((api_version, kind))
 
     def by_storage(self, stored_as: str) -> ResourceType | None:
         """A type of the objects that are stored under this name: one of its versions, if any is served."""
@@ -62,6 +69,7 @@ class Registry:
         self._types.update(served)
         if served:
             self._custom[name] = [key for key, _ in served]
+        self._by_kind = None
         self.generation += 1
         for listener in tuple(self.listeners):
             listener()

@@ -24,9 +24,12 @@ class Strategy(Protocol):
     kind and metadata included; metadata itself is checked by the handlers. `old` is never changed.
     """
 
-    def decode(self, obj: JsonObject) -> tuple[JsonObject, list[UnknownField]]:
+    def decode(
+        self, obj: JsonObject, old: Mapping[str, Any] | None = None
+    ) -> tuple[JsonObject, list[UnknownField]]:
         """As this kind is typed: a copy without the fields it does not know, which are reported.
 
+        What is, at its place, the very same in `old`, which is stored, was decoded before: it is shared, not copied.
         Raises ApiError for a value of a type that a field cannot have.
         """
         ...
@@ -39,7 +42,7 @@ class Strategy(Protocol):
         ...
 
     def prepare_create(self, obj: JsonObject) -> None:
-        """Completes, generates fields, and drops what a creator may not set (status)."""
+        """Generates fields in an object that was completed, and drops what a creator may not set (status)."""
         ...
 
     def prepare_update(self, obj: JsonObject, old: Mapping[str, Any], subresource: str) -> None:
@@ -125,13 +128,14 @@ class ResourceType:
     grace_seconds: int | None = None
     """Deletion waits for a grace period (Pod)."""
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+    api_version: str = field(init=False)
+    qualified: str = field(init=False)
 
-    @property
-    def qualified(self) -> str:
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+    def __post_init__(self) -> None:
+        """Worked out once: every request asks for these many times."""
+        group = self.group
+        object.__setattr__(self, "api_version", f"{group}/{self.version}" if group else self.version)
+        object.__setattr__(self, "qualified", f"{self.plural}.{group}" if group else self.plural)
 
     @property
     def stored_group(self) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from jangar.apiserver.body import Protobuf
 from jangar.apiserver.registry import Registry
@@ -48,7 +49,13 @@ class Serving:
     def after(self, seconds: int) -> str:
         """The time so many seconds from now."""
         moment = self.clock().astimezone(UTC) + timedelta(seconds=seconds)
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _to_the_second(moment.replace(microsecond=0))
+
+
+@lru_cache(maxsize=64)
+def _to_the_second(moment: datetime) -> str:
+    """Asked for several times a write, and the same for all writes of a second."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def key_of(resource: ResourceType, namespace: str | None, name: str) -> Key:

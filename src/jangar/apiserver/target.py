@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from jangar.apiserver.remembering import remembered
+
 NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 
 
@@ -19,6 +21,7 @@ class Target:
     """What follows the subresource, as in a proxy's path."""
 
 
+@remembered(4096)
 def target_of(path: str) -> Target | None:
     """The resource that a path names; None for every other path."""
     parts = [part for part in path.split("/") if part]

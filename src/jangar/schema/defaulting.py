@@ -1,10 +1,12 @@
 """Nulls and defaults: what the server fills in. Knows a schema tree and JSON; works in place on the caller's copy."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from jangar.schema.node import Node, Routes, routes_to
 from jangar.schema.pruning import copied
+
+_NONE: Final[dict[str, Any]] = {}
 
 
 def drop_nulls(value: Any, node: Node) -> None:
@@ -31,25 +33,29 @@ def default_routes(node: Node) -> Routes:
     return routes_to(node, lambda each: each.default is not None)
 
 
-def apply_defaults(value: Any, node: Node, defaulted: Routes) -> None:
-    """Fill in defaults along these routes."""
+def apply_defaults(value: Any, node: Node, defaulted: Routes, known: Any = None) -> None:
+    """Fill in defaults along these routes. What is the very same, at its place, in a `known` value has them."""
     if type(value) is dict:
+        was = known if type(known) is dict else _NONE
         for name, child in defaulted[node]:
             present = value.get(name)
             if present is None and child.default is not None and (name not in value or not child.nullable):
                 present = value[name] = copied(child.default)
-            if type(present) is dict or type(present) is list:
-                apply_defaults(present, child, defaulted)
+            if (type(present) is dict or type(present) is list) and present is not was.get(name):
+                apply_defaults(present, child, defaulted, was.get(name))
         if node.additional is not None and node.additional in defaulted:
             members = [name for name in value if name not in node.properties]
-            _fill_members(value, members, node.additional, defaulted)
+            _fill_members(value, [(name, was.get(name)) for name in members], node.additional, defaulted)
     elif type(value) is list and node.items is not None and node.items in defaulted:
-        _fill_members(value, range(len(value)), node.items, defaulted)
+        before = known[: len(value)] if type(known) is list else []
+        before += [None] * (len(value) - len(before))
+        _fill_members(value, enumerate(before), node.items, defaulted)
 
 
-def _fill_members(values: Any, keys: Iterable[str | int], node: Node, defaulted: Routes) -> None:
+def _fill_members(values: Any, keys: Iterable[tuple[str | int, Any]], node: Node, defaulted: Routes) -> None:
     """Defaults for members that share one schema: none is added, a null may be replaced."""
-    for key in keys:
+    for key, known in keys:
         if values[key] is None and not node.nullable:
             values[key] = copied(node.default)
-        apply_defaults(values[key], node, defaulted)
+        if values[key] is not known:
+            apply_defaults(values[key], node, defaulted, known)

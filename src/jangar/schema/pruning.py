@@ -10,6 +10,7 @@ from jangar.schema.object_meta import OBJECT_META
 
 _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 _EMPTY: Final[tuple[object, ...]] = (None, "", 0, False, [], {})
+_NONE: Final[dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +50,15 @@ class Pruned:
     has_nulls: bool
 
 
-def pruned(obj: Mapping[str, Any], node: Node) -> Pruned:
+def pruned(obj: Mapping[str, Any], node: Node, known: Mapping[str, Any] | None = None) -> Pruned:
     """A copy of the resource `obj` without unknown fields, and those fields, sorted.
 
     apiVersion, kind and metadata stay as they are. Values below x-kubernetes-preserve-unknown-fields that no
-    schema describes are not copied but shared.
+    schema describes are not copied but shared; and so is what is the very same, at its place, in a `known` resource that
+    was pruned before: there is nothing in it to drop.
     """
     found = _Found()
-    kept = _object(obj, node, found, embedded=True, root=True)
+    kept = _object(obj, node, found, known, embedded=True, root=True)
     # A server is silent about metadata it drops from the root; there is none here to drop.
     fields = [UnknownField(path=tuple(reversed(path))) for path in found.unknown]
     fields.sort(key=lambda each: each.field)
@@ -68,42 +70,55 @@ def pruned_value(value: Any, node: Node) -> Any:
     return _value(value, node, _Found())
 
 
-def _value(value: Any, node: Node | None, found: _Found) -> Any:
+def _value(value: Any, node: Node | None, found: _Found, known: Any = None) -> Any:
     if type(value) is dict:
-        return _object(value, node, found, embedded=node is not None and node.embedded)
+        return _object(value, node, found, known, embedded=node is not None and node.embedded)
     if type(value) is not list:
         found.nulls = found.nulls or value is None
         return value
     if node is None:
         return _without_schema(value, found)
     if node.preserves_unknown:
-        return value if node.items is None else _members(value, node.items, found, _kept)
+        return value if node.items is None else _members(value, node.items, found, _kept, known)
     if not any(type(each) is dict or type(each) is list for each in value):
         return value.copy()
-    return _members(value, node.items, found, _value)
+    return _members(value, node.items, found, _value, known)
 
 
-def _members(values: list[Any], items: Node | None, found: _Found, walk: "_Walk") -> list[Any]:
+def _members(values: list[Any], items: Node | None, found: _Found, walk: "_Walk", known: Any) -> list[Any]:
     kept = []
+    was = known if type(known) is list else ()
+    shared = len(was)
     for n, each in enumerate(values):
+        before = was[n] if n < shared else None
+        if each is before and each is not None:
+            kept.append(each)
+            continue
         since = len(found.unknown)
-        kept.append(walk(each, items, found))
+        kept.append(walk(each, items, found, before))
         if len(found.unknown) > since:
             found.inside(n, since)
     return kept
 
 
-_Walk = Callable[[Any, Node | None, _Found], Any]
+_Walk = Callable[[Any, Node | None, _Found, Any], Any]
 
 
 def _object(
-    value: Mapping[str, Any], node: Node | None, found: _Found, *, embedded: bool, root: bool = False
+    value: Mapping[str, Any],
+    node: Node | None,
+    found: _Found,
+    known: Any = None,
+    *,
+    embedded: bool,
+    root: bool = False,
 ) -> dict[str, Any]:
     if node is None:
         found.unknown.extend([name] for name in value)
         return {}
     kept: dict[str, Any] = {}
     properties, additional, preserve = node.properties, node.has_additional, node.preserves_unknown
+    was = known if type(known) is dict else _NONE
     for name, each in value.items():
         child = properties.get(name)
         if embedded and name in _META:
@@ -111,8 +126,12 @@ def _object(
         elif child is not None or additional:
             kind = type(each)
             if kind is dict or kind is list:
+                before = was.get(name)
+                if each is before:
+                    kept[name] = each
+                    continue
                 since = len(found.unknown)
-                kept[name] = _value(each, child if child is not None else node.additional, found)
+                kept[name] = _value(each, child if child is not None else node.additional, found, before)
                 if len(found.unknown) > since:
                     found.inside(name, since)
             else:
@@ -135,13 +154,13 @@ def _metadata(value: Any, found: _Found) -> Any:
     return {name: each for name, each in kept.items() if each not in _EMPTY}
 
 
-def _kept(value: Any, node: Node | None, found: _Found) -> Any:
+def _kept(value: Any, node: Node | None, found: _Found, known: Any = None) -> Any:
     """Below a preserving list: like pruning, except that what no schema names stays."""
     if node is None or not isinstance(value, dict | list):
         return value
     if isinstance(value, list):
-        return _members(value, node.items, found, _kept)
-    return _object(value, replace(node, preserves_unknown=True), found, embedded=node.embedded)
+        return _members(value, node.items, found, _kept, known)
+    return _object(value, replace(node, preserves_unknown=True), found, known, embedded=node.embedded)
 
 
 def _without_schema(values: list[Any], found: _Found) -> list[Any]:

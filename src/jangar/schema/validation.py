@@ -28,20 +28,25 @@ _BLOCKING: Final = frozenset(
 )
 
 
-def admit(schema: CompiledSchema, obj: Mapping[str, Any]) -> tuple[dict[str, Any], list[UnknownField]]:
-    """A pruned and defaulted copy of `obj`, and the fields that were dropped because no schema names them."""
-    found = pruned(obj, schema.root)
+def admit(
+    schema: CompiledSchema, obj: Mapping[str, Any], known: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], list[UnknownField]]:
+    """A pruned and defaulted copy of `obj`, and the fields that were dropped because no schema names them.
+
+    What is the very same, at its place, in the `known` resource, which this schema admitted before, is shared with it.
+    """
+    found = pruned(obj, schema.root, known)
     admitted = found.kept
     if found.has_nulls:
         drop_nulls(admitted, schema.root)
-    fill(schema, admitted)
+    fill(schema, admitted, known)
     return admitted, found.unknown
 
 
-def fill(schema: CompiledSchema, obj: dict[str, Any]) -> None:
-    """Defaults alone, in place."""
+def fill(schema: CompiledSchema, obj: dict[str, Any], known: Mapping[str, Any] | None = None) -> None:
+    """Defaults alone, in place; what is shared with `known` has them."""
     if schema.defaulted:
-        apply_defaults(obj, schema.root, schema.defaulted)
+        apply_defaults(obj, schema.root, schema.defaulted, known)
 
 
 def check(

@@ -79,17 +79,20 @@ def _joined(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def difference(one: FieldSet, other: FieldSet) -> FieldSet:
-    """Paths in the first and not in the second; a path says nothing of those below it."""
+    """Paths in the first and not in the second; a path says nothing of those below it. The first itself if it stays."""
     if not one or not other:
         return one
-    kept: FieldSet = {}
-    for name, ours in one.items():
-        theirs = other.get(name)
-        if theirs is None:
-            kept[name] = ours
-        elif name != MEMBER and (left := _left(ours, theirs)) is not None:
-            kept[name] = left
-    return kept
+    changed: FieldSet = {}
+    for name, theirs in other.items():
+        ours = one.get(name)
+        if ours is None:
+            continue
+        left = None if name == MEMBER else _left(ours, theirs)
+        if left is not ours:
+            changed[name] = left
+    if not changed:
+        return one
+    return {name: left for name, ours in one.items() if (left := changed.get(name, ours)) is not None}
 
 
 def _left(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
@@ -101,6 +104,8 @@ def _left(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
             return ours
         return {name: below for name, below in ours.items() if name != MEMBER}
     left = difference(ours, theirs)
+    if left is ours:
+        return ours
     if not left:
         return None
     return EMPTY if len(left) == 1 and MEMBER in left else left

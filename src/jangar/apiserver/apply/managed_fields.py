@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from jangar.apiserver.apply.comparison import Comparison, compare
-from jangar.apiserver.apply.fieldset import EMPTY, FieldSet, difference, union
+from jangar.apiserver.apply.fieldset import EMPTY, FieldSet, contains, difference, union
 from jangar.apiserver.apply.managers import (
     UPDATE,
     Identity,
@@ -112,9 +112,17 @@ def after_update(
     own = difference(seen.taken, STRIPPED)
     if own:
         before = kept.get(writer)
-        fields = union(own, before.fields) if before else own
-        kept[writer] = Owned(fields=fields, api_version=resource.api_version, time=now)
+        kept[writer] = _owning_too(before, own, resource.api_version, now)
     return kept
+
+
+def _owning_too(before: Owned | None, own: FieldSet, api_version: str, now: str) -> Owned:
+    """What a manager owns who wrote some fields. Who writes what it owns already owns the same, since now."""
+    if before is None:
+        return Owned(fields=own, api_version=api_version, time=now)
+    if contains(before.fields, own):
+        return Owned(fields=before.fields, api_version=api_version, time=now, in_order=before.in_order)
+    return Owned(fields=union(own, before.fields), api_version=api_version, time=now)
 
 
 def lost(

@@ -56,6 +56,8 @@ class Owned:
     api_version: str
     time: str | None = None
     stored: dict[str, Any] | None = None
+    in_order: bool = False
+    """Whether the fields are known to stand as they are written: those that were stored do, and what is left of them."""
 
     def owning(self, fields: FieldSet) -> "Owned":
         """The same manager with other fields."""
@@ -82,6 +84,7 @@ def read(entries: Iterable[Any] | None, *, trusted: bool = False) -> Managers:
                 api_version=version,
                 time=entry.get("time") if trusted else _moment(entry.get("time")),
                 stored=entry if trusted else None,
+                in_order=trusted,
             )
         except MalformedFields as error:
             raise MalformedManagers(f"error decoding versioned set: {error}") from error
@@ -136,7 +139,7 @@ def _entry(identity: Identity, owned: Owned) -> dict[str, Any]:
     if owned.time:
         entry["time"] = owned.time
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = in_order(owned.fields)
+    entry["fieldsV1"] = owned.fields if owned.in_order else in_order(owned.fields)
     if identity.subresource:
         entry["subresource"] = identity.subresource
     return entry

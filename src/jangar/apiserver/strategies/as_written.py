@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
+from itertools import zip_longest
 from operator import not_
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +22,7 @@ SCHEMAS: Final = frozenset(
     f"apiextensions/v1.JSONSchemaPropsOr{other}" for other in ("Bool", "Array", "StringArray")
 )
 """A schema, or something simpler in its place."""
+_NONE: Final[dict[str, Any]] = {}
 
 
 def schema_props() -> GoType:
@@ -53,71 +55,95 @@ def zero(go_type: GoType) -> Any:
 
 
 def written(
-    obj: Mapping[str, Any], struct: Struct, *, stored: bool = True, settled: Collection[str] = ()
+    obj: Mapping[str, Any],
+    struct: Struct,
+    *,
+    stored: bool = True,
+    settled: Collection[str] = (),
+    known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A decoded object as Go writes it: fields in their order, empty ones left out or written by their tags.
 
-    Storage knows no empty lists and maps: what was stored has none. `settled` fields are as they were stored.
+    Storage knows no empty lists and maps: what was stored has none. `settled` fields are as they were stored, and so is
+    whatever is the very same, at the same place, in the `known` object that was stored: it is passed through.
     """
-    forms = _forms(struct)
-    names = {name: forms[name].place for name in (*obj, *_always(struct)) if name in forms}
+    return _written(obj, struct, stored, {name: obj[name] for name in settled} if settled else known)
+
+
+def _written(obj: Mapping[str, Any], struct: Struct, stored: bool, known: Any) -> dict[str, Any]:
+    forms, always = _forms(struct)
+    if len(obj) + len(always) < len(forms):
+        names = {name for name in obj if name in forms}
+        rows = [forms[name] for name in sorted(names.union(always), key=struct.places.__getitem__)]
+    else:
+        rows = list(forms.values())
+    was = known if type(known) is dict else _NONE
     found: dict[str, Any] = {}
-    for name in sorted(names, key=names.__getitem__):
-        form = forms[name]
+    for name, write, is_collection, is_left_out, absent in rows:
         value = obj.get(name)
-        if name in settled:
-            found[name] = value
-            continue
-        if value is not None and form.write is not None:
-            value = form.write(value, stored)
-        if stored and form.is_collection and not value:
-            value = None
-        if value is None and form.has_zero:
-            value = zero(form.type)
-        if not form.is_left_out(value):
-            found[name] = value
+        if value is not None:
+            if write is not None:
+                before = was.get(name)
+                if value is before:
+                    found[name] = value
+                    continue
+                value = write(value, stored, before)
+            if not (stored and is_collection and not value):
+                if is_left_out is None or not is_left_out(value):
+                    found[name] = value
+                continue
+        if absent is not None:
+            found[name] = absent()
     return found
 
 
-Write = Callable[[Any, bool], Any]
-"""From a value, and whether it is stored, to how it is written."""
+def restore(obj: dict[str, Any], struct: Struct, names: Collection[str]) -> None:
+    """What Go writes where fields of a written object were taken away."""
+    forms, _ = _forms(struct)
+    for name in names:
+        if name not in obj and name in forms and (absent := forms[name].absent) is not None:
+            obj[name] = absent()
+
+
+Write = Callable[[Any, bool, Any], Any]
+"""From a value, whether it is stored, and what is known in its place, to how it is written."""
 
 
 class _Form(NamedTuple):
     """How a field is written, worked out once."""
 
-    place: int
-    type: GoType
+    name: str
     write: Write | None
     """None where a value is written as it is."""
     is_collection: bool
-    has_zero: bool
-    is_left_out: Callable[[Any], bool]
+    is_left_out: Callable[[Any], bool] | None
+    """Whether a value that is there is left out; None where none ever is."""
+    absent: Callable[[], Any] | None
+    """What is written where there is no value; None where nothing is."""
 
 
 @cache
-def _forms(struct: Struct) -> dict[str, _Form]:
-    return {name: _form(place, field) for place, (name, field) in enumerate(struct.fields.items())}
+def _forms(struct: Struct) -> tuple[dict[str, _Form], tuple[str, ...]]:
+    """Every field in its order, and those that are written even when they are absent."""
+    forms = {name: _form(name, field) for name, field in struct.fields.items()}
+    return forms, tuple(name for name, form in forms.items() if form.absent is not None)
 
 
-def _form(place: int, field: Field) -> _Form:
+def _form(name: str, field: Field) -> _Form:
+    is_left_out = _left_out(field)
+    absent = None if isinstance(field.type, Pointer) else zero(field.type)
     return _Form(
-        place=place,
-        type=field.type,
+        name=name,
         write=_writer(field.type),
         is_collection=isinstance(field.type, ListOf | MapOf),
-        has_zero=not isinstance(field.type, Pointer),
-        is_left_out=_left_out(field),
+        is_left_out=None if is_left_out in (_never, _is_none) else is_left_out,
+        absent=None if is_left_out(absent) else _each_time(field.type),
     )
 
 
-@cache
-def _always(struct: Struct) -> tuple[str, ...]:
-    """Fields that are written even when they are absent."""
-    forms = _forms(struct).items()
-    return tuple(
-        name for name, form in forms if not form.is_left_out(zero(form.type) if form.has_zero else None)
-    )
+def _each_time(go_type: GoType) -> Callable[[], Any]:
+    """The empty value of a type, anew: it may be filled in. A pointer that is always written is null."""
+    return lambda: None if isinstance(go_type, Pointer) else zero(go_type)
 
 
 @cache
@@ -126,18 +152,36 @@ def _writer(go_type: GoType) -> Write | None:
         case Pointer(to=to):
             return _writer(to)
         case Struct():
-            return lambda value, stored: written(value, go_type, stored=stored)
+            return lambda value, stored, known: _written(value, go_type, stored, known)
         case ListOf(item=item) if (of_item := _writer(item)) is not None:
-            return lambda value, stored: [of_item(each, stored) for each in value]
+            return lambda value, stored, known: _written_items(value, of_item, stored, known)
         case MapOf(value=of) if (of_value := _writer(of)) is not None:
-            return lambda value, stored: {key: of_value(each, stored) for key, each in value.items()}
+            return lambda value, stored, known: _written_members(value, of_value, stored, known)
         case Own(name=name) if name in SCHEMAS:
             return _written_schema
         case _:
             return None
 
 
-def _written_schema(value: Any, stored: bool) -> Any:
+def _written_items(value: list[Any], write: Write, stored: bool, known: Any) -> list[Any]:
+    if type(known) is not list:
+        return [write(each, stored, None) for each in value]
+    return [
+        each if each is was else write(each, stored, was)
+        for each, was in zip_longest(value, known[: len(value)])
+    ]
+
+
+def _written_members(value: dict[str, Any], write: Write, stored: bool, known: Any) -> dict[str, Any]:
+    was = known if type(known) is dict else _NONE
+    return {
+        key: each if each is was.get(key) else write(each, stored, was.get(key))
+        for key, each in value.items()
+    }
+
+
+def _written_schema(value: Any, stored: bool, known: Any) -> Any:
+    del known
     if isinstance(value, list):
         return [_written_as(each, schema_or_text(each), stored=stored) for each in value]
     return _written_as(value, schema_props(), stored=stored) if isinstance(value, dict) else value
@@ -145,7 +189,7 @@ def _written_schema(value: Any, stored: bool) -> Any:
 
 def _written_as(value: Any, go_type: GoType, *, stored: bool) -> Any:
     write = _writer(go_type)
-    return value if write is None else write(value, stored)
+    return value if write is None else write(value, stored, None)
 
 
 def _left_out(field: Field) -> Callable[[Any], bool]:

@@ -54,21 +54,19 @@ class CustomStrategy:
         self._has_status = has_status
         self._scale = scale
 
-    def decode(self, obj: JsonObject) -> tuple[JsonObject, list[UnknownField]]:
-        meta, unknown = self._metadata(obj)
+    def decode(self, obj: JsonObject, old: Json | None = None) -> tuple[JsonObject, list[UnknownField]]:
+        meta, unknown = self._metadata(obj, old)
         if "metadata" in obj:
             obj = obj | {"metadata": {}}
-        admitted, pruned = admit(self._schema, obj)
+        admitted, pruned = admit(self._schema, obj, old)
         if "metadata" in obj:
             admitted["metadata"] = meta
-        unknown = sorted([*unknown, *pruned], key=lambda each: each.field)
-        return admitted, unknown
+        return admitted, sorted([*unknown, *pruned], key=lambda each: each.field)
 
     def complete(self, obj: JsonObject, old: Json | None = None) -> None:
         """Defaults are part of decoding here, but an applied object was not decoded: its nulls stay, to be refused."""
-        del old
         obj.setdefault("metadata", {})
-        fill(self._schema, obj)
+        fill(self._schema, obj, old)
 
     def prepare_create(self, obj: JsonObject) -> None:
         self.complete(obj)
@@ -102,11 +100,12 @@ class CustomStrategy:
         del obj, old
         return []
 
-    def _metadata(self, obj: Json) -> tuple[JsonObject, list[UnknownField]]:
+    def _metadata(self, obj: Json, old: Json | None) -> tuple[JsonObject, list[UnknownField]]:
         decoding = Decoding()
         meta = obj.get("metadata")
+        known = None if old is None else old.get("metadata")
         try:
-            found = decoding.whole({} if meta is None else meta, _object_meta())
+            found = decoding.whole({} if meta is None else meta, _object_meta(), known)
         except (WrongType, BadText) as error:
             message = (
                 f'{self._kind} in version "{self._version}" cannot be handled as a {self._kind}: {error}'

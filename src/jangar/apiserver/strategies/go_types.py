@@ -92,6 +92,11 @@ class Struct:
         return found
 
     @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each field stands when the struct is written."""
+        return {name: place for place, name in enumerate(self.fields)}
+
+    @cached_property
     def by_number(self) -> tuple[dict[int, Field], dict[int, "Struct"]]:
         """Fields, and embedded structs, by their number in protobuf."""
         own = {field.number: field for field in self.fields.values() if field.number and not field.via}

@@ -1,5 +1,6 @@
 """Jobs: defaults, the generated selector, and what may still change."""
 
+from collections.abc import Collection
 from copy import deepcopy
 from typing import Any, Final
 
@@ -36,8 +37,12 @@ class Job(Kind):
     settles = True
 
     def default(self, obj: JsonObject) -> None:
+        default_job_spec(obj["spec"])
+        self.default_rest(obj, ())
+
+    def default_rest(self, obj: JsonObject, settled: Collection[str]) -> None:
+        del settled
         spec = obj["spec"]
-        default_job_spec(spec)
         template_labels = (spec["template"].get("metadata") or {}).get("labels")
         if template_labels and not obj["metadata"].get("labels") and not _has_bad_name(template_labels):
             # One and the same: what is generated into the one appears in the other.

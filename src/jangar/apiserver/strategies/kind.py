@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from jangar.apiserver import errors
-from jangar.apiserver.strategies.as_written import written
+from jangar.apiserver.strategies.as_written import restore, written
 from jangar.apiserver.strategies.go_types import Struct, type_of
 from jangar.apiserver.strategies.own_forms import BadText
 from jangar.apiserver.strategies.printing import created
@@ -33,13 +33,15 @@ class Kind:
         assert isinstance(found, Struct), struct  # noqa: S101 - the table of kinds names structs
         self._struct = found
         self._version = version
+        self._has_defaults = type(self).default is not Kind.default
+        self._resets = type(self).reset is not Kind.reset
 
     # -- the frame's side -------------------------------------------------------------------------------------------
 
-    def decode(self, obj: JsonObject) -> tuple[JsonObject, list[UnknownField]]:
+    def decode(self, obj: JsonObject, old: Json | None = None) -> tuple[JsonObject, list[UnknownField]]:
         decoding = Decoding()
         try:
-            found = decoding.struct(obj, self._struct)
+            found = decoding.struct(obj, self._struct, old)
         except (WrongType, BadText) as error:
             kind = self._struct.short
             message = f'{kind} in version "{self._version}" cannot be handled as a {kind}: {error}'
@@ -51,19 +53,23 @@ class Kind:
         settled = self._settled(obj, old)
         if "spec" in settled:
             self._rewrite(obj, stored=False, settled=settled)
-            if "status" not in settled:
-                self.default_status(obj)
+            self.default_rest(obj, settled)
             return
-        self._default(obj)
-        self._rewrite(obj, stored=False)
+        known = old if self.settles else None
+        self._rewrite(obj, stored=False, known=known)
+        if self._has_defaults:
+            self.default(obj)
+            self._rewrite(obj, stored=False, known=known)
 
     def prepare_create(self, obj: JsonObject) -> None:
         for name in self.dropped_on_create:
             obj.pop(name, None)
-        self._default(obj)
-        self.reset(obj)
-        # What was generated may be the default of something else: a Job takes its labels from its template.
-        self._default(obj)
+        if self._has_defaults or self._resets:
+            restore(obj, self._struct, self.dropped_on_create)
+            self.default(obj)
+            self.reset(obj)
+            # What was generated may be the default of something else: a Job takes its labels from its template.
+            self._default(obj)
         self._rewrite(obj, stored=True)
 
     def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
@@ -71,14 +77,15 @@ class Kind:
         if "spec" in settled:
             self._prepare_rest(obj, old, subresource, settled)
             return
-        self._default(obj)
+        known = old if self.settles else None
+        self._default(obj, known)
         if subresource == "status":
             self._keep_all_but_status(obj, old)
         else:
             self._put_back(obj, old, "status")
         self.reset_update(obj, old, subresource)
-        self._default(obj)
-        self._rewrite(obj, stored=True)
+        self._default(obj, known)
+        self._rewrite(obj, stored=True, known=known)
 
     def _prepare_rest(self, obj: JsonObject, old: Json, subresource: str, settled: Collection[str]) -> None:
         """The same where the wanted state is as it was stored; `complete` has filled in the rest."""
@@ -113,8 +120,8 @@ class Kind:
     def default(self, obj: JsonObject) -> None:
         """Fields that get a value when they have none; before anything else, on every write."""
 
-    def default_status(self, obj: JsonObject) -> None:
-        """The part of `default` that is about the status; only of kinds that settle."""
+    def default_rest(self, obj: JsonObject, settled: Collection[str]) -> None:
+        """What `default` does beyond the spec, and beyond a status that is settled; only of kinds that settle."""
 
     def reset(self, obj: JsonObject) -> None:
         """What a creator may not choose, and what the server generates."""
@@ -137,9 +144,9 @@ class Kind:
 
     # -- shared steps -----------------------------------------------------------------------------------------------
 
-    def _default(self, obj: JsonObject) -> None:
+    def _default(self, obj: JsonObject, known: Json | None = None) -> None:
         """`default` finds every struct that Go would write, so it need not ask for it."""
-        self._rewrite(obj, stored=False)
+        self._rewrite(obj, stored=False, known=known)
         self.default(obj)
 
     def _settled(self, obj: Json, old: Json | None) -> Collection[str]:
@@ -152,10 +159,12 @@ class Kind:
             if name in ("spec", "status") and value is not None and value is old.get(name)
         ]
 
-    def _rewrite(self, obj: JsonObject, *, stored: bool, settled: Collection[str] = ()) -> None:
-        """In place, metadata too: as Go would write it."""
+    def _rewrite(
+        self, obj: JsonObject, *, stored: bool, settled: Collection[str] = (), known: Json | None = None
+    ) -> None:
+        """In place, metadata too: as Go would write it. What is a part of `known`, or settled, is so already."""
         meta: JsonObject = obj.setdefault("metadata", {})
-        found = written(obj, self._struct, stored=stored, settled=settled)
+        found = written(obj, self._struct, stored=stored, settled=settled, known=known)
         new_meta = found["metadata"]
         meta.clear()
         meta.update(new_meta)

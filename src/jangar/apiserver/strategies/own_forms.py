@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, Final
+
+from jangar.apiserver.remembering import remembered
 
 _QUANTITY: Final = re.compile(
     r"([+-]?)([0-9]*)(?:\.([0-9]*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?", re.ASCII
@@ -116,19 +117,19 @@ _PARTS: Final = (
 
 def time(value: Any) -> str | None:
     """Whole seconds, in UTC."""
-    if value == "":
-        return None
-    return _moment(value, _LAYOUT).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if value == "" else _whole_seconds(value)
+
+
+@remembered(4096)
+def _whole_seconds(text: str) -> str:
+    return _moment(text, _LAYOUT).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def micro_time(value: Any) -> str | None:
     """Exactly six decimals, in UTC."""
-    if value == "":
-        return None
-    return _moment(value, _MICRO_LAYOUT).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return None if value == "" else _moment(value, _MICRO_LAYOUT).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-@lru_cache(maxsize=4096)
 def _moment(text: str, layout: str) -> datetime:
     found = _TIME.fullmatch(text)
     is_micro = layout == _MICRO_LAYOUT

@@ -3,7 +3,7 @@
 Whether an account or a priority class exists is asked through `find`; without it every one is taken to exist.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import deepcopy
 from typing import Any, ClassVar, Final
 
@@ -42,10 +42,11 @@ class Pod(Kind):
     def default(self, obj: JsonObject) -> None:
         default_pod_spec(obj["spec"])
         default_pod(obj["spec"])
-        self.default_status(obj)
-
-    def default_status(self, obj: JsonObject) -> None:
         _pair_addresses(obj["status"])
+
+    def default_rest(self, obj: JsonObject, settled: Collection[str]) -> None:
+        if "status" not in settled:
+            _pair_addresses(obj["status"])
 
     def reset(self, obj: JsonObject) -> None:
         spec = obj["spec"]

@@ -32,6 +32,7 @@ _JSON_KINDS: Final = {
     int: "number",
     float: "number",
 }
+_NONE: Final[dict[str, Any]] = {}
 _AMOUNTS: Final = "v1.ResourceList"
 _PLAIN: Final = {"string": str, "bool": bool}
 """Scalars that hold every value of one JSON type."""
@@ -68,40 +69,46 @@ class Decoding:
         self._path: list[str | int] = []
         self._fields: list[Field] = []
 
-    def whole(self, value: Any, struct: Struct) -> dict[str, Any]:
+    def whole(self, value: Any, struct: Struct, known: Any = None) -> dict[str, Any]:
         """A value that no field holds."""
         if not isinstance(value, dict):
             kind = _JSON_KINDS[type(value)]
             raise WrongType(f"json: cannot unmarshal {kind} into Go value of type {struct.name}")
-        return self.struct(value, struct)
+        return self.struct(value, struct, known)
 
-    def struct(self, obj: Mapping[str, Any], struct: Struct) -> dict[str, Any]:
+    def struct(self, obj: Mapping[str, Any], struct: Struct, known: Any = None) -> dict[str, Any]:
+        """What is the very same in `known`, a decoded object, is decoded: it is shared."""
         found: dict[str, Any] = {}
         fields, plain = struct.fields, _plain_fields(struct) if len(self._path) < MAX_DEPTH else {}
+        was = known if isinstance(known, dict) else _NONE
         for key, value in obj.items():
             if plain.get(key) is type(value):
+                found[key] = value
+                continue
+            before = was.get(key)
+            if value is before and value is not None:
                 found[key] = value
                 continue
             field = fields.get(key)
             if field is None:
                 self.unknown.append(UnknownField(path=(*self._path, key)))
             elif value is not None:
-                found[key] = self._field(value, field, struct)
+                found[key] = self._field(value, field, struct, before)
         return found
 
-    def _field(self, value: Any, field: Field, struct: Struct) -> Any:
+    def _field(self, value: Any, field: Field, struct: Struct, known: Any) -> Any:
         self._fields.append(field)
         self._path.append(field.json)
         if len(self._path) > MAX_DEPTH:
             raise WrongType("exceeded max depth")
-        decoded = self._value(value, field.type, struct)
+        decoded = self._value(value, field.type, struct, known)
         self._path.pop()
         self._fields.pop()
         return decoded
 
-    def _value(self, value: Any, go_type: GoType, inside: Struct) -> Any:
+    def _value(self, value: Any, go_type: GoType, inside: Struct, known: Any = None) -> Any:
         if isinstance(go_type, Pointer):
-            return self._value(value, go_type.to, inside)
+            return self._value(value, go_type.to, inside, known)
         if isinstance(go_type, Scalar):
             return self._scalar(value, go_type, inside)
         if isinstance(go_type, Own):
@@ -109,15 +116,24 @@ class Decoding:
         if isinstance(go_type, ListOf):
             if not isinstance(value, list):
                 raise self._wrong(value, go_type, inside)
-            return [self._element(n, each, go_type.item, inside) for n, each in enumerate(value)]
+            was = known if isinstance(known, list) else ()
+            shared = len(was)
+            return [
+                each
+                if n < shared and each is was[n] and each is not None
+                else self._element(n, each, go_type.item, inside, was[n] if n < shared else None)
+                for n, each in enumerate(value)
+            ]
         if not isinstance(value, dict):
             raise self._wrong(value, go_type, inside)
         if isinstance(go_type, Struct):
-            return self.struct(value, go_type)
+            return self.struct(value, go_type, known)
         found = {key: self._element(key, each, go_type.value, inside) for key, each in value.items()}
         return own_forms.whole_millis(found) if go_type.name == _AMOUNTS else found
 
-    def _element(self, place: str | int, value: Any, go_type: GoType, inside: Struct) -> Any:
+    def _element(
+        self, place: str | int, value: Any, go_type: GoType, inside: Struct, known: Any = None
+    ) -> Any:
         if value is None:
             # Storage knows no bytes that are null, only none.
             is_bytes = isinstance(go_type, Scalar) and go_type.base == "[]byte"
@@ -125,7 +141,7 @@ class Decoding:
         self._path.append(place)
         if len(self._path) > MAX_DEPTH:
             raise WrongType("exceeded max depth")
-        decoded = self._value(value, go_type, inside)
+        decoded = self._value(value, go_type, inside, known)
         self._path.pop()
         return decoded
 

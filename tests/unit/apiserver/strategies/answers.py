@@ -52,6 +52,7 @@ def created(path: str, sent: dict[str, Any]) -> tuple[dict[str, Any], list[str]]
         meta["namespace"] = namespace
     if resource.has_generation:
         meta["generation"] = 1
+    resource.strategy.complete(obj)
     resource.strategy.prepare_create(obj)
     problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_create(obj)]
     if problems:

@@ -1,0 +1,28 @@
+"""Answers that are worked out once: pure functions of short texts that come again and again. Knows no text.
+
+Long ones are worked out each time: a client must not be able to fill the memory with what it sends.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar
+
+LONGEST = 512
+
+Text = TypeVar("Text", str, bytes)
+Answer = TypeVar("Answer")
+
+
+def remembered(most: int) -> Callable[[Callable[[Text], Answer]], Callable[[Text], Answer]]:
+    """So many answers of a function are kept. They are shared: nobody changes them."""
+
+    def decorate(work: Callable[[Text], Answer]) -> Callable[[Text], Answer]:
+        kept = lru_cache(maxsize=most)(work)
+
+        @wraps(work)
+        def answer(text: Text) -> Answer:
+            return kept(text) if len(text) <= LONGEST else work(text)
+
+        return answer
+
+    return decorate
