@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from jangar import __version__
-from jangar.cli.commands import apiserver, controllers, crds, graph, lint, node_agent, version
+from jangar.cli.commands import apiserver, controllers, crds, graph, lint, node_agent, up, version
 from jangar.cli.terminal import write_lines
 
 _EPILOG = """\b
@@ -52,6 +52,7 @@ def _jangar(
     pass
 
 
+app.command("up", epilog=up.EPILOG)(up.up_command)
 app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
 app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
 app.command("crds", epilog=crds.EPILOG)(crds.crds_command)

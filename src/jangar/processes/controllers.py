@@ -75,16 +75,17 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
         loop = asyncio.get_running_loop()
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(each, manager.stop)
-        async with _health(settings, manager, metrics):
+        async with health(settings, manager, metrics):
             print(f"controllers run on {connection.server}, namespaces: {own}", flush=True)  # noqa: T201
             await manager.run()
     finally:
         await transport.close()
 
 
-def _health(
+def health(
     settings: ControllerSettings, manager: Manager, metrics: Metrics
 ) -> AbstractAsyncContextManager[None]:
+    """The small server that tells how the controllers are, where the settings ask for one."""
     if not settings.health_address:
         return nullcontext()
     return health_server(
