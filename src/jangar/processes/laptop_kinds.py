@@ -32,7 +32,11 @@ async def ensure_kinds(client: Client, remembered: Path) -> bool:
     from jangar.crdgen.crd import crds  # noqa: PLC0415 - heavy, and seldom needed
 
     for definition in crds():
-        await client.apply(DEFINITIONS, definition, force=True)
+        # One after another: all at once would have the server decide again on each for every other.
+        if definition["metadata"]["name"] in there:
+            await client.apply(DEFINITIONS, definition, force=True)
+        else:
+            await client.create(DEFINITIONS, definition)
     await _served(client)
     remembered.write_text(f"{wanted}\n")
     return True
