@@ -5,7 +5,20 @@ from typing import Annotated
 import typer
 
 from jangar import __version__
-from jangar.cli.commands import apiserver, controllers, crds, graph, lint, node_agent, up, version
+from jangar.cli.commands import (
+    apiserver,
+    controllers,
+    crds,
+    down,
+    graph,
+    kubeconfig,
+    lint,
+    logs,
+    node_agent,
+    status,
+    up,
+    version,
+)
 from jangar.cli.terminal import write_lines
 
 _EPILOG = """\b
@@ -53,6 +66,10 @@ def _jangar(
 
 
 app.command("up", epilog=up.EPILOG)(up.up_command)
+app.command("down", epilog=down.EPILOG)(down.down_command)
+app.command("status", epilog=status.EPILOG)(status.status_command)
+app.command("logs", epilog=logs.EPILOG)(logs.logs_command)
+app.command("kubeconfig", epilog=kubeconfig.EPILOG)(kubeconfig.kubeconfig_command)
 app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
 app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
 app.command("crds", epilog=crds.EPILOG)(crds.crds_command)
