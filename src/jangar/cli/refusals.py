@@ -12,7 +12,9 @@ def refusal(error: Exception, *, is_laptop: bool = False) -> tuple[str, ExitCode
     """None for what is no answer of an API."""
     match error:
         case errors.NotSent():
-            next_step = "jangar status tells whether it is up" if is_laptop else "check --context and the network"
+            next_step = (
+                "jangar status tells whether it is up" if is_laptop else "check --context and the network"
+            )
             return f"the API cannot be reached: {error} ({next_step})", ExitCode.UNREACHABLE
         case errors.Ambiguous():
             return f"the API did not answer: {error}; it may have been done: look before you repeat it", (

@@ -123,9 +123,7 @@ def _stop_signals() -> asyncio.Event:
 
 
 @asynccontextmanager
-async def _at_work(
-    laptop: Laptop, server: Running, environment: Mapping[str, str]
-) -> AsyncIterator[_Parts]:
+async def _at_work(laptop: Laptop, server: Running, environment: Mapping[str, str]) -> AsyncIterator[_Parts]:
     """The agent and the controllers, from ready to stopped. The agent outlives the controllers."""
     controlled = controller_settings(environment)
     for remark in remarks(controlled, environment):
@@ -211,9 +209,7 @@ async def _until_ready(parts: _Parts) -> None:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _ended(
-    laptop: Laptop, client: Client, stop: asyncio.Event, environment: Mapping[str, str]
-) -> End:
+async def _ended(laptop: Laptop, client: Client, stop: asyncio.Event, environment: Mapping[str, str]) -> End:
     """Work stops first if it shall, unless a second signal says that this takes too long."""
     stopped = None
     if laptop.stop_work:

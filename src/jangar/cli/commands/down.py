@@ -58,7 +58,9 @@ def down_command(
     if instance.pid:
         os.kill(instance.pid, signal.SIGTERM)
     if not _is_gone(place, instance.pid):
-        write_error(f"jangar down: process {instance.pid} did not stop in {LONGEST_STOP:.0f} s; see {place.log}")
+        write_error(
+            f"jangar down: process {instance.pid} did not stop in {LONGEST_STOP:.0f} s; see {place.log}"
+        )
         raise typer.Exit(ExitCode.FAILED)
     write_lines([going_on(pods, option)])
     if left:

@@ -39,7 +39,9 @@ def kubeconfig_command(
 
     own = merging.own_kubeconfig(os.environ)
     if own.exists() and own.samefile(place.kubeconfig):
-        write_error(f"jangar kubeconfig: $KUBECONFIG is {own} itself: nothing to merge; unset it to use yours")
+        write_error(
+            f"jangar kubeconfig: $KUBECONFIG is {own} itself: nothing to merge; unset it to use yours"
+        )
         raise typer.Exit(ExitCode.USAGE)
     try:
         is_current = merging.merge(place.kubeconfig, own)

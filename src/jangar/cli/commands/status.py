@@ -29,7 +29,9 @@ Exit codes: 0 up and well, 1 up with problems, 5 not up."""
 
 def status_command(
     data_dir: DataDirOption = None,
-    output: Annotated[StatusFormat, typer.Option("--output", "-o", help="How to show it.")] = StatusFormat.TEXT,
+    output: Annotated[
+        StatusFormat, typer.Option("--output", "-o", help="How to show it.")
+    ] = StatusFormat.TEXT,
 ) -> None:
     """Tell whether the laptop's control plane is up, where, and how its parts are."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy

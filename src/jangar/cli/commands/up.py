@@ -88,7 +88,13 @@ def _leave(there: "Instance", port: int | None, *, detach: bool, said: str) -> N
 
 
 def _here(
-    place: "Place", port: int | None, option: str, stop_work: bool, max_pods: int, map_paths: bool, verbose: bool
+    place: "Place",
+    port: int | None,
+    option: str,
+    stop_work: bool,
+    max_pods: int,
+    map_paths: bool,
+    verbose: bool,
 ) -> None:
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
@@ -107,7 +113,9 @@ def _here(
         if is_detached:
             return
         if last is not None and not instance.server.endswith(f":{last}"):
-            write_error(f"port {last} is taken: another one was chosen; a merged kubeconfig must be merged again")
+            write_error(
+                f"port {last} is taken: another one was chosen; a merged kubeconfig must be merged again"
+            )
         write_lines(ready_lines(instance, data_option=option, detached=False))
 
     try:
