@@ -44,16 +44,13 @@ def _objects(source: SourceFile) -> list[Mapping[str, Any]]:
         is_list = isinstance(value, dict) and str(value.get("kind", "")).endswith("List")
         found += value.get("items") or [] if is_list else [value]
     for obj in found:
-        if not isinstance(obj, dict) or not obj.get("kind") or not _is_named(obj):
-            if source.named:
-                raise Failure(f"{source.name}: an object without apiVersion, kind or metadata.name")
-    return [obj for obj in found if isinstance(obj, dict) and obj.get("kind") and _is_named(obj)]
+        if source.named and not _is_object(obj):
+            raise Failure(f"{source.name}: an object without apiVersion, kind or metadata.name")
+    return [obj for obj in found if _is_object(obj)]
 
 
-def _is_named(obj: Mapping[str, Any]) -> bool:
+def _is_object(obj: Any) -> bool:
+    if not isinstance(obj, dict) or not obj.get("apiVersion") or not obj.get("kind"):
+        return False
     meta = obj.get("metadata")
-    return bool(obj.get("apiVersion")) and isinstance(meta, dict) and bool(_name(meta))
-
-
-def _name(meta: Mapping[str, Any]) -> str:
-    return str(meta.get("name") or meta.get("generateName") or "")
+    return isinstance(meta, dict) and bool(meta.get("name") or meta.get("generateName"))

@@ -8,7 +8,9 @@ from jangar.kube import errors
 _UNKNOWN_KIND: Final = "could not find the requested resource"
 
 
-def refusal(error: Exception, *, is_laptop: bool = False) -> tuple[str, ExitCode] | None:
+def refusal(  # noqa: C901 - a case each
+    error: Exception, *, is_laptop: bool = False
+) -> tuple[str, ExitCode] | None:
     """None for what is no answer of an API."""
     match error:
         case errors.NotSent():

@@ -27,7 +27,7 @@ async def ensure_kinds(client: Client, remembered: Path) -> bool:
     """
     wanted = _fingerprint()
     there = {each["metadata"]["name"] for each in await client.list(DEFINITIONS)}
-    if _names() <= there and remembered.exists() and remembered.read_text().strip() == wanted:
+    if _names() <= there and _read(remembered) == wanted:
         return False
     from jangar.crdgen.crd import crds  # noqa: PLC0415 - heavy, and seldom needed
 
@@ -38,8 +38,16 @@ async def ensure_kinds(client: Client, remembered: Path) -> bool:
         else:
             await client.create(DEFINITIONS, definition)
     await _served(client)
-    remembered.write_text(f"{wanted}\n")
+    _write(remembered, wanted)
     return True
+
+
+def _read(remembered: Path) -> str:
+    return remembered.read_text().strip() if remembered.exists() else ""
+
+
+def _write(remembered: Path, fingerprint: str) -> None:
+    remembered.write_text(f"{fingerprint}\n")
 
 
 def _names() -> set[str]:

@@ -43,7 +43,7 @@ def port_in(kubeconfig: Path) -> int | None:
     """Where clients that have this kubeconfig look for the server."""
     try:
         found = yaml.load(kubeconfig.read_text(), Loader=yaml.CSafeLoader)
-        return urlsplit(found["clusters"][0]["cluster"]["server"]).port
+        return urlsplit(str(found["clusters"][0]["cluster"]["server"])).port
     except (OSError, yaml.YAMLError, KeyError, IndexError, TypeError, ValueError):
         return None
 

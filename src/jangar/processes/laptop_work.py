@@ -40,7 +40,7 @@ async def stop_work(client: Client, *, seconds: float) -> Stopped:
     runs = await _cancel_runs(client)
     others = [*await _suspend_jobs(client), *await _delete_pods(client)]
     deadline = time.monotonic() + seconds
-    while (left := await _alive(client)) and time.monotonic() < deadline:
+    while (left := await _alive(client)) and time.monotonic() < deadline:  # noqa: ASYNC110 - several kinds
         await asyncio.sleep(LOOK_SECONDS)
     return Stopped(runs=tuple(runs), others=tuple(others), left=tuple(left))
 
@@ -76,10 +76,7 @@ async def _delete_pods(client: Client) -> list[str]:
     found = []
     for pod in await live_pods(client):
         if _controller(pod) is None:
-            meta = pod["metadata"]
-            await _unless_gone(
-                lambda meta=meta: client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])
-            )
+            await _unless_gone(_deleted(client, pod))
             found.append(_told(pod))
     return found
 
@@ -97,6 +94,11 @@ def _patched(client: Client, resource: Resource, obj: Obj, spec: Obj) -> Callabl
     meta = obj["metadata"]
     body = {"metadata": {"uid": meta["uid"]}, "spec": spec}
     return lambda: client.patch(resource, meta["name"], meta["namespace"], body, kind=PatchKind.MERGE)
+
+
+def _deleted(client: Client, pod: Obj) -> Callable[[], Awaitable[Any]]:
+    meta = pod["metadata"]
+    return lambda: client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])
 
 
 async def _unless_gone(work: Callable[[], Awaitable[Any]]) -> None:

@@ -7,6 +7,9 @@ import typer
 
 from jangar.cli.terminal import write_lines
 
+ASKED = "_JANGAR_COMPLETE"
+"""Variable by which the script of a shell asks for completions."""
+
 
 class Shell(StrEnum):
     """Shells there is a script for."""
@@ -25,12 +28,16 @@ Examples:
 
 def completion_command(shell: Annotated[Shell, typer.Argument(help="For which shell.")]) -> None:
     """Print the completion script of a shell."""
-    from click.shell_completion import get_completion_class  # noqa: PLC0415 - not needed for --help
+    from typer import completion  # noqa: PLC0415 - not needed for --help
 
-    from jangar.cli.app import app  # noqa: PLC0415 - it knows this module
+    script = completion.get_completion_script(  # type: ignore[attr-defined]
+        prog_name="jangar", complete_var=ASKED, shell=shell
+    )
+    write_lines([script])
 
-    found = get_completion_class(shell)
-    if found is None:
-        raise typer.BadParameter(f"{shell} is not known", param_hint="SHELL")
-    script = found(typer.main.get_command(app), {}, "jangar", "_JANGAR_COMPLETE").source()
-    write_lines([script.rstrip("\n")])
+
+def complete() -> None:
+    """Make ready to answer a shell that asks for completions."""
+    from typer import completion  # noqa: PLC0415 - not needed for --help
+
+    completion.completion_init()  # type: ignore[attr-defined]

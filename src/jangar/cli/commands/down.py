@@ -71,14 +71,14 @@ def _prepared(place: "Place", instance: "Instance", stop_work: bool, timeout: fl
     """Stop work if asked; whether some did not end, and how many pods go on."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
     from jangar.cli.laptop.sentences import stopped_lines  # noqa: PLC0415
-    from jangar.processes.laptop_work import live_pods, stop_work as stopping  # noqa: PLC0415
+    from jangar.processes import laptop_work  # noqa: PLC0415
 
     if not instance.is_ready:
         return False, 0
 
     async def work(session: "Session") -> "tuple[Stopped | None, int]":
-        stopped = await stopping(session.client, seconds=timeout) if stop_work else None
-        return stopped, len(await live_pods(session.client))
+        stopped = await laptop_work.stop_work(session.client, seconds=timeout) if stop_work else None
+        return stopped, len(await laptop_work.live_pods(session.client))
 
     stopped, pods = ask("down", Target(kubeconfig=place.kubeconfig), work)
     write_lines(stopped_lines(stopped) if stopped else ())

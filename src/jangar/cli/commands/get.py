@@ -34,7 +34,7 @@ Exit codes: 0 found, 4 no such object or kind, 5 the API cannot be reached."""
 WORDS = {"run": "orchestrationruns", "runs": "orchestrationruns"}
 
 
-def get_command(
+def get_command(  # noqa: PLR0913, PLR0917 - options
     kind: Annotated[str, typer.Argument(metavar="KIND", help="runs, orchestrations, tools, pods, ...")],
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Some of them by name.")

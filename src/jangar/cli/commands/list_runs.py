@@ -34,7 +34,7 @@ Examples:
 Exit codes: 0 done, 2 wrong usage, 5 the API cannot be reached."""
 
 
-def list_command(
+def list_command(  # noqa: PLR0913, PLR0917 - options
     phases: Annotated[
         list[str] | None, typer.Option("--phase", help="Only runs in this phase; may be repeated.")
     ] = None,

@@ -35,10 +35,7 @@ async def changes(
     seen = {each["metadata"]["uid"]: each for each in known}
     while True:
         try:
-            version, there = "", {}
-            async for page in client.pages(resource, namespace, labels=labels, fields=fields):
-                version = page.resource_version
-                there |= {each["metadata"]["uid"]: each for each in page.items}
+            version, there = await _listed(client, resource, namespace, labels, fields)
             for uid in seen.keys() - there.keys():
                 yield "DELETED", seen.pop(uid)
             for uid, obj in there.items():
@@ -54,16 +51,30 @@ async def changes(
                 timeout_seconds=WATCH_SECONDS,
             ) as events:
                 async for kind, obj in events:
-                    if kind == "BOOKMARK":
-                        continue
-                    seen[obj["metadata"]["uid"]] = obj
-                    if kind == "DELETED":
-                        del seen[obj["metadata"]["uid"]]
-                    yield kind, obj
+                    if kind != "BOOKMARK":
+                        _note(seen, kind, obj)
+                        yield kind, obj
         except Exception as error:
             if not is_transient(error) and not isinstance(error, Expired):
                 raise
             await asyncio.sleep(AGAIN_SECONDS)
+
+
+async def _listed(
+    client: "Client", resource: "Resource", namespace: str | None, labels: str, fields: str
+) -> "tuple[str, dict[str, Obj]]":
+    version, there = "", dict[str, "Obj"]()
+    async for page in client.pages(resource, namespace, labels=labels, fields=fields):
+        version = page.resource_version
+        there |= {each["metadata"]["uid"]: each for each in page.items}
+    return version, there
+
+
+def _note(seen: "dict[str, Obj]", kind: "WatchKind", obj: "Obj") -> None:
+    if kind == "DELETED":
+        seen.pop(obj["metadata"]["uid"], None)
+    else:
+        seen[obj["metadata"]["uid"]] = obj
 
 
 async def until(
