@@ -31,7 +31,8 @@ async def ensure_kinds(client: Client, remembered: Path) -> bool:
         return False
     from jangar.crdgen.crd import crds  # noqa: PLC0415 - heavy, and seldom needed
 
-    for definition in crds():
+    # In a thread: the loop has others waiting, the agent's supervisor among them.
+    for definition in await asyncio.to_thread(crds):
         # One after another: all at once would have the server decide again on each for every other.
         if definition["metadata"]["name"] in there:
             await client.apply(DEFINITIONS, definition, force=True)

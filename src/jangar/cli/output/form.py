@@ -38,8 +38,10 @@ class Form:
         return self.shape in {Shape.TABLE, Shape.WIDE}
 
 
-def parse_form(text: str) -> Form:
-    """Raises a usage error that names the forms."""
+def parse_form(text: str | Form) -> Form:
+    """Raises a usage error that names the forms. The default comes as it is."""
+    if isinstance(text, Form):
+        return text
     if text.startswith(PATH):
         return Form(Shape.JSONPATH, text.removeprefix(PATH))
     try:
