@@ -5,11 +5,37 @@ from typing import Annotated
 import typer
 
 from jangar import __version__
-from jangar.cli.commands import apiserver, controllers, crds, graph, lint, node_agent, version
+from jangar.cli.commands import (
+    apiserver,
+    apply,
+    completion,
+    controllers,
+    crds,
+    delete,
+    describe,
+    down,
+    explain,
+    get,
+    graph,
+    kubeconfig,
+    lint,
+    list_runs,
+    logs,
+    node_agent,
+    retention,
+    status,
+    steer,
+    up,
+    version,
+)
 from jangar.cli.terminal import write_lines
 
 _EPILOG = """\b
 Examples:
+  jangar up --detach
+  jangar apply -f nightly.yaml
+  jangar list --watch
+  jangar explain nightly-1
   jangar lint charts/agents/examples
   jangar graph nightly.yaml
   jangar crds | kubectl apply --server-side -f -
@@ -52,10 +78,28 @@ def _jangar(
     pass
 
 
+app.command("up", epilog=up.EPILOG)(up.up_command)
+app.command("down", epilog=down.EPILOG)(down.down_command)
+app.command("status", epilog=status.EPILOG)(status.status_command)
+app.command("logs", epilog=logs.EPILOG)(logs.logs_command)
+app.command("kubeconfig", epilog=kubeconfig.EPILOG)(kubeconfig.kubeconfig_command)
+app.command("apply", epilog=apply.EPILOG)(apply.apply_command)
+app.command("delete", epilog=delete.EPILOG)(delete.delete_command)
+app.command("get", epilog=get.EPILOG)(get.get_command)
+app.command("list", epilog=list_runs.EPILOG)(list_runs.list_command)
+app.command("describe", epilog=describe.EPILOG)(describe.describe_command)
+app.command("explain", epilog=explain.EPILOG)(explain.explain_command)
+app.command("cancel", epilog=steer.CANCEL_EPILOG)(steer.cancel_command)
+app.command("suspend", epilog=steer.SUSPEND_EPILOG)(steer.suspend_command)
+app.command("resume", epilog=steer.RESUME_EPILOG)(steer.resume_command)
+app.command("retry", epilog=steer.RETRY_EPILOG)(steer.retry_command)
+app.command("resubmit", epilog=steer.RESUBMIT_EPILOG)(steer.resubmit_command)
+app.command("retention", epilog=retention.EPILOG)(retention.retention_command)
 app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
 app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
 app.command("crds", epilog=crds.EPILOG)(crds.crds_command)
 app.command("apiserver", epilog=apiserver.EPILOG)(apiserver.apiserver_command)
 app.command("controllers", epilog=controllers.EPILOG)(controllers.controllers_command)
 app.command("node-agent", epilog=node_agent.EPILOG)(node_agent.node_agent_command)
+app.command("completion", epilog=completion.EPILOG)(completion.completion_command)
 app.command("version", epilog=version.EPILOG)(version.version_command)

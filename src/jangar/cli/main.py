@@ -17,6 +17,10 @@ def run() -> NoReturn:
     try:
         from jangar.cli.app import app  # noqa: PLC0415 - so that Ctrl-C during the import is quiet too
 
+        if "_JANGAR_COMPLETE" in os.environ:
+            from jangar.cli.commands.completion import complete  # noqa: PLC0415 - seldom needed
+
+            complete()
         app(prog_name="jangar")
     except KeyboardInterrupt:
         raise SystemExit(ExitCode.INTERRUPTED) from None

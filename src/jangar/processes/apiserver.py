@@ -8,7 +8,7 @@ import secrets
 import signal
 import socket
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +25,7 @@ from jangar.apiserver.messages import User
 from jangar.apiserver.storage.compaction import CompactionPolicy, Compactor
 from jangar.apiserver.storage.settings import StoreSettings
 from jangar.apiserver.storage.sqlite_store import SqliteStore
+from jangar.kube.asgi_transport import App
 from jangar.processes.http_protocol import HttpProtocol
 
 log = logging.getLogger("jangar.apiserver")
@@ -56,6 +57,14 @@ class Running:
     url: str
     kubeconfig: Path
     dispatcher: Dispatcher
+    application: Application
+    """For callers within this process: no socket between."""
+    token: str
+    """The administrator's."""
+
+
+Front = Callable[[Application], App]
+"""What answers on the socket, given what answers for Kubernetes."""
 
 
 async def serve(settings: ApiServerSettings) -> None:
@@ -65,21 +74,23 @@ async def serve(settings: ApiServerSettings) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stop.set)
     async with running(settings) as server:
-        _spare_the_cycle_collector()
+        spare_the_cycle_collector()
         print(f"serving the Kubernetes API at {server.url}", flush=True)  # noqa: T201 - what the user waits for
         print(f"export KUBECONFIG={server.kubeconfig}", flush=True)  # noqa: T201
         await stop.wait()
 
 
-def _spare_the_cycle_collector() -> None:
+def spare_the_cycle_collector() -> None:
     """Objects live long here and hold no cycles: looking through all of them again and again finds nothing."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
 
 @asynccontextmanager
-async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
-    """A server within this process, and its end."""
+async def running(
+    settings: ApiServerSettings, *, listener: socket.socket | None = None, front: Front | None = None
+) -> AsyncIterator[Running]:
+    """A server within this process, and its end. A listener that is given is used in the place of host and port."""
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     store = SqliteStore.open(settings.data_dir / "objects.db", settings.storage)
     token, tokens = _tokens(settings.data_dir)
@@ -101,9 +112,9 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
         ),
     )
     followers = (*assembly.followers, Compactor(store, settings.compaction))
-    listener = socket.create_server((settings.host, settings.port), backlog=2048)
+    listener = listener or listening(settings.host, settings.port)
     application = Application(assembly.dispatcher, _report)
-    server = _uvicorn(application, certificates)
+    server = _uvicorn(front(application) if front else application, certificates)
     scheme = "http" if settings.plain_http else "https"
     url = f"{scheme}://{settings.host}:{listener.getsockname()[1]}"
     kubeconfig = settings.kubeconfig or settings.data_dir / "kubeconfig"
@@ -115,7 +126,13 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
             kubeconfig, server=url, token=token, authority=certificates.authority if certificates else None
         )
         try:
-            yield Running(url=url, kubeconfig=kubeconfig, dispatcher=assembly.dispatcher)
+            yield Running(
+                url=url,
+                kubeconfig=kubeconfig,
+                dispatcher=assembly.dispatcher,
+                application=application,
+                token=token,
+            )
         finally:
             server.should_exit = True
             application.end_streams()
@@ -123,6 +140,11 @@ async def running(settings: ApiServerSettings) -> AsyncIterator[Running]:
             for task in tasks:
                 task.cancel()
     await store.close()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that takes connections; raises OSError if the port is taken."""
+    return socket.create_server((host, port), backlog=2048)
 
 
 def _now() -> datetime:
@@ -151,7 +173,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _uvicorn(application: Application, certificates: Certificates | None) -> uvicorn.Server:
+def _uvicorn(application: App, certificates: Certificates | None) -> uvicorn.Server:
     config = uvicorn.Config(
         application,
         http=HttpProtocol,

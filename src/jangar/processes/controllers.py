@@ -21,7 +21,6 @@ from jangar.kube.client import Client
 from jangar.kube.connection import default
 from jangar.kube.controller import Controller
 from jangar.kube.event_recorder import EventLimits, EventRecorder
-from jangar.kube.http_transport import HttpTransport
 from jangar.kube.informer import Informer
 from jangar.kube.lease import Elector, LeaseTiming
 from jangar.kube.manager import Manager
@@ -30,7 +29,6 @@ from jangar.kube.observed_transport import ObservedTransport
 from jangar.kube.reconcile import Key
 from jangar.kube.transport import Transport
 from jangar.lint.conditions import compile_when
-from jangar.processes.health import health_server
 from jangar.settings.controllers import ControllerSettings, controller_settings, remarks
 from jangar.settings.forms import Scope
 from jangar.telemetry.metrics import InformerReadings, Metrics, QueueReadings
@@ -62,6 +60,8 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
     connection = default(where.kubeconfig, where.context, environ=environment)
     own = where.namespaces or Namespaces.of(settings.pod_namespace or connection.namespace)
     metrics = Metrics()
+    from jangar.kube.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
+
     transport = ObservedTransport(HttpTransport(connection, user_agent=COMPONENT), metrics.requested)
     try:
         manager = engine(
@@ -75,18 +75,21 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
         loop = asyncio.get_running_loop()
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(each, manager.stop)
-        async with _health(settings, manager, metrics):
+        async with health(settings, manager, metrics):
             print(f"controllers run on {connection.server}, namespaces: {own}", flush=True)  # noqa: T201
             await manager.run()
     finally:
         await transport.close()
 
 
-def _health(
+def health(
     settings: ControllerSettings, manager: Manager, metrics: Metrics
 ) -> AbstractAsyncContextManager[None]:
+    """The small server that tells how the controllers are, where the settings ask for one."""
     if not settings.health_address:
         return nullcontext()
+    from jangar.processes.health import health_server  # noqa: PLC0415 - heavy, and seldom asked for
+
     return health_server(
         settings.health_address,
         alive=manager.alive,

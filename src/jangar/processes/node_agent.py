@@ -10,7 +10,6 @@ from pathlib import Path
 from jangar import __version__
 from jangar.kube.client import Client
 from jangar.kube.connection import NoConnection, default
-from jangar.kube.http_transport import HttpTransport
 from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
 from jangar.nodeagent.identity import DirectoryInUse, ForeignDirectory
 
@@ -41,6 +40,8 @@ def host_name() -> str:
 
 async def serve(settings: NodeAgentProcess) -> None:
     """Run until a signal asks to stop. Containers go on, and the next agent finds them."""
+    from jangar.kube.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
+
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     transport = HttpTransport(default(settings.kubeconfig, settings.context))
     agent = NodeAgent(

@@ -1,0 +1,82 @@
+"""Running a command that talks to an API: one client, one loop, and every error as a sentence with an exit code."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.target import Target, Unreachable, connection_of
+from jangar.cli.terminal import write_error
+
+if TYPE_CHECKING:
+    from jangar.kube.client import Client
+    from jangar.kube.transport import Transport
+
+T = TypeVar("T")
+MANAGER = "jangar-cli"
+REQUEST_SECONDS = 30.0
+
+
+class Failure(Exception):
+    """A command cannot do what it was asked: what to tell the user, and the exit code."""
+
+    def __init__(self, message: str, code: ExitCode = ExitCode.FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One server, asked by one command."""
+
+    client: "Client"
+    transport: "Transport"
+    namespace: str
+    server: str
+
+
+def ask(command: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+    """Do the work; whatever refuses it ends the process with one line and its code."""
+    try:
+        return asyncio.run(_asked(target, work))
+    except Failure as error:
+        message, code = str(error), error.code
+    except Unreachable as error:
+        message, code = str(error), ExitCode.UNREACHABLE
+    except Exception as error:
+        told = _refusal(error, target)
+        if told is None:
+            raise
+        message, code = told
+    for line in message.splitlines():
+        write_error(f"jangar {command}: {line}")
+    raise typer.Exit(code)
+
+
+async def _asked(target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+    from jangar.kube.client import Client  # noqa: PLC0415 - heavy
+    from jangar.kube.http_transport import HttpTransport  # noqa: PLC0415
+
+    connection = connection_of(target)
+    transport = HttpTransport(connection, user_agent=MANAGER)
+    client = Client(transport, manager=MANAGER, request_timeout=REQUEST_SECONDS)
+    try:
+        return await work(
+            Session(
+                client=client,
+                transport=transport,
+                namespace=target.namespace or connection.namespace,
+                server=connection.server,
+            )
+        )
+    finally:
+        await client.close()
+
+
+def _refusal(error: Exception, target: Target) -> tuple[str, ExitCode] | None:
+    from jangar.cli.refusals import refusal  # noqa: PLC0415 - heavy
+
+    return refusal(error, is_laptop=not (target.kubeconfig or target.context))

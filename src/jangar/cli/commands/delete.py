@@ -1,0 +1,87 @@
+"""`jangar delete`: objects by name, or what some files hold."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+from jangar.cli.terminal import write_lines
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.kube.client import Obj
+    from jangar.kube.resource import Resource
+
+EPILOG = """\b
+Examples:
+  jangar delete run nightly-1
+  jangar delete orchestration nightly weekly
+  jangar delete -f nightly.yaml
+
+\b
+Exit codes: 0 gone, 4 not found, 5 the API cannot be reached, 124 not gone in time."""
+
+
+def delete_command(  # noqa: PLR0913, PLR0917 - options
+    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="runs, orchestrations, tools, ...")] = "",
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Which of them.")] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--filename", "-f", metavar="FILE|DIR|-", help="What these manifests hold."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Until they are gone.")] = True,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 90.0,
+    namespace: NamespaceOption = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Delete objects. A run that is not over is cancelled first; it goes when its work has stopped."""
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.output.form import object_name  # noqa: PLC0415
+    from jangar.cli.runs.waiting import until  # noqa: PLC0415
+
+    if bool(files) == bool(kind) or bool(kind) != bool(names):
+        raise typer.BadParameter("say either -f FILE, or KIND and NAME", param_hint="KIND NAME")
+
+    async def work(session: "Session") -> None:
+        found = await _meant(session, files or [], kind, names or [])
+        for resource, obj in found:
+            meta = obj["metadata"]
+            await session.client.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"])
+            if not wait:
+                write_lines([f"{object_name(obj)} is being deleted"])
+        for resource, obj in found if wait else ():
+            await until(
+                session.client, resource, obj, lambda _: False, seconds=timeout, waiting_for="its end"
+            )
+            write_lines([f"{object_name(obj)} deleted"])
+
+    ask(
+        "delete", Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir), work
+    )
+
+
+async def _meant(
+    session: "Session", files: list[str], kind: str, names: list[str]
+) -> "list[tuple[Resource, Obj]]":
+    """All of them are there, or nothing is deleted; what a file holds and is gone already is passed over."""
+    from jangar.cli.commands.get import WORDS  # noqa: PLC0415 - heavy
+    from jangar.cli.manifests import read_objects  # noqa: PLC0415
+    from jangar.cli.served_kinds import resource_named, resource_of_object  # noqa: PLC0415
+    from jangar.kube.errors import NotFound  # noqa: PLC0415
+
+    if not files:
+        resource = await resource_named(session, WORDS.get(kind, kind))
+        place = session.namespace if resource.namespaced else None
+        return [(resource, await session.client.get(resource, each, place)) for each in names]
+    found = []
+    for manifest in reversed(read_objects(files, checked=False)):
+        resource = await resource_of_object(session, manifest)
+        meta = manifest["metadata"]
+        place = meta.get("namespace") or session.namespace if resource.namespaced else None
+        try:
+            found.append((resource, await session.client.get(resource, meta.get("name") or "-", place)))
+        except NotFound:
+            write_lines([f"{manifest['kind'].lower()}/{meta.get('name')} is not there"])
+    return found

@@ -1,0 +1,97 @@
+"""`jangar down`: stop the laptop's control plane."""
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.target import DataDirOption, Target
+from jangar.cli.terminal import write_error, write_lines
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.laptop_place import Place
+    from jangar.processes.laptop_work import Stopped
+
+EPILOG = """\b
+Examples:
+  jangar down
+  jangar down --stop-work
+
+\b
+Exit codes: 0 it is down, 1 it or some work did not stop in time."""
+
+LONGEST_STOP = 60.0
+LOOK_SECONDS = 0.02
+
+
+def down_command(
+    data_dir: DataDirOption = None,
+    stop_work: Annotated[
+        bool,
+        typer.Option("--stop-work", help="First cancel every run and stop everything else; else it goes on."),
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0, help="Seconds that stopping work may take.")
+    ] = 65.0,
+) -> None:
+    """Stop the laptop's control plane.
+
+    Work that runs goes on and the next jangar up finds it again. With --stop-work live runs are cancelled, which is
+    final (jangar retry repeats one), other Jobs are suspended and pods of nobody are deleted.
+    """
+    from jangar.cli.laptop.sentences import going_on, not_up  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+
+    place = Place.of(data_dir, os.environ)
+    option = f" --data-dir {data_dir}" if data_dir else ""
+    instance = instance_of(place)
+    if instance is None:
+        write_lines([not_up(place.directory) + option])
+        return
+    left, pods = _prepared(place, instance, stop_work, timeout)
+    if instance.pid:
+        os.kill(instance.pid, signal.SIGTERM)
+    if not _is_gone(place, instance.pid):
+        write_error(
+            f"jangar down: process {instance.pid} did not stop in {LONGEST_STOP:.0f} s; see {place.log}"
+        )
+        raise typer.Exit(ExitCode.FAILED)
+    write_lines([going_on(pods, option)])
+    if left:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _prepared(place: "Place", instance: "Instance", stop_work: bool, timeout: float) -> tuple[bool, int]:
+    """Stop work if asked; whether some did not end, and how many pods go on."""
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.laptop.sentences import stopped_lines  # noqa: PLC0415
+    from jangar.processes import laptop_work  # noqa: PLC0415
+
+    if not instance.is_ready:
+        return False, 0
+
+    async def work(session: "Session") -> "tuple[Stopped | None, int]":
+        stopped = await laptop_work.stop_work(session.client, seconds=timeout) if stop_work else None
+        return stopped, len(await laptop_work.live_pods(session.client))
+
+    stopped, pods = ask("down", Target(kubeconfig=place.kubeconfig), work)
+    write_lines(stopped_lines(stopped) if stopped else ())
+    return bool(stopped and stopped.left), pods
+
+
+def _is_gone(place: "Place", pid: int) -> bool:
+    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
+
+    deadline = time.monotonic() + LONGEST_STOP
+    while time.monotonic() < deadline:
+        instance = instance_of(place)
+        if instance is None or instance.pid != pid:
+            return True
+        time.sleep(LOOK_SECONDS)
+    return False

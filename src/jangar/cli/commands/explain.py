@@ -1,0 +1,60 @@
+"""`jangar explain`: why a run and its steps are as they are (RUN-4)."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jangar.cli.commands.describe import RunArgument
+from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+from jangar.cli.terminal import write_lines
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.cli.runs.reading import ReadRun
+
+EPILOG = """\b
+Examples:
+  jangar explain nightly-1
+  jangar explain nightly-1 deploy
+  kubectl jangar explain nightly-1 -o json
+
+\b
+Exit codes: 0 explained, 4 no such run or step, 5 the API cannot be reached."""
+
+
+class ExplainFormat(StrEnum):
+    """How it is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def explain_command(
+    run: RunArgument,
+    step: Annotated[
+        str, typer.Argument(metavar="[STEP]", help="One step; else all that did not succeed.")
+    ] = "",
+    output: Annotated[
+        ExplainFormat, typer.Option("--output", "-o", help="How to show it.")
+    ] = ExplainFormat.TEXT,
+    namespace: NamespaceOption = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Say why steps wait, were skipped, retry or failed, in the words of the rules that decided."""
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.json_text import json_text  # noqa: PLC0415
+    from jangar.cli.runs.explaining import documents, explained, lines  # noqa: PLC0415
+    from jangar.cli.runs.reading import read_run  # noqa: PLC0415
+
+    async def work(session: "Session") -> "ReadRun":
+        read = await read_run(session, run)
+        explained(read, step)
+        return read
+
+    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
+    read = ask("explain", target, work)
+    found = explained(read, step)
+    write_lines([json_text(documents(read, found))] if output is ExplainFormat.JSON else lines(read, found))

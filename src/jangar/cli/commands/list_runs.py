@@ -1,0 +1,133 @@
+"""`jangar list`: runs, newest last, filtered and followed."""
+
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jangar.cli.output.form import TABLE, Form, FormOption, Shape
+from jangar.cli.output.spans import parse_span
+from jangar.cli.target import (
+    AllNamespacesOption,
+    ContextOption,
+    DataDirOption,
+    KubeconfigOption,
+    NamespaceOption,
+    Target,
+)
+from jangar.cli.terminal import columns, has_colour, write_error, write_lines
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.cli.runs.listing import Filter
+    from jangar.kube.client import Obj
+
+EPILOG = """\b
+Examples:
+  jangar list
+  jangar list --phase Failed --phase Cancelled --since 2d
+  jangar list -A -l team=data --watch
+  jangar list -o name --phase Running
+
+\b
+Exit codes: 0 done, 2 wrong usage, 5 the API cannot be reached."""
+
+
+def list_command(  # noqa: PLR0913, PLR0917 - options
+    phases: Annotated[
+        list[str] | None, typer.Option("--phase", help="Only runs in this phase; may be repeated.")
+    ] = None,
+    labels: Annotated[str, typer.Option("--selector", "-l", help="Only with these labels: a=b,c!=d.")] = "",
+    since: Annotated[
+        timedelta | None,
+        typer.Option("--since", parser=parse_span, metavar="AGE", help="Only younger ones: 30m, 12h, 7d."),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on with every change.")] = False,
+    output: FormOption = TABLE,
+    all_namespaces: AllNamespacesOption = False,
+    namespace: NamespaceOption = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """List runs, the newest last."""
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.output.form import object_lines  # noqa: PLC0415
+    from jangar.cli.runs.listing import Filter, row_of  # noqa: PLC0415
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
+
+    asked = Filter(phases=frozenset(_phase(each) for each in phases or ()), since=since)
+    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
+    if watch and not output.is_table:
+        raise typer.BadParameter("--watch shows lines of a table", param_hint="--output")
+
+    async def work(session: "Session") -> "tuple[list[Obj], str]":
+        place = None if all_namespaces else session.namespace
+        if watch:
+            await _follow(session, place, labels, asked, output)
+        return await session.client.list(RUNS, place, labels=labels), place or "any namespace"
+
+    found, place = ask("list", target, work)
+    now = datetime.now(UTC)
+    shown = sorted(
+        (each for each in found if asked.lets_through(row_of(each, now), now)),
+        key=lambda each: (each["metadata"]["creationTimestamp"], each["metadata"]["name"]),
+    )
+    if not output.is_table:
+        write_lines(object_lines(output, shown, is_one=False))
+    elif shown:
+        _show(shown, output, now, spread=all_namespaces)
+    else:
+        others = f" like that; {len(found)} others" if found else ""
+        write_error(f"no runs in {place}{others}")
+
+
+def _phase(text: str) -> "Phase":  # type: ignore[name-defined] # noqa: F821
+    from jangar.api.phases import Phase  # noqa: PLC0415 - not needed for --help
+
+    found = next((each for each in Phase if each.lower() == text.lower()), None)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(Phase)}", param_hint="--phase")
+    return found
+
+
+def _show(shown: "list[Obj]", output: Form, now: datetime, *, spread: bool) -> None:
+    from jangar.cli.output.table import table  # noqa: PLC0415 - not needed for --help
+    from jangar.cli.runs.listing import HEADS, WIDE_HEADS, cells  # noqa: PLC0415
+
+    is_wide = output.shape is Shape.WIDE
+    heads = [*["Namespace"] * spread, *(WIDE_HEADS if is_wide else HEADS)]
+    rows = [cells(each, now, wide=is_wide, spread=spread) for each in shown]
+    width = columns() if sys.stdout.isatty() and not is_wide else None
+    write_lines(table(heads, rows, width=width, colour=has_colour(sys.stdout)))
+
+
+async def _follow(session: "Session", place: str | None, labels: str, asked: "Filter", output: Form) -> None:
+    """Lines as runs change, until Ctrl-C; a line is told once for as long as it stays the same."""
+    from jangar.cli.runs.listing import HEADS, WIDE_HEADS, cells, row_of  # noqa: PLC0415 - heavy
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
+    from jangar.cli.runs.waiting import changes  # noqa: PLC0415
+
+    is_wide, spread = output.shape is Shape.WIDE, place is None
+    heads = [*["Namespace"] * spread, *(WIDE_HEADS if is_wide else HEADS)]
+    wide = [max(len(head), 10) for head in heads]
+    told: dict[str, tuple[str, ...]] = {}
+    write_lines([_padded([head.upper() for head in heads], wide)])
+    async for kind, obj in changes(session.client, RUNS, place, labels=labels):
+        now = datetime.now(UTC)
+        row = row_of(obj, now)
+        if not asked.lets_through(row, now):
+            continue
+        shown = cells(obj, now, wide=is_wide, spread=spread)
+        if kind == "DELETED":
+            shown[1 + spread] = "(deleted)"
+        said = (shown[1 + spread], shown[2 + spread], row.reason)
+        if told.get(row.uid) != said:
+            told[row.uid] = said
+            wide = [max(old, len(cell)) for old, cell in zip(wide, shown, strict=True)]
+            write_lines([_padded(shown, wide)])
+
+
+def _padded(texts: list[str], wide: list[int]) -> str:
+    return "   ".join(text.ljust(size) for text, size in zip(texts, wide, strict=True)).rstrip()

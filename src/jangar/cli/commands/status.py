@@ -1,0 +1,59 @@
+"""`jangar status`: whether the laptop's control plane is up, and how it is."""
+
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.target import DataDirOption, Target
+from jangar.cli.terminal import write_lines
+
+
+class StatusFormat(StrEnum):
+    """How it is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+EPILOG = """\b
+Examples:
+  jangar status
+  jangar status -o json | jq .runs
+
+\b
+Exit codes: 0 up and well, 1 up with problems, 5 not up."""
+
+
+def status_command(
+    data_dir: DataDirOption = None,
+    output: Annotated[
+        StatusFormat, typer.Option("--output", "-o", help="How to show it.")
+    ] = StatusFormat.TEXT,
+) -> None:
+    """Tell whether the laptop's control plane is up, where, and how its parts are."""
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.json_text import json_text  # noqa: PLC0415
+    from jangar.cli.laptop.sentences import not_up  # noqa: PLC0415
+    from jangar.cli.laptop.state import asked, document, lines  # noqa: PLC0415
+    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+
+    place = Place.of(data_dir, os.environ)
+    instance = instance_of(place)
+    is_up = instance is not None and instance.is_ready
+    state = ask("status", Target(kubeconfig=place.kubeconfig), asked) if is_up else None
+    if output is StatusFormat.JSON:
+        write_lines([json_text(document(place, instance, state))])
+    elif instance is None:
+        write_lines([not_up(place.directory) + (f" --data-dir {data_dir}" if data_dir else "")])
+    elif state is None:
+        write_lines([f"jangar is starting, as process {instance.pid}; see {place.log}"])
+    else:
+        write_lines(lines(place, instance, state))
+    if state is None:
+        raise typer.Exit(ExitCode.UNREACHABLE)
+    if not state.is_well:
+        raise typer.Exit(ExitCode.FAILED)

@@ -1,0 +1,132 @@
+"""`jangar up`: the laptop's control plane, in this terminal or in the background."""
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.terminal import write_error, write_lines
+
+if TYPE_CHECKING:
+    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.laptop_place import Place
+
+EPILOG = """\b
+Examples:
+  jangar up
+  jangar up --detach
+  jangar up --data-dir ./trial --port 7500
+
+\b
+Exit codes: 0 it was stopped as asked (or with --detach, it is up), 1 it could not run, 2 wrong usage."""
+
+
+def up_command(
+    data_dir: Annotated[
+        Path | None,
+        typer.Option("--data-dir", help="Where everything is kept; else $XDG_DATA_HOME/jangar."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", min=1, max=65535, help="Port of the API; else the last one, or a free one."),
+    ] = None,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Run in the background; end it with jangar down.")
+    ] = False,
+    stop_work: Annotated[
+        bool, typer.Option("--stop-work", help="When it stops, stop what runs too; else that goes on.")
+    ] = False,
+    max_pods: Annotated[
+        int, typer.Option("--max-pods", min=1, help="Pods at once; the rest waits as Pending.")
+    ] = 110,
+    map_paths: Annotated[
+        bool, typer.Option("--map-paths", help="Never use mount namespaces: replace paths in commands.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show the log here; else only warnings.")
+    ] = False,
+) -> None:
+    """Run a control plane on this machine: Kubernetes API, node agent and controllers.
+
+    kubectl works against it with the kubeconfig it writes; yours is not touched. Work is processes of this
+    machine with your rights. Stopping leaves them running, and the next start finds them again, also after a crash.
+    """
+    from jangar.cli.laptop.sentences import already_up, ready_lines  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+
+    place = Place.of(data_dir, os.environ)
+    option = f" --data-dir {data_dir}" if data_dir else ""
+    there = instance_of(place)
+    if there is not None:
+        _leave(there, port, detach=detach, said=already_up(there, option))
+    if not detach:
+        _here(place, port, option, stop_work, max_pods, map_paths, verbose)
+        return
+    options = [*(["--port", str(port)] if port else []), "--max-pods", str(max_pods)]
+    options += [name for name, asked in (("--stop-work", stop_work), ("--map-paths", map_paths)) if asked]
+    from jangar.cli.laptop.detaching import NotStarted, start_detached  # noqa: PLC0415
+
+    try:
+        instance = start_detached(place, options)
+    except NotStarted as error:
+        for line in str(error).splitlines():
+            write_error(f"jangar up: {line}")
+        raise typer.Exit(ExitCode.FAILED) from None
+    write_lines(ready_lines(instance, data_option=option, detached=True))
+
+
+def _leave(there: "Instance", port: int | None, *, detach: bool, said: str) -> None:
+    """Up already is what --detach asks for, unless it asks for more than is there."""
+    is_wanted = detach and (port is None or there.server.endswith(f":{port}"))
+    write_error(f"jangar up: {said}")
+    raise typer.Exit(ExitCode.OK if is_wanted else ExitCode.FAILED)
+
+
+def _here(
+    place: "Place",
+    port: int | None,
+    option: str,
+    stop_work: bool,
+    max_pods: int,
+    map_paths: bool,
+    verbose: bool,
+) -> None:
+    import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
+
+    from jangar.cli.laptop.sentences import already_up, end_lines, ready_lines  # noqa: PLC0415
+    from jangar.cli.laptop.server_log import log_to  # noqa: PLC0415
+    from jangar.kube.manager import PartFailed  # noqa: PLC0415
+    from jangar.processes.laptop import MISTAKES, Laptop, serve  # noqa: PLC0415
+    from jangar.processes.laptop_instance import AlreadyUp, holding  # noqa: PLC0415
+    from jangar.processes.laptop_port import listener, port_in  # noqa: PLC0415
+
+    is_detached = bool(os.environ.pop("JANGAR_DETACHED", ""))
+    laptop = Laptop(place=place, max_pods=max_pods, mount_namespaces=not map_paths, stop_work=stop_work)
+    last = port_in(place.kubeconfig)
+
+    def ready(instance: "Instance") -> None:
+        if is_detached:
+            return
+        if last is not None and not instance.server.endswith(f":{last}"):
+            write_error(
+                f"port {last} is taken: another one was chosen; a merged kubeconfig must be merged again"
+            )
+        write_lines(ready_lines(instance, data_option=option, detached=False))
+
+    try:
+        with holding(place) as held:
+            log_to(place.log, told=None if is_detached else logging.INFO if verbose else logging.WARNING)
+            end = uvloop.run(serve(laptop, listener(port, place.kubeconfig), held, ready))
+    except AlreadyUp as error:
+        write_error(f"jangar up: {already_up(error.instance, option)}")
+        raise typer.Exit(ExitCode.FAILED) from None
+    except (*MISTAKES, PartFailed, TimeoutError) as error:
+        write_error(f"jangar up: {error or 'a part was not ready in time'}; see {place.log}")
+        logging.getLogger("jangar.laptop").exception("ended")
+        raise typer.Exit(ExitCode.FAILED) from None
+    write_lines(end_lines(end, option), to=sys.stderr if is_detached else sys.stdout)

@@ -1,0 +1,55 @@
+"""`jangar up` in the background: started as a process of its own, waited for until it is ready."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from jangar.processes.laptop_instance import Instance, instance_of
+
+if TYPE_CHECKING:
+    from jangar.processes.laptop_place import Place
+
+READY_SECONDS: Final = 90.0
+LOOK_SECONDS: Final = 0.02
+
+
+class NotStarted(Exception):
+    """It ended, or was not ready in time; the message has its last words."""
+
+
+def start_detached(place: "Place", options: Sequence[str]) -> Instance:
+    """A server that is ready. It has a session of its own: closing the terminal does not end it."""
+    place.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with place.log.open("ab") as log:
+        begins = log.tell()
+        process = subprocess.Popen(  # noqa: S603 - ourselves
+            [sys.executable, "-m", "jangar.cli", "up", "--data-dir", str(place.directory), *options],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env=os.environ | {"JANGAR_DETACHED": "1"},
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        instance = instance_of(place)
+        if instance is not None and instance.is_ready and instance.pid == process.pid:
+            return instance
+        if process.poll() is not None:
+            raise NotStarted(_last_words(place.log, begins))
+        time.sleep(LOOK_SECONDS)
+    process.terminate()
+    raise NotStarted(f"not ready after {READY_SECONDS:.0f} s; see {place.log}")
+
+
+def _last_words(log: Path, begins: int) -> str:
+    with log.open("rb") as file:
+        file.seek(begins)
+        said = file.read().decode(errors="replace").strip().splitlines()
+    words = "\n".join(said[-5:]).removeprefix("jangar up: ")
+    return words or f"it ended without a word; see {log}"

@@ -1,0 +1,75 @@
+"""What people are told about their control plane: that it is up, what to type next, what goes on without it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jangar.cli.wording import counted
+
+if TYPE_CHECKING:
+    from jangar.processes.laptop import End
+    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.laptop_work import Stopped
+
+SHOWN = 10
+
+
+def ready_lines(instance: "Instance", *, data_option: str = "", detached: bool) -> list[str]:
+    """After the start. `data_option` is what later commands need to find this one."""
+    stop = f"jangar down{data_option}" if detached else "Ctrl-C"
+    return [
+        f"jangar {instance.version} is up: {instance.server}",
+        "",
+        "Next:",
+        f"  export KUBECONFIG={instance.kubeconfig}",
+        "  kubectl get nodes",
+        f"  jangar apply{data_option} -f FILE",
+        f"  jangar list{data_option} --watch",
+        "",
+        f"Data and log: {instance.data_dir}",
+        f"Stop: {stop}; work that runs goes on, unless you say jangar down{data_option} --stop-work",
+    ]
+
+
+def already_up(instance: "Instance", data_option: str = "") -> str:
+    since = f" since {instance.started_at}" if instance.started_at else ""
+    return (
+        f"jangar is up already, as process {instance.pid}{since}: use it (jangar status{data_option}), "
+        f"stop it (jangar down{data_option}), or choose another directory with --data-dir"
+    )
+
+
+def not_up(place: Path) -> str:
+    return f"jangar is not up with {place}: start it with jangar up"
+
+
+def end_lines(end: "End", data_option: str = "") -> list[str]:
+    """After a stop."""
+    return [*(stopped_lines(end.stopped) if end.stopped else ()), going_on(end.going_on, data_option)]
+
+
+def going_on(pods: int, data_option: str = "") -> str:
+    if not pods:
+        return "jangar is down; nothing runs"
+    verb = "goes" if pods == 1 else "go"
+    return (
+        f"jangar is down; {counted(pods, 'pod')} {verb} on running, and jangar up{data_option} finds them again "
+        f"(to end them: jangar up{data_option} --detach; jangar down{data_option} --stop-work)"
+    )
+
+
+def stopped_lines(stopped: "Stopped") -> list[str]:
+    """What --stop-work did."""
+    lines = []
+    if stopped.runs:
+        lines.append(f"cancelled {counted(len(stopped.runs), 'run')}: {_some(stopped.runs)}")
+    if stopped.others:
+        lines.append(f"stopped what belongs to no run: {_some(stopped.others)}")
+    if stopped.left:
+        lines.append(f"had not ended in time: {_some(stopped.left)}")
+    return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

@@ -1,0 +1,62 @@
+"""The log of a laptop's control plane: written to a file of limited size, read from it, followed."""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Final
+
+LARGEST: Final = 10 * 1024 * 1024
+LOOK_SECONDS: Final = 0.2
+
+
+def log_to(path: Path, *, told: int | None) -> None:
+    """Everything goes to the file; from the level `told` on also to this terminal."""
+    from jangar.telemetry.logs import LineFormatter, configure_logs  # noqa: PLC0415 - heavy
+
+    configure_logs()
+    root = logging.getLogger()
+    terminal = root.handlers[0]
+    file = RotatingFileHandler(path, maxBytes=LARGEST, backupCount=1)
+    file.setFormatter(LineFormatter())
+    root.handlers = [file]
+    if told is not None:
+        terminal.setLevel(told)
+        root.handlers.append(terminal)
+
+
+def tail(path: Path, lines: int) -> list[str]:
+    """The last lines; none if there is no file."""
+    if not path.exists():
+        return []
+    return path.read_text(errors="replace").splitlines()[-lines:] if lines else []
+
+
+def followed(path: Path) -> Iterator[str]:
+    """Every line that comes from now on, also when the file is replaced; ends only with the caller."""
+    file = path.open(errors="replace")
+    file.seek(0, 2)
+    part = ""
+    while True:
+        part += file.readline()
+        if part.endswith("\n"):
+            yield part[:-1]
+            part = ""
+        elif not part:
+            sys.stdout.flush()
+            time.sleep(LOOK_SECONDS)
+            if _is_replaced(path, file.fileno()):
+                file.close()
+                file = path.open(errors="replace")
+        else:
+            time.sleep(LOOK_SECONDS)
+
+
+def _is_replaced(path: Path, descriptor: int) -> bool:
+    try:
+        return not os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,83 @@
+"""How the laptop's control plane is: what it told about itself, how its parts are, how many runs are in which phase."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from jangar.api.orchestration import ORCHESTRATION_RUN
+from jangar.api.phases import Phase
+from jangar.controllers.resources import resource_of
+from jangar.processes.laptop_face import STATE_PATH
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.laptop_place import Place
+
+TIMEOUT = 10.0
+OK = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the process itself answers."""
+
+    parts: dict[str, list[str]]
+    runs: dict[str, int]
+    pods: int
+
+    @property
+    def is_well(self) -> bool:
+        return not any(self.parts.values())
+
+
+async def asked(session: "Session") -> Asked:
+    """Its parts, its runs by phase, and its live pods."""
+    from jangar.processes.laptop_work import live_pods  # noqa: PLC0415 - heavy
+
+    answer = await session.transport.request("GET", STATE_PATH, timeout=TIMEOUT)
+    parts = orjson.loads(answer.body)["parts"] if answer.status == OK else {"api": ["it tells no state"]}
+    runs = Counter(
+        (run.get("status") or {}).get("phase") or Phase.PENDING
+        for run in await session.client.list(resource_of(ORCHESTRATION_RUN))
+    )
+    return Asked(parts=parts, runs=_in_order(runs), pods=len(await live_pods(session.client)))
+
+
+def _in_order(runs: Counter[str]) -> dict[str, int]:
+    return {str(phase): runs[phase] for phase in Phase if runs[phase]}
+
+
+def document(place: "Place", instance: "Instance | None", state: Asked | None) -> dict[str, Any]:
+    """For scripts."""
+    found: dict[str, Any] = {"up": bool(instance and instance.is_ready), "dataDir": str(place.directory)}
+    if instance is not None:
+        found |= {
+            "pid": instance.pid,
+            "startedAt": instance.started_at or None,
+            "version": instance.version or None,
+            "server": instance.server or None,
+            "kubeconfig": str(place.kubeconfig),
+            "log": str(place.log),
+        }
+    if state is not None:
+        found |= {"parts": state.parts, "runs": state.runs, "pods": state.pods}
+    return found
+
+
+def lines(place: "Place", instance: "Instance", state: Asked) -> list[str]:
+    """For people."""
+    runs = ", ".join(f"{count:,} {phase}" for phase, count in state.runs.items()) or "none"
+    told = [
+        f"jangar {instance.version} is up since {instance.started_at}, as process {instance.pid}",
+        f"API:         {instance.server}",
+        f"kubeconfig:  {place.kubeconfig}",
+        f"data:        {place.directory}",
+        f"log:         {place.log}",
+        f"runs:        {runs}",
+        f"live pods:   {state.pods}",
+    ]
+    told += [f"{name + ':':<12} {'; '.join(problems) or 'well'}" for name, problems in state.parts.items()]
+    return told

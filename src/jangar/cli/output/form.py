@@ -1,0 +1,96 @@
+"""What `-o` asks for, and objects in that form."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from jangar.cli.json_text import json_text
+
+
+class Shape(StrEnum):
+    """The forms there are."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+    JSONPATH = "jsonpath"
+
+
+PATH = "jsonpath="
+FORMS = "table, wide, json, yaml, name or jsonpath=PATH"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One of them, with the path if it has one."""
+
+    shape: Shape
+    path: str = ""
+
+    @property
+    def is_table(self) -> bool:
+        return self.shape in {Shape.TABLE, Shape.WIDE}
+
+
+def parse_form(text: str | Form) -> Form:
+    """Raises a usage error that names the forms. The default comes as it is."""
+    if isinstance(text, Form):
+        return text
+    if text.startswith(PATH):
+        return Form(Shape.JSONPATH, text.removeprefix(PATH))
+    try:
+        shape = Shape(text)
+    except ValueError:
+        shape = Shape.JSONPATH
+    if shape is Shape.JSONPATH:
+        raise typer.BadParameter(f"{text!r} is not one of {FORMS}", param_hint="--output")
+    return Form(shape)
+
+
+FormOption = Annotated[
+    Form, typer.Option("--output", "-o", parser=parse_form, metavar="FORM", help=f"How to show it: {FORMS}.")
+]
+TABLE = Form(Shape.TABLE)
+
+
+def object_lines(form: Form, objects: Sequence[Mapping[str, Any]], *, is_one: bool) -> list[str]:
+    """Objects for scripts: one as itself, several as a List."""
+    match form.shape:
+        case Shape.NAME:
+            return [object_name(each) for each in objects]
+        case Shape.JSONPATH:
+            return _path_lines(form.path, objects[0] if is_one else _list(objects))
+        case Shape.YAML:
+            from jangar.cli.yaml_text import yaml_text  # noqa: PLC0415 - heavy
+
+            return [yaml_text(objects[0] if is_one else _list(objects)).removeprefix("---\n")]
+        case _:
+            return [json_text(objects[0] if is_one else _list(objects))]
+
+
+def object_name(obj: Mapping[str, Any]) -> str:
+    """`orchestrationrun.orchestration.proompteng.ai/nightly`, as kubectl writes it."""
+    group = obj.get("apiVersion", "").rpartition("/")[0]
+    kind = obj.get("kind", "").lower()
+    return f"{kind}.{group}/{obj['metadata']['name']}" if group else f"{kind}/{obj['metadata']['name']}"
+
+
+def _list(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+
+
+def _path_lines(path: str, value: Any) -> list[str]:
+    from jangar.schema.errors import JsonPathError  # noqa: PLC0415 - heavy
+    from jangar.schema.jsonpath import JsonPath  # noqa: PLC0415
+
+    try:
+        found = JsonPath.of(path).values(value)
+    except JsonPathError as error:
+        raise typer.BadParameter(str(error), param_hint="--output") from error
+    return [each if isinstance(each, str) else json.dumps(each) for each in found]

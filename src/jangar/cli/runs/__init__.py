@@ -1,0 +1,1 @@
+"""Runs as commands read and change them through any API."""

@@ -1,0 +1,94 @@
+"""Everything about a run as lines: the view that every face shows, its events, and what is left behind."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from jangar.cli.output.spans import age, span
+from jangar.cli.output.table import table
+from jangar.cli.runs.reading import ReadRun
+from jangar.domain.conditions import Condition
+from jangar.domain.times import parse_rfc3339, rfc3339
+from jangar.domain.views.run_detail import RunDetail, run_detail
+from jangar.domain.views.run_row import RunRow, run_row
+
+STEP_HEADS: Final = ("Step", "Phase", "Attempt", "Duration", "Why")
+SHOWN_EVENTS: Final = 15
+
+
+def described(
+    read: ReadRun, events: Sequence[Mapping[str, Any]], now: datetime, *, width: int | None, colour: bool
+) -> list[str]:
+    """The run, its steps, conditions and events."""
+    detail = run_detail(read.identity, read.view, now=now) if read.view else None
+    lines = _head(read, detail.row if detail else run_row(read.identity, read.record, now=now), now)
+    if detail is not None:
+        lines += _parts(detail, width=width, colour=colour)
+    lines += _conditions(read.record.lifecycle.conditions)
+    return lines + _events(events, now, width=width)
+
+
+def _head(read: ReadRun, row: RunRow, now: datetime) -> list[str]:
+    spec, status = read.obj.get("spec") or {}, read.obj.get("status") or {}
+    told = {
+        "Name": row.name,
+        "Namespace": row.namespace,
+        "Orchestration": row.orchestration or "(its own)",
+        "Phase": f"{row.phase}" + (f" ({row.reason})" if row.reason not in {"", str(row.phase)} else ""),
+        "Message": row.message,
+        "Steps": status.get("steps") or row.steps,
+        "Retry of": (spec.get("retryOf") or {}).get("name", ""),
+        "Suspended": "yes: jangar resume lets it go on" if spec.get("suspend") else "",
+        "Created": f"{rfc3339(row.created_at)} ({age(row.created_at, now)} ago)",
+        "Started": rfc3339(row.started_at) if row.started_at else "",
+        "Finished": rfc3339(row.finished_at) if row.finished_at else "",
+        "Duration": span(row.duration) if row.duration is not None else "",
+        "Parameters": ", ".join(f"{key}={value}" for key, value in (spec.get("parameters") or {}).items()),
+    }
+    return [f"{name + ':':<15}{value}" for name, value in told.items() if value]
+
+
+def _parts(detail: RunDetail, *, width: int | None, colour: bool) -> list[str]:
+    rows = [
+        (
+            step.name,
+            str(step.phase),
+            str(step.attempt) if step.attempt else "-",
+            span(step.duration),
+            step.sentence,
+        )
+        for step in detail.steps
+    ]
+    lines = ["", *table(STEP_HEADS, rows, width=width, colour=colour)]
+    if detail.outputs:
+        lines += ["", "Outputs:", *(f"  {name}={value}" for name, value in detail.outputs.items())]
+    if detail.left_behind:
+        lines += ["", "Left behind (may still run; clean-up goes on):"]
+        lines += [f"  {each.kind} {each.name}" for each in detail.left_behind if each.ended_at is None]
+    return lines
+
+
+def _conditions(conditions: Sequence[Condition]) -> list[str]:
+    if not conditions:
+        return []
+    rows = [(each.type, str(each.status), each.reason or "", each.message or "") for each in conditions]
+    return ["", *table(("Condition", "Status", "Reason", "Message"), rows)]
+
+
+def _events(events: Sequence[Mapping[str, Any]], now: datetime, *, width: int | None) -> list[str]:
+    if not events:
+        return []
+    latest = sorted(events, key=_moment)[-SHOWN_EVENTS:]
+    rows = [
+        (_age(each, now), each.get("type") or "", each.get("reason") or "", each.get("message") or "")
+        for each in latest
+    ]
+    return ["", *table(("Age", "Type", "Event", "Message"), rows, width=width)]
+
+
+def _moment(event: Mapping[str, Any]) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"])
+
+
+def _age(event: Mapping[str, Any], now: datetime) -> str:
+    return age(parse_rfc3339(_moment(event)), now)

@@ -1,0 +1,59 @@
+"""Why a run and its steps are as they are, as lines and as JSON: the words of the rules, chosen and laid out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jangar.api.phases import Phase
+from jangar.cli.asking import Failure
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.runs.reading import ReadRun
+from jangar.domain.orchestration.explain import Explanation, explain_run, explain_step
+from jangar.domain.orchestration.wording import Guesses
+from jangar.domain.times import rfc3339
+
+
+def explained(read: ReadRun, step: str) -> Sequence[Explanation]:
+    """Of one step, or of all that did not succeed. Raises Failure if there is no such step."""
+    if read.view is None:
+        return ()
+    if not step:
+        return explain_run(read.view)
+    found = explain_step(read.view, step)
+    if found is None:
+        names = read.view.definition.graph.names
+        near = Guesses(list(names)).nearest(step)
+        hint = f"; did you mean {near}?" if near else f"; it has {', '.join(names[:20])}"
+        raise Failure(f"{read.identity.name} has no step {step}{hint}", ExitCode.NOT_FOUND)
+    return (found,)
+
+
+def lines(read: ReadRun, found: Sequence[Explanation]) -> list[str]:
+    lifecycle = read.record.lifecycle
+    phase = lifecycle.phase or Phase.PENDING
+    why = f": {lifecycle.message}" if lifecycle.message else ""
+    reason = f" ({lifecycle.reason})" if lifecycle.reason and lifecycle.reason != str(phase) else ""
+    wide = max((len(each.step) for each in found), default=0)
+    head = f"{read.identity.name} is {phase}{reason}{why}"
+    return [head, *(f"  {each.step:<{wide}}  {each.phase}: {each.sentence}" for each in found)]
+
+
+def documents(read: ReadRun, found: Sequence[Explanation]) -> dict[str, Any]:
+    lifecycle = read.record.lifecycle
+    return {
+        "run": read.identity.name,
+        "namespace": read.identity.namespace,
+        "phase": str(lifecycle.phase or Phase.PENDING),
+        "reason": lifecycle.reason or "",
+        "message": lifecycle.message or "",
+        "steps": [
+            {
+                "name": each.step,
+                "phase": str(each.phase),
+                "reason": each.reason,
+                "sentence": each.sentence,
+                "waitsFor": list(each.waits_for),
+                "until": rfc3339(each.until) if each.until else None,
+            }
+            for each in found
+        ],
+    }

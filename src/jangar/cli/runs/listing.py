@@ -1,0 +1,51 @@
+"""Runs as lines of a list, from the same view that every face shows, and which of them a filter lets through."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from jangar.api.phases import Phase
+from jangar.cli.output.spans import age, span
+from jangar.cli.runs.reading import identity
+from jangar.domain.orchestration.status_document import run_record
+from jangar.domain.views.run_row import RunRow, run_row
+
+HEADS = ("Name", "Phase", "Steps", "Orchestration", "Duration", "Age", "Reason")
+WIDE_HEADS = (*HEADS, "Message")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What a list leaves out."""
+
+    phases: frozenset[Phase] = frozenset()
+    since: timedelta | None = None
+    """Only runs created within this time."""
+
+    def lets_through(self, row: RunRow, now: datetime) -> bool:
+        is_asked = not self.phases or row.phase in self.phases
+        return is_asked and (self.since is None or row.created_at >= now - self.since)
+
+
+def row_of(obj: Mapping[str, Any], now: datetime) -> RunRow:
+    """One run as a list shows it. A big run's status has its counts, not its steps."""
+    status = obj.get("status") or {}
+    return run_row(identity(obj), run_record(status, None), now=now)
+
+
+def cells(obj: Mapping[str, Any], now: datetime, *, wide: bool, spread: bool) -> list[str]:
+    """In the order of the heads."""
+    row, status = row_of(obj, now), obj.get("status") or {}
+    found = [
+        row.name,
+        str(row.phase),
+        status.get("steps") or row.steps,
+        row.orchestration or "(its own)",
+        span(row.duration),
+        age(row.created_at, now),
+        row.reason if row.reason != str(row.phase) else "",
+    ]
+    if wide:
+        found.append(row.message)
+    return [row.namespace, *found] if spread else found

@@ -1,0 +1,69 @@
+"""Which API a command talks to: what was named, else the laptop's own if it is up, else what kubectl would use."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from jangar.kube.connection import Connection
+
+KubeconfigOption = Annotated[
+    Path | None,
+    typer.Option("--kubeconfig", help="Which API; else the one of jangar up, $KUBECONFIG or ~/.kube/config."),
+]
+ContextOption = Annotated[str, typer.Option("--context", help="Context of the kubeconfig.")]
+NamespaceOption = Annotated[
+    str, typer.Option("--namespace", "-n", help="Namespace; else that of the context, or default.")
+]
+AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In every namespace.")]
+DataDirOption = Annotated[
+    Path | None, typer.Option("--data-dir", help="The laptop's control plane with this directory.")
+]
+
+
+class Unreachable(Exception):
+    """There is no API to talk to; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What the command line says."""
+
+    kubeconfig: Path | None = None
+    context: str = ""
+    namespace: str = ""
+    data_dir: Path | None = None
+
+
+def connection_of(target: Target, environment: Mapping[str, str] = os.environ) -> "Connection":
+    """The API that is meant; raises Unreachable if none is."""
+    from jangar.kube.connection import NoConnection, default, from_kubeconfig  # noqa: PLC0415 - heavy
+
+    try:
+        if target.kubeconfig is not None or target.context:
+            return default(target.kubeconfig, target.context, environ=environment)
+        laptop = _laptop(target, environment)
+        return from_kubeconfig(laptop) if laptop else default(environ=environment)
+    except NoConnection as error:
+        raise Unreachable(
+            f"{error} (jangar up starts an API on this machine; --context names one of your kubeconfig)"
+        ) from error
+
+
+def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:
+    """The kubeconfig of the control plane that is up. One that was named must be."""
+    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+
+    place = Place.of(target.data_dir, environment)
+    instance = instance_of(place)
+    if instance is not None and instance.is_ready:
+        return Path(instance.kubeconfig)
+    if target.data_dir is None:
+        return None
+    state = "is still starting" if instance else "is not up"
+    raise Unreachable(f"jangar {state} with {place.directory}: jangar up --data-dir {target.data_dir}")

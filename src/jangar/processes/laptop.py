@@ -1,0 +1,227 @@
+"""The process `jangar up`: Kubernetes API, node agent and controllers in one loop, with one data directory.
+
+The controllers and the agent reach the API without a socket; kubectl and everybody else over TLS. What runs belongs to
+the agent's supervisor, a process of its own: it outlives this one, and the next finds it again.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from jangar import __version__
+from jangar.apiserver.storage.errors import CannotOpen
+from jangar.kube.asgi_transport import AsgiTransport
+from jangar.kube.client import Client
+from jangar.kube.manager import Manager
+from jangar.kube.namespaces import Namespaces
+from jangar.kube.observed_transport import ObservedTransport
+from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
+from jangar.nodeagent.identity import DirectoryInUse, ForeignDirectory
+from jangar.processes.apiserver import ApiServerSettings, Running, running, spare_the_cycle_collector
+from jangar.processes.controllers import COMPONENT, engine, health
+from jangar.processes.laptop_face import with_state
+from jangar.processes.laptop_instance import Holding, Instance
+from jangar.processes.laptop_kinds import ensure_kinds
+from jangar.processes.laptop_place import Place
+from jangar.processes.laptop_port import HOST, PortTaken
+from jangar.processes.laptop_work import Stopped, live_pods, stop_work
+from jangar.processes.node_agent import host_name
+from jangar.settings.controllers import BadSettings, controller_settings, remarks
+from jangar.telemetry.metrics import Metrics
+
+log = logging.getLogger("jangar.laptop")
+
+MISTAKES: Final = (BadSettings, CannotOpen, DirectoryInUse, ForeignDirectory, PortTaken)
+"""What a user can mend; the message says how."""
+READY_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 0.005
+STOP_SECONDS: Final = 20.0
+STOP_MARGIN: Final = 5.0
+"""Seconds that ending all work may take beyond the bound of a cancel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laptop:
+    """One control plane on one machine."""
+
+    place: Place
+    max_pods: int = 110
+    mount_namespaces: bool = True
+    stop_work: bool = False
+    """Whether work ends with this process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How it ended: what was stopped, and how many pods go on without us."""
+
+    going_on: int
+    stopped: Stopped | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    client: Client
+    agent: NodeAgent
+    controllers: Manager
+
+    def problems(self) -> Mapping[str, Sequence[str]]:
+        return {
+            "api": (),
+            "node agent": [*self.agent.manager.ready(), *self.agent.manager.alive()],
+            "controllers": [*self.controllers.ready(), *self.controllers.alive()],
+        }
+
+
+async def serve(
+    laptop: Laptop,
+    listener: socket.socket,
+    holding: Holding,
+    on_ready: Callable[[Instance], None],
+    environment: Mapping[str, str] = os.environ,
+) -> End:
+    """Run until a signal asks to stop. Raises MISTAKES, and what made a part fail."""
+    stop = _stop_signals()
+    started_at = datetime.now(UTC)
+    parts: list[_Parts] = []
+    token = ""
+    face = lambda kubernetes: with_state(  # noqa: E731 - what it tells of is made later
+        kubernetes, lambda: parts[0].problems() if parts else {"api": ()}, lambda: token
+    )
+    settings = ApiServerSettings(data_dir=laptop.place.directory, kubeconfig=laptop.place.kubeconfig)
+    async with running(settings, listener=listener, front=face) as server:
+        token = server.token
+        async with _at_work(laptop, server, environment) as made:
+            parts.append(made)
+            spare_the_cycle_collector()
+            instance = Instance(
+                pid=os.getpid(),
+                started_at=started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+                version=__version__,
+                server=server.url,
+                kubeconfig=str(server.kubeconfig),
+                data_dir=str(laptop.place.directory),
+            )
+            holding.tell(instance)
+            on_ready(instance)
+            await stop.wait()
+            return await _ended(laptop, made.client, stop, environment)
+
+
+def _stop_signals() -> asyncio.Event:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(each, stop.set)
+    return stop
+
+
+@asynccontextmanager
+async def _at_work(laptop: Laptop, server: Running, environment: Mapping[str, str]) -> AsyncIterator[_Parts]:
+    """The agent and the controllers, from ready to stopped. The agent outlives the controllers."""
+    controlled = controller_settings(environment)
+    for remark in remarks(controlled, environment):
+        log.warning(remark)
+    metrics = Metrics()
+    transports = [AsgiTransport(server.application, token=server.token, user_agent=name) for name in AGENTS]
+    client = Client(transports[0], manager="jangar")
+    agent = _agent(laptop, transports[1])
+    controllers = engine(
+        ObservedTransport(transports[2], metrics.requested),
+        replace(controlled, leader_election_enabled=False),
+        own=Namespaces.every(),
+        data_dir=laptop.place.directory,
+        metrics=metrics,
+    )
+    async with _running(agent.run, agent.manager, "node agent"):
+        # The agent needs nothing of ours: its supervisor starts while the kinds are looked at.
+        if await ensure_kinds(client, laptop.place.kinds):
+            log.info("the kinds of this version were installed")
+        async with (
+            _running(controllers.run, controllers, "controllers"),
+            health(controlled, controllers, metrics),
+        ):
+            parts = _Parts(client=client, agent=agent, controllers=controllers)
+            await _until_ready(parts)
+            yield parts
+    for transport in transports:
+        await transport.close()
+
+
+AGENTS: Final = ("jangar-up", "jangar-node-agent", COMPONENT)
+
+
+def _agent(laptop: Laptop, transport: AsgiTransport) -> NodeAgent:
+    return NodeAgent(
+        Client(transport, manager="jangar-node-agent"),
+        NodeAgentSettings(
+            data_dir=laptop.place.directory,
+            node_name=host_name(),
+            max_pods=laptop.max_pods,
+            mount_namespaces=laptop.mount_namespaces,
+            version=__version__,
+        ),
+        now=lambda: datetime.now(UTC),
+    )
+
+
+@asynccontextmanager
+async def _running(run: Callable[[], Awaitable[None]], manager: Manager, name: str) -> AsyncIterator[None]:
+    """Run a part beside the block; if the part ends first, the block is ended and the part's error raised."""
+    body = asyncio.current_task()
+    ended_early = False
+
+    def ended(_: asyncio.Task[None]) -> None:
+        nonlocal ended_early
+        if not stopping and body is not None:
+            ended_early = True
+            body.cancel()
+
+    stopping = False
+    task = asyncio.ensure_future(run())
+    task.set_name(name)
+    task.add_done_callback(ended)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if ended_early and body is not None and body.uncancel() == 0:
+            await task
+            raise RuntimeError(f"the {name} ended unasked") from None
+        raise
+    finally:
+        stopping = True
+        manager.stop()
+        await asyncio.wait({task}, timeout=STOP_SECONDS)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _until_ready(parts: _Parts) -> None:
+    async with asyncio.timeout(READY_SECONDS):
+        await parts.agent.link.connected()
+        while any(parts.problems().values()):  # noqa: ASYNC110 - parts tell only when asked
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _ended(laptop: Laptop, client: Client, stop: asyncio.Event, environment: Mapping[str, str]) -> End:
+    """Work stops first if it shall, unless a second signal says that this takes too long."""
+    stopped = None
+    if laptop.stop_work:
+        stop.clear()
+        bound = controller_settings(environment).cancel_timeout.total_seconds() + STOP_MARGIN
+        stopping = asyncio.ensure_future(stop_work(client, seconds=bound))
+        hurry = asyncio.ensure_future(stop.wait())
+        await asyncio.wait({stopping, hurry}, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        stopped = stopping.result() if stopping.done() else None
+        stopping.cancel()
+    return End(going_on=len(await live_pods(client)), stopped=stopped)
+
+
+__all__ = ["HOST", "MISTAKES", "End", "Laptop", "serve"]

@@ -1,0 +1,48 @@
+"""The directory of a laptop's control plane: where it is by default, and what stands in it by which name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = "jangar"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One data directory."""
+
+    directory: Path
+
+    @classmethod
+    def of(cls, directory: Path | None, environment: Mapping[str, str]) -> "Place":
+        """The directory given, else the user's own: `$XDG_DATA_HOME/jangar`, by default below `~/.local/share`."""
+        if directory is None:
+            home = Path(environment.get("HOME") or Path.home())
+            given = environment.get("XDG_DATA_HOME") or ""
+            # The XDG specification: a relative path is to be ignored.
+            data = Path(given) if given.startswith("/") else home / ".local" / "share"
+            directory = data / FOLDER
+        return cls(directory.absolute())
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.directory / "kubeconfig"
+
+    @property
+    def log(self) -> Path:
+        return self.directory / "server.log"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the process that runs here."""
+        return self.directory / "laptop.lock"
+
+    @property
+    def instance(self) -> Path:
+        """What that process tells about itself."""
+        return self.directory / "laptop.json"
+
+    @property
+    def kinds(self) -> Path:
+        """Which version of the kinds was installed last."""
+        return self.directory / "installed-kinds"

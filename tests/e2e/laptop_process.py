@@ -1,0 +1,139 @@
+"""`jangar up` in a directory of its own, and the commands that talk to it, as a user would type them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import yaml
+
+JANGAR = str(Path(sys.executable).with_name("jangar"))
+TOOL_RUN_SECONDS = 60
+
+
+class LaptopProcess:
+    """One home directory; everything in it is the test's."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.data = home / ".local" / "share" / "jangar"
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in {"PYTHONDONTWRITEBYTECODE", "KUBECONFIG", "XDG_DATA_HOME"}
+            and not name.startswith("JANGAR_")
+        }
+        self.environment = kept | {"HOME": str(home)}
+        self.up: subprocess.Popen | None = None
+
+    def jangar(self, *words, stdin="", **environment):
+        return subprocess.run(
+            [JANGAR, *map(str, words)],
+            input=stdin,
+            env=self.environment | environment,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def done(self, *words, stdin="", **environment) -> str:
+        """What a command that must succeed says."""
+        ran = self.jangar(*words, stdin=stdin, **environment)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    def start(self, *options) -> None:
+        """In the foreground, until it says that it is up."""
+        self.up = subprocess.Popen(
+            [JANGAR, "up", *options],
+            env=self.environment,
+            cwd=self.home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        said = [self.up.stdout.readline()]
+        while "is up: https://127.0.0.1:" not in said[-1]:
+            assert said[-1], f"it ended: {said}"
+            said.append(self.up.stdout.readline())
+
+    def stop(self, how=signal.SIGTERM) -> str:
+        """What it says from its start to its end."""
+        self.up.send_signal(how)
+        said, _ = self.up.communicate(timeout=90)
+        return said
+
+    def apply(self, *objects) -> None:
+        self.done("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
+
+    def run(self, name: str) -> dict:
+        return json.loads(self.done("get", "run", name, "-o", "json"))
+
+    def phase(self, name: str) -> str:
+        return (self.run(name).get("status") or {}).get("phase", "Pending")
+
+    def until(self, holds, *, seconds=TOOL_RUN_SECONDS):
+        """Waits for something to hold; the tests' own command line is what is slow here."""
+        deadline = time.monotonic() + seconds
+        while not (found := holds()):
+            assert time.monotonic() < deadline, "it never came to that"
+            time.sleep(0.05)
+        return found
+
+    def end(self) -> None:
+        """Nothing is left of it, whatever the test did."""
+        if self.up is not None and self.up.poll() is None:
+            self.up.kill()
+            self.up.communicate(timeout=10)
+        with suppress(OSError, ValueError):
+            known = json.loads((self.data / "laptop.json").read_text())
+            if known["pid"] != getattr(self.up, "pid", 0):
+                os.kill(known["pid"], signal.SIGKILL)
+        for pid in self._containers():
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while (self.data / "supervisor" / "socket").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def _containers(self) -> list[int]:
+        """Processes that the supervisor of this directory started."""
+        journal = self.data / "supervisor" / "journal"
+        known = journal.read_text(errors="replace") if journal.exists() else ""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                if entry.name.isdigit():
+                    for line in (entry / "environ").read_bytes().split(b"\0"):
+                        name, _, value = line.decode(errors="replace").partition("=")
+                        if name == "JANGAR_CONTAINER_ID" and value.partition("/")[0] in known:
+                            found.append(int(entry.name))
+        return found
+
+
+def tool(name: str, script: str) -> dict:
+    return {
+        "apiVersion": "tools.proompteng.ai/v1alpha1",
+        "kind": "Tool",
+        "metadata": {"name": name},
+        "spec": {"image": "any", "command": ["sh", "-c", script]},
+    }
+
+
+def step(name: str, used: str, *after: str) -> dict:
+    return {"name": name, "kind": "ToolRun", "toolRef": {"name": used}, "dependsOn": list(after)}
+
+
+def run(name: str, *steps: dict, **labels: str) -> dict:
+    return {
+        "apiVersion": "orchestration.proompteng.ai/v1alpha1",
+        "kind": "OrchestrationRun",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"orchestration": {"steps": list(steps)}},
+    }

@@ -1,0 +1,221 @@
+"""The verbs against a real control plane: what they say, what they change, how they exit."""
+
+import json
+import re
+import subprocess
+import time
+
+import pytest
+import yaml
+
+from e2e.laptop_process import JANGAR, LaptopProcess, run, step, tool
+
+pytestmark = pytest.mark.xdist_group("laptop")
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory):
+    made = LaptopProcess(tmp_path_factory.mktemp("home"))
+    made.start()
+    made.apply(
+        tool("passes", "true"),
+        tool("fails", "exit 3"),
+        tool("sleeps", "exec sleep 100"),
+        run("broken", step("a", "passes"), step("b", "fails", "a"), step("c", "passes", "b"), team="red"),
+    )
+    made.until(lambda: made.phase("broken") == "Failed")
+    yield made
+    made.end()
+
+
+def test_apply_says_created_configured_or_unchanged(laptop):
+    """A second apply of the same changes nothing, and says so."""
+    one = yaml.safe_dump(tool("one", "true"))
+    assert laptop.done("apply", "-f", "-", stdin=one) == "tool.tools.proompteng.ai/one created\n"
+    assert laptop.done("apply", "-f", "-", stdin=one) == "tool.tools.proompteng.ai/one unchanged\n"
+    other = yaml.safe_dump(tool("one", "false"))
+    assert laptop.done("apply", "-f", "-", stdin=other) == "tool.tools.proompteng.ai/one configured\n"
+    assert laptop.done("delete", "-f", "-", stdin=other) == "tool.tools.proompteng.ai/one deleted\n"
+
+
+def test_apply_sends_nothing_if_one_object_has_a_problem(laptop):
+    """Problems are told as lint tells them, with their line."""
+    bad = yaml.safe_dump_all([tool("good", "true"), run("cyclic", step("a", "x", "b"), step("b", "x", "a"))])
+    ran = laptop.jangar("apply", "-f", "-", stdin=bad)
+    assert ran.returncode == 1
+    assert "<stdin>:" in ran.stderr
+    assert "a -> b -> a" in ran.stderr
+    assert laptop.jangar("get", "tool", "good").returncode == 4
+
+
+def test_apply_takes_objects_that_are_not_ours(laptop):
+    """Kinds of Kubernetes are found by asking the API."""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
+    assert laptop.done("apply", "-f", "-", stdin=yaml.safe_dump(config)) == "configmap/c created\n"
+    assert laptop.done("get", "cm", "c", "-o", "jsonpath={.data.a}") == "b\n"
+    assert laptop.done("delete", "configmap", "c") == "configmap/c deleted\n"
+
+
+def test_a_run_cannot_be_changed_and_the_message_says_what_to_do(laptop):
+    """Immutable fields are named."""
+    changed = run("broken", step("a", "passes"), team="red")
+    ran = laptop.jangar("apply", "-f", "-", stdin=yaml.safe_dump(changed))
+    assert ran.returncode == 1
+    assert "delete it first, or use another name" in ran.stderr
+
+
+def test_get_has_every_form(laptop):
+    """Table, wide, JSON, YAML, name and a path."""
+    assert re.search(r"^broken +Failed +3/3 ", laptop.done("get", "runs"), re.MULTILINE)
+    assert "step b failed" in laptop.done("get", "orun", "broken", "-o", "wide")
+    assert json.loads(laptop.done("get", "runs", "-o", "json"))["kind"] == "List"
+    assert yaml.safe_load(laptop.done("get", "run", "broken", "-o", "yaml"))["kind"] == "OrchestrationRun"
+    name = "orchestrationrun.orchestration.proompteng.ai/broken\n"
+    assert name in laptop.done("get", "runs", "-o", "name")
+    assert laptop.done("get", "run", "broken", "-o", "jsonpath={.status.phase}") == "Failed\n"
+    assert laptop.jangar("get", "runs", "-o", "xml").returncode == 2
+
+
+def test_list_filters_by_phase_label_and_age(laptop):
+    """What a filter leaves out is not shown."""
+    name = "orchestrationrun.orchestration.proompteng.ai/broken\n"
+    assert name in laptop.done("list", "--phase", "failed", "-l", "team=red", "--since", "1h", "-o", "name")
+    assert name not in laptop.done("list", "--phase", "Running", "-o", "name")
+    assert name not in laptop.done("list", "-l", "team=blue", "-o", "name")
+    assert name not in laptop.done("list", "--since", "0s", "-o", "name")
+    assert laptop.jangar("list", "--phase", "odd").returncode == 2
+    assert laptop.jangar("list", "--since", "soon").returncode == 2
+
+
+def test_list_follows_runs_as_they_change(laptop):
+    """A line a change, plain text."""
+    watching = subprocess.Popen(
+        [JANGAR, "list", "--watch", "-l", "followed=yes"],
+        env=laptop.environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watching.stdout.readline().startswith("NAME")
+        laptop.apply(run("followed", step("a", "passes"), followed="yes"))
+        lines = [watching.stdout.readline()]
+        deadline = time.monotonic() + 30
+        while "Succeeded" not in lines[-1]:
+            assert time.monotonic() < deadline
+            lines.append(watching.stdout.readline())
+        assert all(line.startswith("followed") for line in lines)
+        assert "\x1b" not in "".join(lines)
+    finally:
+        watching.kill()
+        watching.communicate()
+
+
+@pytest.mark.rule("RUN-4")
+def test_explain_says_why_in_the_words_of_the_rules(laptop):
+    """Of a run all steps that did not succeed, of a step that one."""
+    said = laptop.done("explain", "broken")
+    assert "b  Failed: failed (NonZeroExit" in said
+    assert "c  Skipped: skipped: it depends on b, which did not succeed" in said
+    assert json.loads(laptop.done("explain", "broken", "c", "-o", "json"))["steps"][0]["reason"] == (
+        "DependencyFailed"
+    )
+    assert laptop.jangar("explain", "broken", "d").returncode == 4
+    assert laptop.jangar("explain", "nosuch").returncode == 4
+
+
+def test_describe_shows_steps_conditions_and_events(laptop):
+    """One page about a run."""
+    said = laptop.done("describe", "broken")
+    assert re.search(r"^Phase: +Failed \(StepFailed\)$", said, re.MULTILINE)
+    assert re.search(r"^c +Skipped +- +- +skipped: it depends on b", said, re.MULTILINE)
+    assert re.search(r"^Failed +True +StepFailed", said, re.MULTILINE)
+    assert re.search(r"Warning +StepFailed", said)
+
+
+@pytest.mark.rule("DAG-16")
+def test_retry_keeps_what_succeeded_and_resubmit_keeps_nothing(laptop):
+    """Both make a new run."""
+    laptop.done("retry", "broken", "--name", "again")
+    laptop.until(lambda: laptop.phase("again") == "Failed")
+    steps = {each["name"]: each for each in laptop.run("again")["status"]["stepStatuses"]}
+    assert (steps["a"]["phase"], steps["a"]["reason"]) == ("Succeeded", "Reused")
+    assert laptop.run("again")["spec"]["retryOf"] == {
+        "name": "broken",
+        "uid": laptop.run("broken")["metadata"]["uid"],
+    }
+    assert laptop.run("again")["metadata"]["labels"] == {"team": "red"}
+    assert "did you mean" not in laptop.jangar("retry", "broken", "--from", "zzz").stderr
+    assert laptop.jangar("retry", "broken", "--from", "zzz").returncode == 4
+    name = laptop.done("resubmit", "broken").split()[0]
+    laptop.until(lambda: laptop.phase(name) == "Failed")
+    steps = {each["name"]: each for each in laptop.run(name)["status"]["stepStatuses"]}
+    assert steps["a"]["reason"] != "Reused"
+
+
+@pytest.mark.rule("DAG-15")
+def test_suspend_resume_and_cancel_do_what_they_say(laptop):
+    """A suspended run starts nothing; a cancelled one is over when cancel --wait returns."""
+    laptop.apply(run("held", step("a", "sleeps"), step("b", "passes", "a")))
+    laptop.until(lambda: laptop.phase("held") == "Running")
+    assert laptop.jangar("retry", "held").returncode == 1
+    assert "jangar resume held" in laptop.done("suspend", "held")
+    assert laptop.run("held")["spec"]["suspend"] is True
+    assert laptop.done("suspend", "held") == "held is suspended already\n"
+    assert laptop.done("resume", "held") == "held goes on\n"
+    assert laptop.jangar("cancel", "held", "--wait", "--timeout", "0").returncode == 124
+    laptop.until(lambda: laptop.phase("held") == "Cancelled")
+    assert laptop.done("cancel", "held", "--wait") == "held is over already: Cancelled; nothing to cancel\n"
+    assert laptop.jangar("suspend", "held").returncode == 1
+
+
+@pytest.mark.rule("GC-4")
+def test_retention_says_when_and_which_value_decides(laptop):
+    """Also of one run."""
+    assert re.search(
+        r"^broken +Failed +20\S+ \(in 29d23h\) +default ", laptop.done("retention", "broken"), re.MULTILINE
+    )
+
+
+def test_delete_of_a_live_run_cancels_it_first(laptop):
+    """It is gone when the command returns."""
+    laptop.apply(run("doomed", step("a", "sleeps")))
+    laptop.until(lambda: laptop.phase("doomed") == "Running")
+    assert (
+        laptop.done("delete", "run", "doomed")
+        == "orchestrationrun.orchestration.proompteng.ai/doomed deleted\n"
+    )
+    assert laptop.jangar("get", "run", "doomed").returncode == 4
+
+
+def test_without_an_api_the_error_says_how_to_get_one(laptop, tmp_path):
+    """Exit code 5, with jangar up and --context."""
+    ran = laptop.jangar("list", HOME=str(tmp_path))
+    assert ran.returncode == 5
+    assert "jangar up" in ran.stderr
+    assert "--context" in ran.stderr
+    ran = laptop.jangar("list", "--data-dir", tmp_path / "none")
+    assert (ran.returncode, "is not up" in ran.stderr) == (5, True)
+    gone = tmp_path / "gone"
+    gone.write_text(
+        (laptop.data / "kubeconfig").read_text().replace("https://127.0.0.1:", "https://127.0.0.1:1")
+    )
+    ran = laptop.jangar("list", "--kubeconfig", gone)
+    assert ran.returncode == 5
+    assert "cannot be reached" in ran.stderr
+
+
+def test_kubectl_finds_it_as_a_plugin(laptop):
+    """The same command under the name that kubectl looks for."""
+    plugin = f"{JANGAR.rpartition('/')[0]}/kubectl-jangar"
+    ran = subprocess.run(
+        [plugin, "explain", "broken"], env=laptop.environment, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_completion_scripts_answer(laptop):
+    """A shell that asks gets the commands."""
+    for shell in ("bash", "zsh", "fish"):
+        assert "_JANGAR_COMPLETE" in laptop.done("completion", shell)
+    ran = laptop.jangar(COMP_WORDS="jangar resu", COMP_CWORD="1", _JANGAR_COMPLETE="complete_bash")
+    assert ran.stdout.split() == ["resume", "resubmit"]

@@ -1,0 +1,173 @@
+"""`jangar up` and its life as real processes: start, second start, crash, stop, with work under way."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import yaml
+
+from e2e.laptop_process import LaptopProcess, run, step, tool
+
+pytestmark = pytest.mark.xdist_group("laptop")
+
+
+@pytest.fixture
+def laptop(tmp_path):
+    made = LaptopProcess(tmp_path)
+    yield made
+    made.end()
+
+
+def test_up_says_what_to_type_next_and_stops_cleanly(laptop):
+    """The hints name the kubeconfig; Ctrl-C ends it, and says that nothing runs."""
+    laptop.start()
+    said = laptop.stop(signal.SIGINT)
+    assert f"export KUBECONFIG={laptop.data}/kubeconfig\n" in said
+    assert "jangar apply -f FILE" in said
+    assert said.endswith("jangar is down; nothing runs\n")
+    assert laptop.up.returncode == 0
+
+
+def test_a_second_instance_is_refused_with_the_pid_and_what_to_do(laptop):
+    """One process has a data directory; in the background, being up already is what was asked for."""
+    laptop.start()
+    second = laptop.jangar("up")
+    assert (second.returncode, second.stdout) == (1, "")
+    assert f"up already, as process {laptop.up.pid}" in second.stderr
+    assert "jangar down" in second.stderr
+    assert laptop.jangar("up", "--detach").returncode == 0
+    assert laptop.up.poll() is None
+
+
+def test_detached_it_outlives_the_command_and_tells_how_it_is(laptop):
+    """up --detach, status, logs --server, down: each exits 0 and says what is so."""
+    assert "is up: https://127.0.0.1:" in laptop.done("up", "--detach")
+    state = json.loads(laptop.done("status", "-o", "json"))
+    assert state["up"]
+    assert state["kubeconfig"] == str(laptop.data / "kubeconfig")
+    assert state["parts"] == {"api": [], "node agent": [], "controllers": []}
+    assert os.getsid(state["pid"]) == state["pid"]
+    assert "all informers are synced" in laptop.done("logs", "--server")
+    assert laptop.done("down") == "jangar is down; nothing runs\n"
+    assert laptop.jangar("status").returncode == 5
+    assert laptop.done("down").startswith("jangar is not up")
+
+
+def test_detached_it_tells_why_it_could_not_start(laptop):
+    """A port that another program has is named, with what to do; the exit code tells."""
+    laptop.start()
+    port = json.loads(laptop.done("status", "-o", "json"))["server"].rpartition(":")[2]
+    other = laptop.jangar("up", "--detach", "--data-dir", laptop.home / "other", "--port", port)
+    assert other.returncode == 1
+    assert f"port {port} cannot be used" in other.stderr
+    assert "--port" in other.stderr
+
+
+def test_the_port_stays_and_another_directory_takes_the_next(laptop):
+    """A kubeconfig written once stays good over restarts."""
+    laptop.done("up", "--detach")
+    first = json.loads(laptop.done("status", "-o", "json"))["server"]
+    beside = laptop.home / "other"
+    laptop.done("up", "--detach", "--data-dir", beside)
+    second = json.loads(laptop.done("status", "-o", "json", "--data-dir", beside))["server"]
+    laptop.done("down", "--data-dir", beside)
+    laptop.done("down")
+    laptop.done("up", "--detach")
+    assert second != first
+    assert json.loads(laptop.done("status", "-o", "json"))["server"] == first
+    laptop.done("down")
+
+
+@pytest.mark.rule("RUN-3")
+def test_killed_in_the_middle_of_a_run_it_goes_on_and_every_step_ran_once(laptop):
+    """kill -9 loses nothing: the step that ran meanwhile counts, the next ones start after the restart."""
+    marks = laptop.home / "marks"
+    laptop.start()
+    laptop.apply(
+        *(tool(name, f"echo {name} >> {marks}; sleep 1") for name in ("one", "two", "three")),
+        run("chain", step("one", "one"), step("two", "two", "one"), step("three", "three", "two")),
+    )
+    laptop.until(lambda: marks.exists() and "two" in marks.read_text())
+    laptop.stop(signal.SIGKILL)
+    laptop.start()
+    laptop.until(lambda: laptop.phase("chain") == "Succeeded")
+    assert marks.read_text().split() == ["one", "two", "three"]
+    assert [each["attempt"] for each in laptop.run("chain")["status"]["stepStatuses"]] == [1, 1, 1]
+
+
+def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop):
+    """Stopping the control plane stops no work, and says how much goes on."""
+    finish, mark = laptop.home / "finish", laptop.home / "began"
+    laptop.done("up", "--detach")
+    script = f"echo $$ > {mark}; until [ -e {finish} ]; do sleep 0.05; done"
+    laptop.apply(tool("waits", script), run("waiting", step("only", "waits")))
+    laptop.until(lambda: mark.exists() and mark.read_text().strip())
+    assert "1 pod goes on running" in laptop.done("down")
+    assert Path(f"/proc/{mark.read_text().strip()}").exists()
+    finish.touch()
+    laptop.done("up", "--detach")
+    laptop.until(lambda: laptop.phase("waiting") == "Succeeded")
+    laptop.done("down")
+
+
+def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop):
+    """After it nothing of the work is left, and the run says that it was cancelled."""
+    mark = laptop.home / "began"
+    laptop.done("up", "--detach")
+    laptop.apply(
+        tool("sleeps", f"echo $$ > {mark}; exec sleep 100"), run("long", step("only", "sleeps"), team="a")
+    )
+    laptop.until(lambda: mark.exists() and mark.read_text().strip())
+    said = laptop.done("down", "--stop-work")
+    assert "cancelled 1 run: OrchestrationRun default/long" in said
+    assert said.endswith("jangar is down; nothing runs\n")
+    assert not Path(f"/proc/{mark.read_text().strip()}").exists()
+    laptop.done("up", "--detach")
+    assert laptop.phase("long") == "Cancelled"
+    laptop.done("down")
+
+
+def test_up_with_stop_work_ends_work_when_it_is_stopped(laptop):
+    """The same by Ctrl-C."""
+    mark = laptop.home / "began"
+    laptop.start("--stop-work")
+    laptop.apply(tool("sleeps", f"echo $$ > {mark}; exec sleep 100"), run("long", step("only", "sleeps")))
+    laptop.until(lambda: mark.exists() and mark.read_text().strip())
+    said = laptop.stop(signal.SIGINT)
+    assert "cancelled 1 run" in said
+    assert said.endswith("nothing runs\n")
+    assert not Path(f"/proc/{mark.read_text().strip()}").exists()
+
+
+def test_merging_the_kubeconfig_keeps_everything_else(laptop):
+    """Other contexts, users, unknown fields and the current context stay; a second merge changes nothing."""
+    own = laptop.home / ".kube" / "config"
+    own.parent.mkdir()
+    theirs = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "preferences": {"colors": True},
+        "current-context": "work",
+        "clusters": [{"name": "work", "cluster": {"server": "https://work.example"}}],
+        "users": [{"name": "me", "user": {"token": "secret"}}],
+        "contexts": [{"name": "work", "context": {"cluster": "work", "user": "me", "namespace": "a"}}],
+    }
+    own.write_text(yaml.safe_dump(theirs))
+    own.chmod(0o640)
+    assert laptop.jangar("kubeconfig").returncode == 4
+    laptop.start()
+    assert laptop.done("kubeconfig") == f"{laptop.data}/kubeconfig\n"
+    assert "--context jangar" in laptop.done("kubeconfig", "--merge")
+    once = own.read_text()
+    laptop.done("kubeconfig", "--merge")
+    merged = yaml.safe_load(once)
+    assert own.read_text() == once
+    assert own.stat().st_mode & 0o777 == 0o640
+    assert merged["current-context"] == "work"
+    assert merged["preferences"] == {"colors": True}
+    for section in ("clusters", "users", "contexts"):
+        assert merged[section][0] == theirs[section][0]
+        assert [each["name"] for each in merged[section]][1:] == ["jangar"]
+    assert "no runs" in laptop.jangar("list", "--context", "jangar").stderr
