@@ -86,7 +86,7 @@ class Bed:
                 if run is not looked_at and holds(dict(run)):
                     return dict(run)
                 looked_at = run
-                await asyncio.sleep(0.02)
+                await self.server.history.goes_on()
 
     async def ended(self, name: str = "run", *, seconds: float = 600) -> dict[str, Any]:
         return await self.until(
@@ -116,7 +116,7 @@ class Bed:
                 ]
                 if jobs:
                     return dict(jobs[-1])
-                await asyncio.sleep(0.005)
+                await self.server.history.goes_on()
 
     # The controllers' lives.
 

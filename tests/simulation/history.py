@@ -3,6 +3,7 @@
 Walks the versions in the order of their commit; knows nothing of how they came about.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +50,7 @@ class History:
     """Uids of objects that people freed of their finalizers by force."""
     deleted_by_people: bool = False
     _newest: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    _waiting: list[asyncio.Future[None]] = field(default_factory=list)
 
     def add(self, version: Version) -> None:
         """A commit."""
@@ -58,6 +60,17 @@ class History:
             self._newest.pop(key, None)
         else:
             self._newest[key] = version.obj
+        for each in self._waiting:
+            if not each.done():
+                each.set_result(None)
+        self._waiting.clear()
+
+    async def goes_on(self) -> None:
+        """Until something is committed, and the moment that people need to see it."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        await waiting
+        await asyncio.sleep(0.01)
 
     def newest(self, resource: str, name: str) -> Mapping[str, Any] | None:
         """The object as it is now."""

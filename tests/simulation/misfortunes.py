@@ -58,17 +58,16 @@ async def _while_running(made: Bed) -> None:
 
 async def _after_success(made: Bed) -> None:
     await made.job_of("b")
-    while not await _container_ended(made):  # noqa: ASYNC110 - the API tells nobody of it in time
-        await asyncio.sleep(0.01)
+    while not _container_ended(made):
+        await made.server.history.goes_on()
     await asyncio.sleep(made.chance.random())
     await _vanish(made)
 
 
-async def _container_ended(made: Bed) -> bool:
-    pods = await made.client.list(PODS, NAMESPACE)
+def _container_ended(made: Bed) -> bool:
     return any(
         "terminated" in each["state"]
-        for pod in pods
+        for pod in made.server.history.all_newest("pods")
         if pod["metadata"]["name"].startswith("run-b")
         for each in (pod.get("status") or {}).get("containerStatuses") or ()
     )

@@ -1,12 +1,15 @@
 """Jobs that are torn away from under a ToolRun, finalizer and all, in virtual time."""
 
 import asyncio
+import contextlib
 
 import pytest
 
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.client import PatchKind
+from jangar.kube.errors import NotFound
 from simulation.bed import ENDED, NAMESPACE, TOOL_RUNS, bed
+from simulation.faults import Death, Faults
 from simulation.simulated_cluster import Work
 from support.virtual_time import run_virtual
 
@@ -56,3 +59,68 @@ def test_a_job_that_is_torn_away_is_tried_again_where_that_is_asked_for():
     end, starts, held = run_virtual(lose_the_job("Retry"))
     assert (end["phase"], [each["attempt"] for each in end["attempts"]]) == ("Succeeded", [1])
     assert (starts, held) == (2, [])
+
+
+SPEC = {"toolRef": {"name": "work"}, "parameters": {"work": "w"}}
+
+
+async def the_create():
+    """Which write of a ToolRun's life creates its Job, counted from 1."""
+    async with bed() as made:
+        life = made.start_controllers()
+        await made.create(TOOL_RUNS, "tr", SPEC)
+        await asyncio.sleep(5)
+        return 1 + next(n for n, each in enumerate(life.wire.writes) if each.endswith("/jobs"))
+
+
+async def lose_the_answer(*, policy="Fail", forgotten=False, death=Death.AFTER_COMMIT):
+    """The controllers die with the create, the Job and its pod are torn away, and the controllers come back."""
+    dies = Faults(die_at=(await the_create(), death))
+    async with bed(scripts=lambda _name, _before: Work(runs=5.0)) as made:
+        made.start_controllers(dies)
+        await made.create(TOOL_RUNS, "tr", {**SPEC, "onJobMissing": policy})
+        await made.dead()
+        await asyncio.sleep(2)
+        for resource in (JOBS, PODS):
+            for each in await made.client.list(resource, NAMESPACE):
+                await tear_away(made, resource, each["metadata"])
+        if forgotten:
+            await made.server.forget_past()
+        made.start_controllers()
+
+        async def status():
+            return (await made.client.get(TOOL_RUNS, "tr", NAMESPACE)).get("status") or {}
+
+        end = await until(status, lambda found: found.get("phase") in ENDED)
+        return (end["phase"], end["reason"]), made.cluster.starts["w"]
+
+
+async def tear_away(made, resource, meta):
+    nothing_held = {"metadata": {"uid": meta["uid"], "finalizers": None}}
+    await made.client.patch(resource, meta["name"], NAMESPACE, nothing_held, kind=PatchKind.MERGE)
+    with contextlib.suppress(NotFound):
+        await made.client.delete(resource, meta["name"], NAMESPACE, uid=meta["uid"], grace_seconds=0)
+
+
+@pytest.mark.rule("GC-2")
+def test_a_create_without_an_answer_that_was_done_is_found_in_the_history():
+    """It left nothing else: the Job and its pod were torn away before anybody looked."""
+    assert run_virtual(lose_the_answer()) == (("Failed", "WorkflowJobMissing"), 1)
+
+
+@pytest.mark.rule("GC-2")
+def test_a_create_without_an_answer_that_was_done_is_tried_again_where_that_is_asked_for():
+    assert run_virtual(lose_the_answer(policy="Retry")) == (("Succeeded", "Succeeded"), 2)
+
+
+@pytest.mark.rule("GC-2", "DAG-12")
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_create_that_never_left_is_sent_again(forgotten):
+    """The history knows nothing of it; one that is forgotten does not, either."""
+    found = run_virtual(lose_the_answer(death=Death.BEFORE_SEND, forgotten=forgotten))
+    assert found == (("Succeeded", "Succeeded"), 1)
+
+
+def test_a_job_that_was_torn_away_unseen_and_is_forgotten_runs_again():
+    """The window that is known: docs/reliability.md tells of it."""
+    assert run_virtual(lose_the_answer(forgotten=True)) == (("Succeeded", "Succeeded"), 2)

@@ -53,7 +53,7 @@ INVARIANTS = {
 NOT_DONE = "Row 13 leaves approvals out: there are none yet."
 
 RESIDUE = (
-    "One window is known, and it takes three things at once. The answer to a Job's create is lost, or who sent it dies; "
+    "One window is known, and it takes three things at once. The answer to a Job's create is lost, or its sender dies; "
     "before the controllers look again, somebody takes the finalizers from the Job and its pods by force and deletes "
     "them; and the API server has by then forgotten that moment (410 Gone: etcd is compacted every five minutes by "
     "default). The Job is then created again, and its work runs a second time. While the server remembers, the Job is "
