@@ -1,7 +1,7 @@
 """What each write of one step costs the embedded API server: CPU time, client and commit included, nothing beside it.
 
-Run `python -m benchmarks.bench_writes [steps]`. The requests are those of a step on a laptop, one after another; the run
-that they belong to has as many step statuses as there are steps.
+Run `python -m benchmarks.bench_writes [steps]`. The requests are those of a step on a laptop, one after another; the
+run that they belong to has as many step statuses as there are steps.
 """
 
 import asyncio
@@ -246,7 +246,7 @@ def _container() -> Json:
         "name": "tool-runner",
         "image": "busybox",
         "command": ["true"],
-        "env": [{"name": "HOME", "value": "/tmp"}, {"name": "JANGAR_RESULT_PATH", "value": "/dev/log"}],
+        "env": [{"name": "HOME", "value": "/home"}, {"name": "JANGAR_RESULT_PATH", "value": "/dev/log"}],
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from jangar.apiserver.body import Protobuf
+from jangar.apiserver.last_written import LastWritten
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.storage.store import Key, Store
@@ -31,6 +32,7 @@ class Serving:
     new_suffix: Callable[[], str]
     """Five characters for generateName."""
     protobuf: Protobuf | None = None
+    last_written: LastWritten = field(default_factory=LastWritten)
     listeners: list[Callable[[Heard], None]] = field(default_factory=list)
     """Parts of the server itself that follow every write, after its commit."""
     settling: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Numbers as Go writes them: a float that is whole has no fraction, so 4.0 is stored and shown as 4."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import orjson
@@ -18,10 +18,23 @@ def without_fractions_of_zero(obj: dict[str, Any], old: Mapping[str, Any] | None
     """
     known = old or {}
     new = {name: value for name, value in obj.items() if name != "metadata" and value is not known.get(name)}
-    if _WHOLE_FLOAT.search(orjson.dumps(new)) is None:
+    if _WHOLE_FLOAT.search(orjson.dumps(list(_changed(new, known)))) is None:
         return
     for name, value in new.items():
         obj[name] = _plain(value)
+
+
+def _changed(new: Any, old: Any) -> Iterator[Any]:
+    """The parts that are not the very same, as far as they are looked for: members, and items of lists."""
+    if type(new) is dict and type(old) is dict:
+        for name, value in new.items():
+            if value is not old.get(name):
+                yield from _changed(value, old.get(name))
+    elif type(new) is list and type(old) is list:
+        known = set(map(id, old))
+        yield from (each for each in new if id(each) not in known)
+    else:
+        yield new
 
 
 def _plain(value: Any) -> Any:

@@ -139,7 +139,10 @@ async def _create_named(
     obj = object_in_version(resource, kept)
     if not options.dry_run:
         serving.tell(resource, obj)
-    data = stored.data if stored is not None and not options.dry_run else None
+    data = None
+    if stored is not None and not options.dry_run:
+        data = stored.data
+        _keep(serving, resource, stored, kept)
     return Written(object=obj, created=True, data=data, warnings=warnings)
 
 
@@ -224,7 +227,7 @@ async def update(
         nonlocal written, changed
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
-        as_it_is = orjson.loads(current(resource, stored).data)
+        as_it_is = _decoded(serving, resource, stored)
         old = object_in_version(resource, as_it_is)
         # What was stored in another version is not complete in this one.
         wanted = mutation if shares and old is as_it_is else _of_a_copy(mutation)
@@ -237,18 +240,35 @@ async def update(
             return None
         if kept["metadata"].get("deletionTimestamp") and not holders(kept):
             written.deleted = True
-            return remove(old)
+            # What it was may be known to others, and its last state has a revision of its own.
+            return remove({**old, "metadata": {**old["metadata"]}})
         return put(kept)
 
     stored = await serving.store.change(key, change)
     if written is None:
         raise RuntimeError("the store did not ask for the change")
-    written.object = object_in_version(resource, written.object)
     if changed and not written.deleted and stored is not None:
         written.data = stored.data
+        _keep(serving, resource, stored, written.object)
+    written.object = object_in_version(resource, written.object)
     if changed:
         serving.tell(resource, written.object, gone=written.deleted)
     return written
+
+
+def _decoded(serving: Serving, resource: ResourceType, stored: Stored) -> JsonObject:
+    """What is stored, as its schema means it now. Nobody changes it: the next one may be given the same."""
+    found = current(resource, stored)
+    known = serving.last_written.of(stored) if found is stored else None
+    return orjson.loads(found.data) if known is None else known
+
+
+def _keep(serving: Serving, resource: ResourceType, stored: Stored, obj: JsonObject) -> None:
+    """For the next one to write it; of kinds that are written again and again, and that nobody changes in place."""
+    if obj.get("apiVersion") == resource.api_version and (
+        resource.is_custom or getattr(resource.strategy, "settles", False)
+    ):
+        serving.last_written.keep(stored, obj)
 
 
 def _of_a_copy(mutation: Mutation) -> Mutation:

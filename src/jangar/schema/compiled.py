@@ -13,6 +13,7 @@ from jangar.schema.embedded import embedding_routes
 from jangar.schema.gate import gate_of
 from jangar.schema.listtypes import keyed_routes
 from jangar.schema.node import Node, Routes
+from jangar.schema.passing import Passed, list_routes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,6 +37,16 @@ class CompiledSchema:
             keyed=keyed_routes(root),
             embedding=embedding_routes(root),
         )
+
+    @cached_property
+    def lists(self) -> Routes:
+        """The ways to lists of which the gate need not see every item again."""
+        return list_routes(self.root)
+
+    @cached_property
+    def passed(self) -> Passed:
+        """Objects that passed the gate."""
+        return Passed()
 
     @cached_property
     def rules(self) -> RuleSet | None:

@@ -54,8 +54,8 @@ def pruned(obj: Mapping[str, Any], node: Node, known: Mapping[str, Any] | None =
     """A copy of the resource `obj` without unknown fields, and those fields, sorted.
 
     apiVersion, kind and metadata stay as they are. Values below x-kubernetes-preserve-unknown-fields that no
-    schema describes are not copied but shared; and so is what is the very same, at its place, in a `known` resource that
-    was pruned before: there is nothing in it to drop.
+    schema describes are not copied but shared; and so is what is the very same, at its place, in a `known` resource
+    that was pruned before: there is nothing in it to drop.
     """
     found = _Found()
     kept = _object(obj, node, found, known, embedded=True, root=True)

@@ -14,6 +14,7 @@ from jangar.schema.defaulting import apply_defaults, drop_nulls
 from jangar.schema.embedded import embedded_errors
 from jangar.schema.errors import NO_FIELD, ErrorType, FieldError
 from jangar.schema.listtypes import duplicates
+from jangar.schema.passing import has_long_list, unseen
 from jangar.schema.pruning import UnknownField, pruned
 from jangar.schema.value_checks import value_errors
 
@@ -65,7 +66,7 @@ def check_status(
     """All that is wrong with an object of which only the status was written. Of the rest, only rules are asked."""
     errors: list[FieldError] = []
     node = schema.root.properties.get("status")
-    if node is not None and "status" in obj and not _passes(schema, obj):
+    if node is not None and "status" in obj and not _passes(schema, obj, old):
         before = Correlation(obj, old, schema.root).key("status")
         errors.extend(_inside("status", error) for error in value_errors(obj["status"], node, old=before))
     errors.extend(_duplicate_errors(schema, obj, old))
@@ -92,7 +93,7 @@ def schema_errors(
 ) -> list[FieldError]:
     """What is wrong before any CEL rule is asked."""
     errors: list[FieldError] = []
-    if not _passes(schema, obj):
+    if not _passes(schema, obj, old):
         before = Correlation(obj, old, schema.root) if old is not None else None
         errors.extend(value_errors(obj, schema.root, old=before))
     if schema.embedding:
@@ -110,9 +111,14 @@ def _duplicate_errors(
     return [] if forgiven else repeated
 
 
-def _passes(schema: CompiledSchema, obj: Mapping[str, Any]) -> bool:
+def _passes(schema: CompiledSchema, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> bool:
+    known = old is not None and old in schema.passed
+    shown = unseen(obj, old, schema.root, schema.lists) if known else obj
     try:
-        return schema.gate.is_valid(obj)
+        passes = schema.gate.is_valid(shown)
     except ValueError:
         # Values the gate cannot read, such as a lone surrogate: the slower checks can.
         return False
+    if passes and schema.root in schema.lists and has_long_list(obj, schema.root, schema.lists):
+        schema.passed.replace(old, obj)
+    return passes

@@ -112,7 +112,7 @@ def _same_leaf(kind: MergeType, old: Any, new: Any) -> bool:
     if type(old) is list and type(new) is list and kind.list is not None:
         item = kind.list.element
         return len(old) == len(new) and all(
-            _same(item, one, other) or _same_leaf(item, one, other)
+            one is other or _same(item, one, other) or _same_leaf(item, one, other)
             for one, other in zip(old, new, strict=True)
         )
     return identical(*(without_null_fields(kind, filled(kind, each)) for each in (old, new)))

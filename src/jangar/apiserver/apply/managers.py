@@ -57,7 +57,7 @@ class Owned:
     time: str | None = None
     stored: dict[str, Any] | None = None
     in_order: bool = False
-    """Whether the fields are known to stand as they are written: those that were stored do, and what is left of them."""
+    """Whether the fields are known to stand as they are written: stored ones do, and what is left of them."""
 
     def owning(self, fields: FieldSet) -> "Owned":
         """The same manager with other fields."""
