@@ -50,24 +50,26 @@ class LaptopProcess:
 
     def start(self, *options) -> None:
         """In the foreground, until it says that it is up."""
-        self.up = subprocess.Popen(
-            [JANGAR, "up", *options],
-            env=self.environment,
-            cwd=self.home,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+        self._said = self.home / "up.out"
+        with self._said.open("w") as said:
+            self.up = subprocess.Popen(
+                [JANGAR, "up", *options],
+                env=self.environment,
+                cwd=self.home,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+            )
+        self.until(
+            lambda: self.up.poll() is not None or "is up: https://127.0.0.1:" in self._said.read_text()
         )
-        said = [self.up.stdout.readline()]
-        while "is up: https://127.0.0.1:" not in said[-1]:
-            assert said[-1], f"it ended: {said}"
-            said.append(self.up.stdout.readline())
+        assert self.up.poll() is None, self._said.read_text()
 
     def stop(self, how=signal.SIGTERM) -> str:
-        """What it says from its start to its end."""
+        """What it said from its start to its end."""
         self.up.send_signal(how)
-        said, _ = self.up.communicate(timeout=90)
-        return said
+        self.up.wait(timeout=90)
+        return self._said.read_text()
 
     def apply(self, *objects) -> None:
         self.done("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
@@ -90,7 +92,7 @@ class LaptopProcess:
         """Nothing is left of it, whatever the test did."""
         if self.up is not None and self.up.poll() is None:
             self.up.kill()
-            self.up.communicate(timeout=10)
+            self.up.wait(timeout=10)
         with suppress(OSError, ValueError):
             known = json.loads((self.data / "laptop.json").read_text())
             if known["pid"] != getattr(self.up, "pid", 0):
@@ -118,11 +120,12 @@ class LaptopProcess:
 
 
 def tool(name: str, script: str) -> dict:
+    """Kubernetes reads `$$` in a command as an escaped `$`."""
     return {
         "apiVersion": "tools.proompteng.ai/v1alpha1",
         "kind": "Tool",
         "metadata": {"name": name},
-        "spec": {"image": "any", "command": ["sh", "-c", script]},
+        "spec": {"image": "any", "command": ["sh", "-c", script.replace("$$", "$$$$")]},
     }
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ def laptop(tmp_path):
     made = LaptopProcess(tmp_path)
     yield made
     made.end()
+
+
+@pytest.fixture
+def shared():
+    """A directory that the work sees too: its own /tmp is another one, and under root it is another user."""
+    with tempfile.TemporaryDirectory(prefix="jangar-laptop-", dir="/var/tmp") as directory:
+        Path(directory).chmod(0o777)
+        yield Path(directory)
 
 
 def test_up_says_what_to_type_next_and_stops_cleanly(laptop):
@@ -81,9 +90,9 @@ def test_the_port_stays_and_another_directory_takes_the_next(laptop):
 
 
 @pytest.mark.rule("RUN-3")
-def test_killed_in_the_middle_of_a_run_it_goes_on_and_every_step_ran_once(laptop):
+def test_killed_in_the_middle_of_a_run_it_goes_on_and_every_step_ran_once(laptop, shared):
     """kill -9 loses nothing: the step that ran meanwhile counts, the next ones start after the restart."""
-    marks = laptop.home / "marks"
+    marks = shared / "marks"
     laptop.start()
     laptop.apply(
         *(tool(name, f"echo {name} >> {marks}; sleep 1") for name in ("one", "two", "three")),
@@ -97,9 +106,9 @@ def test_killed_in_the_middle_of_a_run_it_goes_on_and_every_step_ran_once(laptop
     assert [each["attempt"] for each in laptop.run("chain")["status"]["stepStatuses"]] == [1, 1, 1]
 
 
-def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop):
+def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop, shared):
     """Stopping the control plane stops no work, and says how much goes on."""
-    finish, mark = laptop.home / "finish", laptop.home / "began"
+    finish, mark = shared / "finish", shared / "began"
     laptop.done("up", "--detach")
     script = f"echo $$ > {mark}; until [ -e {finish} ]; do sleep 0.05; done"
     laptop.apply(tool("waits", script), run("waiting", step("only", "waits")))
@@ -112,9 +121,9 @@ def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop):
     laptop.done("down")
 
 
-def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop):
+def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop, shared):
     """After it nothing of the work is left, and the run says that it was cancelled."""
-    mark = laptop.home / "began"
+    mark = shared / "began"
     laptop.done("up", "--detach")
     laptop.apply(
         tool("sleeps", f"echo $$ > {mark}; exec sleep 100"), run("long", step("only", "sleeps"), team="a")
@@ -129,9 +138,9 @@ def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop):
     laptop.done("down")
 
 
-def test_up_with_stop_work_ends_work_when_it_is_stopped(laptop):
+def test_up_with_stop_work_ends_work_when_it_is_stopped(laptop, shared):
     """The same by Ctrl-C."""
-    mark = laptop.home / "began"
+    mark = shared / "began"
     laptop.start("--stop-work")
     laptop.apply(tool("sleeps", f"echo $$ > {mark}; exec sleep 100"), run("long", step("only", "sleeps")))
     laptop.until(lambda: mark.exists() and mark.read_text().strip())

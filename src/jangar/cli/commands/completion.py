@@ -21,9 +21,9 @@ class Shell(StrEnum):
 
 EPILOG = """\b
 Examples:
-  source <(jangar completion bash)
   jangar completion zsh > "${fpath[1]}/_jangar"
-  jangar completion fish > ~/.config/fish/completions/jangar.fish"""
+  jangar completion fish > ~/.config/fish/completions/jangar.fish
+  source <(jangar completion bash)"""
 
 
 def completion_command(shell: Annotated[Shell, typer.Argument(help="For which shell.")]) -> None:

@@ -11,8 +11,8 @@ from jangar.cli.terminal import write_error, write_lines
 
 EPILOG = """\b
 Examples:
-  export KUBECONFIG=$(jangar kubeconfig)
-  jangar kubeconfig --merge && kubectl --context jangar get nodes"""
+  jangar kubeconfig --merge && kubectl --context jangar get nodes
+  export KUBECONFIG=$(jangar kubeconfig)"""
 
 
 def kubeconfig_command(
