@@ -23,15 +23,18 @@ from jangar.cli.commands import (
     logs,
     node_agent,
     retention,
+    run,
     status,
     steer,
     up,
     version,
+    watch,
 )
 from jangar.cli.terminal import write_lines
 
 _EPILOG = """\b
 Examples:
+  jangar run hello.yaml
   jangar up --detach
   jangar apply -f nightly.yaml
   jangar list --watch
@@ -78,6 +81,8 @@ def _jangar(
     pass
 
 
+app.command("run", epilog=run.EPILOG)(run.run_command)
+app.command("watch", epilog=watch.EPILOG)(watch.watch_command)
 app.command("up", epilog=up.EPILOG)(up.up_command)
 app.command("down", epilog=down.EPILOG)(down.down_command)
 app.command("status", epilog=status.EPILOG)(status.status_command)
