@@ -13,6 +13,7 @@ from jangar.cli.commands import (
     crds,
     delete,
     describe,
+    doctor,
     down,
     explain,
     get,
@@ -100,6 +101,7 @@ app.command("resume", epilog=steer.RESUME_EPILOG)(steer.resume_command)
 app.command("retry", epilog=steer.RETRY_EPILOG)(steer.retry_command)
 app.command("resubmit", epilog=steer.RESUBMIT_EPILOG)(steer.resubmit_command)
 app.command("retention", epilog=retention.EPILOG)(retention.retention_command)
+app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor_command)
 app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
 app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
 app.command("crds", epilog=crds.EPILOG)(crds.crds_command)

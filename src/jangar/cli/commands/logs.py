@@ -29,9 +29,9 @@ SERVER_LINES = 200
 
 
 def logs_command(  # noqa: PLR0913, PLR0917 - options
-    run: Annotated[str, typer.Argument(metavar="[RUN]", help="Name of the run.")] = "",
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of the run.")] = "",
     step: Annotated[
-        str, typer.Argument(metavar="[STEP]", help="One step, of a nested run as outer/inner; else all.")
+        str, typer.Argument(metavar="STEP", help="One step, of a nested run as outer/inner; else all.")
     ] = "",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
     tail: Annotated[

@@ -35,6 +35,9 @@ Pipes, CI and NO_COLOR get plain lines, one a transition.
 Exit codes: 0 succeeded (with --no-watch: started), 1 failed or refused, 2 wrong usage, 3 cancelled,
 5 the API cannot be reached, 124 not over in time, 130 left running."""
 
+LISTED = 3
+"""Objects that are told one by one; of more, how many."""
+
 TimeoutOption = Annotated[
     float | None,
     typer.Option("--timeout", min=0, help="Seconds to follow it at most; the run goes on after that."),
@@ -98,10 +101,9 @@ async def _run(
     from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
     from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
 
-    for obj in start.others:
-        said = await applied(session, dict(obj), force=False)
-        if not said.endswith(UNCHANGED):
-            write_lines([said])
+    said = [await applied(session, dict(obj), force=False) for obj in start.others]
+    changed = [each for each in said if not each.endswith(UNCHANGED)]
+    write_lines(changed if len(changed) <= LISTED else [f"applied {len(changed)} objects"])
     made = await _created(session, start.run, is_named=is_named)
     meta = made["metadata"]
     options = options_of(target, meta["namespace"] if meta["namespace"] != session.namespace else "")

@@ -1,16 +1,14 @@
 """Ctrl-C while a run is followed: what the user wants is asked, once; a second Ctrl-C is the answer to leave."""
 
 import asyncio
-import contextlib
-import os
 import signal
 import sys
-import termios
-import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any, Final
+
+from jangar.cli.following.keyboard import keys
 
 
 class Wish(Enum):
@@ -21,6 +19,7 @@ class Wish(Enum):
     GO_ON = "g"
 
 
+KEYS: Final = {each.value: each for each in Wish}
 QUESTION: Final = "Cancel the run (c), leave it running (d), or go on watching (g)? "
 ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 
@@ -61,7 +60,14 @@ class Interrupts:
         sys.stderr.flush()
         pressed: asyncio.Future[Wish] = asyncio.get_running_loop().create_future()
         again = asyncio.ensure_future(self.next())
-        with _keys(pressed):
+
+        def read(typed: str) -> None:
+            """Other keys are passed over; the end of input means leave."""
+            wish = next((KEYS[key] for key in typed.lower() if key in KEYS), None if typed else Wish.DETACH)
+            if wish is not None and not pressed.done():
+                pressed.set_result(wish)
+
+        with keys(read):
             both: set[asyncio.Future[Any]] = {pressed, again}
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         again.cancel()
@@ -72,26 +78,3 @@ class Interrupts:
 
 def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-@contextmanager
-def _keys(pressed: "asyncio.Future[Wish]") -> Iterator[None]:
-    """Single keys of the terminal, without Enter; other keys are passed over, the end of input means leave."""
-    descriptor, loop = sys.stdin.fileno(), asyncio.get_running_loop()
-    before = termios.tcgetattr(descriptor)
-
-    def read() -> None:
-        typed = os.read(descriptor, 16).decode(errors="replace").lower()
-        known = {each.value: each for each in Wish}
-        wish = next((known[key] for key in typed if key in known), None if typed else Wish.DETACH)
-        if wish is not None and not pressed.done():
-            pressed.set_result(wish)
-
-    tty.setcbreak(descriptor)
-    loop.add_reader(descriptor, read)
-    try:
-        yield
-    finally:
-        loop.remove_reader(descriptor)
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

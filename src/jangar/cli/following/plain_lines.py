@@ -4,14 +4,11 @@ from datetime import datetime
 from typing import Final
 
 from jangar.api.phases import STEP_TERMINAL, TERMINAL, Phase, StepPhase
-from jangar.api.reasons import Reason
 from jangar.cli.following.tree import Node, Tree, each_node
 from jangar.cli.output.spans import span
 from jangar.cli.terminal import printable
 
 TIME_WIDTH: Final = 7
-ORDINARY: Final = frozenset({"", Reason.PENDING, Reason.STARTING})
-"""Reasons of waits that every step has for a moment."""
 
 
 def plain_lines(before: Tree | None, after: Tree) -> list[str]:
@@ -50,11 +47,7 @@ def _state(node: Node) -> tuple[str, int, str]:
 
 
 def _is_told(node: Node) -> bool:
-    return node.step.phase is not StepPhase.PENDING or _waits_oddly(node)
-
-
-def _waits_oddly(node: Node) -> bool:
-    return node.is_active and node.step.reason not in ORDINARY
+    return node.step.phase is not StepPhase.PENDING or (node.is_active and not node.waits_as_all_do)
 
 
 def _moment(node: Node, at: datetime) -> datetime:

@@ -4,8 +4,10 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
+from jangar.cli.following.keyboard import unseen_typing
 from jangar.cli.following.plain_lines import plain_lines
 from jangar.cli.following.tree import Tree
 from jangar.cli.following.tree_lines import GLYPHS, PLAIN_GLYPHS, Line, Size, tree_lines
@@ -69,6 +71,7 @@ class TreeScreen:
         self._console = Console(highlight=False, markup=False, emoji=False)
         self._glyphs = GLYPHS if has_box_characters(sys.stdout) else PLAIN_GLYPHS
         self._live: Live | None = None
+        self._typing = ExitStack()
         self._tree: Tree | None = None
         self._is_paused = False
 
@@ -89,6 +92,7 @@ class TreeScreen:
         if self._live is not None:
             self._live.stop()
             self._live = None
+        self._typing.close()
 
     def _draw(self) -> None:
         if self._tree is None:
@@ -98,6 +102,7 @@ class TreeScreen:
 
             self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False)
             self._live.start()
+            self._typing.enter_context(unseen_typing())
         columns, rows = shutil.get_terminal_size((80, 24))
         lines = tree_lines(self._tree, Size(width=max(columns - 1, 20), height=rows), self._glyphs)
         self._live.update(_text(lines), refresh=True)

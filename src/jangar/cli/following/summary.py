@@ -34,11 +34,11 @@ def summary_lines(tree: Tree, *, tails: Mapping[str, Sequence[str]], options: st
     row = tree.row
     took = f" after {span(row.duration)}" if row.duration is not None else ""
     lines = [f"{row.name} {_OUTCOMES.get(row.phase, f'is {row.phase}')}{took}: {_steps(tree)}"]
-    if row.phase is not Phase.SUCCEEDED and row.message:
+    at_fault = failures(tree)
+    if row.phase is not Phase.SUCCEEDED and row.message and not at_fault:
         lines.append(f"  {row.reason}: {row.message}")
     if tree.outputs:
         lines += ["Outputs:", *(f"  {name}={value}" for name, value in tree.outputs.items())]
-    at_fault = failures(tree)
     if at_fault:
         lines += _failure_lines(at_fault, tails)
     if left := [each for each in tree.left_behind if each.ended_at is None]:

@@ -6,12 +6,14 @@ from datetime import datetime
 from typing import Final
 
 from jangar.api.phases import StepPhase
+from jangar.api.reasons import Reason
 from jangar.cli.runs.reading import ReadRun
 from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.orchestration.counts import Counts
 from jangar.domain.views.run_detail import RunDetail, StepRow, run_detail
 from jangar.domain.views.run_row import RunRow, run_row
 
+ORDINARY_WAITS: Final = frozenset({"", Reason.PENDING, Reason.STARTING})
 _TOLD_BY_THE_PHASE: Final = ("failed ", "skipped: ", "cancelled: ")
 
 
@@ -40,6 +42,11 @@ class Node:
         phase = self.step.phase
         is_started = phase is StepPhase.PENDING and self.step.attempt > 0
         return is_started or phase in {StepPhase.RUNNING, StepPhase.RETRYING}
+
+    @property
+    def waits_as_all_do(self) -> bool:
+        """Whether it has not begun for a reason that every step has for a moment."""
+        return self.step.phase is StepPhase.PENDING and self.step.reason in ORDINARY_WAITS
 
     @property
     def has_failed(self) -> bool:

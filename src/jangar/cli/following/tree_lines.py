@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from jangar.api.phases import Phase, StepPhase
+from jangar.api.phases import TERMINAL, Phase, StepPhase
 from jangar.cli.following.tree import Node, Tree, each_node
 from jangar.cli.output.spans import span
 from jangar.cli.terminal import printable
@@ -112,21 +112,26 @@ def _head(tree: Tree, glyphs: Mapping[str, str]) -> Line:
 
 
 def _run_note(tree: Tree) -> str:
-    """Why a run does not go on, or ended as it did."""
+    """Why a run does not go on. How it ended is the summary's."""
     row = tree.row
-    if row.phase in {Phase.RUNNING, Phase.SUCCEEDED} or not row.message:
+    if row.phase in TERMINAL | {Phase.RUNNING} or not row.message:
         return ""
     return printable(f"{row.reason}: {row.message}" if row.reason != str(row.phase) else row.message)
 
 
 def _most_telling(rows: Sequence[_Row], room: int) -> list[_Row]:
-    """What failed and what is active, at least half of the room for each that needs it, in the tree's order."""
+    """What failed and what goes on, at least half of the room for each that needs it, in the tree's order."""
     failed = [at for at, row in enumerate(rows) if row.node.has_failed]
-    active = [at for at, row in enumerate(rows) if row.node.is_active]
+    active = [at for at, row in enumerate(rows) if _goes_on(row.node)]
     for_failed = max(room // 2, room - len(active))
     chosen = failed[:for_failed]
     chosen += active[: max(room - len(chosen), 0)]
     return [rows[at] for at in sorted(chosen)]
+
+
+def _goes_on(node: Node) -> bool:
+    """Active, and not just about to start: a big run can have hundreds that wait for a place on the machine."""
+    return node.is_active and not node.waits_as_all_do
 
 
 def _left_out(rows: Sequence[_Row], shown: Sequence[_Row]) -> str:
@@ -142,14 +147,14 @@ def _kinds(rows: Iterable[_Row]) -> Counter[str]:
     for row in rows:
         if row.node.has_failed:
             found["failed"] += 1
-        elif row.node.is_active:
-            found["active"] += 1
+        elif _goes_on(row.node):
+            found["running"] += 1
     return found
 
 
 def _table(rows: Sequence[_Row], width: int, glyphs: Mapping[str, str]) -> list[Line]:
     longest = max((2 * row.depth + len(row.node.step.name) for row in rows), default=0)
-    names = min(longest, max(width * 2 // 5, 12))
+    names = min(longest, max(width * 3 // 10, 12))
     attempts = max((len(_attempt(row.node)) for row in rows), default=0)
     return [_step_line(row, names, attempts, glyphs) for row in rows]
 
