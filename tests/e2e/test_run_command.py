@@ -74,10 +74,10 @@ class Terminal:
         os.close(theirs)
         self.said = ""
 
-    def until(self, text, seconds=60):
-        """Reads on until this was said."""
+    def until(self, text, times=1, seconds=60):
+        """Reads on until this was said so often."""
         deadline = time.monotonic() + seconds
-        while text not in self.said:
+        while self.said.count(text) < times:
             assert time.monotonic() < deadline, f"{text!r} was not said: {self.said!r}"
             self._read(0.2)
 
@@ -189,7 +189,9 @@ def test_ctrl_c_asks_and_cancels(laptop, file):
     shown.interrupt()
     shown.until("go on watching (g)?")
     shown.press(b"g")
+    shown.until("?25l", 2)
     shown.interrupt()
+    shown.until("go on watching (g)?", 2)
     shown.press(b"xc")
     assert shown.end() == 3
     assert "was cancelled after" in shown.said

@@ -1,5 +1,8 @@
 """A run as plain lines: one a transition, from two looks at it; and the last words about it."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 from jangar.api.phases import Phase
 from jangar.cli.following.plain_lines import plain_lines
 from jangar.cli.following.summary import summary_lines
@@ -55,6 +58,15 @@ def test_the_run_itself_is_told_when_it_changes():
     assert plain_lines(a_tree(DIAMOND, **waits), a_tree(DIAMOND)) == ["   1.0s  nightly Running"]
     over = a_tree(DIAMOND, phase=Phase.SUCCEEDED, finished_at=at(9))
     assert plain_lines(a_tree(DIAMOND), over) == []
+
+
+def test_an_api_that_does_not_answer_is_told_once():
+    """And that it is back."""
+    silent = replace(a_tree(DIAMOND, {"a": RUNNING}), silence=timedelta(seconds=6))
+    well = a_tree(DIAMOND, {"a": RUNNING})
+    assert plain_lines(well, silent) == ["    11s  the API does not answer; waiting for it to come back"]
+    assert plain_lines(silent, silent) == []
+    assert plain_lines(silent, well) == ["    11s  the API answers again"]
 
 
 def test_the_summary_of_a_success_is_short():

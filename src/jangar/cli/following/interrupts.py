@@ -56,8 +56,6 @@ class Interrupts:
         """Asks; who cannot be asked wants to leave."""
         if self.must_end or not can_ask():
             return Wish.DETACH
-        sys.stderr.write(QUESTION)
-        sys.stderr.flush()
         pressed: asyncio.Future[Wish] = asyncio.get_running_loop().create_future()
         again = asyncio.ensure_future(self.next())
 
@@ -68,6 +66,8 @@ class Interrupts:
                 pressed.set_result(wish)
 
         with keys(read):
+            sys.stderr.write(QUESTION)
+            sys.stderr.flush()
             both: set[asyncio.Future[Any]] = {pressed, again}
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         again.cancel()

@@ -14,14 +14,15 @@ WAITS_FOR_ENTER = termios.ICANON
 
 @contextmanager
 def keys(read: Callable[[str], None]) -> Iterator[None]:
-    """Whatever is typed is handed over at once, without Enter; an empty text is the end of input."""
+    """Whatever is typed from now on is handed over at once, without Enter; an empty text is the end of input."""
     descriptor, loop = sys.stdin.fileno(), asyncio.get_running_loop()
-    loop.add_reader(descriptor, lambda: read(os.read(descriptor, 16).decode(errors="replace")))
-    try:
-        with _without(SHOWS_TYPING | WAITS_FOR_ENTER):
+    # What was typed before the question is no answer to it.
+    with _without(SHOWS_TYPING | WAITS_FOR_ENTER, termios.TCSAFLUSH):
+        loop.add_reader(descriptor, lambda: read(os.read(descriptor, 16).decode(errors="replace")))
+        try:
             yield
-    finally:
-        loop.remove_reader(descriptor)
+        finally:
+            loop.remove_reader(descriptor)
 
 
 @contextmanager
@@ -35,12 +36,12 @@ def unseen_typing() -> Iterator[None]:
 
 
 @contextmanager
-def _without(flags: int) -> Iterator[None]:
+def _without(flags: int, when: int = termios.TCSADRAIN) -> Iterator[None]:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     changed = termios.tcgetattr(descriptor)
     changed[3] &= ~flags
-    termios.tcsetattr(descriptor, termios.TCSADRAIN, changed)
+    termios.tcsetattr(descriptor, when, changed)
     try:
         yield
     finally:

@@ -19,7 +19,15 @@ def plain_lines(before: Tree | None, after: Tree) -> list[str]:
         if _is_told(node) and known.get(path) != _state(node):
             told.append((_moment(node, after.at), _line(path, node)))
     lines = [f"{_since(after, at)}  {text}" for at, text in sorted(told, key=lambda each: each[0])]
-    return [*_run_lines(before, after), *lines]
+    return [*_silence_lines(before, after), *_run_lines(before, after), *lines]
+
+
+def _silence_lines(before: Tree | None, after: Tree) -> list[str]:
+    was_silent = bool(before and before.silence)
+    if bool(after.silence) == was_silent:
+        return []
+    said = "the API answers again" if was_silent else "the API does not answer; waiting for it to come back"
+    return [f"{_since(after, after.at)}  {said}"]
 
 
 def _run_lines(before: Tree | None, after: Tree) -> list[str]:

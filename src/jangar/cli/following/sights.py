@@ -5,6 +5,8 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from jangar.api.phases import StepKind
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 DEEPEST: Final = 5
 MOST_INSIDE: Final = 200
 """Nested runs that are looked into; beyond, their steps are shown as one line each."""
+QUIET: Final = 5.0
+"""Seconds without news after which it is asked whether the API is still there."""
+LOOK_AGAIN: Final = 1.0
+LONGEST_SILENCE: Final = 60.0
 SHORTEST_PAUSE: Final = 0.05
 RESTING: Final = 3.0
 """So many times as long as a look took is waited before the next: a big run does not keep a core busy."""
@@ -80,18 +86,19 @@ class RunReader:
 async def sights(session: "Session", obj: "Obj", *, tick: float) -> AsyncGenerator[Seen]:
     """The run as it is, again after every change and at least every `tick` seconds, last when it is over.
 
-    Raises Failure if the run is deleted.
+    Raises Failure if the run is deleted, and what the API says if it does not answer for long.
     """
-    reader, latest = RunReader(session.client), _Latest(obj)
+    reader, latest, heartbeat = RunReader(session.client), _Latest(obj), _Heartbeat(session.client)
     watching = asyncio.ensure_future(_watch(session, latest))
     seen: Seen | None = None
     try:
         while True:
             began, now = time.monotonic(), latest.take()
+            await heartbeat.beat(latest, is_news=now is not None)
             if now is not None or seen is None or seen.inside:
                 seen = await _read(reader, latest.obj) or seen
             if seen is not None:
-                yield seen
+                yield replace(seen, silence=heartbeat.silence)
                 if is_over(dict(seen.read.obj)):
                     return
             await asyncio.sleep(max((time.monotonic() - began) * RESTING, SHORTEST_PAUSE))
@@ -123,6 +130,35 @@ class _Latest:
             return None
         self.changed.clear()
         return self.obj
+
+
+class _Heartbeat:
+    """Whether the API still answers: a watch that waits for it to come back says nothing."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+        self._answered = self._asked = time.monotonic()
+        self.silence = timedelta(0)
+        """How long it has not answered; nothing while it does."""
+
+    async def beat(self, latest: _Latest, *, is_news: bool) -> None:
+        """Asks now and then while there is no news; raises what refuses after a while."""
+        now = time.monotonic()
+        if is_news:
+            self._answered, self.silence = now, timedelta(0)
+        elif now - max(self._answered, self._asked) >= (LOOK_AGAIN if self.silence else QUIET):
+            self._asked = now
+            try:
+                meta = latest.obj["metadata"]
+                found = await self._client.get(RUNS, meta["name"], meta["namespace"])
+            except Exception as error:
+                if not is_transient(error) or now - self._answered > LONGEST_SILENCE:
+                    raise
+                self.silence = timedelta(seconds=now - self._answered)
+            else:
+                self._answered, self.silence = now, timedelta(0)
+                if found["metadata"]["uid"] == meta["uid"]:
+                    latest.tell(found)
 
 
 async def _watch(session: "Session", latest: _Latest) -> None:

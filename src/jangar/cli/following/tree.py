@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from jangar.api.phases import StepPhase
@@ -23,6 +23,8 @@ class Seen:
 
     read: ReadRun
     inside: Mapping[str, "Seen"] = field(default_factory=dict)
+    silence: timedelta = timedelta(0)
+    """How long the API has not answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class Tree:
     counts: Mapping[str, int] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
     left_behind: tuple[LeftBehind, ...] = ()
+    silence: timedelta = timedelta(0)
 
     @property
     def ended(self) -> int:
@@ -91,7 +94,8 @@ def tree_of(seen: Seen, *, now: datetime, said: Mapping[str, str]) -> Tree:
     read = seen.read
     if read.view is None:
         row = run_row(read.identity, read.record, now=now)
-        return Tree(row=row, at=now, counts=Counts.of(read.record.steps).document())
+        counts = Counts.of(read.record.steps).document()
+        return Tree(row=row, at=now, counts=counts, silence=seen.silence)
     detail = run_detail(read.identity, read.view, now=now)
     return Tree(
         row=detail.row,
@@ -100,6 +104,7 @@ def tree_of(seen: Seen, *, now: datetime, said: Mapping[str, str]) -> Tree:
         counts=detail.counts,
         outputs=detail.outputs,
         left_behind=detail.left_behind,
+        silence=seen.silence,
     )
 
 

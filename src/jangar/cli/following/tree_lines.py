@@ -114,6 +114,8 @@ def _head(tree: Tree, glyphs: Mapping[str, str]) -> Line:
 def _run_note(tree: Tree) -> str:
     """Why a run does not go on. How it ended is the summary's."""
     row = tree.row
+    if tree.silence:
+        return f"the API has not answered for {span(tree.silence)}; this may be out of date"
     if row.phase in TERMINAL | {Phase.RUNNING} or not row.message:
         return ""
     return printable(f"{row.reason}: {row.message}" if row.reason != str(row.phase) else row.message)
