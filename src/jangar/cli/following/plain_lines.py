@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from jangar.api.phases import STEP_TERMINAL, TERMINAL, Phase, StepPhase
-from jangar.cli.following.tree import Node, Tree, each_node
+from jangar.cli.following.tree import Node, Tree, each_node, why_of
 from jangar.cli.output.spans import span
 from jangar.cli.terminal import printable
 
@@ -35,17 +35,13 @@ def _run_lines(before: Tree | None, after: Tree) -> list[str]:
     if row.phase in TERMINAL or (before is not None and _run_state(before) == _run_state(after)):
         return []
     is_worth = row.phase is not Phase.PENDING or row.message
-    why = f": {_why(row.reason, row.message)}" if row.phase is not Phase.RUNNING and row.message else ""
+    why = f": {why_of(row)}" if row.phase is not Phase.RUNNING and row.message else ""
     at = row.started_at if row.phase is Phase.RUNNING and row.started_at else after.at
     return [printable(f"{_since(after, at)}  {row.name} {row.phase}{why}")] if is_worth else []
 
 
 def _run_state(tree: Tree) -> tuple[str, str]:
     return str(tree.row.phase), tree.row.reason if tree.row.phase is Phase.PENDING else ""
-
-
-def _why(reason: str, message: str) -> str:
-    return f"{reason}: {message}" if reason else message
 
 
 def _state(node: Node) -> tuple[str, int, str]:

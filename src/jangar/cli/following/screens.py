@@ -48,14 +48,18 @@ class LineScreen:
 
     def __init__(self) -> None:
         self._before: Tree | None = None
+        self._is_paused = False
 
     def show(self, tree: Tree) -> None:
-        write_lines(plain_lines(self._before, tree))
-        self._before = tree
+        if not self._is_paused:
+            write_lines(plain_lines(self._before, tree))
+            self._before = tree
 
-    def pause(self) -> None: ...
+    def pause(self) -> None:
+        self._is_paused = True
 
-    def go_on(self) -> None: ...
+    def go_on(self) -> None:
+        self._is_paused = False
 
     def close(self) -> None: ...
 

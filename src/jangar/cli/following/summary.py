@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from jangar.api.phases import TERMINAL, Phase
-from jangar.cli.following.tree import Node, Tree, each_node
+from jangar.cli.following.tree import Node, Tree, each_node, why_of
 from jangar.cli.following.tree_lines import counts_text
 from jangar.cli.output.spans import span
 from jangar.cli.terminal import printable
@@ -36,7 +36,7 @@ def summary_lines(tree: Tree, *, tails: Mapping[str, Sequence[str]], options: st
     lines = [f"{row.name} {_OUTCOMES.get(row.phase, f'is {row.phase}')}{took}: {_steps(tree)}"]
     at_fault = failures(tree)
     if row.phase is not Phase.SUCCEEDED and row.message and not at_fault:
-        lines.append(f"  {row.reason}: {row.message}")
+        lines.append(f"  {why_of(row)}")
     if tree.outputs:
         lines += ["Outputs:", *(f"  {name}={value}" for name, value in tree.outputs.items())]
     if at_fault:

@@ -124,6 +124,12 @@ def _nodes(seen: Seen, detail: RunDetail, *, now: datetime, said: Mapping[str, s
         )
 
 
+def why_of(row: RunRow) -> str:
+    """Reason and message of a run, without what its phase says already."""
+    is_told = row.reason in {"", str(row.phase)}
+    return row.message if is_told else f"{row.reason}: {row.message}"
+
+
 def each_node(tree: Tree, path: str = "", depth: int = 0) -> Iterator[tuple[str, int, Node]]:
     """Every step with its path (`deploy/build`) and depth, parents before what is inside them."""
     for node in tree.nodes:

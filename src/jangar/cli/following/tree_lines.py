@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from jangar.api.phases import TERMINAL, Phase, StepPhase
-from jangar.cli.following.tree import Node, Tree, each_node
+from jangar.cli.following.tree import Node, Tree, each_node, why_of
 from jangar.cli.output.spans import span
 from jangar.cli.terminal import printable
 
@@ -118,7 +118,7 @@ def _run_note(tree: Tree) -> str:
         return f"the API has not answered for {span(tree.silence)}; this may be out of date"
     if row.phase in TERMINAL | {Phase.RUNNING} or not row.message:
         return ""
-    return printable(f"{row.reason}: {row.message}" if row.reason != str(row.phase) else row.message)
+    return printable(why_of(row))
 
 
 def _most_telling(rows: Sequence[_Row], room: int) -> list[_Row]:
