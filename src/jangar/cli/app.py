@@ -13,6 +13,7 @@ from jangar.cli.commands import (
     crds,
     delete,
     describe,
+    doctor,
     down,
     explain,
     get,
@@ -23,15 +24,18 @@ from jangar.cli.commands import (
     logs,
     node_agent,
     retention,
+    run,
     status,
     steer,
     up,
     version,
+    watch,
 )
 from jangar.cli.terminal import write_lines
 
 _EPILOG = """\b
 Examples:
+  jangar run hello.yaml
   jangar up --detach
   jangar apply -f nightly.yaml
   jangar list --watch
@@ -78,6 +82,8 @@ def _jangar(
     pass
 
 
+app.command("run", epilog=run.EPILOG)(run.run_command)
+app.command("watch", epilog=watch.EPILOG)(watch.watch_command)
 app.command("up", epilog=up.EPILOG)(up.up_command)
 app.command("down", epilog=down.EPILOG)(down.down_command)
 app.command("status", epilog=status.EPILOG)(status.status_command)
@@ -95,6 +101,7 @@ app.command("resume", epilog=steer.RESUME_EPILOG)(steer.resume_command)
 app.command("retry", epilog=steer.RETRY_EPILOG)(steer.retry_command)
 app.command("resubmit", epilog=steer.RESUBMIT_EPILOG)(steer.resubmit_command)
 app.command("retention", epilog=retention.EPILOG)(retention.retention_command)
+app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor_command)
 app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
 app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
 app.command("crds", epilog=crds.EPILOG)(crds.crds_command)

@@ -1,7 +1,8 @@
 """Running a command that talks to an API: one client, one loop, and every error as a sentence with an exit code."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,8 +41,15 @@ class Session:
 
 def ask(command: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
     """Do the work; whatever refuses it ends the process with one line and its code."""
-    try:
+    with refusing(command, target):
         return asyncio.run(_asked(target, work))
+
+
+@contextmanager
+def refusing(command: str, target: Target) -> Iterator[None]:
+    """What refuses the block ends the process with its sentence and its code."""
+    try:
+        yield
     except Failure as error:
         message, code = str(error), error.code
     except Unreachable as error:
@@ -51,6 +59,8 @@ def ask(command: str, target: Target, work: Callable[[Session], Awaitable[T]]) -
         if told is None:
             raise
         message, code = told
+    else:
+        return
     for line in message.splitlines():
         write_error(f"jangar {command}: {line}")
     raise typer.Exit(code)

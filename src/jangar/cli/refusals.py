@@ -28,7 +28,13 @@ def refusal(  # noqa: C901 - a case each
                 ExitCode.NOT_FOUND,
             )
         case errors.NotFound():
-            return f"{error} (jangar get KIND -A shows what there is)", ExitCode.NOT_FOUND
+            is_run = error.details.get("kind") == "orchestrationruns"
+            listing = (
+                "jangar list -A shows the runs there are"
+                if is_run
+                else "jangar get KIND -A shows what there is"
+            )
+            return f"{error} ({listing})", ExitCode.NOT_FOUND
         case errors.Unauthorized():
             return f"{error}: the API does not know you; check the user of the context", ExitCode.UNREACHABLE
         case errors.Forbidden():

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from jangar.kube.connection import Connection
+    from jangar.processes.laptop_place import Place
 
 KubeconfigOption = Annotated[
     Path | None,
@@ -52,6 +53,37 @@ def connection_of(target: Target, environment: Mapping[str, str] = os.environ) -
         raise Unreachable(
             f"{error} (jangar up starts an API on this machine; --context names one of your kubeconfig)"
         ) from error
+
+
+def options_of(target: Target, namespace: str = "") -> str:
+    """What a further command needs to find the same things, to be written after it."""
+    named = {
+        "--kubeconfig": target.kubeconfig,
+        "--context": target.context,
+        "--data-dir": target.data_dir,
+        "-n": namespace or target.namespace,
+    }
+    return "".join(f" {option} {value}" for option, value in named.items() if value)
+
+
+def is_left_to_us(target: Target, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether nothing on this machine names an API but ours: then one may be started for the user."""
+    if target.kubeconfig is not None or target.context:
+        return False
+    home = Path(environment.get("HOME") or Path.home())
+    is_named = environment.get("KUBECONFIG") or environment.get("KUBERNETES_SERVICE_HOST")
+    return target.data_dir is not None or not (is_named or (home / ".kube" / "config").exists())
+
+
+def laptop_place(target: Target, environment: Mapping[str, str] = os.environ) -> "Place | None":
+    """The data directory behind the API that is meant; None for any other API."""
+    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+
+    place = Place.of(target.data_dir, environment)
+    if target.context or (target.kubeconfig is not None and target.kubeconfig.absolute() != place.kubeconfig):
+        return None
+    return place if instance_of(place) is not None else None
 
 
 def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:

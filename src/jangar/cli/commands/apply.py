@@ -1,6 +1,6 @@
 """`jangar apply`: what some files hold, brought to an API."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -41,39 +41,12 @@ def apply_command(
     They are checked first as jangar lint does: with a problem in one nothing is sent. Fields are owned by server-side
     apply, as with kubectl apply --server-side.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.applying import applied  # noqa: PLC0415 - heavy
+    from jangar.cli.asking import ask  # noqa: PLC0415
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
 
     async def work(session: "Session") -> None:
         for obj in read_objects(files, checked=not no_lint):
-            write_lines([await _applied(session, dict(obj), force=force)])
+            write_lines([await applied(session, dict(obj), force=force)])
 
     ask("apply", Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir), work)
-
-
-async def _applied(session: "Session", obj: dict[str, Any], *, force: bool) -> str:
-    """What became of one object, in a line."""
-    from jangar.cli.asking import Failure  # noqa: PLC0415 - heavy
-    from jangar.cli.output.form import object_name  # noqa: PLC0415
-    from jangar.cli.served_kinds import resource_of_object  # noqa: PLC0415
-    from jangar.kube.errors import Conflict, NotFound  # noqa: PLC0415
-
-    resource = await resource_of_object(session, obj)
-    meta = dict(obj.get("metadata") or {})
-    if resource.namespaced:
-        meta.setdefault("namespace", session.namespace)
-    obj["metadata"] = meta
-    if not meta.get("name"):
-        return f"{object_name(await session.client.create(resource, obj))} created"
-    try:
-        before = (await session.client.get(resource, meta["name"], meta.get("namespace")))["metadata"]
-    except NotFound:
-        before = None
-    try:
-        after = await session.client.apply(resource, obj, force=force)
-    except Conflict as error:
-        raise Failure(f"{error}\n--force-conflicts takes these fields over") from error
-    if before is None:
-        return f"{object_name(after)} created"
-    is_same = before["resourceVersion"] == after["metadata"]["resourceVersion"]
-    return f"{object_name(after)} {'unchanged' if is_same else 'configured'}"

@@ -23,8 +23,8 @@ Exit codes: 0 gone, 4 not found, 5 the API cannot be reached, 124 not gone in ti
 
 
 def delete_command(  # noqa: PLR0913, PLR0917 - options
-    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="runs, orchestrations, tools, ...")] = "",
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Which of them.")] = None,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="runs, orchestrations, tools, ...")] = "",
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Which of them.")] = None,
     files: Annotated[
         list[str] | None,
         typer.Option("--filename", "-f", metavar="FILE|DIR|-", help="What these manifests hold."),

@@ -33,7 +33,7 @@ class ExplainFormat(StrEnum):
 def explain_command(
     run: RunArgument,
     step: Annotated[
-        str, typer.Argument(metavar="[STEP]", help="One step; else all that did not succeed.")
+        str, typer.Argument(metavar="STEP", help="One step; else all that did not succeed.")
     ] = "",
     output: Annotated[
         ExplainFormat, typer.Option("--output", "-o", help="How to show it.")

@@ -36,9 +36,7 @@ WORDS = {"run": "orchestrationruns", "runs": "orchestrationruns"}
 
 def get_command(  # noqa: PLR0913, PLR0917 - options
     kind: Annotated[str, typer.Argument(metavar="KIND", help="runs, orchestrations, tools, pods, ...")],
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Some of them by name.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Some of them by name.")] = None,
     output: FormOption = TABLE,
     labels: Annotated[str, typer.Option("--selector", "-l", help="Only with these labels: a=b,c!=d.")] = "",
     all_namespaces: AllNamespacesOption = False,

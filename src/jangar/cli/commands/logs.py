@@ -1,34 +1,125 @@
-"""`jangar logs --server`: what the laptop's control plane wrote."""
+"""`jangar logs`: what the steps of a run wrote, or with --server the laptop's control plane."""
 
 import os
-from typing import Annotated
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.target import DataDirOption
+from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
 from jangar.cli.terminal import write_error, write_lines
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
 
 EPILOG = """\b
 Examples:
-  jangar logs --server
-  jangar logs --server -f --tail 20"""
+  jangar logs nightly-1
+  jangar logs nightly-1 build --tail 50
+  jangar logs nightly-1 deploy/migrate --attempt 1
+  jangar logs nightly-1 -f
+  jangar logs --server -f --tail 20
+
+\b
+Exit codes: 0 shown, 4 no such run, step, attempt or log, 5 the API cannot be reached."""
+
+SERVER_LINES = 200
 
 
-def logs_command(
+def logs_command(  # noqa: PLR0913, PLR0917 - options
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of the run.")] = "",
+    step: Annotated[
+        str, typer.Argument(metavar="STEP", help="One step, of a nested run as outer/inner; else all.")
+    ] = "",
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
+    tail: Annotated[
+        int | None, typer.Option("--tail", min=0, help="So many of the last lines of each; else all.")
+    ] = None,
+    attempt: Annotated[
+        int | None, typer.Option("--attempt", min=1, help="Of this attempt; else the latest.")
+    ] = None,
     server: Annotated[
         bool, typer.Option("--server", help="The log of the laptop's control plane itself.")
     ] = False,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
-    tail: Annotated[int, typer.Option("--tail", min=0, help="So many of the last lines.")] = 200,
+    namespace: NamespaceOption = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Show the log of the laptop's control plane."""
+    """Show what the steps of a run wrote, also after their pods are gone where the laptop kept it."""
+    if server == bool(run):
+        raise typer.BadParameter("name a run, or say --server: the control plane's own log", param_hint="RUN")
+    if server:
+        _show_server_log(data_dir, SERVER_LINES if tail is None else tail, follow=follow)
+        return
+    if follow and (attempt is not None or tail is not None):
+        raise typer.BadParameter(
+            "shows everything from now on: leave out --tail and --attempt", param_hint="-f"
+        )
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+
+    async def work(session: "Session") -> ExitCode:
+        if follow:
+            return await _follow(session, target, run, step)
+        return await _show(session, target, run, step, attempt, tail)
+
+    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
+    raise typer.Exit(ask("logs", target, work))
+
+
+async def _show(
+    session: "Session", target: Target, run: str, step: str, attempt: int | None, tail: int | None
+) -> ExitCode:
+    from jangar.cli.asking import Failure  # noqa: PLC0415 - heavy
+    from jangar.cli.following.show import tails_of  # noqa: PLC0415
+    from jangar.cli.following.sights import RunReader  # noqa: PLC0415
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
+    from jangar.cli.runs.step_logs import StepLogs, sources  # noqa: PLC0415
+
+    seen = await RunReader(session.client).seen(await session.client.get(RUNS, run, session.namespace))
+    if not seen.read.record.steps:
+        raise Failure(f"{run} has not started: jangar explain {run} says why", ExitCode.NOT_FOUND)
+    found = sources(seen, step, attempt)
+    tell = _teller(max(len(each.path) for each in found) if len(found) > 1 else 0)
+    is_any = False
+    async for log in StepLogs(session, tails_of(target)).read(found, tail):
+        if not log.missing:
+            is_any = True
+            for line in log.lines:
+                tell(log.source.path, line)
+        if log.missing or log.note or not log.lines:
+            write_error(f"{log.source.path}: {log.missing or log.note or 'it wrote nothing'}")
+    return ExitCode.OK if is_any else ExitCode.NOT_FOUND
+
+
+async def _follow(session: "Session", target: Target, run: str, step: str) -> ExitCode:
+    from jangar.cli.following.show import tails_of  # noqa: PLC0415 - heavy
+    from jangar.cli.runs.log_following import follow_logs  # noqa: PLC0415
+    from jangar.cli.runs.reading import RUNS, read_object  # noqa: PLC0415
+    from jangar.cli.runs.step_logs import StepLogs  # noqa: PLC0415
+
+    obj = await session.client.get(RUNS, run, session.namespace)
+    names = [each.name for each in (await read_object(session.client, obj)).record.steps]
+    tell = _teller(0 if "/" not in step and step else max(map(len, names), default=12))
+    await follow_logs(session, obj, step, StepLogs(session, tails_of(target)), tell)
+    return ExitCode.OK
+
+
+def _teller(width: int) -> Callable[[str, str], None]:
+    """Writes lines, with the step before them where there are several."""
+
+    def tell(path: str, line: str) -> None:
+        write_lines([f"{path:<{width}} | {line}" if width else line])
+
+    return tell
+
+
+def _show_server_log(data_dir: Path | None, tail: int, *, follow: bool) -> None:
     from jangar.cli.laptop import server_log  # noqa: PLC0415 - not needed for --help
     from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
-    if not server:
-        raise typer.BadParameter("say --server: the control plane's own log", param_hint="--server")
     place = Place.of(data_dir, os.environ)
     if not place.log.exists():
         write_error(f"jangar logs: there is no {place.log}: jangar was never up with this directory")

@@ -34,7 +34,7 @@ HEADS = ("Run", "Phase", "Run deleted", "Decided by", "Jobs deleted", "Decided b
 
 
 def retention_command(
-    run: Annotated[str, typer.Argument(metavar="[RUN]", help="One run; else all that have ended.")] = "",
+    run: Annotated[str, typer.Argument(metavar="RUN", help="One run; else all that have ended.")] = "",
     all_namespaces: AllNamespacesOption = False,
     namespace: NamespaceOption = "",
     context: ContextOption = "",

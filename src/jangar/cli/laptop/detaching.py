@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +21,13 @@ class NotStarted(Exception):
     """It ended, or was not ready in time; the message has its last words."""
 
 
-def start_detached(place: "Place", options: Sequence[str]) -> Instance:
-    """A server that is ready. It has a session of its own: closing the terminal does not end it."""
+def start_detached(
+    place: "Place", options: Sequence[str], meanwhile: Callable[[], object] = lambda: None
+) -> Instance:
+    """A server that is ready. It has a session of its own: closing the terminal does not end it.
+
+    What this process has to do anyway is done `meanwhile`.
+    """
     place.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     with place.log.open("ab") as log:
         begins = log.tell()
@@ -35,6 +40,7 @@ def start_detached(place: "Place", options: Sequence[str]) -> Instance:
             env=os.environ | {"JANGAR_DETACHED": "1"},
             start_new_session=True,
         )
+    meanwhile()
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
         instance = instance_of(place)

@@ -60,10 +60,15 @@ def identity(obj: Mapping[str, Any]) -> RunIdentity:
 
 async def read_run(session: "Session", name: str) -> ReadRun:
     """Raises NotFound if there is no such run."""
-    obj = await session.client.get(RUNS, name, session.namespace)
+    return await read_object(session.client, await session.client.get(RUNS, name, session.namespace))
+
+
+async def read_object(client: "Client", obj: dict[str, Any], definition: Definition | None = None) -> ReadRun:
+    """The run that this object is; a definition that was read before is pinned and need not be read again."""
     status = obj.get("status") or {}
-    record = run_record(status, await read_steps(session.client, Cached.of(obj), status))
-    definition = await _definition(session.client, obj)
+    record = run_record(status, await read_steps(client, Cached.of(obj), status))
+    if definition is None:
+        definition = await _definition(client, obj)
     return ReadRun(obj=obj, record=record, view=_view(obj, record, definition))
 
 

@@ -1,0 +1,137 @@
+"""`jangar run`: apply what manifests hold, start a run and follow it to its end."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jangar.cli.target import (
+    ContextOption,
+    DataDirOption,
+    KubeconfigOption,
+    NamespaceOption,
+    Target,
+    options_of,
+)
+from jangar.cli.terminal import write_error, write_lines
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.cli.exit_codes import ExitCode
+    from jangar.cli.starting import Start
+    from jangar.kube.client import Obj
+
+EPILOG = """\b
+Examples:
+  jangar run hello.yaml
+  jangar run nightly.yaml -p env=prod --timeout 600
+  jangar run pipelines/ --orchestration nightly --no-watch
+  helm template my-chart | jangar run -
+
+\b
+Ctrl-C asks whether to cancel the run, leave it running, or go on watching; a second one leaves it running.
+Pipes, CI and NO_COLOR get plain lines, one a transition.
+
+\b
+Exit codes: 0 succeeded (with --no-watch: started), 1 failed or refused, 2 wrong usage, 3 cancelled,
+5 the API cannot be reached, 124 not over in time, 130 left running."""
+
+LISTED = 3
+"""Objects that are told one by one; of more, how many."""
+
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option("--timeout", min=0, help="Seconds to follow it at most; the run goes on after that."),
+]
+
+
+def run_command(  # noqa: PLR0913, PLR0917 - options
+    file: Annotated[str, typer.Argument(metavar="FILE|DIR|-", help="Manifests.")],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Of the run; may be repeated."),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the run to its end.")] = True,
+    timeout: TimeoutOption = None,
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the run; else that of the file, or a new one.")
+    ] = "",
+    orchestration: Annotated[
+        str, typer.Option("--orchestration", metavar="NAME", help="Which Orchestration of several to run.")
+    ] = "",
+    run: Annotated[
+        str, typer.Option("--run", metavar="NAME", help="Which OrchestrationRun of several to start.")
+    ] = "",
+    namespace: NamespaceOption = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Apply manifests, start a run, and show it live until it is over.
+
+    An OrchestrationRun among them is the run; else one is made of the Orchestration. Everything is checked first as
+    jangar lint does: with a problem nothing is sent. If nothing on this machine names an API, jangar up --detach is
+    done first, and stays up: what ran can be looked at afterwards, and jangar down stops it.
+    """
+    from jangar.cli.asking import ask, refusing  # noqa: PLC0415 - heavy
+    from jangar.cli.laptop.at_hand import started_for  # noqa: PLC0415
+    from jangar.cli.manifests import read_objects  # noqa: PLC0415
+    from jangar.cli.starting import Wanted, parse_parameters, start_of  # noqa: PLC0415
+
+    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
+    with refusing("run", target):
+        wanted = Wanted(
+            orchestration=orchestration, run=run, name=name, parameters=parse_parameters(parameters or [])
+        )
+        start = start_of(read_objects([file], checked=True), wanted, source=file)
+        started = started_for(target)
+    if started is not None:
+        option = f" --data-dir {data_dir}" if data_dir else ""
+        write_error(f"no API was up: started jangar {started.version} here; jangar down{option} stops it")
+
+    async def work(session: "Session") -> "ExitCode":
+        return await _run(session, start, target, is_named=bool(name), watch=watch, seconds=timeout)
+
+    raise typer.Exit(ask("run", target, work))
+
+
+async def _run(
+    session: "Session", start: "Start", target: Target, *, is_named: bool, watch: bool, seconds: float | None
+) -> "ExitCode":
+    from jangar.cli.applying import UNCHANGED, applied  # noqa: PLC0415 - heavy
+    from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
+    from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
+
+    said = [await applied(session, dict(obj), force=False) for obj in start.others]
+    changed = [each for each in said if not each.endswith(UNCHANGED)]
+    write_lines(changed if len(changed) <= LISTED else [f"applied {len(changed)} objects"])
+    made = await _created(session, start.run, is_named=is_named)
+    meta = made["metadata"]
+    options = options_of(target, meta["namespace"] if meta["namespace"] != session.namespace else "")
+    if not watch:
+        write_lines([f"{meta['name']} started: jangar watch {meta['name']}{options}"])
+        return ExitCode.OK
+    return await shown_to_the_end(session, made, target, seconds=seconds)
+
+
+async def _created(session: "Session", run: "Obj", *, is_named: bool) -> "Obj":
+    """The run; under a new name if one of its name has ended already, for that is what running again means."""
+    from jangar.cli.asking import Failure  # noqa: PLC0415 - heavy
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
+    from jangar.cli.runs.steering import is_over, phase_of  # noqa: PLC0415
+    from jangar.cli.starting import renamed  # noqa: PLC0415
+    from jangar.kube.errors import AlreadyExists  # noqa: PLC0415
+
+    run = run | {"metadata": {"namespace": session.namespace, **run["metadata"]}}
+    try:
+        return await session.client.create(RUNS, run)
+    except AlreadyExists:
+        meta = run["metadata"]
+        there = await session.client.get(RUNS, meta["name"], meta["namespace"])
+    if not is_over(there) or is_named:
+        raise Failure(
+            f"there is a run {meta['name']} already, {phase_of(there)}: "
+            f"jangar watch {meta['name']} follows it, --name NAME starts another"
+        )
+    made = await session.client.create(RUNS, renamed(run))
+    write_error(f"{meta['name']} has run already ({phase_of(there)}): this run is {made['metadata']['name']}")
+    return made

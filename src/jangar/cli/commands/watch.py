@@ -1,0 +1,44 @@
+"""`jangar watch`: a run live, until it is over."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from jangar.cli.commands.describe import RunArgument
+from jangar.cli.commands.run import TimeoutOption
+from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.cli.exit_codes import ExitCode
+
+EPILOG = """\b
+Examples:
+  jangar watch nightly-1
+  jangar watch nightly-1 --timeout 600 | tee nightly.log
+
+\b
+Exit codes: 0 it succeeded, 1 it failed, 3 it was cancelled, 4 not found, 5 the API cannot be reached,
+124 not over in time, 130 left running."""
+
+
+def watch_command(
+    run: RunArgument,
+    timeout: TimeoutOption = None,
+    namespace: NamespaceOption = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Show a run live until it is over: phases, durations, attempts, reasons, last log lines."""
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
+
+    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
+
+    async def work(session: "Session") -> "ExitCode":
+        obj = await session.client.get(RUNS, run, session.namespace)
+        return await shown_to_the_end(session, obj, target, seconds=timeout)
+
+    raise typer.Exit(ask("watch", target, work))

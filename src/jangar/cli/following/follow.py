@@ -1,0 +1,124 @@
+"""Following one run to its end, a deadline, or the moment when the user has seen enough."""
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from jangar.api.phases import Phase
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.following.interrupts import Interrupts, Wish
+from jangar.cli.following.said import LastLines
+from jangar.cli.following.screens import Screen, TreeScreen
+from jangar.cli.following.sights import sights
+from jangar.cli.following.tree import Seen, Tree, tree_of
+from jangar.cli.runs.steering import steer
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.kube.client import Obj
+
+
+class Left(Enum):
+    """How following ended."""
+
+    OVER = "over"
+    DETACHED = "detached"
+    TIMED_OUT = "timed out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """The last look, and why it was the last."""
+
+    left: Left
+    tree: Tree | None
+    seen: Seen | None
+
+
+CODES: Final = {
+    Phase.SUCCEEDED: ExitCode.OK,
+    Phase.FAILED: ExitCode.FAILED,
+    Phase.CANCELLED: ExitCode.CANCELLED,
+}
+
+
+def exit_code(followed: Followed) -> ExitCode:
+    """The outcome of a run as a shell sees it."""
+    match followed.left:
+        case Left.TIMED_OUT:
+            return ExitCode.TIMEOUT
+        case Left.DETACHED:
+            return ExitCode.INTERRUPTED
+        case Left.OVER:
+            return CODES[followed.tree.row.phase] if followed.tree else ExitCode.FAILED
+
+
+class Follow:
+    """One run on one screen."""
+
+    def __init__(self, session: "Session", obj: "Obj", screen: Screen) -> None:
+        self._session = session
+        self._obj = obj
+        self._screen = screen
+        self._last = LastLines(session)
+        self._tree: Tree | None = None
+        self._seen: Seen | None = None
+
+    async def to_the_end(self, *, seconds: float | None) -> Followed:
+        """Until the run is over, the time is, or the user leaves."""
+        watching = asyncio.ensure_future(self._watch())
+        asking = asyncio.ensure_future(self._last.ask()) if isinstance(self._screen, TreeScreen) else None
+        loop = asyncio.get_running_loop()
+        deadline = None if seconds is None else loop.time() + seconds
+        try:
+            with Interrupts().heard() as interrupts:
+                while True:
+                    left = await self._left(watching, interrupts, deadline)
+                    if left is not None:
+                        return Followed(left=left, tree=self._tree, seen=self._seen)
+        finally:
+            for task in (watching, asking):
+                if task is not None:
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+            self._screen.close()
+
+    async def _left(
+        self, watching: "asyncio.Future[None]", interrupts: Interrupts, deadline: float | None
+    ) -> Left | None:
+        """Why following ends; None if it goes on."""
+        loop = asyncio.get_running_loop()
+        interrupted = asyncio.ensure_future(interrupts.next())
+        timeout = None if deadline is None else max(deadline - loop.time(), 0)
+        await asyncio.wait({watching, interrupted}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if watching.done():
+            interrupted.cancel()
+            watching.result()
+            return Left.OVER
+        if not interrupted.done():
+            interrupted.cancel()
+            return Left.TIMED_OUT
+        self._screen.pause()
+        match await interrupts.wish():
+            case Wish.DETACH:
+                return Left.DETACHED
+            case Wish.CANCEL:
+                await steer(self._session.client, self._obj, cancel=True)
+            case Wish.GO_ON:
+                pass
+        self._screen.go_on()
+        return None
+
+    async def _watch(self) -> None:
+        async with aclosing(sights(self._session, self._obj, tick=self._screen.tick)) as found:
+            async for seen in found:
+                self._show(seen)
+
+    def _show(self, seen: Seen) -> None:
+        self._seen = seen
+        self._tree = tree_of(seen, now=datetime.now(UTC), said=self._last.lines)
+        self._last.want(self._tree)
+        self._screen.show(self._tree)

@@ -1,0 +1,59 @@
+"""A run shown from now to its end, with the last words about it: what `jangar run` and `jangar watch` share."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jangar.cli.exit_codes import ExitCode
+from jangar.cli.following.follow import Follow, Followed, Left, exit_code
+from jangar.cli.following.screens import screen
+from jangar.cli.following.summary import SHOWN_TAILS, TAIL_LINES, failures, summary_lines
+from jangar.cli.following.tree import Seen, Tree
+from jangar.cli.runs.step_logs import StepLogs, sources
+from jangar.cli.target import Target, laptop_place, options_of
+from jangar.cli.terminal import write_error, write_lines
+from jangar.kube.errors import ApiError
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.kube.client import Obj
+
+
+async def shown_to_the_end(
+    session: "Session", obj: "Obj", target: Target, *, seconds: float | None
+) -> ExitCode:
+    """The exit code that says how it ended."""
+    meta = obj["metadata"]
+    options = options_of(target, meta["namespace"] if meta["namespace"] != session.namespace else "")
+    there = replace(session, namespace=meta["namespace"])
+    followed = await Follow(there, obj, screen()).to_the_end(seconds=seconds)
+    if followed.left is Left.OVER and followed.tree is not None and followed.seen is not None:
+        tails = await _tails(there, followed.seen, followed.tree, target)
+        write_lines(summary_lines(followed.tree, tails=tails, options=options))
+    else:
+        write_error(_gone_on(followed, meta["name"], options, seconds))
+    return exit_code(followed)
+
+
+def _gone_on(followed: Followed, name: str, options: str, seconds: float | None) -> str:
+    why = f"not over after {seconds:g} s; " if followed.left is Left.TIMED_OUT else ""
+    return (
+        f"{why}{name} goes on without this command: jangar watch {name}{options} shows it again, "
+        f"jangar cancel {name}{options} ends it"
+    )
+
+
+async def _tails(session: "Session", seen: Seen, tree: Tree, target: Target) -> dict[str, list[str]]:
+    """The last lines of some failed steps. An extra: what cannot be read is left out."""
+    logs = StepLogs(session, tails_of(target))
+    found = [each for path, _ in failures(tree)[:SHOWN_TAILS] for each in sources(seen, path, None)]
+    try:
+        return {log.source.path: list(log.lines) async for log in logs.read(found, TAIL_LINES)}
+    except ApiError:
+        return {}
+
+
+def tails_of(target: Target) -> Path | None:
+    """Where the laptop keeps the ends of logs; None for any other API."""
+    place = laptop_place(target)
+    return place.directory / "log-tails" if place else None

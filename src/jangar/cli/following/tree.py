@@ -1,0 +1,139 @@
+"""A run, its steps and the runs within it as one tree to show: the view of every face, joined over nested runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from jangar.api.phases import StepPhase
+from jangar.api.reasons import Reason
+from jangar.cli.runs.reading import ReadRun
+from jangar.domain.cancellation.stop import LeftBehind
+from jangar.domain.orchestration.counts import Counts
+from jangar.domain.views.run_detail import RunDetail, StepRow, run_detail
+from jangar.domain.views.run_row import RunRow, run_row
+
+ORDINARY_WAITS: Final = frozenset({"", Reason.PENDING, Reason.STARTING})
+_TOLD_BY_THE_PHASE: Final = ("failed ", "skipped: ", "cancelled: ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A run as it was read, with the runs of its steps by the step's name."""
+
+    read: ReadRun
+    inside: Mapping[str, "Seen"] = field(default_factory=dict)
+    silence: timedelta = timedelta(0)
+    """How long the API has not answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One step."""
+
+    step: StepRow
+    allowed: int
+    """How many attempts it may have."""
+    child_uid: str | None = None
+    inside: "Tree | None" = None
+    said: str = ""
+    """The last line that its work wrote."""
+
+    @property
+    def is_active(self) -> bool:
+        phase = self.step.phase
+        is_started = phase is StepPhase.PENDING and self.step.attempt > 0
+        return is_started or phase in {StepPhase.RUNNING, StepPhase.RETRYING}
+
+    @property
+    def waits_as_all_do(self) -> bool:
+        """Whether it has not begun for a reason that every step has for a moment."""
+        return self.step.phase is StepPhase.PENDING and self.step.reason in ORDINARY_WAITS
+
+    @property
+    def has_failed(self) -> bool:
+        return self.step.phase is StepPhase.FAILED and not self.step.failure_ignored
+
+    @property
+    def why(self) -> str:
+        """The words of the rules, without what the phase says already."""
+        step = self.step
+        if step.phase is StepPhase.SUCCEEDED and step.sentence == "succeeded":
+            return ""
+        if step.phase is StepPhase.RUNNING and "is being stopped" not in step.sentence:
+            return step.sentence.partition("; ")[2]
+        for prefix in _TOLD_BY_THE_PHASE:
+            if step.sentence.startswith(prefix):
+                return step.sentence.removeprefix(prefix)
+        return step.sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """A run at one moment."""
+
+    row: RunRow
+    at: datetime
+    nodes: tuple[Node, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    left_behind: tuple[LeftBehind, ...] = ()
+    silence: timedelta = timedelta(0)
+
+    @property
+    def ended(self) -> int:
+        return self.row.steps_ended
+
+    @property
+    def total(self) -> int:
+        return len(self.nodes) or self.row.steps_total
+
+
+def tree_of(seen: Seen, *, now: datetime, said: Mapping[str, str]) -> Tree:
+    """The tree; `said` is the last line of a child's work by the child's uid."""
+    read = seen.read
+    if read.view is None:
+        row = run_row(read.identity, read.record, now=now)
+        counts = Counts.of(read.record.steps).document()
+        return Tree(row=row, at=now, counts=counts, silence=seen.silence)
+    detail = run_detail(read.identity, read.view, now=now)
+    return Tree(
+        row=detail.row,
+        at=now,
+        nodes=tuple(_nodes(seen, detail, now=now, said=said)),
+        counts=detail.counts,
+        outputs=detail.outputs,
+        left_behind=detail.left_behind,
+        silence=seen.silence,
+    )
+
+
+def _nodes(seen: Seen, detail: RunDetail, *, now: datetime, said: Mapping[str, str]) -> Iterator[Node]:
+    view = seen.read.view
+    if view is None:
+        return
+    for step, state, defined in zip(detail.steps, view.states, view.definition.steps, strict=True):
+        within = seen.inside.get(step.name)
+        retries = defined.retries if defined.retries is not None else view.in_force.retries
+        yield Node(
+            step=step,
+            allowed=1 + retries,
+            child_uid=state.child_uid,
+            inside=tree_of(within, now=now, said=said) if within else None,
+            said=said.get(state.child_uid or "", ""),
+        )
+
+
+def why_of(row: RunRow) -> str:
+    """Reason and message of a run, without what its phase says already."""
+    is_told = row.reason in {"", str(row.phase)}
+    return row.message if is_told else f"{row.reason}: {row.message}"
+
+
+def each_node(tree: Tree, path: str = "", depth: int = 0) -> Iterator[tuple[str, int, Node]]:
+    """Every step with its path (`deploy/build`) and depth, parents before what is inside them."""
+    for node in tree.nodes:
+        here = f"{path}{node.step.name}"
+        yield here, depth, node
+        if node.inside is not None:
+            yield from each_node(node.inside, f"{here}/", depth + 1)

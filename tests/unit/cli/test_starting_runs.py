@@ -1,0 +1,100 @@
+"""Which run some manifests ask for."""
+
+import pytest
+
+from jangar.cli.asking import Failure
+from jangar.cli.starting import Wanted, parse_parameters, renamed, start_of
+
+GROUP = "orchestration.proompteng.ai/v1alpha1"
+TOOL = {"apiVersion": "tools.proompteng.ai/v1alpha1", "kind": "Tool", "metadata": {"name": "t"}, "spec": {}}
+
+
+def orchestration(name, **spec):
+    steps = [{"name": "a", "kind": "Checkpoint"}]
+    return {
+        "apiVersion": GROUP,
+        "kind": "Orchestration",
+        "metadata": {"name": name},
+        "spec": {"steps": steps} | spec,
+    }
+
+
+def run(name, **spec):
+    return {"apiVersion": GROUP, "kind": "OrchestrationRun", "metadata": {"name": name}, "spec": spec}
+
+
+def start(*objects, **wanted):
+    return start_of(objects, Wanted(**({"parameters": {}} | wanted)), source="f.yaml")
+
+
+def test_a_run_among_the_manifests_is_the_run():
+    """The rest is applied before it."""
+    found = start(TOOL, orchestration("o"), run("r", orchestrationRef={"name": "o"}))
+    assert [each["kind"] for each in found.others] == ["Tool", "Orchestration"]
+    assert (found.run["metadata"], found.run["spec"]) == ({"name": "r"}, {"orchestrationRef": {"name": "o"}})
+
+
+def test_a_lone_orchestration_gets_a_run():
+    """With a name of its own and the parameters given."""
+    made = start(TOOL, orchestration("o"), parameters={"x": "1"}).run
+    assert made["metadata"] == {"generateName": "o-"}
+    assert made["spec"] == {"orchestrationRef": {"name": "o"}, "parameters": {"x": "1"}}
+    assert start(orchestration("o"), name="mine").run["metadata"] == {"name": "mine"}
+
+
+def test_parameters_of_the_command_line_win_over_those_of_the_file():
+    """One by one."""
+    given = run("r", orchestrationRef={"name": "o"}, parameters={"x": "1", "y": "2"})
+    assert start(given, parameters={"y": "3"}).run["spec"]["parameters"] == {"x": "1", "y": "3"}
+
+
+@pytest.mark.parametrize(
+    ("objects", "wanted", "said"),
+    [
+        pytest.param(
+            [orchestration("o"), orchestration("p")],
+            {},
+            "holds 2 Orchestrations: o, p; choose one by --orch",
+            id="two",
+        ),
+        pytest.param([run("r"), run("s")], {}, "choose one by --run NAME", id="two-runs"),
+        pytest.param([TOOL], {}, "nothing to run", id="none"),
+        pytest.param([orchestration("one")], {"orchestration": "onee"}, "did you mean one?", id="misspelt"),
+        pytest.param(
+            [orchestration("o", parameters=[{"name": "x", "required": True}])],
+            {},
+            'parameter "x" is required',
+            id="missing-parameter",
+        ),
+        pytest.param(
+            [orchestration("o", parameters=[{"name": "env"}])],
+            {"parameters": {"enw": "1"}},
+            'did you mean "env"?',
+            id="undeclared-parameter",
+        ),
+    ],
+)
+def test_what_is_not_clear_is_refused_with_what_to_do(objects, wanted, said):
+    """Before anything is sent."""
+    with pytest.raises(Failure, match=said.replace("?", r"\?")):
+        start(*objects, **wanted)
+
+
+def test_an_orchestration_is_chosen_though_there_are_runs():
+    """Those are not started."""
+    found = start(orchestration("o"), run("r"), run("s"), orchestration="o")
+    assert found.run["spec"] == {"orchestrationRef": {"name": "o"}}
+    assert [each["kind"] for each in found.others] == ["Orchestration"]
+
+
+def test_parameters_are_name_and_value():
+    """A value may hold anything."""
+    assert parse_parameters(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
+    for wrong in (["a"], ["=b"], ["a=1", "a=2"]):
+        with pytest.raises(Failure):
+            parse_parameters(wrong)
+
+
+def test_running_again_takes_a_new_name():
+    """Made from the old one."""
+    assert renamed(run("r"))["metadata"] == {"generateName": "r-"}
