@@ -18,13 +18,15 @@ def object_answer(
     resource: ResourceType,
     obj: JsonObject,
     *,
+    data: bytes | None = None,
     status: int = 200,
     warnings: Iterable[str] = (),
 ) -> Response:
+    """The object; `data` are its bytes where it was just stored."""
     shown = chosen(request)
     return Response(
         status=status,
-        body=shown.one(resource, orjson.dumps(ordered(obj))) + b"\n",
+        body=shown.one(resource, orjson.dumps(ordered(obj)) if data is None else data) + b"\n",
         content_type=shown.content_type,
         headers=warning_headers(warnings),
     )

@@ -23,9 +23,11 @@ from jangar.apiserver.serving import Serving
 from jangar.apiserver.strategies.typed import WrongType
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import strict_check
-from jangar.schema import ErrorType, FieldError
+from jangar.schema import ErrorType, FieldError, UnknownField
+from jangar.schema.pruning import copied
 
 _OPERATION = ("op", "path", "from", "value")
+TYPE_AND_METADATA = frozenset({"apiVersion", "kind", "metadata"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class Patch:
     """A change of an object."""
 
     patched: Callable[[JsonObject], Any]
-    """From a private copy of the object to what the patch makes of it, which may be anything."""
+    """From the object, which stays as it is, to what the patch makes of it, which may be anything and share parts."""
     strict_problems: Sequence[str] = ()
     """What a strict reader would refuse about the patch itself."""
     shown: str = ""
@@ -76,7 +78,7 @@ def strategically(request: Request, resource: ResourceType) -> Patch:
 
     def merge(old: JsonObject) -> Any:
         try:
-            return strategic_merge(old, patch, resource.schema)
+            return strategic_merge(copied(old), patch, resource.schema)
         except TypeError as error:
             raise errors.bad_request(
                 "the patch has a value of another type than the field it merges into"
@@ -108,11 +110,11 @@ def typed_patched(
     if not isinstance(found, dict):
         raise errors.bad_request("the patched object is not a JSON object")
     option = orjson.OPT_SORT_KEYS if resource.is_custom else 0
-    text = orjson.dumps(found, option=option)
+    is_typed = (found.get("apiVersion"), found.get("kind")) == (resource.api_version, resource.kind)
     try:
-        if not patch.shown:
-            check_type(serving.registry, resource, found, text)
-        obj, unknown = resource.strategy.decode(found)
+        if not patch.shown and not is_typed:
+            check_type(serving.registry, resource, found, orjson.dumps(found, option=option))
+        obj, unknown = _decoded_changes(resource, found, old)
         if patch.shown:
             # A strategic patch merges structs of this kind, whatever it says that they are.
             obj |= {"apiVersion": resource.api_version, "kind": resource.kind}
@@ -121,12 +123,26 @@ def typed_patched(
         if error.code != 400:  # noqa: PLR2004 - only what cannot be read is the patch's fault
             raise
         why = _restoring(error) if patch.shown else _decoding(error)
-        problem = FieldError(
-            type=ErrorType.INVALID, field="patch", bad_value=patch.shown or text.decode(), detail=why
-        )
+        shown = patch.shown or orjson.dumps(found, option=option).decode()
+        problem = FieldError(type=ErrorType.INVALID, field="patch", bad_value=shown, detail=why)
         refused = errors.invalid("", "", "", [problem])
         details = {"causes": (refused.details or {}).get("causes", [])}
         raise errors.ApiError(422, "Invalid", refused.message, details=details) from error
+
+
+def _decoded_changes(
+    resource: ResourceType, found: JsonObject, old: JsonObject
+) -> tuple[JsonObject, list[UnknownField]]:
+    """Decoded, but for the parts that the patch left as they are stored: those were decoded when they were stored."""
+    stored = {
+        name: value
+        for name, value in found.items()
+        if name not in TYPE_AND_METADATA and value is not None and value is old.get(name)
+    }
+    changed = {name: value for name, value in found.items() if name not in stored}
+    obj, unknown = resource.strategy.decode(changed)
+    known = obj | stored
+    return {name: known[name] for name in (*found, *known) if name in known}, unknown
 
 
 def _decoding(error: errors.ApiError) -> str:

@@ -31,8 +31,11 @@ class Strategy(Protocol):
         """
         ...
 
-    def complete(self, obj: JsonObject) -> None:
-        """Defaults: what everybody who leaves a field out means by it. Doing it twice changes nothing."""
+    def complete(self, obj: JsonObject, old: Mapping[str, Any] | None = None) -> None:
+        """Defaults: what everybody who leaves a field out means by it. Doing it twice changes nothing.
+
+        In an update `old` is what is stored. Parts of `obj` may be parts of it: these are complete and not changed.
+        """
         ...
 
     def prepare_create(self, obj: JsonObject) -> None:

@@ -17,7 +17,7 @@ from jangar.apiserver.whole_numbers import without_fractions_of_zero
 from jangar.schema import ErrorType, FieldError
 
 Mutation = Callable[[JsonObject], tuple[JsonObject, bool]]
-"""From a private copy of the stored object to the wanted one; the flag says that managedFields are already right."""
+"""From the stored object to the wanted one; the flag says that managedFields are already right."""
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _IMMUTABLE = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -35,13 +35,15 @@ def checked_update(
     subresource: str,
 ) -> tuple[JsonObject | None, list[str]]:
     """The object to store, or None if nothing changes; and warnings."""
-    obj, managed = mutation(orjson.loads(orjson.dumps(old)))
+    obj, managed = mutation(old)
     meta = obj.setdefault("metadata", {})
+    if not resource.is_custom:
+        _share_unchanged(obj, old)
     check_version(resource, old, meta)
     _keep_server_fields(old, meta)
     if not (managed and bare(obj) == bare(old)):
         # Who applies what is there already leaves even defaults as they are.
-        resource.strategy.complete(obj)
+        resource.strategy.complete(obj, old)
     if resource.guard is not None and options.user is not None:
         resource.guard(obj, old, options.user)
     managed_fields = obj["metadata"].get("managedFields")
@@ -62,11 +64,18 @@ def checked_update(
     if problems:
         raise errors.invalid(resource.kind, resource.stored_group, old["metadata"]["name"], problems)
     if resource.is_custom:
-        without_fractions_of_zero(obj)
+        without_fractions_of_zero(obj, old)
     warnings = [*finalizer_warnings(resource, meta, old["metadata"]), *resource.strategy.warnings(obj, old)]
     if _same(obj, old):
         return None, warnings
     return obj, warnings
+
+
+def _share_unchanged(obj: JsonObject, old: JsonObject) -> None:
+    """What is equal to what is stored becomes the same: equal values of a typed object are of equal types."""
+    for name, value in obj.items():
+        if name != "metadata" and value is not old.get(name) and value == old.get(name):
+            obj[name] = old[name]
 
 
 def set_managed(meta: JsonObject, managed_fields: list[JsonObject] | None) -> None:

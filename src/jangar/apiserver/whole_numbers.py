@@ -1,6 +1,7 @@
 """Numbers as Go writes them: a float that is whole has no fraction, so 4.0 is stored and shown as 4."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
@@ -10,14 +11,17 @@ INTEGERS_BELOW = 2.0**63
 _WHOLE_FLOAT: Final = re.compile(rb"\.0[,}\]]")
 
 
-def without_fractions_of_zero(obj: dict[str, Any]) -> None:
-    """In place, all but metadata, which holds no floats. Most objects have none at all, which their text tells."""
-    text = orjson.dumps({name: value for name, value in obj.items() if name != "metadata"})
-    if _WHOLE_FLOAT.search(text) is None:
+def without_fractions_of_zero(obj: dict[str, Any], old: Mapping[str, Any] | None = None) -> None:
+    """In place, all but metadata, which holds no floats, and what is shared with `old`, which has none.
+
+    Most objects have none at all, which their text tells.
+    """
+    known = old or {}
+    new = {name: value for name, value in obj.items() if name != "metadata" and value is not known.get(name)}
+    if _WHOLE_FLOAT.search(orjson.dumps(new)) is None:
         return
-    for name, value in obj.items():
-        if name != "metadata":
-            obj[name] = _plain(value)
+    for name, value in new.items():
+        obj[name] = _plain(value)
 
 
 def _plain(value: Any) -> Any:

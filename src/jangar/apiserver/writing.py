@@ -35,6 +35,8 @@ class Written:
     object: JsonObject
     created: bool = False
     deleted: bool = False
+    data: bytes | None = None
+    """The bytes that were stored; None where nothing was, or where they are not what is shown."""
     warnings: list[str] | None = None
 
 
@@ -133,11 +135,12 @@ async def _create_named(
             raise _taken(resource, stored)
         return None if options.dry_run else put(kept)
 
-    await serving.store.change(key, change)
+    stored = await serving.store.change(key, change)
     obj = object_in_version(resource, kept)
     if not options.dry_run:
         serving.tell(resource, obj)
-    return Written(object=obj, created=True, warnings=warnings)
+    data = stored.data if stored is not None and not options.dry_run else None
+    return Written(object=obj, created=True, data=data, warnings=warnings)
 
 
 def _taken(resource: ResourceType, stored: Stored) -> errors.ApiError:
@@ -180,7 +183,9 @@ def check_namespace(serving: Serving, resource: ResourceType, namespace: str | N
     stored = serving.store.get(Key("namespaces", "", namespace))
     if stored is None:
         raise errors.not_found("namespaces", "", namespace)
-    if orjson.loads(stored.data)["metadata"].get("deletionTimestamp"):
+    if b'"deletionTimestamp"' in stored.data and orjson.loads(stored.data)["metadata"].get(
+        "deletionTimestamp"
+    ):
         raise errors.forbidden(
             resource.plural,
             resource.group,
@@ -205,10 +210,12 @@ async def update(
     *,
     subresource: str = "",
     is_replacement: bool = False,
+    shares: bool = False,
 ) -> Written:
     """Change an object by a function of what is stored. No change at all writes nothing.
 
-    A replacement states a whole object; another uid in it means another object.
+    A replacement states a whole object; another uid in it means another object. A mutation that `shares` leaves the
+    object it is given as it is, and its answer may share parts with it; any other is given a copy.
     """
     written: Written | None = None
     changed = False
@@ -217,8 +224,11 @@ async def update(
         nonlocal written, changed
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
-        old = object_in_version(resource, orjson.loads(current(resource, stored).data))
-        wanted = replacement_of(resource, old, mutation) if is_replacement else mutation
+        as_it_is = orjson.loads(current(resource, stored).data)
+        old = object_in_version(resource, as_it_is)
+        # What was stored in another version is not complete in this one.
+        wanted = mutation if shares and old is as_it_is else _of_a_copy(mutation)
+        wanted = replacement_of(resource, old, wanted) if is_replacement else wanted
         obj, warnings = checked_update(serving, resource, old, wanted, options, subresource=subresource)
         changed = obj is not None and not options.dry_run
         kept = None if obj is None else as_stored(resource, obj)
@@ -230,13 +240,19 @@ async def update(
             return remove(old)
         return put(kept)
 
-    await serving.store.change(key, change)
+    stored = await serving.store.change(key, change)
     if written is None:
         raise RuntimeError("the store did not ask for the change")
     written.object = object_in_version(resource, written.object)
+    if changed and not written.deleted and stored is not None:
+        written.data = stored.data
     if changed:
         serving.tell(resource, written.object, gone=written.deleted)
     return written
+
+
+def _of_a_copy(mutation: Mutation) -> Mutation:
+    return lambda old: mutation(orjson.loads(orjson.dumps(old)))
 
 
 def holders(obj: JsonObject) -> list[str]:

@@ -30,6 +30,7 @@ from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.retention.values import NEVER, Keep
 from jangar.domain.work.observation import WorkLimits
+from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.cache import Cached
 from jangar.kube.client import Client
@@ -41,13 +42,16 @@ from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
 from jangar.kube.reconcile import Key, Reconciler
 from jangar.kube.resource import Resource
-from jangar.kube.sources import owner_key, versions
+from jangar.kube.sources import Mapping as KeysOf
+from jangar.kube.sources import own_key, owner_key, versions
 
 WAITS_FOR = "waits-for"
 """Index: what an object that has not started yet, or a definition, names."""
 UID = "uid"
-NEW_CHILD_SECONDS = 0.5
-"""A child that was just made was made by its run, which knows it: what it is called is noted with what comes next."""
+NO_HURRY_SECONDS = 0.5
+"""So long may wait what the one who is told has most likely done himself: a status written by a pass that went on from
+there, a child that was just made, a finalizer taken away. Several such changes are looked at once.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,11 +216,10 @@ class Engine:
         )
         controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
         parent = owner_key(ORCHESTRATION_RUN.name)
-        controller.watch(self.runs, where=lambda change: not _is_status_alone(change))
-        controller.watch(self.runs, where=_is_status_alone, after=NEW_CHILD_SECONDS)
+        controller.watch(self.runs, where=_asks_to_stop, first=True)
+        _watch_both(controller, self.runs, own_key, _is_status_alone)
         for children in (self.runs, self.toolruns):
-            controller.watch(children, parent, where=_is_known)
-            controller.watch(children, parent, where=_is_new, after=NEW_CHILD_SECONDS)
+            _watch_both(controller, children, parent, _is_new)
         controller.watch(self.orchestrations, _waiting_in(self.runs, ORCHESTRATION.name))
         controller.watch(self.runs, _waiting_in(self.runs, ORCHESTRATION_RUN.name))
         return controller
@@ -249,9 +252,10 @@ class Engine:
             on_job_missing=self._on_job_missing,
         )
         controller = self._controller("toolrun", reconcile, self._settings.supporting)
-        controller.watch(self.toolruns)
-        controller.watch(self.jobs, owner_key(TOOL_RUN.name))
-        controller.watch(self.pods, _child_of_pod(self.toolruns))
+        controller.watch(self.toolruns, where=_asks_to_stop, first=True)
+        _watch_both(controller, self.toolruns, own_key, _is_status_alone)
+        _watch_both(controller, self.jobs, owner_key(TOOL_RUN.name), _is_same(_telling_job))
+        _watch_both(controller, self.pods, _child_of_pod(self.toolruns), _is_same(_telling_pod))
         controller.watch(self.tools, _waiting_in(self.toolruns, TOOL.name))
         return controller
 
@@ -261,7 +265,17 @@ def _is_new(change: Change) -> bool:
     child = change.new
     if child is None or child.is_being_deleted:
         return False
-    return (child.decode().get("status") or {}).get("phase") in (None, Phase.PENDING)
+    return (child.view.get("status") or {}).get("phase") in (None, Phase.PENDING)
+
+
+def _asks_to_stop(change: Change) -> bool:
+    """What shall stop is heard before all else: a hundred others may be ending at the same time."""
+    return change.new is not None and _may_stop(change.new) and not (change.old and _may_stop(change.old))
+
+
+def _may_stop(cached: Cached) -> bool:
+    spec = cached.view.get("spec") or {}
+    return cached.is_being_deleted or spec.get("cancel") is True or spec.get("desiredState") == "Cancelled"
 
 
 def _is_status_alone(change: Change) -> bool:
@@ -272,13 +286,45 @@ def _is_status_alone(change: Change) -> bool:
 
 def _wanted(run: Cached) -> dict[str, Any]:
     """All but its status and the version that came with it."""
-    obj = run.decode()
+    obj = run.view
     meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     return {"metadata": meta, "spec": obj.get("spec")}
 
 
-def _is_known(change: Change) -> bool:
-    return not _is_new(change)
+def _watch_both(
+    controller: Controller, informer: Informer, mapping: KeysOf, can_wait: Callable[[Change], bool]
+) -> None:
+    """Every change is looked at: some at once, some soon."""
+    controller.watch(informer, mapping, where=lambda change: not can_wait(change))
+    controller.watch(informer, mapping, where=can_wait, after=NO_HURRY_SECONDS)
+
+
+def _is_same(telling: Callable[[Mapping[str, Any] | None], object]) -> Callable[[Change], bool]:
+    """Whether nothing changed that a child waits for."""
+
+    def same(change: Change) -> bool:
+        old, new = change.old, change.new
+        if new is None:
+            return False
+        return telling(old.view if old is not None else None) == telling(new.view)
+
+    return same
+
+
+def _telling_job(job: Mapping[str, Any] | None) -> object:
+    """What of a Job may end a wait; one that is not there yet tells nothing, as one that was just made."""
+    facts = job_facts(job or {})
+    verdict = (facts.complete, facts.failed, facts.verdict_reason)
+    return (facts.deleting, facts.suspended, facts.at_rest, facts.active > 0, verdict)
+
+
+def _telling_pod(pod: Mapping[str, Any] | None) -> object:
+    """The same of a pod: how far it and its containers are, and whether somebody ends it."""
+    facts = pod_facts(pod or {})
+    phase = None if facts.phase == "Pending" else facts.phase
+    states = [(each.running, each.terminated) for each in (*facts.init_containers, *facts.containers)]
+    begun = [each for each in states if any(each)]
+    return (phase, facts.reason, facts.deleting, facts.disrupted, begun)
 
 
 def _forget(memories: Memories, change: Change) -> None:
@@ -315,13 +361,13 @@ def _is_open(obj: Mapping[str, Any]) -> bool:
 
 
 def _wanted_by_toolrun(cached: Cached) -> Iterable[str]:
-    obj = cached.decode()
+    obj = cached.view
     name = ((obj.get("spec") or {}).get("toolRef") or {}).get("name")
     return (f"{cached.namespace}/{TOOL.name}/{name}",) if name and _is_open(obj) else ()
 
 
 def _wanted_by_run(cached: Cached) -> Iterable[str]:
-    obj = cached.decode()
+    obj = cached.view
     if not _is_open(obj):
         return ()
     spec = obj.get("spec") or {}
@@ -333,6 +379,6 @@ def _wanted_by_run(cached: Cached) -> Iterable[str]:
 
 
 def _called(cached: Cached) -> Iterable[str]:
-    steps = (cached.decode().get("spec") or {}).get("steps") or ()
+    steps = (cached.view.get("spec") or {}).get("steps") or ()
     targets = {(step.get("orchestrationRef") or {}).get("name") for step in steps}
     return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]

@@ -26,7 +26,7 @@ class StatusWriter:
 
         Raises Conflict if the object is not the version, or not the object, that the status was decided for.
         """
-        before = seen.decode().get("status")
+        before = seen.view.get("status")
         after = keep_unknown(before or {}, status, known=known)
         if not needs_write(before or {}, after):
             return seen
@@ -38,8 +38,7 @@ class StatusWriter:
             kind=PatchKind.JSON,
             subresource="status",
         )
-        informer.cache.note_written(answer)
-        return Cached.of(answer)
+        return informer.cache.note_written(answer)
 
 
 def guards(seen: Cached) -> list[Operation]:

@@ -79,15 +79,17 @@ class Cache:
         for cached in self.all():
             self._call(handler, Change("added", None, cached))
 
-    def note_written(self, obj: Obj) -> None:
-        """The answer to an own write. Seen by readers at once; the watch will tell the same, and that is no change."""
-        new = Cached.of(obj)
-        revision = _revision(new)
-        if revision <= self._told(new.namespace) or new.uid in self._departing or not self._admits(new):
-            return
-        old = self.get(new.namespace, new.name)
-        if old is None or revision > _revision(old):
-            self._put(old, new)
+    def note_written(self, obj: Obj) -> Cached:
+        """The answer to an own write, not to be changed from now on.
+
+        Seen by readers at once; the watch will tell the same, and that is no change.
+        """
+        new = Cached.taking(obj)
+        if new.revision > self._told(new.namespace) and new.uid not in self._departing and self._admits(new):
+            old = self.get(new.namespace, new.name)
+            if old is None or new.revision > old.revision:
+                self._put(old, new)
+        return new
 
     def note_deleted(self, namespace: str | None, name: str, uid: str) -> None:
         """The answer to an own delete that left nothing. What the watch tells of its last days is passed over."""
@@ -105,19 +107,29 @@ class Cache:
         """Everything up to this version has been told."""
         self._progress[place] = _number(resource_version)
 
+    def knows(self, obj: Obj) -> bool:
+        """Whether this very version, or a newer one of the same object, is here already."""
+        metadata = obj["metadata"]
+        old = self.get(metadata.get("namespace"), metadata["name"])
+        return (
+            old is not None
+            and old.uid == metadata.get("uid")
+            and old.revision >= _number(metadata.get("resourceVersion", ""))
+        )
+
     def saw(self, new: Cached) -> None:
         """A watch says that an object is so."""
         if new.uid in self._departing:
             return
         old = self.get(new.namespace, new.name)
-        if old is None or _revision(new) > _revision(old):
+        if old is None or new.revision > old.revision:
             self._put(old, new)
 
     def saw_gone(self, last: Cached) -> None:
         """A watch says that an object is no more, or no longer selected. What was written since then stays."""
         self._departing.pop(last.uid, None)
         old = self.get(last.namespace, last.name)
-        if old is not None and _revision(last) >= _revision(old):
+        if old is not None and last.revision >= old.revision:
             self._drop(old)
 
     def replace(self, place: str, listed: Iterable[Cached], resource_version: str) -> None:
@@ -136,7 +148,7 @@ class Cache:
             if not self._is_in(place, namespace) or (uid in uids and not is_reset)
         }
         for old in list(self._within(place)):
-            if (old.namespace, old.name) not in found and (is_reset or _revision(old) <= revision):
+            if (old.namespace, old.name) not in found and (is_reset or old.revision <= revision):
                 self._drop(old)
         for new in found.values():
             if is_reset:
@@ -196,10 +208,5 @@ class Cache:
             self._report(error)
 
 
-def _revision(cached: Cached) -> int:
-    return _number(cached.resource_version)
-
-
 def _number(resource_version: str) -> int:
-    """Versions are ordered numbers: Kubernetes says so since 1.35 and did so before."""
     return int(resource_version) if resource_version else 0

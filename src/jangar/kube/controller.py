@@ -83,13 +83,20 @@ class Controller:
         *,
         where: Callable[[Change], bool] | None = None,
         after: float = 0.0,
+        first: bool = False,
     ) -> None:
-        """Have the keys that `mapping` names looked at whenever an object of the informer changes, or so much later."""
+        """Have the keys that `mapping` names looked at whenever an object of the informer changes, or so much later.
+
+        `first` says that they go before all that wait.
+        """
 
         def handle(change: Change) -> None:
             if where is None or where(change):
                 for key in mapping(change):
-                    self.queue.add_after(key, after)
+                    if first:
+                        self.queue.add(key, first=True)
+                    else:
+                        self.queue.add_after(key, after)
 
         if informer not in self.informers:
             self.informers.append(informer)

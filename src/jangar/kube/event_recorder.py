@@ -64,12 +64,20 @@ class EventLimits:
     """After so long an object may make one more."""
     patience: float = 0.0
     """Seconds before an Event is written: what it tells of goes on first, and what is said again is counted."""
+    similar: int = 25
+    """Events about one object that differ in their message alone, before the next ones are combined into one."""
+    combined_patience: float = 1.0
+    """Seconds between two writes of a combined Event."""
     capacity: int = 4096
     """Events that wait to be written, and that are remembered to be counted."""
     writers: int = 4
     tries: int = 6
     flush_bound: float = 5.0
     """Seconds that the end waits for what is not written yet."""
+
+
+_COMBINED = "(combined from similar events)"
+"""How client-go words it, and kubectl's users know it."""
 
 
 class _Same(NamedTuple):
@@ -80,6 +88,18 @@ class _Same(NamedTuple):
     reason: str
     message: str
 
+    @property
+    def combines(self) -> bool:
+        return self.message == _COMBINED
+
+
+class _Alike(NamedTuple):
+    """What makes two Events similar."""
+
+    uid: str
+    type: str
+    reason: str
+
 
 @dataclass(slots=True)
 class _Series:
@@ -87,6 +107,7 @@ class _Series:
 
     about: ObjectReference
     action: str
+    message: str
     first: datetime
     last: datetime
     count: int = 1
@@ -124,6 +145,8 @@ class EventRecorder:
         self._queue: WorkQueue[_Same] = WorkQueue(backoff=Backoff(first=0.1, limit=10.0), random=random)
         self._pending: set[_Same] = set()
         self._series: OrderedDict[_Same, _Series] = OrderedDict()
+        self._alike: OrderedDict[_Alike, int] = OrderedDict()
+        """How many Events there are that are similar."""
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._names = 0
 
@@ -141,20 +164,35 @@ class EventRecorder:
         same = _Same(reference.uid or str(reference), type, reason[:_LONGEST_REASON], _shortened(message))
         now = self._now().astimezone(UTC)
         series = self._series.get(same)
+        if series is None and self._alike.get(_Alike(*same[:3]), 0) >= self._limits.similar:
+            told, same = same.message, same._replace(message=_COMBINED)
+            series = self._series.get(same)
+        else:
+            told = same.message
         if series is not None:
             series.count += 1
             series.last = now
+            series.message = told
         if same in self._pending:
             return
         if len(self._pending) >= self._limits.capacity or not self._has_token(same.uid):
             self.dropped += 1
             return
         if series is None:
-            self._series[same] = _Series(about=reference, action=action, first=now, last=now)
+            self._series[same] = _Series(about=reference, action=action, message=told, first=now, last=now)
+            self._count_alike(_Alike(*same[:3]))
         self._series.move_to_end(same)
         self._pending.add(same)
         self._forget_oldest()
-        self._queue.add_after(same, self._limits.patience)
+        self._queue.add_after(
+            same, self._limits.combined_patience if same.combines else self._limits.patience
+        )
+
+    def _count_alike(self, alike: _Alike) -> None:
+        self._alike[alike] = self._alike.get(alike, 0) + 1
+        self._alike.move_to_end(alike)
+        if len(self._alike) > self._limits.capacity:
+            self._alike.popitem(last=False)
 
     @property
     def pending(self) -> int:
@@ -216,7 +254,7 @@ class EventRecorder:
         if series.count == count:
             self._pending.discard(same)
         else:
-            self._queue.add(same)
+            self._queue.add_after(same, self._limits.combined_patience if same.combines else 0.0)
         return True
 
     def _give_up(self, same: _Same, reason: str) -> None:
@@ -237,6 +275,7 @@ class EventRecorder:
                         "metadata": {"uid": series.uid},
                         "count": series.count,
                         "lastTimestamp": _seconds(series.last),
+                        **({"message": _worded(same, series)} if same.combines else {}),
                     },
                     kind=PatchKind.MERGE,
                 )
@@ -258,7 +297,7 @@ class EventRecorder:
     async def _adopt(self, same: _Same, series: _Series) -> None:
         """The name is taken: by this very Event, whose answer was lost, or by another."""
         found = await self._client.get(EVENTS, series.name, _namespace(series.about))
-        if (found.get("reason"), found.get("message")) == (same.reason, same.message) and found[
+        if (found.get("reason"), found.get("message")) == (same.reason, _worded(same, series)) and found[
             "involvedObject"
         ].get("uid", "") == series.about.uid:
             series.uid = found["metadata"]["uid"]
@@ -284,7 +323,7 @@ class EventRecorder:
             "involvedObject": {key: value for key, value in involved.items() if value},
             "type": same.type,
             "reason": same.reason,
-            "message": same.message,
+            "message": _worded(same, series),
             "count": series.count,
             "firstTimestamp": _seconds(series.first),
             "lastTimestamp": _seconds(series.last),
@@ -322,6 +361,11 @@ class EventRecorder:
             if oldest is None:
                 return
             del self._series[oldest]
+
+
+def _worded(same: _Same, series: _Series) -> str:
+    """As it is written: a combined Event shows the latest of what it combines."""
+    return _shortened(f"{_COMBINED}: {series.message}") if same.combines else same.message
 
 
 def _namespace(about: ObjectReference) -> str:

@@ -218,7 +218,8 @@ class _Reflector:
             raise Expired(f"the server has lost its past: it tells {version} after {self._version}")
         match event.kind:
             case "ADDED" | "MODIFIED":
-                cache.saw(Cached.of(event.object))
+                if not cache.knows(event.object):
+                    cache.saw(Cached.taking(event.object))
             case "DELETED":
                 cache.saw_gone(Cached.of(event.object))
             case "BOOKMARK":

@@ -38,6 +38,9 @@ class WorkQueue(Generic[K]):
         self._backoff = backoff or Backoff()
         self._random = random
         self._ready: deque[K] = deque()
+        self._first: deque[K] = deque()
+        """Ready, too, and taken before the others."""
+        self._urgent: set[K] = set()
         self._dirty: dict[K, float] = {}
         self._processing: dict[K, float] = {}
         self._failures: dict[K, int] = {}
@@ -50,9 +53,16 @@ class WorkQueue(Generic[K]):
         self._getters: deque[asyncio.Future[None]] = deque()
         self._is_shut_down = False
 
-    def add(self, key: K) -> None:
-        """Have the key worked on; nothing changes if it waits already."""
-        if self._is_shut_down or key in self._dirty:
+    def add(self, key: K, *, first: bool = False) -> None:
+        """Have the key worked on, before those that are not `first`; nothing else changes if it waits already."""
+        if self._is_shut_down:
+            return
+        if first and key not in self._urgent:
+            self._urgent.add(key)
+            if key in self._dirty and key not in self._processing:
+                self._ready.remove(key)
+                self._first.append(key)
+        if key in self._dirty:
             return
         self._dirty[key] = asyncio.get_running_loop().time()
         if key not in self._processing:
@@ -93,11 +103,12 @@ class WorkQueue(Generic[K]):
 
     async def get(self) -> K:
         """The next key, which is the caller's alone until `done`; raises ShutDown when there will be none."""
-        while not self._ready:
+        while not (self._first or self._ready):
             if self._is_shut_down:
                 raise ShutDown
             await self._something_ready()
-        key = self._ready.popleft()
+        key = (self._first or self._ready).popleft()
+        self._urgent.discard(key)
         now = asyncio.get_running_loop().time()
         added = self._dirty.pop(key)
         self._processing[key] = now
@@ -115,6 +126,8 @@ class WorkQueue(Generic[K]):
         """Take nothing more and give out nothing more: what still waits is dropped, work under way is not touched."""
         self._is_shut_down = True
         self._ready.clear()
+        self._first.clear()
+        self._urgent.clear()
         self._dirty.clear()
         self._delayed.clear()
         self._heap.clear()
@@ -127,7 +140,7 @@ class WorkQueue(Generic[K]):
 
     def __len__(self) -> int:
         """Keys that a worker could take now."""
-        return len(self._ready)
+        return len(self._first) + len(self._ready)
 
     @property
     def delayed(self) -> int:
@@ -140,10 +153,11 @@ class WorkQueue(Generic[K]):
         return len(self._processing)
 
     def oldest_age(self) -> float:
-        """Seconds that the key next in line has waited; 0 if none waits."""
-        if not self._ready:
+        """Seconds that a key next in line has waited; 0 if none waits."""
+        heads = [queue[0] for queue in (self._first, self._ready) if queue]
+        if not heads:
             return 0.0
-        return asyncio.get_running_loop().time() - self._dirty[self._ready[0]]
+        return asyncio.get_running_loop().time() - min(self._dirty[key] for key in heads)
 
     def longest_processing(self) -> tuple[K, float] | None:
         """The key that a worker has had for longest, and the seconds."""
@@ -153,7 +167,7 @@ class WorkQueue(Generic[K]):
         return key, asyncio.get_running_loop().time() - self._processing[key]
 
     def _append(self, key: K) -> None:
-        self._ready.append(key)
+        (self._first if key in self._urgent else self._ready).append(key)
         self._wake_one()
 
     def _wake_one(self) -> None:
@@ -171,7 +185,7 @@ class WorkQueue(Generic[K]):
         except asyncio.CancelledError:
             if getter.done() and not getter.cancelled():
                 # Woken and cancelled at once: the key is for another.
-                if self._ready:
+                if self._first or self._ready:
                     self._wake_one()
             else:
                 self._getters.remove(getter)

@@ -10,7 +10,7 @@ from jangar.kube.builtin import CRON_JOBS, JOBS, PODS
 from jangar.kube.cache import Cached, Change
 from jangar.kube.client import Client
 from jangar.kube.controller import Controller
-from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.event_recorder import EventLimits, EventRecorder
 from jangar.kube.informer import Informer
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
@@ -25,6 +25,7 @@ from jangar.nodeagent.pods.environment import inherited
 from jangar.nodeagent.pods.pod_controller import PodController
 from jangar.nodeagent.pods.process_mode import ProcessMode
 from jangar.nodeagent.pods.scheduling import Scheduler
+from jangar.nodeagent.pods.shared_words import leave, shared_words
 from jangar.nodeagent.pods.spec_checks import Host
 from jangar.nodeagent.pods.volume_files import Places
 from jangar.nodeagent.slots import Slots
@@ -33,6 +34,8 @@ from jangar.nodeagent.supervisor.orders import Run
 from jangar.nodeagent.supervisor_link import SupervisorLink
 
 UID = "uid"
+EVENT_PATIENCE = 1.0
+"""Seconds that an Event waits: what it tells of goes on first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,29 +59,34 @@ class NodeAgent:
 
     def __init__(self, client: Client, settings: NodeAgentSettings, *, now: Callable[[], datetime]) -> None:
         self._client = client
-        places = Places(data=settings.data_dir.absolute())
+        host = Host(user=os.geteuid(), group=os.getegid())
+        self._places = places = _places(settings.data_dir.absolute(), host)
         every = Namespaces.every()
         self.pods = Informer(client, PODS, namespaces=every, indexes={UID: _uid})
         jobs = Informer(client, JOBS, namespaces=every)
         crons = Informer(client, CRON_JOBS, namespaces=every)
         self.link = SupervisorLink(places.supervisor)
-        events = EventRecorder(client, component="jangar-node-agent", now=now)
+        events = EventRecorder(
+            client, component="jangar-node-agent", now=now, limits=EventLimits(patience=EVENT_PATIENCE)
+        )
         slots = Slots(settings.node_name, settings.max_pods)
         mode = ProcessMode(
             places=places,
-            host=Host(user=os.geteuid(), group=os.getegid()),
+            host=host,
             inherited=inherited(os.environ),
             link=self.link,
             may_use_namespaces=settings.mount_namespaces,
         )
-        self._slots, self._settings = slots, settings
+        self._slots, self._settings, self._mode = slots, settings, mode
         pod_life = PodController(
             client, self.pods.cache, self.link, mode, events, node=settings.node_name, now=now
         )
         self._scheduler = Scheduler(
             client, self.pods.cache, slots, labels=node_labels(settings.node_name), now=now
         )
-        job_life = JobController(client, jobs.cache, self.pods.cache, slots, events, now=now)
+        job_life = JobController(
+            client, jobs.cache, self.pods.cache, slots, events, stop=pod_life.stop, now=now
+        )
         cron_life = CronJobController(client, crons.cache, jobs.cache, events, now=now)
         self._leavings = Leavings(
             self.link,
@@ -93,10 +101,12 @@ class NodeAgent:
         cron_loop = Controller("cronjob", cron_life.reconcile, workers=2)
         self.pods.subscribe(self._pod_changed)
         self.link.subscribe(self._run_changed)
-        self._pod_loop.watch(self.pods)
+        self._pod_loop.watch(self.pods, where=_is_leaving, first=True)
+        self._pod_loop.watch(self.pods, where=pod_life.is_news)
         self._scheduler_loop.watch(self.pods, where=_is_unbound)
+        job_loop.watch(jobs, where=_is_stopped, first=True)
         job_loop.watch(jobs)
-        job_loop.watch(self.pods, owner_key("Job"), where=_matters_to_jobs)
+        job_loop.watch(self.pods, owner_key("Job"), where=job_life.is_news_of_pod)
         cron_loop.watch(crons)
         cron_loop.watch(jobs, owner_key("CronJob"))
         node = NodeRegistration(
@@ -120,7 +130,12 @@ class NodeAgent:
     async def run(self) -> None:
         """Until cancelled or told to stop. Containers go on: the supervisor is a process of its own."""
         async with claimed(self._client, self._settings.data_dir):
-            await self.manager.run()
+            try:
+                await self.manager.run()
+            finally:
+                if self._places.words is not None:
+                    self._mode.remove_discarded()
+                    leave(self._places.words)
 
     async def _sweep(self) -> None:
         await self.pods.synced()
@@ -139,18 +154,36 @@ class NodeAgent:
                 self._pod_loop.enqueue(Key(pod.namespace, pod.name))
 
 
+def _places(data: Path, host: Host) -> Places:
+    if not host.is_root:
+        return Places(data=data)
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Places(data=data, words=shared_words(data))
+
+
 def _uid(cached: Cached) -> tuple[str]:
     return (cached.uid,)
 
 
-def _is_unbound(change: Change) -> bool:
-    return change.new is not None and not change.new.decode()["spec"].get("nodeName")
+def _is_leaving(change: Change) -> bool:
+    """A deletion is heard before all else."""
+    return change.new is not None and change.new.is_being_deleted and not _was_leaving(change)
 
 
-def _matters_to_jobs(change: Change) -> bool:
-    """A pod that was just made was made by its job, which knows it."""
-    return (
-        change.kind != "added"
-        or change.subject.is_being_deleted
-        or b'"phase":"Pending"' not in change.subject.raw
+def _was_leaving(change: Change) -> bool:
+    return change.old is not None and change.old.is_being_deleted
+
+
+def _is_stopped(change: Change) -> bool:
+    """A Job that was just suspended, or deleted."""
+    return _is_leaving(change) or (
+        change.old is not None and _suspends(change.new) and not _suspends(change.old)
     )
+
+
+def _suspends(job: Cached | None) -> bool:
+    return job is not None and bool((job.view.get("spec") or {}).get("suspend"))
+
+
+def _is_unbound(change: Change) -> bool:
+    return change.new is not None and not change.new.view["spec"].get("nodeName")

@@ -52,12 +52,12 @@ class Leavings:
         return not running
 
     def sweep(self, now: float) -> None:
-        scratch = _names(self._places.scratch)
+        scratch = [*_entries(self._places.scratch), *_entries(self._places.words)]
         known = {
             *self._link.pods(),
             *_names(self._places.logs),
             *_names(self._places.data / "pods"),
-            *(name.partition(".")[0] for name in scratch),
+            *(path.name.partition(".")[0] for path in scratch),
         }
         gone = {uid for uid in known if not self._exists(uid)}
         self._gone_since = {uid: self._gone_since.get(uid, now) for uid in gone}
@@ -67,12 +67,16 @@ class Leavings:
                     self._link.forget(uid)
                 shutil.rmtree(self._places.pod(uid), ignore_errors=True)
                 shutil.rmtree(self._places.logs / uid, ignore_errors=True)
-                _remove(self._places.scratch / name for name in scratch if name.startswith(f"{uid}."))
+                _remove(path for path in scratch if path.name.startswith(f"{uid}."))
                 del self._gone_since[uid]
 
 
 def _names(directory: Path) -> list[str]:
-    return [each.name for each in directory.iterdir()] if directory.is_dir() else []
+    return [each.name for each in _entries(directory)]
+
+
+def _entries(directory: Path | None) -> list[Path]:
+    return list(directory.iterdir()) if directory is not None and directory.is_dir() else []
 
 
 def _remove(paths: Iterable[Path]) -> None:

@@ -39,7 +39,7 @@ class Slots:
 
 
 def occupies(cached: Cached, node: str) -> bool:
-    pod = cached.decode()
+    pod = cached.view
     return (pod.get("spec") or {}).get("nodeName") == node and (pod.get("status") or {}).get(
         "phase"
     ) not in ENDED

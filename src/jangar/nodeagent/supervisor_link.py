@@ -52,6 +52,10 @@ class SupervisorLink:
     def pods(self) -> Iterable[str]:
         return list(self._by_pod)
 
+    @property
+    def is_up(self) -> bool:
+        return self._up.is_set()
+
     async def connected(self) -> None:
         """Until everything that is known has been told."""
         await self._up.wait()

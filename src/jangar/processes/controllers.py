@@ -38,7 +38,7 @@ log = logging.getLogger("jangar.controllers")
 COMPONENT = "jangar-controllers"
 REQUEST_TIMEOUT = timedelta(seconds=10)
 EVENT_LIMITS = EventLimits(burst=200, refill_seconds=10.0, patience=0.1)
-"""A run tells of each of its steps."""
+"""A run tells of each of its steps; those of a big one are combined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

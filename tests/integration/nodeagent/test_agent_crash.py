@@ -160,3 +160,41 @@ def test_a_pod_that_went_while_nobody_looked_is_ended_by_the_next_agent(server, 
     finally:
         agent.stop()
         agent.end_containers()
+
+
+@pytest.mark.rule("RUN-3")
+@pytest.mark.parametrize("seed", range(2))
+def test_an_agent_killed_while_jobs_are_suspended_counts_none_of_them_as_failed(
+    server, client, tmp_path, seed
+):
+    """Work is told to end before its pod is deleted, and its job must not take that end for a failure."""
+    chance = random.Random(seed)  # noqa: S311
+    namespace = f"suspended-{seed}"
+    post(client, "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+    agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
+    names = [f"job-{n}" for n in range(16)]
+    try:
+        for name in names:
+            post(client, path, a_job(name, f"echo ran >> {tmp_path}/{name}; sleep 600"))
+        wait_for(lambda: all((tmp_path / name).exists() for name in names), seconds=60)
+        kill_after = chance.randrange(len(names))
+        for number, name in enumerate(names):
+            patch = {"Content-Type": "application/merge-patch+json"}
+            answer = client.request("PATCH", f"{path}/{name}", b'{"spec":{"suspend":true}}', patch)
+            assert answer.is_success, answer.content
+            if number == kill_after:
+                time.sleep(chance.random() * 0.1)
+                agent.kill()
+        agent.start()
+        pods = f"/api/v1/namespaces/{namespace}/pods"
+        wait_for(lambda: not items(client, pods), seconds=60)
+        wait_for(lambda: all(not job["status"].get("terminating") for job in items(client, path)), seconds=30)
+        for job in items(client, path):
+            status = job["status"]
+            assert [each["type"] for each in status["conditions"]] == ["Suspended"], status
+            assert not status.get("failed"), status
+            assert not status.get("uncountedTerminatedPods"), status
+        assert all((tmp_path / name).read_text() == "ran\n" for name in names)
+    finally:
+        agent.stop()

@@ -209,9 +209,44 @@ def test_an_object_that_talks_too_much_is_cut_short_and_others_are_not():
             started(recorder, message=f"message {number}")
         await asyncio.sleep(1)
 
-    recorder = told(events, story)
+    recorder = told(events, story, similar=100)
     assert len(events.kept) == 25 + 1 + 2
     assert recorder.dropped == 15 + 8
+
+
+@pytest.mark.rule("RUN-5")
+def test_similar_events_about_one_object_are_combined():
+    """Twenty of one reason stand alone; the rest are one Event that counts them and shows the latest."""
+    events = Events()
+
+    async def story(recorder):
+        for number in range(1000):
+            started(recorder, message=f"step {number}: Running")
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(5)
+
+    recorder = told(events, story, similar=20, burst=25)
+    *alone, combined = events.kept.values()
+    assert [event["message"] for event in alone] == [f"step {number}: Running" for number in range(20)]
+    assert combined["message"] == "(combined from similar events): step 999: Running"
+    assert (combined["count"], recorder.dropped) == (980, 0)
+    assert events.requests <= 20 + 15
+
+
+def test_what_differs_in_its_reason_is_not_combined():
+    """A failure among a thousand successes keeps its own Event."""
+    events = Events()
+
+    async def story(recorder):
+        for number in range(30):
+            started(recorder, message=f"step {number}: Running")
+        started(recorder, reason="NonZeroExit", message="step 7: Failed")
+        await asyncio.sleep(5)
+
+    told(events, story, similar=10)
+    assert [event["message"] for event in events.kept.values() if event["reason"] == "NonZeroExit"] == [
+        "step 7: Failed"
+    ]
 
 
 def test_recording_never_waits_and_a_full_queue_drops():

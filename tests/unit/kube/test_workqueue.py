@@ -248,3 +248,32 @@ def test_delays_that_are_due_at_once_are_kept_by_every_loop():
         return [await take(queue) for _ in range(3)]
 
     assert sorted(uvloop.run(main())) == [0, 1, 2]
+
+
+def test_what_is_added_first_is_taken_before_all_that_wait():
+    """In the order in which it came; a key that waits already is moved up."""
+
+    async def story():
+        queue = WorkQueue()
+        for key in ("a", "b", "c"):
+            queue.add(key)
+        queue.add("x", first=True)
+        queue.add("b", first=True)
+        return [await queue.get() for _ in range(len(queue))]
+
+    assert run_virtual(story()) == ["x", "b", "a", "c"]
+
+
+def test_a_key_that_is_worked_on_comes_back_first_when_it_is_added_so():
+    """What shall stop while it is looked at is looked at again before others."""
+
+    async def story():
+        queue = WorkQueue()
+        queue.add("a")
+        taken = await queue.get()
+        queue.add("b")
+        queue.add("a", first=True)
+        queue.done(taken)
+        return [await queue.get(), await queue.get(), len(queue), queue.oldest_age()]
+
+    assert run_virtual(story()) == ["a", "b", 0, 0.0]

@@ -1,6 +1,7 @@
 """What a container gets: variables, expanded commands, mapped paths, volumes; and what is refused."""
 
 import base64
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from jangar.nodeagent.pods.container_order import Workshop, order_for, reference
 from jangar.nodeagent.pods.environment import ConfigProblem, environment
 from jangar.nodeagent.pods.expansion import expanded
 from jangar.nodeagent.pods.path_mapping import PathMapping
+from jangar.nodeagent.pods.shared_words import leave, shared_words
 from jangar.nodeagent.pods.spec_checks import TOKEN_PATH, Host, refused_fields
 from jangar.nodeagent.pods.volume_files import Places, make_volumes, mounts_of
 from jangar.nodeagent.supervisor.orders import RunKey
@@ -179,6 +181,36 @@ def test_an_order_mounts_volumes_or_maps_their_paths(tmp_path, namespaces):
     else:
         assert order.argv[:3] == ("run", f"--in={real}/x", real)
         assert (order.cwd, order.env["WHO"], order.mounts) == (real, real, ())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file to another user")
+def test_another_user_without_volumes_gets_no_mount_namespace(tmp_path):
+    """Its last words lie where it can reach them: the path is mapped, the file is there and its own alone."""
+    places = Places(data=tmp_path / "data", words=tmp_path)
+    shop = Workshop(places=places, host=ROOT, namespaces=True, inherited={})
+    pod = a_pod(args=["/dev/termination-log"], security={"runAsUser": 65532})
+    order = order_for(pod, RunKey("u", "main", 0), shop, find)
+    said = tmp_path / "u.main.0"
+    assert (order.user, order.mounts, order.argv[-1]) == (65532, (), str(said))
+    assert (said.stat().st_uid, said.stat().st_mode & 0o777) == (65532, 0o600)
+
+
+def test_the_directory_of_last_words_is_made_once_and_lets_others_through(tmp_path):
+    """It is found again by its link, made anew when it is gone, and not made where nobody could reach it."""
+    found = shared_words(tmp_path)
+    assert found is not None
+    try:
+        assert found.stat().st_mode & 0o777 == 0o711
+        assert shared_words(tmp_path) == found
+    finally:
+        leave(found)
+    assert not found.exists()
+    again = shared_words(tmp_path)
+    assert again is not None
+    assert again != found
+    leave(again)
+    tmp_path.chmod(0o700)
+    assert shared_words(tmp_path, base=tmp_path) is None
 
 
 def test_a_container_that_must_not_be_root_is_not(tmp_path):

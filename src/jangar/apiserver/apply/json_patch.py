@@ -32,12 +32,12 @@ class TooManyOperations(JsonPatchError):
 
 
 def json_patch(target: Any, operations: list[Any]) -> Any:
-    """The target after all operations, in order. Neither is changed."""
+    """The target after all operations, in order. Neither is changed; what no operation touches is shared."""
     if len(operations) > MAX_OPERATIONS:
         raise TooManyOperations(
             f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         )
-    document = _Document(_copied(target))
+    document = _Document(target)
     for operation in operations:
         if not isinstance(operation, dict):
             raise MalformedPatch(
@@ -52,16 +52,38 @@ def json_patch(target: Any, operations: list[Any]) -> Any:
 
 
 class _Document:
-    """The object while it is being changed."""
+    """The object while it is being changed. What is on the way to a change is copied first, once."""
 
-    __slots__ = ("copied", "root")
+    __slots__ = ("_own", "copied", "root")
 
     def __init__(self, root: Any) -> None:
         self.root = root
         self.copied = 0
+        self._own: dict[int, Any] = {}
+        """Containers that are nobody else's, by identity; held, so that no other gets theirs."""
 
     def place(self, path: str, doing: str) -> tuple[Any, str]:
-        """The container that holds the last part of a path, and that part."""
+        """The container that holds the last part of a path, ready to be changed, and that part."""
+        found, last = self.sight(path, doing)
+        if id(found) in self._own:
+            return found, last
+        parts = [_decoded(part) for part in path.split("/")[1:-1]]
+        self.root = found = self._owned(self.root)
+        for part in parts:
+            key = part if isinstance(found, dict) else _index(part, len(found))
+            found[key] = self._owned(found[key])
+            found = found[key]
+        return found, last
+
+    def _owned(self, container: Any) -> Any:
+        if id(container) in self._own:
+            return container
+        copy = container.copy()
+        self._own[id(copy)] = copy
+        return copy
+
+    def sight(self, path: str, doing: str) -> tuple[Any, str]:
+        """The same to look at."""
         first, *parts = path.split("/")
         del first
         if not parts:
@@ -119,7 +141,7 @@ def _move(document: _Document, operation: dict[str, Any]) -> None:
 
 
 def _copy(document: _Document, operation: dict[str, Any]) -> None:
-    container, key = document.place(_text(operation, "from"), "copy")
+    container, key = document.sight(_text(operation, "from"), "copy")
     value = _found(container, key)
     container, key = document.place(_text(operation, "path"), "copy")
     raw = orjson.dumps(value)
@@ -135,7 +157,7 @@ def _copy(document: _Document, operation: dict[str, Any]) -> None:
 def _test(document: _Document, operation: dict[str, Any]) -> None:
     path, wanted = _text(operation, "path"), operation.get("value")
     if path:
-        container, key = document.place(path, "test")
+        container, key = document.sight(path, "test")
         found = _found(container, key)
         absent = found is not None and "value" not in operation
     else:

@@ -24,7 +24,7 @@ async def create_object(serving: Serving, resource: ResourceType, target: Target
     with also_warning(found.warnings):
         written = await create(serving, resource, target.namespace, found.object, options)
     warnings = [*found.warnings, *(written.warnings or ())]
-    return object_answer(request, resource, written.object, status=201, warnings=warnings)
+    return object_answer(request, resource, written.object, data=written.data, status=201, warnings=warnings)
 
 
 def _reviewed(

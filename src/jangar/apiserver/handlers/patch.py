@@ -73,8 +73,11 @@ async def _patched(
 
     key = key_of(resource, target.namespace, target.name or "")
     with also_warning(warnings):
-        written = await update(serving, resource, key, mutation, options, subresource=target.subresource)
-    return object_answer(request, resource, written.object, warnings=[*warnings, *(written.warnings or ())])
+        written = await update(
+            serving, resource, key, mutation, options, subresource=target.subresource, shares=True
+        )
+    told = [*warnings, *(written.warnings or ())]
+    return object_answer(request, resource, written.object, data=written.data, warnings=told)
 
 
 async def _applied(

@@ -40,7 +40,14 @@ async def update_object(serving: Serving, resource: ResourceType, target: Target
 
     with also_warning(found.warnings):
         written = await update(
-            serving, resource, key, replacement, options, subresource=target.subresource, is_replacement=True
+            serving,
+            resource,
+            key,
+            replacement,
+            options,
+            subresource=target.subresource,
+            is_replacement=True,
+            shares=True,
         )
     warnings = [*found.warnings, *(written.warnings or ())]
-    return object_answer(request, resource, written.object, warnings=warnings)
+    return object_answer(request, resource, written.object, data=written.data, warnings=warnings)

@@ -1,6 +1,6 @@
 """Decoded values as Go writes them: which empty fields are written and which are left out. Knows Go types; no kind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from operator import not_
 from typing import Any, Final, NamedTuple
@@ -52,10 +52,12 @@ def zero(go_type: GoType) -> Any:
             return None
 
 
-def written(obj: Mapping[str, Any], struct: Struct, *, stored: bool = True) -> dict[str, Any]:
+def written(
+    obj: Mapping[str, Any], struct: Struct, *, stored: bool = True, settled: Collection[str] = ()
+) -> dict[str, Any]:
     """A decoded object as Go writes it: fields in their order, empty ones left out or written by their tags.
 
-    Storage knows no empty lists and maps: what was stored has none.
+    Storage knows no empty lists and maps: what was stored has none. `settled` fields are as they were stored.
     """
     forms = _forms(struct)
     names = {name: forms[name].place for name in (*obj, *_always(struct)) if name in forms}
@@ -63,6 +65,9 @@ def written(obj: Mapping[str, Any], struct: Struct, *, stored: bool = True) -> d
     for name in sorted(names, key=names.__getitem__):
         form = forms[name]
         value = obj.get(name)
+        if name in settled:
+            found[name] = value
+            continue
         if value is not None and form.write is not None:
             value = form.write(value, stored)
         if stored and form.is_collection and not value:

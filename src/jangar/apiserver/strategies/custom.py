@@ -64,8 +64,9 @@ class CustomStrategy:
         unknown = sorted([*unknown, *pruned], key=lambda each: each.field)
         return admitted, unknown
 
-    def complete(self, obj: JsonObject) -> None:
+    def complete(self, obj: JsonObject, old: Json | None = None) -> None:
         """Defaults are part of decoding here, but an applied object was not decoded: its nulls stay, to be refused."""
+        del old
         obj.setdefault("metadata", {})
         fill(self._schema, obj)
 
@@ -134,7 +135,7 @@ def _rewrite_metadata(obj: JsonObject) -> None:
 
 def _put_back(obj: JsonObject, old: Json, name: str) -> None:
     if name in old:
-        obj[name] = copied(old[name])
+        obj[name] = old[name]
     else:
         obj.pop(name, None)
 
@@ -142,7 +143,7 @@ def _put_back(obj: JsonObject, old: Json, name: str) -> None:
 def _keep_all_but_status(obj: JsonObject, old: Json) -> None:
     """Only status and who manages what are taken from a status write."""
     taken = {name: obj[name] for name in ("apiVersion", "kind", "metadata", "status") if name in obj}
-    kept = {name: copied(value) for name, value in old.items() if name != "status" and name not in taken}
+    kept = {name: value for name, value in old.items() if name != "status" and name not in taken}
     obj.clear()
     obj.update(taken | kept)
     meta = obj["metadata"]

@@ -33,6 +33,8 @@ _STATES: Final = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 class Job(Kind):
     """A job."""
 
+    settles = True
+
     def default(self, obj: JsonObject) -> None:
         spec = obj["spec"]
         default_job_spec(spec)

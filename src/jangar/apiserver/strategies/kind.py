@@ -3,7 +3,7 @@
 A kind of its own overrides `default`, `reset`, `problems`, `update_problems`, `cells`; each is given decoded objects.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from jangar.apiserver import errors
@@ -25,6 +25,8 @@ class Kind:
     status_keeps: ClassVar[tuple[str, ...]] = ()
     """Metadata that a write to the status subresource may not change."""
     dropped_on_create: ClassVar[tuple[str, ...]] = ("status",)
+    settles: ClassVar[bool] = False
+    """That what is stored stays as it is when it is completed and reset again, so that it need not be."""
 
     def __init__(self, struct: str, *, version: str = "v1") -> None:
         found = type_of(struct)
@@ -44,8 +46,14 @@ class Kind:
             raise errors.bad_request(message) from error
         return found, decoding.unknown
 
-    def complete(self, obj: JsonObject) -> None:
+    def complete(self, obj: JsonObject, old: Json | None = None) -> None:
         """Defaults, as a decoder applies them: before anything is generated or taken away."""
+        settled = self._settled(obj, old)
+        if "spec" in settled:
+            self._rewrite(obj, stored=False, settled=settled)
+            if "status" not in settled:
+                self.default_status(obj)
+            return
         self._default(obj)
         self._rewrite(obj, stored=False)
 
@@ -59,6 +67,10 @@ class Kind:
         self._rewrite(obj, stored=True)
 
     def prepare_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
+        settled = self._settled(obj, old)
+        if "spec" in settled:
+            self._prepare_rest(obj, old, subresource, settled)
+            return
         self._default(obj)
         if subresource == "status":
             self._keep_all_but_status(obj, old)
@@ -67,6 +79,18 @@ class Kind:
         self.reset_update(obj, old, subresource)
         self._default(obj)
         self._rewrite(obj, stored=True)
+
+    def _prepare_rest(self, obj: JsonObject, old: Json, subresource: str, settled: Collection[str]) -> None:
+        """The same where the wanted state is as it was stored; `complete` has filled in the rest."""
+        if subresource == "status":
+            self._put_back(obj["metadata"], old["metadata"], *self.status_keeps)
+            if "status" not in settled:
+                self.reset_update(obj, old, subresource)
+        elif "status" in old:
+            obj["status"] = old["status"]
+        else:
+            obj.pop("status", None)
+        self._rewrite(obj, stored=True, settled=self._settled(obj, old))
 
     def validate_create(self, obj: Json) -> list[FieldError]:
         return self.problems(obj)
@@ -88,6 +112,9 @@ class Kind:
 
     def default(self, obj: JsonObject) -> None:
         """Fields that get a value when they have none; before anything else, on every write."""
+
+    def default_status(self, obj: JsonObject) -> None:
+        """The part of `default` that is about the status; only of kinds that settle."""
 
     def reset(self, obj: JsonObject) -> None:
         """What a creator may not choose, and what the server generates."""
@@ -115,10 +142,20 @@ class Kind:
         self._rewrite(obj, stored=False)
         self.default(obj)
 
-    def _rewrite(self, obj: JsonObject, *, stored: bool) -> None:
+    def _settled(self, obj: Json, old: Json | None) -> Collection[str]:
+        """Fields that are those of the stored object."""
+        if old is None or not self.settles:
+            return ()
+        return [
+            name
+            for name, value in obj.items()
+            if name in ("spec", "status") and value is not None and value is old.get(name)
+        ]
+
+    def _rewrite(self, obj: JsonObject, *, stored: bool, settled: Collection[str] = ()) -> None:
         """In place, metadata too: as Go would write it."""
         meta: JsonObject = obj.setdefault("metadata", {})
-        found = written(obj, self._struct, stored=stored)
+        found = written(obj, self._struct, stored=stored, settled=settled)
         new_meta = found["metadata"]
         meta.clear()
         meta.update(new_meta)

@@ -33,6 +33,8 @@ class Pod(Kind):
 
     status_keeps: ClassVar = ("ownerReferences",)
 
+    settles = True
+
     def __init__(self, struct: str, *, version: str = "v1", find: Find | None = None) -> None:
         super().__init__(struct, version=version)
         self._find = find
@@ -40,6 +42,9 @@ class Pod(Kind):
     def default(self, obj: JsonObject) -> None:
         default_pod_spec(obj["spec"])
         default_pod(obj["spec"])
+        self.default_status(obj)
+
+    def default_status(self, obj: JsonObject) -> None:
         _pair_addresses(obj["status"])
 
     def reset(self, obj: JsonObject) -> None:
@@ -68,6 +73,8 @@ class Pod(Kind):
 
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
+        if spec is before:
+            return []
         problems = [*pod_spec_problems("spec", spec), *image_problems("spec", spec)]
         for name in ("containers", "initContainers"):
             if len(spec.get(name) or ()) != len(before.get(name) or ()):

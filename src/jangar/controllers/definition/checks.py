@@ -44,7 +44,7 @@ class OrchestrationCheck:
             name = open_ones.pop()
             cached = None if name in calls else self.orchestrations.get(seen.namespace, name)
             if cached is not None:
-                calls[name] = _calls(OrchestrationSpec.model_validate(cached.decode().get("spec") or {}))
+                calls[name] = _calls(OrchestrationSpec.model_validate(cached.view.get("spec") or {}))
                 open_ones += [each.target for each in calls[name]]
         return calls
 

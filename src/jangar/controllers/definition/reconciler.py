@@ -52,7 +52,7 @@ class DefinitionReconciler:
         seen = self.informer.cache.get(key.namespace, key.name)
         if seen is None or seen.is_being_deleted:
             return DONE
-        obj = seen.decode()
+        obj = seen.view
         found = self.check(seen, obj.get("spec") or {})
         status = advance_definition(
             definition_status_from(obj.get("status") or {}),

@@ -108,8 +108,7 @@ async def _read_children(hands: Hands, subject: Subject) -> None:
     for informer in (hands.toolruns, hands.runs):
         for obj in await hands.client.list(informer.resource, seen.namespace, labels=f"{RUN_UID}={seen.uid}"):
             if is_controlled_by(obj, seen.uid):
-                informer.cache.note_written(obj)
-                there[obj["metadata"]["name"]] = child_seen(Cached.of(obj))
+                there[obj["metadata"]["name"]] = child_seen(informer.cache.note_written(obj))
     gone = {
         state.child: ChildGone(name=state.child)
         for state in subject.record.steps
@@ -201,8 +200,7 @@ async def _confirm(hands: Hands, subject: Subject, name: str) -> bool:
         except NotFound:
             continue
         if is_controlled_by(obj, subject.seen.uid):
-            informer.cache.note_written(obj)
-            subject.memory.learn({name: child_seen(Cached.of(obj))})
+            subject.memory.learn({name: child_seen(informer.cache.note_written(obj))})
             return True
     subject.memory.learn({name: ChildGone(name=name)})
     return True

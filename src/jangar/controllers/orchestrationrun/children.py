@@ -27,7 +27,7 @@ KINDS: Mapping[StepKind, Kind] = {
 
 def child_seen(cached: Cached) -> ChildSeen:
     """A child as the planner looks at it. One without a status was created and not looked at yet."""
-    obj = cached.decode()
+    obj = cached.view
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     left = (status.get("cancel") or {}).get("leftBehind") or ()
     return ChildSeen(

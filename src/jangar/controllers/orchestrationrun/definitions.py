@@ -72,12 +72,12 @@ class Definitions:
         if spec.retry_of is not None:
             return await self._retried(run, spec.retry_of, given)
         if spec.orchestration is not None:
-            return self._found(run.decode()["spec"]["orchestration"], given)
+            return self._found(run.view["spec"]["orchestration"], given)
         name = spec.orchestration_ref.name if spec.orchestration_ref else ""
         cached = self._orchestrations.get(run.namespace, name)
         if cached is None:
             return DefinitionMissing(message=f'orchestration "{name}" does not exist')
-        return self._found(cached.decode().get("spec") or {}, given)
+        return self._found(cached.view.get("spec") or {}, given)
 
     async def stored(self, run: Cached, reference: Mapping[str, Any] | None) -> Pinned | None:
         """What was stored for the run, if it was and can be read."""
@@ -133,7 +133,7 @@ class Definitions:
         old = self._runs.get(run.namespace, retry.name)
         if old is None or (retry.uid and old.uid != retry.uid):
             return DefinitionMissing(message=f'run "{retry.name}" to retry does not exist')
-        status = old.decode().get("status") or {}
+        status = old.view.get("status") or {}
         if Phase(status.get("phase") or Phase.PENDING) not in TERMINAL:
             return DefinitionMissing(message=f'run "{retry.name}" to retry has not ended yet')
         stored = await self._stored_spec(old, status.get("snapshotRef"))

@@ -45,7 +45,7 @@ async def observe(
     seen: Cached, memory: RunMemory, records: RunRecords, definitions: Definitions, limits: Limits
 ) -> Sight:
     """Everything a plan needs about one run."""
-    obj = seen.decode()
+    obj = seen.view
     spec = OrchestrationRunSpec.model_validate(obj.get("spec") or {})
     status = obj.get("status") or {}
     recorded = await records.read(seen, status, memory)

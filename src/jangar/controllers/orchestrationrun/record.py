@@ -53,5 +53,5 @@ class RunRecords:
         except BaseException:
             memory.forget_record()
             raise
-        memory.record, memory.status = record, written.decode().get("status") or {}
+        memory.record, memory.status = record, written.view.get("status") or {}
         return written

@@ -65,7 +65,7 @@ class Sight:
 
 def observe(caches: Caches, seen: Cached, live: LiveReads, limits: WorkLimits, *, logs_kept: bool) -> Sight:
     """Everything a plan needs about one ToolRun."""
-    obj = seen.decode()
+    obj = seen.view
     spec = ToolRunSpec.model_validate(obj.get("spec") or {})
     status = obj.get("status") or {}
     recorded = work_record(status)
@@ -126,7 +126,7 @@ def _facts(obj: Mapping[str, Any], spec: ToolRunSpec, tool: ToolSpec | None) -> 
 
 def _tool(tools: Cache, namespace: str, spec: ToolRunSpec) -> ToolSpec | None:
     cached = tools.get(namespace, spec.tool_ref.name)
-    return ToolSpec.model_validate(cached.decode().get("spec") or {}) if cached else None
+    return ToolSpec.model_validate(cached.view.get("spec") or {}) if cached else None
 
 
 def _work(
@@ -151,6 +151,6 @@ def _cached_work(
     pods = [each for each in caches.pods.by(CHILD_UID, seen.uid) if each.labels.get(JOB_NAME) == name]
     ours = job if job is not None and job.controller and job.controller.uid == seen.uid else None
     return (
-        job_facts(ours.decode()) if ours else NotInCache(),
-        tuple(pod_facts(each.decode()) for each in pods),
+        job_facts(ours.view) if ours else NotInCache(),
+        tuple(pod_facts(each.view) for each in pods),
     )

@@ -15,6 +15,7 @@ from jangar.controllers.toolrun.observe import (
     LiveReads,
     Sight,
     observe,
+    owner_run,
     owner_state,
 )
 from jangar.controllers.transitions import phase_change
@@ -63,14 +64,17 @@ class ToolRunReconciler:
             if plan.reads:
                 await self._read(plan.reads, seen, live)
                 continue
-            seen = await self._record(seen, sight, plan)
+            before, seen = seen, await self._record(seen, sight, plan)
             live.refused = await act(self.hands, self._subject(seen, sight), plan.actions)
-            if live.refused is None:
+            if live.refused is None and (plan.actions or seen is before):
                 return self._look_again(plan)
         return LookAgain(after=1.0)
 
     def _logs_kept(self, seen: Cached) -> bool:
-        return self.hands.logs is None or self.hands.logs.has(seen.namespace, seen.uid)
+        """Nobody asks before there is an outcome; a file is not looked for until then."""
+        if self.hands.logs is None or not (seen.view.get("status") or {}).get("outcome"):
+            return True
+        return self.hands.logs.has(seen.namespace, seen.uid)
 
     async def _read(self, reads: Sequence[Read], seen: Cached, live: LiveReads) -> None:
         for read in reads:
@@ -116,6 +120,9 @@ class ToolRunReconciler:
     def _tell(self, seen: Cached, sight: Sight, document: dict[str, object], status: WorkRecord) -> None:
         about = reference_to(self.hands.children.resource, seen)
         for each in phase_change(sight.status, document):
+            if each.type == "Normal" and owner_run(seen):
+                # The run tells it of its step.
+                continue
             self.hands.recorder.record(about, type=each.type, reason=each.reason, message=each.message)
         if _job_missing(status) and not _job_missing(sight.observation.recorded):
             self.on_job_missing()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.cache import Cache, Cached
+from jangar.kube.cache import Cache, Cached, Change
 from jangar.kube.client import Client, Obj
 from jangar.kube.errors import AlreadyExists, Forbidden
 from jangar.kube.event_recorder import EventRecorder
@@ -34,11 +34,24 @@ class JobController:
         slots: Slots,
         events: EventRecorder,
         *,
+        stop: Callable[[Obj], None],
         now: Callable[[], datetime],
     ) -> None:
+        self._stop = stop
         self._jobs, self._pods, self._slots, self._events, self._now = jobs, pods, slots, events, now
         self._job_writer, self._pod_writer = Writer(client, JOBS, jobs), Writer(client, PODS, pods)
         self._untold: dict[str, datetime] = {}
+
+    def is_news_of_pod(self, change: Change) -> bool:
+        """A pod that was just made is known to its job; one that is counted is nothing to a finished job."""
+        pod = change.subject
+        if change.kind == "added" and not pod.is_being_deleted and b'"phase":"Pending"' in pod.raw:
+            return False
+        owner = pod.controller
+        if TRACKING in pod.finalizers or owner is None or (change.old and change.old.controller != owner):
+            return True
+        job = self._jobs.get(pod.namespace, owner.name)
+        return job is not None and not is_finished(job.view)
 
     async def reconcile(self, key: Key) -> Result:
         cached = self._jobs.get(key.namespace, key.name)
@@ -66,11 +79,13 @@ class JobController:
         ]
 
     async def _act(self, job: Obj, pods: dict[str, Obj], plan: JobPlan) -> None:
+        if plan.uncounted_deletes:
+            for fact in plan.delete:
+                await self._pod_writer.release(pods[fact.name], TRACKING)
+                # Whatever happens now, nobody counts it: it need not wait for the deletes to be told to end.
+                self._stop(pods[fact.name])
         for fact in plan.delete:
-            pod = pods[fact.name]
-            if plan.uncounted_deletes:
-                await self._pod_writer.release(pod, TRACKING)
-            await self._pod_writer.delete(pod)
+            await self._pod_writer.delete(pods[fact.name])
             self._tell(job, "SuccessfulDelete", f"Deleted pod: {fact.name}")
         names = pod_names(job, pods)
         for index in plan.indexes or (None,) * plan.create:

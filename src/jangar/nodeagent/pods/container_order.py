@@ -44,12 +44,12 @@ def order_for(pod: Obj, key: RunKey, shop: Workshop, find: Find) -> Order:
     said = str(shop.places.termination(key.pod, key.container, key.restart))
     termination_path = container.get("terminationMessagePath") or DEFAULT_TERMINATION_PATH
     mapping = PathMapping({termination_path: said})
-    # Another user cannot reach into the data directory: the file must be brought to its path.
-    brought = shop.namespaces and (bool(mounts) or user is not None)
+    # Another user cannot reach into the data directory: from there the file must be brought to its path.
+    brought = shop.namespaces and (bool(mounts) or (user is not None and shop.places.words is None))
     if not shop.namespaces:
         mapping = PathMapping({**{each.target: each.source for each in mounts}, termination_path: said})
         mounts = []
-    elif user is not None:
+    elif brought and user is not None:
         mapping = PathMapping({})
     argv = [*container["command"], *(container.get("args") or ())]
     work = shop.places.work(key.pod, key.container)
@@ -61,10 +61,9 @@ def order_for(pod: Obj, key: RunKey, shop: Workshop, find: Find) -> Order:
         pass
     if user is not None:
         os.chown(work, user, -1)
+    if brought or user is not None:
+        _make(said, user)
     if brought:
-        with open(said, "ab") as made:  # noqa: PTH123 - it must exist to be mounted
-            if user is not None:
-                os.fchown(made.fileno(), user, -1)
         mounts.append(Mount(source=said, target=termination_path))
     return Order(
         key=key,
@@ -77,6 +76,14 @@ def order_for(pod: Obj, key: RunKey, shop: Workshop, find: Find) -> Order:
         group=group,
         groups=groups,
     )
+
+
+def _make(path: str, user: int | None) -> None:
+    """What is to be mounted must exist, and a user makes nothing in a directory of root's."""
+    made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if user is not None:
+        os.fchown(made, user, -1)
+    os.close(made)
 
 
 def container_named(pod: Obj, name: str) -> Obj:

@@ -3,19 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from jangar.kube.builtin import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS
-from jangar.kube.cache import Cache
+from jangar.kube.cache import Cache, Change
 from jangar.kube.client import Client, Obj
 from jangar.kube.errors import NotFound
 from jangar.kube.event_recorder import EventRecorder
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
+from jangar.nodeagent import moments
 from jangar.nodeagent.pods.container_order import Workshop, order_for, references
 from jangar.nodeagent.pods.environment import ConfigProblem
 from jangar.nodeagent.pods.known_runs import known_runs
 from jangar.nodeagent.pods.last_words import last_words
-from jangar.nodeagent.pods.pod_plan import ENDED, PodPlan, latest_runs, plan_pod
+from jangar.nodeagent.pods.pod_plan import DEFAULT_GRACE, ENDED, PodPlan, latest_runs, plan_pod
 from jangar.nodeagent.pods.pod_status import Seen, Waiting, is_same, pod_status
 from jangar.nodeagent.pods.process_mode import ProcessMode
 from jangar.nodeagent.pods.spec_checks import refused_fields
@@ -25,6 +26,8 @@ from jangar.nodeagent.writes import Writer
 
 log = logging.getLogger("jangar.nodeagent")
 
+STOPPING_HOLD = timedelta(seconds=1)
+"""That a pod to be deleted is not ready any more is told after this long: it says so itself, and most end sooner."""
 HOLD = timedelta(milliseconds=100)
 """That a pod runs is told after this long: one that ends sooner is told once."""
 RETRY_SECONDS = 2.0
@@ -55,6 +58,12 @@ class PodController:
         self._node = node
         self._now = now
 
+    def is_news(self, change: Change) -> bool:
+        """Whether a change asks for a pass: one of a pod that is over and told does not, nor that one is gone."""
+        if change.new is None:
+            return False
+        return not self._link.is_up or not self._is_at_rest(change.new.view)
+
     async def reconcile(self, key: Key) -> Result:
         cached = self._pods.get(key.namespace, key.name)
         if cached is None:
@@ -73,9 +82,9 @@ class PodController:
             return LookAgain(LINK_SECONDS)
 
     def _is_at_rest(self, pod: Obj) -> bool:
-        """Over, told, and not to be deleted: nothing will come of looking at it."""
+        """Over, told, and not to be deleted by us: nothing will come of looking at it."""
         meta = pod["metadata"]
-        if (pod.get("status") or {}).get("phase") not in ENDED or meta.get("deletionTimestamp"):
+        if (pod.get("status") or {}).get("phase") not in ENDED or _awaits_us(meta):
             return False
         return all(run.is_over for run in self._link.runs_of(meta["uid"]))
 
@@ -153,7 +162,11 @@ class PodController:
         old = pod.get("status") or {}
         if old.get("phase") in ENDED or is_same(old, status):
             return None
-        if not plan.is_over and not is_waiting and not plan.stop:
+        if plan.stop:
+            left = (_stopping_since(pod) + STOPPING_HOLD - self._now()).total_seconds()
+            if left > 0:
+                return left
+        elif not plan.is_over and not is_waiting:
             begun = datetime.fromisoformat(status["startTime"])
             runs = self._link.runs_of(pod["metadata"]["uid"])
             if runs:
@@ -167,11 +180,39 @@ class PodController:
     async def _finish(self, pod: Obj) -> None:
         """A pod that is to be deleted goes when nothing of it runs; its volumes go in any case."""
         self._mode.discard(pod)
-        if pod["metadata"].get("deletionTimestamp"):
+        if _awaits_us(pod["metadata"]):
             await self._writer.delete(pod, grace_seconds=0)
+
+    def stop(self, pod: Obj) -> None:
+        """TERM as its deletion will send it, for one who is about to delete it and has others to delete, too.
+
+        Not where an end would be taken for one to start anew from.
+        """
+        spec, meta = pod["spec"], pod["metadata"]
+        if spec.get("restartPolicy") != "Never":
+            return
+        grace = timedelta(seconds=spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE))
+        leaving = {**pod, "metadata": {**meta, "deletionTimestamp": moments.written(self._now() + grace)}}
+        for stop in self._plan(leaving).stop:
+            self._link.stop(stop.key, stop.grace)
 
     def _next_look(self, plan: PodPlan, *, is_waiting: bool) -> Result:
         waits = [RETRY_SECONDS] if is_waiting else []
         if plan.look_again_at is not None:
             waits.append(max((plan.look_again_at - self._now()).total_seconds(), 0.0))
         return LookAgain(min(waits)) if waits else DONE
+
+
+def _awaits_us(meta: Obj) -> bool:
+    """Whether a pod goes when its node says that nothing runs: without grace it waits for others' finalizers alone."""
+    return bool(meta.get("deletionTimestamp") and meta.get("deletionGracePeriodSeconds") != 0)
+
+
+def _stopping_since(pod: Obj) -> datetime:
+    """When its deletion was asked for; long ago where it ends for another reason, which nothing else tells."""
+    meta = pod["metadata"]
+    if not meta.get("deletionTimestamp"):
+        return datetime.min.replace(tzinfo=UTC)
+    return moments.read(meta["deletionTimestamp"]) - timedelta(
+        seconds=meta.get("deletionGracePeriodSeconds") or 0
+    )

@@ -24,6 +24,8 @@ class Places:
     """Where the agent keeps things."""
 
     data: Path
+    words: Path | None = None
+    """Where last words are kept that other users may write; with the scratch where there are none."""
 
     def pod(self, uid: str) -> Path:
         return self.data / "pods" / uid
@@ -35,7 +37,7 @@ class Places:
         return self.data / "claims" / namespace / f"{name}-{uid}"
 
     def termination(self, uid: str, container: str, restart: int) -> Path:
-        return self.scratch / f"{uid}.{container}.{restart}"
+        return (self.words or self.scratch) / f"{uid}.{container}.{restart}"
 
     def work(self, uid: str, container: str) -> Path:
         return self.scratch / f"{uid}.{container}"

@@ -162,7 +162,10 @@ class Daemon:
             os.read(fd, 4096)
 
     def _reap(self) -> None:
-        """Ends are recorded together, and told only then."""
+        """Ends are recorded together and told, then made durable: whatever follows from an end is, too, by itself.
+
+        A status that tells it is durable where it is stored, and the next start syncs this journal before it happens.
+        """
         ended: list[Run] = []
         while (pid := _ended_child()) is not None:
             container = self._by_pid.pop(pid, None)
@@ -177,9 +180,11 @@ class Daemon:
         self._kill_strays()
         for run in ended:
             self._journal.write(facts.over(run))
-        self._journal.sync()
         for run in ended:
             self._tell(self._journal.memory.runs[run.key])
+        for connection in list(self._connections.values()):
+            self._flush(connection)
+        self._journal.sync()
 
     def _close(self, container: Container) -> Run:
         for fd in container.pipes:

@@ -1,6 +1,6 @@
 """What the agent asks of the supervisor and what it is told: plain values that travel as JSON."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 MARKER = "JANGAR_CONTAINER_ID"
@@ -64,7 +64,20 @@ class Run:
 
 
 def order_to_json(order: Order) -> dict[str, Any]:
-    return asdict(order) | {"key": list(order.key)}
+    mounts = [
+        {"source": each.source, "target": each.target, "read_only": each.read_only} for each in order.mounts
+    ]
+    return {
+        "key": list(order.key),
+        "argv": list(order.argv),
+        "env": order.env,
+        "cwd": order.cwd,
+        "log": order.log,
+        "mounts": mounts,
+        "user": order.user,
+        "group": order.group,
+        "groups": list(order.groups),
+    }
 
 
 def order_from_json(data: dict[str, Any]) -> Order:
