@@ -1,7 +1,7 @@
 """What the documents tell people to type works as it stands.
 
-A block `sh` holds commands of which each works by itself, a block `sh session` commands that go on from one another on a
-laptop with nothing on it; in other blocks only the names of commands and files are looked at.
+A block `sh` holds commands of which each works by itself, a block `sh session` commands that go on from one another
+on a laptop with nothing on it; in other blocks only the names of commands and files are looked at.
 """
 
 import os
@@ -63,7 +63,7 @@ def script(lines: list[str]) -> str:
     for line in lines:
         wanted = found.group(1) if (found := EXPECTED.search(line)) else "0"
         told = shlex.quote(f"{line} exited with")
-        checked += [line, f'code=$?; [ $code = {wanted} ] || {{ echo {told} $code; exit 1; }}']
+        checked += [line, f"code=$?; [ $code = {wanted} ] || {{ echo {told} $code; exit 1; }}"]
     return "\n".join(["set -o pipefail", *checked])
 
 
@@ -161,4 +161,6 @@ def test_every_reason_of_a_warning_has_a_page():
     assert set(re.findall(r"\]\((\w+)\.md\)", index)) == set(told)
     for name, page in told.items():
         assert page.startswith(f"# {name}\n"), name
-        assert [part for part in ("**What happened.**", "**Why.**", "**What to do.**") if part not in page] == []
+        assert [
+            part for part in ("**What happened.**", "**Why.**", "**What to do.**") if part not in page
+        ] == []
