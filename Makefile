@@ -34,7 +34,7 @@ run: setup ## Start a control plane on this machine, run the first example live,
 	$(BIN)/jangar run examples/01-hello-dag
 	@echo
 	@$(BIN)/jangar status
-	@printf '\n%s\n' 'Next:' \
+	@printf '%s\n' '' 'Next:' \
 	  '  export PATH=$(CURDIR)/$(BIN):$$PATH' \
 	  '  jangar list' \
 	  '  jangar run examples/03-failure-and-skip' \

@@ -1,18 +1,18 @@
 """What the documents tell people to type works as it stands.
 
-A block `sh` holds commands of which each works by itself, a block `sh session` commands that go on from one another
-on a laptop with nothing on it; in other blocks only the names of commands and files are looked at.
+A block `sh` holds commands of which each works by itself; `document_sessions` tells which go on from one another. In
+other blocks only the names of commands and files are looked at.
 """
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from e2e.document_sessions import EXIT, script, session_of, unsaid
 from e2e.kubectl_command import kubectl_binary
 from e2e.laptop_process import LaptopProcess
 from jangar.api.reasons import Reason
@@ -27,10 +27,8 @@ DOCUMENTS = [
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 ALONE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
-SESSION = re.compile(r"^```sh session\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ANY = re.compile(r"^```[a-z ]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
-EXPECTED = re.compile(r"#\s*exit (\d+)\s*$")
 VERBS = {each.name for each in app.registered_commands}
 COMING = set() if "run" in VERBS else {"run", "watch", "logs", "doctor"}
 """Verbs that the documents speak of before they are there."""
@@ -57,22 +55,12 @@ def is_coming(line: str) -> bool:
     return words[0] == "jangar" and words[1] in COMING and "--server" not in words
 
 
-def script(lines: list[str]) -> str:
-    """One after another in one shell; the first that exits otherwise than it says ends it."""
-    checked = []
-    for line in lines:
-        wanted = found.group(1) if (found := EXPECTED.search(line)) else "0"
-        told = shlex.quote(f"{line} exited with")
-        checked += [line, f"code=$?; [ $code = {wanted} ] || {{ echo {told} $code; exit 1; }}"]
-    return "\n".join(["set -o pipefail", *checked])
-
-
 @pytest.mark.parametrize("line", [each for each in commands() if each.values[0].startswith("jangar")])
 def test_every_jangar_command_in_the_documents_runs(line):
     """A command in a document exits 0, or with the code its comment announces."""
     if is_coming(line):
         pytest.skip("this verb is not there yet")
-    wanted = int(found.group(1)) if (found := EXPECTED.search(line)) else 0
+    wanted = int(found.group(1)) if (found := EXIT.search(line)) else 0
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],
@@ -93,23 +81,27 @@ def test_every_make_target_in_the_documents_exists(line):
     assert set(line.split("#")[0].split()[1:]) <= targets
 
 
-@pytest.mark.xdist_group("laptop")
+@pytest.mark.xdist_group("documents")
 @pytest.mark.parametrize(
-    "document", [each for each in DOCUMENTS if SESSION.search(each.read_text())], ids=name_of
+    "document", [each for each in DOCUMENTS if session_of(each.read_text())], ids=name_of
 )
 def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
-    """Its commands work in their order on a laptop with nothing on it; those of kubectl where there is one."""
+    """Its commands work in their order on a laptop with nothing on it, and say what the document says that they say;
+    those of kubectl where there is one.
+    """
     kubectl = kubectl_binary()
-    lines = [
-        line
-        for line in typed(document, SESSION)
-        if not is_coming(line) and (kubectl or not line.startswith("kubectl"))
+    session = [
+        each
+        for each in session_of(document.read_text())
+        if not is_coming(each.line) and (kubectl or not each.line.startswith("kubectl"))
     ]
     laptop = LaptopProcess(tmp_path)
+    outputs = tmp_path / "outputs"
+    outputs.mkdir()
     path = [str(Path(sys.executable).parent), *([str(kubectl.parent)] if kubectl else [])]
     try:
         done = subprocess.run(
-            ["bash", "-c", script(lines)],
+            ["bash", "-c", script(session, outputs)],
             cwd=ROOT,
             env=laptop.environment | {"PATH": ":".join([*path, os.environ["PATH"]])},
             capture_output=True,
@@ -120,6 +112,9 @@ def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
     finally:
         laptop.end()
     assert done.returncode == 0, done.stdout + done.stderr
+    said = {each.name: each.read_text() for each in outputs.iterdir()}
+    missing = {each.line: unsaid(each, said[str(number)]) for number, each in enumerate(session) if each.says}
+    assert {line: lines for line, lines in missing.items() if lines} == {}, said
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import tomllib
 from pathlib import Path
@@ -12,7 +13,7 @@ import yaml
 
 from e2e.laptop_process import LaptopProcess
 
-pytestmark = pytest.mark.xdist_group("laptop")
+pytestmark = pytest.mark.xdist_group("examples")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FAN_OUT = EXAMPLES / "07-fan-out"
@@ -31,6 +32,10 @@ def expected(folder: Path) -> dict:
 def statuses(laptop: LaptopProcess) -> dict[str, dict]:
     listed = json.loads(laptop.done("get", "runs", "-o", "json"))["items"]
     return {each["metadata"]["name"]: each.get("status") or {} for each in listed}
+
+
+def counts_of(laptop: LaptopProcess, run: str) -> dict[str, int]:
+    return (laptop.run(run).get("status") or {}).get("counts", {})
 
 
 def steps_of(status: dict) -> dict[str, dict]:
@@ -105,20 +110,30 @@ def test_an_example_ends_as_it_says(ends, folder):
 
 
 @pytest.mark.rule("DAG-14")
-def test_the_fan_out_succeeds_in_every_step(laptop, ends):
-    """Each part ran once; its time limit fits a loaded machine."""
+@pytest.mark.rule("RUN-3")
+def test_the_fan_out_killed_in_the_middle_succeeds_and_each_step_ran_once(laptop, ends):
+    """kill -9 of the whole control plane after a tenth of the steps; one ToolRun, one Job and one pod a step."""
     wanted = expected(FAN_OUT)
     made = subprocess.run(
         ["sh", FAN_OUT / "generate.sh", str(STEPS)], capture_output=True, text=True, check=True
     )
     laptop.done("apply", "-f", "-", stdin=made.stdout)
     laptop.done("apply", "-f", FAN_OUT / "run.yaml")
+    done = laptop.until(
+        lambda: (found := counts_of(laptop, wanted["run"]).get("succeeded", 0)) > STEPS // 10 and found
+    )
+    laptop.stop(signal.SIGKILL)
+    assert done < STEPS, "it was over before it was killed"
+    laptop.start()
     status = laptop.until(
         lambda: (found := statuses(laptop)[wanted["run"]]).get("phase") in OVER and found,
         seconds=60 + STEPS * SECONDS_A_STEP,
     )
     assert (status["phase"], status["counts"]["total"]) == (wanted["phase"], STEPS)
     assert (wanted["counts"] | {"succeeded": STEPS}).items() <= status["counts"].items()
+    for kind in ("toolruns", "jobs", "pods"):
+        names = laptop.done("get", kind, "-o", "name").split()
+        assert sum(f"/{wanted['run']}-" in name for name in names) == STEPS, kind
 
 
 def test_the_fan_out_in_the_folder_is_what_its_script_prints():
