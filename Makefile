@@ -29,9 +29,16 @@ endif
 setup: $(STAMP) ## Install everything into .venv (uv if present, else pip)
 
 .PHONY: run
-run: setup ## Lint and draw the first example
-	$(BIN)/jangar lint charts/agents/examples
-	$(BIN)/jangar graph charts/agents/examples/orchestration-diamond.yaml
+run: setup ## Start a control plane on this machine, run the first example live, and say where everything is
+	@$(BIN)/jangar up --detach >/dev/null
+	$(BIN)/jangar run examples/01-hello-dag
+	@echo
+	@$(BIN)/jangar status
+	@printf '%s\n' '' 'Next:' \
+	  '  export PATH=$(CURDIR)/$(BIN):$$PATH' \
+	  '  jangar list' \
+	  '  jangar run examples/03-failure-and-skip' \
+	  '  jangar down'
 
 .PHONY: test
 test: setup check ## Run every check and the tests that need nothing but Python

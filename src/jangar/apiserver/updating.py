@@ -33,11 +33,12 @@ def checked_update(
     options: WriteOptions,
     *,
     subresource: str,
+    is_complete: bool = False,
 ) -> tuple[JsonObject | None, list[str]]:
-    """The object to store, or None if nothing changes; and warnings."""
+    """The object to store, or None if nothing changes; and warnings. `is_complete` says that `old` needs no defaults."""
     obj, managed = mutation(old)
     meta = obj.setdefault("metadata", {})
-    if not resource.is_custom:
+    if is_complete and not resource.is_custom:
         _share_unchanged(obj, old)
     check_version(resource, old, meta)
     _keep_server_fields(old, meta)

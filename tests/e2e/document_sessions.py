@@ -1,0 +1,74 @@
+"""A session as a document tells it: commands that go on from one another, and what some of them say.
+
+A block `sh session` holds commands, a line each; `# exit 3` announces another exit code than 0. A block `console` holds
+`$ command` and below it what it says; `...` stands for lines that are left out. A command that watches (`-w`) goes on
+beside the ones after it, to the end of the session.
+"""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(sh session|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+EXIT = re.compile(r"#\s*exit (\d+)\s*$")
+VARYING = re.compile(r"(?<![\w.-])(\d{4}-\d\d-\d\dT[\d:.]+Z|(\d+(\.\d+)?(ms|s|m|h|d))+)(?![\w.-])")
+"""Moments and durations."""
+UNTIL_SAID = "until_said() { for _ in {1..100}; do [ -s $1 ] && return; sleep 0.1; done; }"
+"""Waits for the first words of something that watches."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """One command, and the lines that it is said to print."""
+
+    line: str
+    says: tuple[str, ...] = ()
+
+    @property
+    def watches(self) -> bool:
+        return self.line.endswith(" -w")
+
+
+def session_of(text: str) -> list[Typed]:
+    """The commands of a document's session, in order."""
+    found: list[Typed] = []
+    for kind, body in BLOCK.findall(text):
+        if kind == "console":
+            found += [_told(part) for part in re.split(r"^\$ ", body, flags=re.MULTILINE) if part.strip()]
+        else:
+            found += [Typed(line.strip()) for line in body.splitlines() if line.strip()]
+    return found
+
+
+def _told(part: str) -> Typed:
+    line, *says = part.splitlines()
+    return Typed(line, tuple(each for each in says if each.strip() not in {"", "..."}))
+
+
+def script(session: Sequence[Typed], outputs: Path) -> str:
+    """For one shell; the first command that exits otherwise than it says ends it. Outputs go to files by number."""
+    lines = ["set -o pipefail", "watching=()", "trap 'kill ${watching[@]} 2>/dev/null' EXIT", UNTIL_SAID]
+    for number, each in enumerate(session):
+        if each.watches:
+            lines += [
+                f"{each.line} > {outputs}/{number} 2>&1 & watching+=($!)",
+                f"until_said {outputs}/{number}",
+            ]
+            continue
+        wanted = found.group(1) if (found := EXIT.search(each.line)) else "0"
+        told = shlex.quote(f"{each.line} exited with")
+        redirected = f"{{ {each.line}\n}} > {outputs}/{number} 2>&1" if each.says else each.line
+        lines += [redirected, f"code=$?; [ $code = {wanted} ] || {{ echo {told} $code; exit 1; }}"]
+    return "\n".join(lines)
+
+
+def unsaid(each: Typed, output: str) -> list[str]:
+    """Lines of the document that the command did not print; moments, durations and widths of columns may differ."""
+    printed = {_plain(line) for line in output.splitlines()}
+    return [line for line in each.says if _plain(line) not in printed]
+
+
+def _plain(line: str) -> str:
+    return " ".join(VARYING.sub("_", line).split())

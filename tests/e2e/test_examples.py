@@ -1,0 +1,163 @@
+"""Every example runs on a laptop as it stands, and ends as its `expected.toml` says."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from e2e.laptop_process import LaptopProcess
+
+pytestmark = pytest.mark.xdist_group("examples")
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FAN_OUT = EXAMPLES / "07-fan-out"
+SMALL = [folder for folder in sorted(EXAMPLES.iterdir()) if folder.is_dir() and folder != FAN_OUT]
+WHOLE = 1000
+STEPS = WHOLE if os.environ.get("JANGAR_EXAMPLES") == "all" else 200
+"""A fan-out of a fifth shows the same; JANGAR_EXAMPLES=all runs the one that is in the folder."""
+SECONDS_A_STEP = 1
+OVER = {"Succeeded", "Failed", "Cancelled"}
+
+
+def expected(folder: Path) -> dict:
+    return tomllib.loads((folder / "expected.toml").read_text())
+
+
+def statuses(laptop: LaptopProcess) -> dict[str, dict]:
+    listed = json.loads(laptop.done("get", "runs", "-o", "json"))["items"]
+    return {each["metadata"]["name"]: each.get("status") or {} for each in listed}
+
+
+def counts_of(laptop: LaptopProcess, run: str) -> dict[str, int]:
+    return (laptop.run(run).get("status") or {}).get("counts", {})
+
+
+def steps_of(status: dict) -> dict[str, dict]:
+    return {each["name"]: each for each in status.get("stepStatuses", [])}
+
+
+def ended(step: dict, wanted: dict) -> dict:
+    """What a step came to, in the words of expected.toml."""
+    found = {
+        "phase": step["phase"],
+        "reason": step["reason"],
+        "attempts": step.get("attempt", 0),
+        "outputs": step.get("outputs", {}),
+        "causes": step.get("causes", []),
+    }
+    if wanted.get("outputs") == "any":
+        found["outputs"] = "any"
+    if found["attempts"] >= wanted.get("attempts_at_least", WHOLE):
+        found |= {"attempts": "enough", "attempts_at_least": wanted["attempts_at_least"]}
+    return found
+
+
+def meant(wanted: dict) -> dict:
+    """What expected.toml says of a step, with what it leaves out: the reason is the phase, one attempt if it ran."""
+    usual = {
+        "reason": wanted["phase"],
+        "attempts": int(wanted["phase"] != "Skipped"),
+        "outputs": {},
+        "causes": [],
+    }
+    if "attempts_at_least" in wanted:
+        usual["attempts"] = "enough"
+    return usual | wanted
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory):
+    made = LaptopProcess(tmp_path_factory.mktemp("home"))
+    made.start()
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def ends(laptop):
+    """The statuses of all small examples, run side by side, once all are over."""
+    laptop.done("apply", *(word for folder in SMALL for word in ("-f", folder)))
+    to_cancel = {found["run"]: found.get("cancel_once_running") for found in map(expected, SMALL)}
+
+    def all_over():
+        now = statuses(laptop)
+        for name, awaited in to_cancel.items():
+            steps = steps_of(now[name])
+            if awaited and all(steps.get(step, {}).get("phase") == "Running" for step in awaited):
+                laptop.done("cancel", name)
+        return now if all(now[expected(each)["run"]].get("phase") in OVER for each in SMALL) else None
+
+    return laptop.until(all_over, seconds=120)
+
+
+@pytest.mark.parametrize("folder", SMALL, ids=lambda folder: folder.name)
+def test_an_example_ends_as_it_says(ends, folder):
+    """Phase, reason, counts and outputs of the run; phase, reason, attempts, outputs and causes of every step."""
+    wanted = expected(folder)
+    status = ends[wanted["run"]]
+    assert (status["phase"], status["reason"]) == (wanted["phase"], wanted.get("reason", wanted["phase"]))
+    assert status.get("outputs", {}) == wanted.get("outputs", {})
+    assert wanted.get("counts", {}).items() <= status["counts"].items()
+    assert {name: ended(step, wanted["steps"][name]) for name, step in steps_of(status).items()} == {
+        name: meant(step) for name, step in wanted["steps"].items()
+    }
+
+
+@pytest.mark.rule("DAG-14")
+@pytest.mark.rule("RUN-3")
+def test_the_fan_out_killed_in_the_middle_succeeds_and_each_step_ran_once(laptop, ends):
+    """kill -9 of the whole control plane after a tenth of the steps; one ToolRun, one Job and one pod a step."""
+    wanted = expected(FAN_OUT)
+    made = subprocess.run(
+        ["sh", FAN_OUT / "generate.sh", str(STEPS)], capture_output=True, text=True, check=True
+    )
+    laptop.done("apply", "-f", "-", stdin=made.stdout)
+    laptop.done("apply", "-f", FAN_OUT / "run.yaml")
+    done = laptop.until(
+        lambda: (found := counts_of(laptop, wanted["run"]).get("succeeded", 0)) > STEPS // 10 and found
+    )
+    laptop.stop(signal.SIGKILL)
+    assert done < STEPS, "it was over before it was killed"
+    laptop.start()
+    status = laptop.until(
+        lambda: (found := statuses(laptop)[wanted["run"]]).get("phase") in OVER and found,
+        seconds=60 + STEPS * SECONDS_A_STEP,
+    )
+    assert (status["phase"], status["counts"]["total"]) == (wanted["phase"], STEPS)
+    assert (wanted["counts"] | {"succeeded": STEPS}).items() <= status["counts"].items()
+    for kind in ("toolruns", "jobs", "pods"):
+        names = laptop.done("get", kind, "-o", "name").split()
+        assert sum(f"/{wanted['run']}-" in name for name in names) == STEPS, kind
+
+
+def test_the_fan_out_in_the_folder_is_what_its_script_prints():
+    """Nobody edits 1,000 steps by hand."""
+    made = subprocess.run(["sh", FAN_OUT / "generate.sh"], capture_output=True, text=True, check=True)
+    assert (FAN_OUT / "orchestration.yaml").read_text() == made.stdout
+    assert expected(FAN_OUT)["counts"]["succeeded"] == WHOLE == made.stdout.count("- {name: ")
+
+
+@pytest.mark.parametrize("folder", [*SMALL, FAN_OUT], ids=lambda folder: folder.name)
+def test_an_example_needs_no_network_and_no_other_image(folder):
+    """A cluster that has busybox runs all of them; nothing else is downloaded."""
+    objects = [obj for file in folder.glob("*.yaml") for obj in yaml.safe_load_all(file.read_text())]
+    tools = [obj["spec"] for obj in objects if obj["kind"] == "Tool"]
+    assert {tool["image"] for tool in tools} == {"busybox:1.37"}
+    assert {tuple(tool["command"][:2]) for tool in tools} == {("sh", "-c")}
+    assert not [tool for tool in tools if re.search(r"\b(wget|curl|nc)\b", tool["command"][2])]
+
+
+@pytest.mark.parametrize("folder", [*SMALL, FAN_OUT], ids=lambda folder: folder.name)
+def test_an_example_says_what_it_shows(folder):
+    """Its README names the commands; its manifests bring the tools it uses."""
+    objects = [obj for file in folder.glob("*.yaml") for obj in yaml.safe_load_all(file.read_text())]
+    has = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "Tool"}
+    steps = [step for obj in objects if obj["kind"] == "Orchestration" for step in obj["spec"]["steps"]]
+    assert {step["toolRef"]["name"] for step in steps if "toolRef" in step} == has
+    assert f"examples/{folder.name}" in (folder / "README.md").read_text()
