@@ -35,7 +35,7 @@ def checked_update(
     subresource: str,
     is_complete: bool = False,
 ) -> tuple[JsonObject | None, list[str]]:
-    """The object to store, or None if nothing changes; and warnings. `is_complete` says that `old` needs no defaults."""
+    """The object to store, or None if nothing changes; and warnings. An `old` that `is_complete` needs no defaults."""
     obj, managed = mutation(old)
     meta = obj.setdefault("metadata", {})
     if is_complete and not resource.is_custom:
