@@ -33,12 +33,11 @@ def checked_update(
     options: WriteOptions,
     *,
     subresource: str,
-    is_complete: bool = False,
 ) -> tuple[JsonObject | None, list[str]]:
-    """The object to store, or None if nothing changes; and warnings. An `old` that `is_complete` needs no defaults."""
+    """The object to store, or None if nothing changes; and warnings."""
     obj, managed = mutation(old)
     meta = obj.setdefault("metadata", {})
-    if is_complete and not resource.is_custom:
+    if not resource.is_custom:
         _share_unchanged(obj, old)
     check_version(resource, old, meta)
     _keep_server_fields(old, meta)

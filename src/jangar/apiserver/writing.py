@@ -227,16 +227,12 @@ async def update(
         nonlocal written, changed
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
-        known = _last_written(serving, resource, stored)
-        as_it_is = orjson.loads(current(resource, stored).data) if known is None else known
+        as_it_is = _decoded(serving, resource, stored)
         old = object_in_version(resource, as_it_is)
-        # What was stored in another version is not complete in this one, nor what another release stored.
-        is_complete = old is as_it_is and (resource.is_custom or known is not None)
-        wanted = mutation if shares and is_complete else _of_a_copy(mutation)
+        # What was stored in another version is not complete in this one.
+        wanted = mutation if shares and old is as_it_is else _of_a_copy(mutation)
         wanted = replacement_of(resource, old, wanted) if is_replacement else wanted
-        obj, warnings = checked_update(
-            serving, resource, old, wanted, options, subresource=subresource, is_complete=is_complete
-        )
+        obj, warnings = checked_update(serving, resource, old, wanted, options, subresource=subresource)
         changed = obj is not None and not options.dry_run
         kept = None if obj is None else as_stored(resource, obj)
         written = Written(object=old if kept is None else kept, warnings=warnings)
@@ -260,9 +256,11 @@ async def update(
     return written
 
 
-def _last_written(serving: Serving, resource: ResourceType, stored: Stored) -> JsonObject | None:
-    """What is stored, if this process wrote it and its schema still means the same. Nobody changes it."""
-    return serving.last_written.of(stored) if current(resource, stored) is stored else None
+def _decoded(serving: Serving, resource: ResourceType, stored: Stored) -> JsonObject:
+    """What is stored, as its schema means it now. Nobody changes it: the next one may be given the same."""
+    found = current(resource, stored)
+    known = serving.last_written.of(stored) if found is stored else None
+    return orjson.loads(found.data) if known is None else known
 
 
 def _keep(serving: Serving, resource: ResourceType, stored: Stored, obj: JsonObject) -> None:

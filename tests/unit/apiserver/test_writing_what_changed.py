@@ -18,7 +18,6 @@ from jangar.apiserver.serving import key_of
 from jangar.apiserver.storage.store import Key, Stored
 from jangar.apiserver.strategies.custom_types import resource_types_of
 from jangar.apiserver.target import Target
-from jangar.apiserver.writing import put
 from support.server_parts import make, server_parts
 
 STEP = {
@@ -234,19 +233,6 @@ def test_a_put_of_what_is_stored_changes_nothing(tmp_path):
         before = written.stored
         await written.put(written.object)
         assert written.stored is before
-
-    in_a_server(tmp_path, "", "pods", POD, test)
-
-
-def test_what_another_release_stored_is_completed_by_the_next_write(tmp_path):
-    """It may lack a default that this one has; only what this process wrote is known to be complete."""
-
-    async def test(written):
-        old = written.object
-        del old["spec"]["enableServiceLinks"]
-        await written.serving.store.change(written.key, lambda _: put(old))
-        changed = await written.patch(add("/metadata/finalizers", ["a.b/c"]))
-        assert changed["spec"]["enableServiceLinks"] is True
 
     in_a_server(tmp_path, "", "pods", POD, test)
 
