@@ -16,6 +16,7 @@ from jangar.cli.doctor.checks import (
 )
 from jangar.cli.doctor.facts import Facts
 from jangar.cli.doctor.report import document, lines
+from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from support.builders import NOON
 
 CHILD_UID = "jangar.proompteng.ai/child-uid"
@@ -113,7 +114,10 @@ def test_deletions_that_take_longer_than_a_cancel_are_stuck():
     fresh = an_object("ToolRun", "u", deletionTimestamp=before(20), finalizers=["x/cleanup"])
     found = deletions(facts(toolruns=[stuck, fresh]))
     assert messages(found) == ["ToolRun default/t: being deleted for 10m, held by x/cleanup"]
+    assert found.ailments[0].fix.startswith("whoever put x/cleanup there must let go; ")
     assert "kubectl patch toolrun t -n default" in found.ailments[0].fix
+    ours = an_object("ToolRun", "t", deletionTimestamp=before(600), finalizers=[CLEANUP_FINALIZER])
+    assert deletions(facts(toolruns=[ours])).ailments[0].fix.startswith("controllers let go once")
 
 
 def test_jobs_whose_child_is_gone_are_orphans():

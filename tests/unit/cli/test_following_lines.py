@@ -11,9 +11,9 @@ from unit.cli.followed_runs import DIAMOND, FAILED, LOST, RUNNING, STARTING, SUC
 
 
 def test_the_first_look_tells_what_has_happened_so_far():
-    """In the order in which it happened, with the time since the run was made."""
+    """In the order in which it happened, with the time since the run started."""
     lines = plain_lines(None, a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING | {"started_at": at(3)}}))
-    assert lines == ["   1.0s  nightly Running", "   3.0s  a Succeeded in 2.0s", "   3.0s  b Running 1/3"]
+    assert lines == ["   0.0s  nightly Running", "   2.0s  a Succeeded in 2.0s", "   2.0s  b Running 1/3"]
 
 
 def test_a_transition_is_told_once():
@@ -21,14 +21,14 @@ def test_a_transition_is_told_once():
     before = a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING})
     assert plain_lines(before, a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING}, now=at(60))) == []
     after = a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING, "c": FAILED})
-    assert plain_lines(before, after) == ["   5.0s  c Failed in 2.0s: (NonZeroExit: exit code 3)"]
+    assert plain_lines(before, after) == ["   4.0s  c Failed in 2.0s: (NonZeroExit: exit code 3)"]
 
 
 def test_another_attempt_is_a_transition():
     """Also if it is in the same phase as the one before."""
     before = a_tree(DIAMOND, {"b": RUNNING})
     after = a_tree(DIAMOND, {"b": RUNNING | {"attempt": 2}})
-    assert plain_lines(before, after) == ["    11s  b Running 2/3"]
+    assert plain_lines(before, after) == ["    10s  b Running 2/3"]
 
 
 def test_waits_are_told_when_they_are_not_ordinary():
@@ -46,7 +46,7 @@ def test_steps_of_nested_runs_have_their_path():
     outer = a_definition(nested("sub"))
     within = a_seen(a_definition(a_step("p")), {"p": SUCCEEDED}, name="child")
     lines = plain_lines(a_tree(outer), a_tree(outer, {"sub": RUNNING}, inside={"sub": within}))
-    assert lines == ["   1.0s  sub Running", "   3.0s  sub/p Succeeded in 2.0s"]
+    assert lines == ["   0.0s  sub Running", "   2.0s  sub/p Succeeded in 2.0s"]
 
 
 def test_the_run_itself_is_told_when_it_changes():
@@ -55,7 +55,7 @@ def test_the_run_itself_is_told_when_it_changes():
     assert plain_lines(None, a_tree(DIAMOND, **waits)) == [
         "    11s  nightly Pending: ReferenceNotFound: no x"
     ]
-    assert plain_lines(a_tree(DIAMOND, **waits), a_tree(DIAMOND)) == ["   1.0s  nightly Running"]
+    assert plain_lines(a_tree(DIAMOND, **waits), a_tree(DIAMOND)) == ["   0.0s  nightly Running"]
     over = a_tree(DIAMOND, phase=Phase.SUCCEEDED, finished_at=at(9))
     assert plain_lines(a_tree(DIAMOND), over) == []
 
@@ -64,9 +64,9 @@ def test_an_api_that_does_not_answer_is_told_once():
     """And that it is back."""
     silent = replace(a_tree(DIAMOND, {"a": RUNNING}), silence=timedelta(seconds=6))
     well = a_tree(DIAMOND, {"a": RUNNING})
-    assert plain_lines(well, silent) == ["    11s  the API does not answer; waiting for it to come back"]
+    assert plain_lines(well, silent) == ["    10s  the API does not answer; waiting for it to come back"]
     assert plain_lines(silent, silent) == []
-    assert plain_lines(silent, well) == ["    11s  the API answers again"]
+    assert plain_lines(silent, well) == ["    10s  the API answers again"]
 
 
 def test_the_summary_of_a_success_is_short():

@@ -11,12 +11,14 @@ from jangar.cli.output.spans import age
 from jangar.cli.wording import counted
 from jangar.controllers.resources import CHILD_UID, STEP
 from jangar.domain.times import parse_rfc3339
+from jangar.domain.work.releasing import CLEANUP_FINALIZER
 
 INSTALL: Final = "jangar crds | kubectl apply --server-side -f -"
 PATIENCE: Final = timedelta(seconds=30)
 """Everything may wait for a moment."""
 LATE_RENEWALS: Final = 2
 ORDINARY: Final = frozenset({"", Reason.PENDING, Reason.STARTING})
+OUR_FINALIZERS: Final = CLEANUP_FINALIZER.partition("/")[0]
 MOST_NAMED: Final = 5
 
 
@@ -156,15 +158,28 @@ def deletions(facts: Facts) -> Check:
             subject=_told(each),
             message=f"being deleted for {age(since, facts.now)}, held by "
             f"{', '.join(each['metadata'].get('finalizers') or ()) or 'no finalizer'}",
-            fix="controllers let go of it once its work has ended: see the check of controllers; if its work is "
-            f"surely gone, kubectl patch {each['kind'].lower()} {each['metadata']['name']} "
-            f'-n {each["metadata"]["namespace"]} --type=merge -p \'{{"metadata":{{"finalizers":null}}}}\'',
+            fix=_letting_go(each),
         )
         for group in groups
         for each in group or ()
         if (since := _time(each["metadata"].get("deletionTimestamp"))) and facts.now - since > bound
     ]
     return Check(name=name, found="none is stuck", ailments=tuple(ailments))
+
+
+def _letting_go(obj: Mapping[str, Any]) -> str:
+    meta = obj["metadata"]
+    foreign = [each for each in meta.get("finalizers") or () if not each.startswith(OUR_FINALIZERS)]
+    who = (
+        f"whoever put {', '.join(foreign)} there must let go"
+        if foreign
+        else "controllers let go once its work has ended: see the check of controllers"
+    )
+    by_hand = '{"metadata":{"finalizers":null}}'
+    return (
+        f"{who}; if its work is surely gone: kubectl patch {obj['kind'].lower()} {meta['name']} "
+        f"-n {meta['namespace']} --type=merge -p '{by_hand}'"
+    )
 
 
 def orphans(facts: Facts) -> Check:

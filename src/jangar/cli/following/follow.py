@@ -11,7 +11,7 @@ from jangar.api.phases import Phase
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.following.interrupts import Interrupts, Wish
 from jangar.cli.following.said import LastLines
-from jangar.cli.following.screens import Screen, TreeScreen
+from jangar.cli.following.screens import Screen
 from jangar.cli.following.sights import sights
 from jangar.cli.following.tree import Seen, Tree, tree_of
 from jangar.cli.runs.steering import steer
@@ -70,7 +70,7 @@ class Follow:
     async def to_the_end(self, *, seconds: float | None) -> Followed:
         """Until the run is over, the time is, or the user leaves."""
         watching = asyncio.ensure_future(self._watch())
-        asking = asyncio.ensure_future(self._last.ask()) if isinstance(self._screen, TreeScreen) else None
+        asking = asyncio.ensure_future(self._last.ask()) if self._screen.shows_last_lines else None
         loop = asyncio.get_running_loop()
         deadline = None if seconds is None else loop.time() + seconds
         try:

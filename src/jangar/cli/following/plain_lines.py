@@ -64,7 +64,8 @@ def _moment(node: Node, at: datetime) -> datetime:
 
 
 def _since(tree: Tree, at: datetime) -> str:
-    return f"{span(at - tree.row.created_at):>{TIME_WIDTH}}"
+    """Since the run started; before that, since it was made, of which only the second is known."""
+    return f"{span(at - (tree.row.started_at or tree.row.created_at)):>{TIME_WIDTH}}"
 
 
 def _line(path: str, node: Node) -> str:

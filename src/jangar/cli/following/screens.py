@@ -23,6 +23,8 @@ class Screen(Protocol):
 
     tick: float
     """Seconds after which it wants to show the same run again."""
+    shows_last_lines: bool
+    """Whether it has a place for what the work of a step wrote last."""
 
     def show(self, tree: Tree) -> None: ...
 
@@ -45,6 +47,7 @@ class LineScreen:
     """A line a transition."""
 
     tick = 0.5
+    shows_last_lines = False
 
     def __init__(self) -> None:
         self._before: Tree | None = None
@@ -68,6 +71,7 @@ class TreeScreen:
     """One tree, redrawn in place."""
 
     tick = 0.25
+    shows_last_lines = True
 
     def __init__(self) -> None:
         from rich.console import Console  # noqa: PLC0415 - heavy, and for terminals only
