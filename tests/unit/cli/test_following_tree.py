@@ -26,6 +26,12 @@ def test_a_line_has_glyph_name_phase_duration_attempt_and_why():
     ]
 
 
+def test_a_failure_with_an_exit_code_is_told_in_short():
+    """Also a narrow screen has room for that; the summary says the rest."""
+    lines = shown(a_tree(DIAMOND, {"a": FAILED | {"exit_code": 3}}))
+    assert lines[1] == "  ✗ a  Failed       2.0s  NonZeroExit: exit code 3"
+
+
 def test_what_runs_shows_the_last_line_that_it_wrote():
     """Text of programs cannot steer the terminal."""
     tree = a_tree(DIAMOND, {"a": RUNNING | {"child_uid": "u"}}, said={"u": " part 3 of 7\x1b[2J "})
@@ -73,7 +79,7 @@ def test_a_thousand_steps_fit_any_screen(width, height):
     assert len(lines) <= height - 1
     assert max(map(len, lines)) <= width
     assert lines[0].startswith("● nightly  Running  430/1,000 step")
-    assert lines[1].startswith("  30 failed, 40 running, 400 succeeded")
+    assert lines[1].startswith("  30 failed, 40 running, 530 starting")
     rows = lines[2:-1]
     assert sum("Failed" in row for row in rows) >= 1
     assert sum("Running" in row for row in rows) >= len(rows) // 2

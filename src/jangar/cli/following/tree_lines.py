@@ -44,7 +44,17 @@ FAINT: Final = "bright_black"
 PHASE_WIDTH: Final = max(len(each) for each in StepPhase)
 SPAN_WIDTH: Final = 6
 LEAST_ROOM: Final = 3
-COUNTED: Final = ("failed", "running", "retrying", "succeeded", "skipped", "cancelled", "ignored", "pending")
+COUNTED: Final = (
+    "failed",
+    "running",
+    "retrying",
+    "starting",
+    "succeeded",
+    "skipped",
+    "cancelled",
+    "ignored",
+    "pending",
+)
 
 
 class Part(NamedTuple):
@@ -90,8 +100,10 @@ def tree_lines(tree: Tree, size: Size, glyphs: Mapping[str, str] = GLYPHS) -> li
 
 
 def counts_text(tree: Tree) -> str:
-    """`3 failed, 12 running, 400 succeeded`."""
-    return ", ".join(f"{tree.counts[name]:,} {name}" for name in COUNTED if tree.counts.get(name))
+    """`3 failed, 12 running, 400 succeeded`. Of those that are pending, how many have been started already."""
+    starting = sum(node.is_active and node.step.phase is StepPhase.PENDING for node in tree.nodes)
+    counts = {**tree.counts, "starting": starting, "pending": tree.counts.get("pending", 0) - starting}
+    return ", ".join(f"{counts[name]:,} {name}" for name in COUNTED if counts.get(name))
 
 
 def text_of(line: Line) -> str:
@@ -133,7 +145,7 @@ def _most_telling(rows: Sequence[_Row], room: int) -> list[_Row]:
 
 def _goes_on(node: Node) -> bool:
     """Active, and not just about to start: a big run can have hundreds that wait for a place on the machine."""
-    return node.is_active and not node.waits_as_all_do
+    return node.is_active and (bool(node.said) or not node.waits_as_all_do)
 
 
 def _left_out(rows: Sequence[_Row], shown: Sequence[_Row]) -> str:
@@ -168,7 +180,7 @@ def _step_line(row: _Row, names: int, attempts: int, glyphs: Mapping[str, str]) 
     name = _short(step.name, names - len(indent))
     took = span(step.duration) if step.duration is not None else ""
     tried = f"  {_attempt(row.node):<{attempts}}" if attempts else ""
-    note = row.node.why
+    note = _note(row.node)
     said = printable(row.node.said.strip())
     parts = [
         Part(f"  {indent}"),
@@ -182,6 +194,14 @@ def _step_line(row: _Row, names: int, attempts: int, glyphs: Mapping[str, str]) 
     elif note:
         parts.append(Part(printable(note), "red" if row.node.has_failed else FAINT))
     return tuple(parts)
+
+
+def _note(node: Node) -> str:
+    """Why, in short where an exit code says it: a line has little room, and the summary tells the rest."""
+    step = node.step
+    if node.has_failed and step.exit_code is not None:
+        return f"{step.reason}: exit code {step.exit_code}"
+    return node.why
 
 
 def _attempt(node: Node) -> str:
