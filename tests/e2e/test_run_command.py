@@ -212,6 +212,27 @@ def test_a_second_ctrl_c_leaves_the_run_alone(laptop, file):
     laptop.done("cancel", "left", "--wait")
 
 
+def test_a_script_that_is_interrupted_leaves_the_run_alone(laptop, file):
+    """Nobody can be asked: the run goes on, and the code says that its outcome is not known."""
+    given = file(*TOOLS, orchestration("piped", step("a", "sleeps")))
+    piped = subprocess.Popen(
+        [JANGAR, "run", given, "--name", "piped"],
+        env=laptop.environment,
+        cwd=laptop.home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while "a Running" not in piped.stdout.readline():
+        assert piped.poll() is None
+    piped.send_signal(signal.SIGINT)
+    _, said = piped.communicate(timeout=60)
+    assert piped.returncode == 130
+    assert "piped goes on without this command" in said
+    laptop.done("cancel", "piped", "--wait")
+
+
 def test_ci_and_no_color_get_lines_also_on_a_terminal(laptop, file):
     """No escape sequence at all."""
     hello = file(*TOOLS, orchestration("plain", step("a", "greets")))
