@@ -46,7 +46,7 @@ test: setup check ## Run every check and the tests that need nothing but Python
 
 .PHONY: prove
 prove: setup ## Run every test in full, also against a real kube-apiserver (make envtest); writes docs/reliability.md
-	JANGAR_SIMULATION=all JANGAR_PROVE_PAGE=docs/reliability.md JANGAR_PROVE_DATE=$$(date -u +%F) $(BIN)/python -m pytest -n auto --dist loadgroup
+	JANGAR_SIMULATION=all JANGAR_EXAMPLES=all JANGAR_PROVE_PAGE=docs/reliability.md JANGAR_PROVE_DATE=$$(date -u +%F) $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .PHONY: check
 check: setup ## Format, lint, types, layers, generated files in sync, architecture

@@ -114,8 +114,8 @@ def test_list_follows_runs_as_they_change(laptop):
 def test_explain_says_why_in_the_words_of_the_rules(laptop):
     """Of a run all steps that did not succeed, of a step that one."""
     said = laptop.done("explain", "broken")
-    assert "b  Failed: failed (NonZeroExit" in said
-    assert "c  Skipped: skipped: it depends on b, which did not succeed" in said
+    assert "b  Failed (NonZeroExit" in said
+    assert "c  Skipped: it depends on b, which did not succeed" in said
     assert json.loads(laptop.done("explain", "broken", "c", "-o", "json"))["steps"][0]["reason"] == (
         "DependencyFailed"
     )

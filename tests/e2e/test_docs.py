@@ -30,8 +30,6 @@ ALONE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ANY = re.compile(r"^```[a-z ]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 VERBS = {each.name for each in app.registered_commands}
-COMING = set() if "run" in VERBS else {"run", "watch", "logs", "doctor"}
-"""Verbs that the documents speak of before they are there."""
 
 
 def name_of(document: Path) -> str:
@@ -50,16 +48,9 @@ def commands():
             yield pytest.param(line, id=f"{name_of(document)}: {line}")
 
 
-def is_coming(line: str) -> bool:
-    words = line.split()
-    return words[0] == "jangar" and words[1] in COMING and "--server" not in words
-
-
 @pytest.mark.parametrize("line", [each for each in commands() if each.values[0].startswith("jangar")])
 def test_every_jangar_command_in_the_documents_runs(line):
     """A command in a document exits 0, or with the code its comment announces."""
-    if is_coming(line):
-        pytest.skip("this verb is not there yet")
     wanted = int(found.group(1)) if (found := EXIT.search(line)) else 0
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
@@ -91,9 +82,7 @@ def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
     """
     kubectl = kubectl_binary()
     session = [
-        each
-        for each in session_of(document.read_text())
-        if not is_coming(each.line) and (kubectl or not each.line.startswith("kubectl"))
+        each for each in session_of(document.read_text()) if kubectl or not each.line.startswith("kubectl")
     ]
     laptop = LaptopProcess(tmp_path)
     outputs = tmp_path / "outputs"
@@ -122,7 +111,7 @@ def test_commands_that_are_only_shown_exist(document):
     """In any block, `jangar something` is a command, and what it names below examples/ is there."""
     lines = [line for line in typed(document, ANY) if line.startswith(("jangar ", "kubectl "))]
     verbs = {line.split()[1] for line in lines if re.match(r"jangar [a-z]", line)}
-    assert verbs - VERBS - COMING <= {"is"}
+    assert verbs - VERBS <= {"is"}
     files = {word for line in lines for word in line.split() if word.startswith("examples/")}
     assert [each for each in files if not (ROOT / each).exists()] == []
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from jangar.api.phases import Phase, StepPhase
+from jangar.api.reasons import Reason
 
 
 class Transition(NamedTuple):
@@ -24,7 +25,8 @@ def phase_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> 
         return
     reason = after.get("reason") or new
     message = after.get("message") or (f"{old} -> {new}" if old else str(new))
-    yield Transition("Warning" if new in _BAD else "Normal", str(reason), message)
+    is_bad = new in _BAD or reason == Reason.CANCEL_TIMED_OUT
+    yield Transition("Warning" if is_bad else "Normal", str(reason), message)
 
 
 def step_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Transition | None:

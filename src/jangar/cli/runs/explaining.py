@@ -34,7 +34,15 @@ def lines(read: ReadRun, found: Sequence[Explanation]) -> list[str]:
     reason = f" ({lifecycle.reason})" if lifecycle.reason and lifecycle.reason != str(phase) else ""
     wide = max((len(each.step) for each in found), default=0)
     head = f"{read.identity.name} is {phase}{reason}{why}"
-    return [head, *(f"  {each.step:<{wide}}  {each.phase}: {each.sentence}" for each in found)]
+    return [head, *(f"  {each.step:<{wide}}  {_said(each)}" for each in found)]
+
+
+def _said(found: Explanation) -> str:
+    """The phase and the sentence, which often begins with the same word."""
+    phase, sentence = str(found.phase), found.sentence
+    if sentence.lower().startswith(phase.lower()):
+        return phase + sentence[len(phase) :]
+    return f"{phase}: {sentence}"
 
 
 def documents(read: ReadRun, found: Sequence[Explanation]) -> dict[str, Any]:
