@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.target import Target, Unreachable, connection_of
+from jangar.cli.target import Target, Unreachable, connection_of, laptop_place
 from jangar.cli.terminal import write_error
 
 if TYPE_CHECKING:
@@ -89,4 +89,4 @@ async def _asked(target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
 def _refusal(error: Exception, target: Target) -> tuple[str, ExitCode] | None:
     from jangar.cli.refusals import refusal  # noqa: PLC0415 - heavy
 
-    return refusal(error, is_laptop=not (target.kubeconfig or target.context))
+    return refusal(error, is_laptop=laptop_place(target) is not None)

@@ -15,7 +15,9 @@ def refusal(  # noqa: C901 - a case each
     match error:
         case errors.NotSent():
             next_step = (
-                "jangar status tells whether it is up" if is_laptop else "check --context and the network"
+                "jangar status tells whether it is up"
+                if is_laptop
+                else "check --context and the network; jangar up starts an API on this machine"
             )
             return f"the API cannot be reached: {error} ({next_step})", ExitCode.UNREACHABLE
         case errors.Ambiguous():
