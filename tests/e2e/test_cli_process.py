@@ -62,7 +62,12 @@ def test_a_reader_that_goes_away_is_no_error():
 )
 def test_ctrl_c_is_quiet():
     process = subprocess.Popen(
-        [JANGAR, "lint", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [JANGAR, "lint", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell starts what it runs in the background deaf to Ctrl-C, and that is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     )
     try:
         # Linux says when the process sleeps in read(0): then lint waits for its input.
