@@ -9,7 +9,7 @@ from typing import Any
 
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
-from jangar.api.phases import TERMINAL, Phase
+from jangar.api.phases import TERMINAL
 from jangar.api.tools import TOOL, TOOL_RUN
 from jangar.controllers.definition.checks import OrchestrationCheck, check_tool
 from jangar.controllers.definition.reconciler import DefinitionReconciler
@@ -26,11 +26,19 @@ from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.toolrun.act import Hands as ToolRunHands
 from jangar.controllers.toolrun.observe import Caches
 from jangar.controllers.toolrun.reconciler import ToolRunReconciler
+from jangar.controllers.wakes import (
+    asks_to_stop,
+    is_new,
+    is_same,
+    is_status_alone,
+    telling_job,
+    telling_pod,
+    watch_all,
+)
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.retention.values import NEVER, Keep
 from jangar.domain.work.observation import WorkLimits
-from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.cache import Cached
 from jangar.kube.client import Client
@@ -42,16 +50,11 @@ from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
 from jangar.kube.reconcile import Key, Reconciler
 from jangar.kube.resource import Resource
-from jangar.kube.sources import Mapping as KeysOf
 from jangar.kube.sources import own_key, owner_key, versions
 
 WAITS_FOR = "waits-for"
 """Index: what an object that has not started yet, or a definition, names."""
 UID = "uid"
-NO_HURRY_SECONDS = 0.5
-"""So long may wait what the one who is told has most likely done himself: a status written by a pass that went on from
-there, a child that was just made, a finalizer taken away. Several such changes are looked at once.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,10 +219,10 @@ class Engine:
         )
         controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
         parent = owner_key(ORCHESTRATION_RUN.name)
-        controller.watch(self.runs, where=_asks_to_stop, first=True)
-        _watch_both(controller, self.runs, own_key, _is_status_alone)
+        controller.watch(self.runs, where=asks_to_stop, first=True)
+        watch_all(controller, self.runs, own_key, is_status_alone)
         for children in (self.runs, self.toolruns):
-            _watch_both(controller, children, parent, _is_new)
+            watch_all(controller, children, parent, is_new)
         controller.watch(self.orchestrations, _waiting_in(self.runs, ORCHESTRATION.name))
         controller.watch(self.runs, _waiting_in(self.runs, ORCHESTRATION_RUN.name))
         return controller
@@ -252,79 +255,12 @@ class Engine:
             on_job_missing=self._on_job_missing,
         )
         controller = self._controller("toolrun", reconcile, self._settings.supporting)
-        controller.watch(self.toolruns, where=_asks_to_stop, first=True)
-        _watch_both(controller, self.toolruns, own_key, _is_status_alone)
-        _watch_both(controller, self.jobs, owner_key(TOOL_RUN.name), _is_same(_telling_job))
-        _watch_both(controller, self.pods, _child_of_pod(self.toolruns), _is_same(_telling_pod))
+        controller.watch(self.toolruns, where=asks_to_stop, first=True)
+        watch_all(controller, self.toolruns, own_key, is_status_alone)
+        watch_all(controller, self.jobs, owner_key(TOOL_RUN.name), is_same(telling_job))
+        watch_all(controller, self.pods, _child_of_pod(self.toolruns), is_same(telling_pod))
         controller.watch(self.tools, _waiting_in(self.toolruns, TOOL.name))
         return controller
-
-
-def _is_new(change: Change) -> bool:
-    """Nothing has come of it yet that its run must act on."""
-    child = change.new
-    if child is None or child.is_being_deleted:
-        return False
-    return (child.view.get("status") or {}).get("phase") in (None, Phase.PENDING)
-
-
-def _asks_to_stop(change: Change) -> bool:
-    """What shall stop is heard before all else: a hundred others may be ending at the same time."""
-    return change.new is not None and _may_stop(change.new) and not (change.old and _may_stop(change.old))
-
-
-def _may_stop(cached: Cached) -> bool:
-    spec = cached.view.get("spec") or {}
-    return cached.is_being_deleted or spec.get("cancel") is True or spec.get("desiredState") == "Cancelled"
-
-
-def _is_status_alone(change: Change) -> bool:
-    """Written by a pass, which went on from there."""
-    old, new = change.old, change.new
-    return old is not None and new is not None and _wanted(old) == _wanted(new)
-
-
-def _wanted(run: Cached) -> dict[str, Any]:
-    """All but its status and the version that came with it."""
-    obj = run.view
-    meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
-    return {"metadata": meta, "spec": obj.get("spec")}
-
-
-def _watch_both(
-    controller: Controller, informer: Informer, mapping: KeysOf, can_wait: Callable[[Change], bool]
-) -> None:
-    """Every change is looked at: some at once, some soon."""
-    controller.watch(informer, mapping, where=lambda change: not can_wait(change))
-    controller.watch(informer, mapping, where=can_wait, after=NO_HURRY_SECONDS)
-
-
-def _is_same(telling: Callable[[Mapping[str, Any] | None], object]) -> Callable[[Change], bool]:
-    """Whether nothing changed that a child waits for."""
-
-    def same(change: Change) -> bool:
-        old, new = change.old, change.new
-        if new is None:
-            return False
-        return telling(old.view if old is not None else None) == telling(new.view)
-
-    return same
-
-
-def _telling_job(job: Mapping[str, Any] | None) -> object:
-    """What of a Job may end a wait; one that is not there yet tells nothing, as one that was just made."""
-    facts = job_facts(job or {})
-    verdict = (facts.complete, facts.failed, facts.verdict_reason)
-    return (facts.deleting, facts.suspended, facts.at_rest, facts.active > 0, verdict)
-
-
-def _telling_pod(pod: Mapping[str, Any] | None) -> object:
-    """The same of a pod: how far it and its containers are, and whether somebody ends it."""
-    facts = pod_facts(pod or {})
-    phase = None if facts.phase == "Pending" else facts.phase
-    states = [(each.running, each.terminated) for each in (*facts.init_containers, *facts.containers)]
-    begun = [each for each in states if any(each)]
-    return (phase, facts.reason, facts.deleting, facts.disrupted, begun)
 
 
 def _forget(memories: Memories, change: Change) -> None:
