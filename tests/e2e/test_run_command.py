@@ -145,6 +145,7 @@ def test_a_failed_run_ends_with_1_and_says_what_failed(laptop, file):
 
 def test_nothing_is_applied_if_the_file_has_problems(laptop, file):
     """Every problem with its line."""
+    laptop.done("up", "--detach")
     cyclic = orchestration("cyclic", step("a", "greets", "b"), step("b", "greets", "a"), step("c", "x", "zz"))
     ran = laptop.jangar("run", file(tool("unseen", "true"), cyclic))
     assert ran.returncode == 1
