@@ -17,6 +17,12 @@ class JobTerms(ApiModel):
     ttl_seconds_after_finished: Seconds | None = Field(
         None, description="How long it wants a finished Job kept; absent is the controller's setting."
     )
+    retries: Int32 | None = Field(
+        None, description="How often a failed attempt is repeated; absent is never."
+    )
+    retry_backoff_seconds: Seconds | None = Field(
+        None, description="Seconds between the end of an attempt and the next one; absent is none."
+    )
 
 
 class JobRecord(ApiModel):
@@ -28,7 +34,21 @@ class JobRecord(ApiModel):
 
     name: str = Field(description="Name of the Job, recorded before the Job is created.")
     attempt: Int32 = Field(description="Number of the attempt that the Job belongs to, from 1.", ge=1)
+    step: str | None = Field(
+        None, description="Step of the workflow that the Job belongs to, where the runtime is workflow."
+    )
+    iteration: Int32 | None = Field(
+        None, description="Iteration of the step's loop that the Job belongs to, from 1."
+    )
     terms: JobTerms | None = Field(None, description="Recorded with the intent, for the whole attempt.")
+    intended_at: datetime | None = Field(
+        None,
+        description="When an attempt after the first, or one of a workflow's step, was begun; its time limit counts "
+        "from then.",
+    )
+    started_at: datetime | None = Field(
+        None, description="When such an attempt was first seen to run; that of the first is the child's own."
+    )
     since: str | None = Field(
         None,
         description="Version of the API server's data before the create. What became of a create whose answer was "

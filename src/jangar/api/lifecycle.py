@@ -111,7 +111,8 @@ class RetentionStatus(ApiModel):
     run_expires_at: datetime | None = Field(None, description="When this object is deleted.")
     run_source: str | None = Field(None, description="Which value decided about this object.")
     history: str | None = Field(
-        None, description="Stored once its history row exists; Off where no history is kept."
+        None,
+        description="On where its end is stored in the history before it is deleted; Off where no history is kept.",
     )
 
 

@@ -19,6 +19,7 @@ class ApiModel(BaseModel):
     """Base of every API type. Unknown fields are ignored when reading: versions alternate during a rollout."""
 
     model_config = ConfigDict(
+        defer_build=True,
         alias_generator=to_camel,
         populate_by_name=True,
         extra="ignore",

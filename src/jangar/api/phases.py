@@ -38,6 +38,15 @@ class StepPhase(StrEnum):
     CANCELLED = "Cancelled"
 
 
+class LoopStop(StrEnum):
+    """Why the loop of a workflow's step ended."""
+
+    CONDITION_FALSE = "LoopConditionFalse"
+    MAX_ITERATIONS_REACHED = "LoopMaxIterationsReached"
+    ITERATION_FAILED = "LoopIterationFailed"
+    CONDITION_ERROR = "LoopConditionError"
+
+
 class DefinitionPhase(StrEnum):
     """Phase of an object that only declares something (Orchestration, Tool, Agent, ...)."""
 
@@ -92,6 +101,14 @@ class OnJobMissing(StrEnum):
     RETRY = "Retry"
 
 
+class AdmissionPhase(StrEnum):
+    """What the operator's policy says about an AgentRun."""
+
+    ADMITTED = "Admitted"
+    HELD = "Held"
+    DENIED = "Denied"
+
+
 class StepKind(StrEnum):
     """What a step does."""
 
@@ -102,8 +119,6 @@ class StepKind(StrEnum):
     SIGNAL_WAIT = "SignalWait"
     CHECKPOINT = "Checkpoint"
     MEMORY_OP = "MemoryOp"
-    JOB = "Job"
-    """A step of an AgentRun's workflow; never written in an orchestration."""
 
 
 TERMINAL = frozenset({Phase.SUCCEEDED, Phase.FAILED, Phase.CANCELLED})
@@ -113,12 +128,8 @@ CHILD_OBJECTS = {
     StepKind.AGENT_RUN: "AgentRun",
     StepKind.TOOL_RUN: "ToolRun",
     StepKind.SUB_ORCHESTRATION: "OrchestrationRun",
-    StepKind.JOB: "Job",
 }
 """The kind of object that a step of a kind creates."""
-
-ORCHESTRATION_KINDS = tuple(kind for kind in StepKind if kind is not StepKind.JOB)
-"""Kinds that users write in an orchestration."""
 
 CHILD_KINDS = frozenset(CHILD_OBJECTS)
 """Kinds that create a child object; the others decide by looking (gates, waits) and hold no place."""

@@ -66,6 +66,24 @@ class Reason(StrEnum):
     START_REFUSED = "StartRefused"
     POLICY_DENIED = "PolicyDenied"
 
+    # Admission of AgentRuns
+    WITHIN_LIMITS = "WithinLimits"
+    ALREADY_STARTED = "AlreadyStarted"
+    CONCURRENCY_LIMIT = "ConcurrencyLimit"
+    QUEUE_LIMIT = "QueueLimit"
+    RATE_LIMIT = "RateLimit"
+    MISSING_REQUIRED_LABELS = "MissingRequiredLabels"
+    LABEL_BLOCKED = "LabelBlocked"
+    LABEL_NOT_ALLOWED = "LabelNotAllowed"
+    IMAGE_BLOCKED = "ImageBlocked"
+    IMAGE_NOT_ALLOWED = "ImageNotAllowed"
+    SECRET_BLOCKED = "SecretBlocked"  # noqa: S105 - a word, no password
+    SECRET_NOT_ALLOWED = "SecretNotAllowed"  # noqa: S105 - a word, no password
+    SECRET_NOT_BOUND = "SecretNotBound"  # noqa: S105 - a word, no password
+    SERVICE_ACCOUNT_NOT_ALLOWED = "ServiceAccountNotAllowed"
+    IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED = "ImplementationSourceProviderNotAllowed"
+    REPOSITORY_NOT_ALLOWED = "RepositoryNotAllowed"
+
     # Work
     JOB_FAILED = "JobFailed"
     JOB_DELETED = "JobDeleted"
@@ -77,6 +95,7 @@ class Reason(StrEnum):
     NODE_REBOOTED = "NodeRebooted"
     DUPLICATE_EXECUTION = "DuplicateExecution"
     WORKFLOW_JOB_MISSING = "WorkflowJobMissing"
+    HISTORY_NOT_STORED = "HistoryNotStored"
 
     # Cancel
     CANCELLING = "Cancelling"
@@ -99,7 +118,24 @@ class Reason(StrEnum):
     FINISHED = "Finished"
 
 
-NEVER_RETRIED = frozenset(
+DENIALS = frozenset(
+    {
+        Reason.MISSING_REQUIRED_LABELS,
+        Reason.LABEL_BLOCKED,
+        Reason.LABEL_NOT_ALLOWED,
+        Reason.IMAGE_BLOCKED,
+        Reason.IMAGE_NOT_ALLOWED,
+        Reason.SECRET_BLOCKED,
+        Reason.SECRET_NOT_ALLOWED,
+        Reason.SECRET_NOT_BOUND,
+        Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
+        Reason.IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED,
+        Reason.REPOSITORY_NOT_ALLOWED,
+    }
+)
+"""Why policy refuses an AgentRun for good."""
+
+NEVER_RETRIED = DENIALS | frozenset(
     {
         Reason.INVALID_SPEC,
         Reason.MISSING_INPUT,

@@ -1,5 +1,6 @@
 """Answers to writes: the object in the form that was asked for, with warnings as headers."""
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -38,7 +39,11 @@ def ordered(obj: JsonObject) -> JsonObject:
 
 
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in dict.fromkeys(warnings))
+    """One with a control character is left out, as Kubernetes does: a field's name may hold any."""
+    told = [
+        each for each in dict.fromkeys(warnings) if not any(unicodedata.category(c) == "Cc" for c in each)
+    ]
+    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in told)
 
 
 @contextmanager

@@ -40,6 +40,7 @@ class DefinitionLife:
         self._held: dict[str, set[Key]] = {}
         """Of definitions that wait for others: the objects that are left."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._writing = asyncio.Lock()
         custom.on_change = self._queue.put_nowait
         serving.listeners.append(self._hear)
         serving.settling[CRDS] = self.settle
@@ -57,7 +58,7 @@ class DefinitionLife:
     async def settle(self) -> None:
         """Write down what was decided, so that whoever wrote a definition finds it established."""
         for name in sorted(self._custom.unwritten):
-            await self._tried(name, self._establish(name))
+            await self._settled(name)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -66,11 +67,16 @@ class DefinitionLife:
         async with asyncio.TaskGroup() as group:
             while True:
                 name = await self._queue.get()
-                if name in self._custom.unwritten:
-                    await self._tried(name, self._establish(name))
+                await self._settled(name)
                 if self._custom.is_ending(name) and name not in self._emptying and not self._is_held(name):
                     self._emptying.add(name)
                     group.create_task(self._tried(name, self._empty(name)), name=f"emptying {name}")
+
+    async def _settled(self, name: str) -> None:
+        """Whoever wrote a definition and whoever follows it both come here: the second finds it done."""
+        async with self._writing:
+            if name in self._custom.unwritten:
+                await self._tried(name, self._establish(name))
 
     async def _tried(self, name: str, step: Coroutine[None, None, None]) -> None:
         """A definition that is gone needs nothing more; one that could not be written is looked at again."""

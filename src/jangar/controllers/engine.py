@@ -1,31 +1,44 @@
 """The controllers wired to each other: what they watch, whom a change wakes. Started and stopped by a manager."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
-from typing import Any
 
+from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
-from jangar.api.phases import TERMINAL
+from jangar.api.phases import StepKind
 from jangar.api.tools import TOOL, TOOL_RUN
+from jangar.controllers.admission.wiring import KINDS as ADMISSION_KINDS
+from jangar.controllers.admission.wiring import Admission
+from jangar.controllers.agentrun.agents import Agents
+from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
 from jangar.controllers.definition.checks import OrchestrationCheck, check_tool
 from jangar.controllers.definition.reconciler import DefinitionReconciler
+from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.log_tails import LogTails
 from jangar.controllers.object_writes import ObjectWrites
+from jangar.controllers.observers import NOBODY, Observers
 from jangar.controllers.orchestrationrun.act import Hands as RunHands
+from jangar.controllers.orchestrationrun.children import KINDS
 from jangar.controllers.orchestrationrun.definitions import Definitions
 from jangar.controllers.orchestrationrun.memory import Memories
 from jangar.controllers.orchestrationrun.reconciler import RunReconciler
 from jangar.controllers.orchestrationrun.record import RunRecords
-from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.controllers.resources import CHILD_UID, resource_of
 from jangar.controllers.status_writer import StatusWriter
-from jangar.controllers.toolrun.act import Hands as ToolRunHands
-from jangar.controllers.toolrun.observe import Caches
-from jangar.controllers.toolrun.reconciler import ToolRunReconciler
+from jangar.controllers.toolrun.order import ToolRunOrders
+from jangar.controllers.waiting import (
+    UID,
+    WAITS_FOR,
+    called,
+    child_of_pod,
+    waiting_in,
+    wanted_by_run,
+    wanted_by_toolrun,
+)
 from jangar.controllers.wakes import (
     asks_to_stop,
     is_new,
@@ -35,113 +48,136 @@ from jangar.controllers.wakes import (
     telling_pod,
     watch_all,
 )
+from jangar.controllers.work.act import Hands as WorkHands
+from jangar.controllers.work.app_tokens import AppTokens
+from jangar.controllers.work.observe import Caches
+from jangar.controllers.work.order import Order
+from jangar.controllers.work.reconciler import WorkReconciler
 from jangar.domain.orchestration.definition import ConditionCompiler
-from jangar.domain.orchestration.observation import Limits
-from jangar.domain.retention.values import NEVER, Keep
 from jangar.domain.work.observation import WorkLimits
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.cache import Cached
 from jangar.kube.client import Client
 from jangar.kube.controller import Authority, Controller
 from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.haste import Haste
 from jangar.kube.indexers import Indexer, label_index
 from jangar.kube.informer import Change, Informer
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
 from jangar.kube.reconcile import Key, Reconciler
 from jangar.kube.resource import Resource
-from jangar.kube.sources import own_key, owner_key, versions
-
-WAITS_FOR = "waits-for"
-"""Index: what an object that has not started yet, or a definition, names."""
-UID = "uid"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineSettings:
-    """What operators decide about the engine."""
-
-    orchestrations: Namespaces
-    """Whose Orchestrations and runs are looked after."""
-    supporting: Namespaces
-    """Whose Tools and ToolRuns are."""
-    run_limits: Limits = field(default_factory=Limits)
-    work_limits: WorkLimits = field(default_factory=WorkLimits)
-    keeping: Keeping = field(default_factory=Keeping)
-    data_dir: Path | None = None
-    """Where the last lines of logs are kept; else nowhere."""
-    log_retention: Keep = NEVER
-    service_account: str | None = None
-    workers: int = 16
-
-    @property
-    def watched(self) -> Namespaces:
-        """Both: a run sees its children, a child what it names."""
-        names = (self.orchestrations.names, self.supporting.names)
-        if None in names:
-            return Namespaces.every()
-        return Namespaces.of(*dict.fromkeys(name for each in names for name in each or ()))
+from jangar.kube.sources import own_key, owner_key
+from jangar.store.history import History
 
 
 class Engine:
     """Orchestrations, Tools and their runs."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one of the parts that it is made of
         self,
         client: Client,
         settings: EngineSettings,
         *,
         compile_condition: ConditionCompiler,
+        compile_loop: ConditionCompiler,
         recorder: EventRecorder,
         now: Callable[[], datetime],
         may_act: Authority | None = None,
-        on_job_missing: Callable[[], None] = lambda: None,
+        haste: Haste | None = None,
+        observers: Observers = NOBODY,
+        open_history: Callable[[], Awaitable[History]] | None = None,
     ) -> None:
         self._client = client
         self._settings = settings
+        self._compile_loop = compile_loop
         self._recorder = recorder
         self._now = now
         self._may_act = may_act
-        self._on_job_missing = on_job_missing
+        self._haste = haste or Haste()
+        self._observers = observers
         self._writer = StatusWriter(client)
         self._writes = ObjectWrites(client)
-        self.orchestrations = self._of(ORCHESTRATION, _called)
-        self.runs = self._of(ORCHESTRATION_RUN, _wanted_by_run)
+        self.orchestrations = self._of(ORCHESTRATION, called)
+        self.runs = self._of(ORCHESTRATION_RUN, wanted_by_run)
         self.tools = self._of(TOOL)
-        self.toolruns = self._of(TOOL_RUN, _wanted_by_toolrun)
+        self.toolruns = self._of(TOOL_RUN, wanted_by_toolrun)
         self.jobs = self._watching(JOBS, {}, labels=CHILD_UID)
         self.pods = self._watching(PODS, {CHILD_UID: label_index(CHILD_UID)}, labels=CHILD_UID)
+        self.agents = Agents.watching(self._indexed) if settings.agents.names != () else None
         directory = settings.data_dir
-        self._logs = LogTails(client, directory / "log-tails", now) if directory else None
-        self._memories = Memories((self.toolruns.cache, self.runs.cache))
+        self._logs = (
+            LogTails(client, directory / "log-tails", now, pods=self.pods.cache) if directory else None
+        )
+        self.history = self._history(open_history) if open_history else None
+        self._memories = Memories(tuple(each.cache for each in self._children))
+        self._admission_informers: list[Informer] = []
+        self.admission = self._admission()
         self.controllers = (
             self._orchestration_controller(compile_condition),
             self._tool_controller(),
             self._run_controller(compile_condition),
             self._toolrun_controller(),
+            *self._agent_controllers(),
+            *([self.admission.controller] if self.admission else ()),
         )
         """One for each kind, whatever namespaces it has."""
+        if self.history is not None:
+            looked_after = {each.name: each for each in self.controllers}
+            for informer in self._children:
+                controller = looked_after[informer.resource.kind.lower()]
+                self.history.follow(informer, wake=controller.enqueue, may_act=controller.may_act)
 
     def join(self, manager: Manager) -> None:
         """Have the manager run everything."""
-        for informer in (self.orchestrations, self.runs, self.tools, self.toolruns, self.jobs, self.pods):
+        own = (self.orchestrations, self.runs, self.tools, self.toolruns, self.jobs, self.pods)
+        for informer in (*own, *(self.agents.informers if self.agents else ())):
             manager.add_informer(informer.resource.plural, informer)
+        for informer in self._admission_informers:
+            manager.add_informer(f"admission-{informer.resource.plural}", informer)
         for controller in self.controllers:
             manager.add_controller(controller)
+        if self.history is not None:
+            manager.add_service("history", self.history.run)
         kept = self._settings.log_retention.duration
         if self._logs is not None and kept is not None:
             manager.add_service("log-tails", partial(self._logs.tidy, kept))
 
     def authority_gained(self) -> None:
         """From now on this process acts: everything is looked at, nothing remembered is trusted."""
-        self._memories.forget_all()
+        self.trust_nothing()
+        if self.history is not None:
+            self.history.look_at_all()
         for controller in self.controllers:
             controller.enqueue_all()
 
-    def authority_lost(self) -> None:
-        """Another process may act: passes under way end."""
+    def trust_nothing(self) -> None:
+        """Others may have acted: nothing remembered counts any more."""
+        self._memories.forget_all()
+        if self.admission is not None:
+            self.admission.authority_gained()
+
+    def authority_lost(self, may_go_on: Authority | None = None) -> None:
+        """Another process may act: passes under way end, but for those that `may_go_on`."""
         for controller in self.controllers:
-            controller.abandon_lost()
+            controller.abandon_lost(may_go_on)
+
+    def under_way(self) -> Iterator[Key]:
+        """What passes are at work on."""
+        for controller in self.controllers:
+            yield from controller.under_way
+
+    def _history(self, open_history: Callable[[], Awaitable[History]]) -> HistoryKeeper:
+        keeper = HistoryKeeper(
+            open_history=open_history,
+            client=self._client,
+            recorder=self._recorder,
+            logs=self._logs,
+            log_retention=self._settings.log_retention.duration,
+        )
+        if self._logs is not None:
+            self._logs.on_kept = keeper.tail_kept
+        return keeper
 
     def _of(self, kind: Kind, wanted: Indexer | None = None) -> Informer:
         indexes: dict[str, Indexer] = {UID: lambda cached: (cached.uid,)}
@@ -149,16 +185,45 @@ class Engine:
             indexes[WAITS_FOR] = wanted
         return self._watching(resource_of(kind), indexes)
 
+    def _indexed(self, kind: Kind, more: Mapping[str, Indexer]) -> Informer:
+        return self._watching(resource_of(kind), {UID: lambda cached: (cached.uid,), **more})
+
+    @property
+    def _children(self) -> tuple[Informer, ...]:
+        """Of every kind that a run starts."""
+        return (self.toolruns, self.runs, *((self.agents.runs,) if self.agents else ()))
+
     def _watching(self, resource: Resource, indexes: Mapping[str, Indexer], labels: str = "") -> Informer:
         return Informer(
             self._client, resource, namespaces=self._settings.watched, labels=labels, indexes=indexes
+        )
+
+    def _admission(self) -> Admission | None:
+        """With the informers of the agents where these look after the same namespaces."""
+        settings = self._settings.admission
+        if settings is None:
+            return None
+        agents = self.agents if settings.namespaces == self._settings.watched else None
+        shared = {AGENT_RUN.name: agents.runs, **agents.named} if agents else {}
+        self._admission_informers = [
+            Informer(self._client, resource_of(kind), namespaces=settings.namespaces)
+            for kind in ADMISSION_KINDS
+            if kind.name not in shared
+        ]
+        return Admission(
+            self._client,
+            settings,
+            informers=shared | {each.resource.kind: each for each in self._admission_informers},
+            orchestrationruns=self.runs,
+            now=self._now,
+            may_act=self._may_act,
         )
 
     def _controller(self, name: str, reconcile: Reconciler, namespaces: Namespaces) -> Controller:
         def may_act(key: Key) -> bool:
             return key.namespace in namespaces and (self._may_act is None or self._may_act(key))
 
-        return Controller(name, reconcile, workers=self._settings.workers, may_act=may_act)
+        return Controller(name, reconcile, workers=self._settings.workers, may_act=may_act, haste=self._haste)
 
     def _orchestration_controller(self, compile_condition: ConditionCompiler) -> Controller:
         reconcile = DefinitionReconciler(
@@ -172,7 +237,7 @@ class Engine:
         )
         controller = self._controller("orchestration", reconcile, self._settings.orchestrations)
         controller.watch(self.orchestrations)
-        controller.watch(self.orchestrations, _waiting_in(self.orchestrations, ORCHESTRATION.name))
+        controller.watch(self.orchestrations, waiting_in(self.orchestrations, ORCHESTRATION.name))
         return controller
 
     def _tool_controller(self) -> Controller:
@@ -189,20 +254,22 @@ class Engine:
 
     def _run_controller(self, compile_condition: ConditionCompiler) -> Controller:
         memories = self._memories
-        self.toolruns.subscribe(memories.heard)
-        self.runs.subscribe(memories.heard)
+        for children in self._children:
+            children.subscribe(memories.heard)
         self.runs.subscribe(lambda change: _forget(memories, change))
         hands = RunHands(
             client=self._client,
             writes=self._writes,
             runs=self.runs,
             toolruns=self.toolruns,
+            agentruns=self.agents.runs if self.agents else None,
             definitions=Definitions(
                 self._client,
                 orchestrations=self.orchestrations.cache,
                 runs=self.runs.cache,
                 resource=self.runs.resource,
                 compile_condition=compile_condition,
+                kinds=[kind for kind in KINDS if self.agents or kind is not StepKind.AGENT_RUN],
             ),
             recorder=self._recorder,
             request_timeout=self._settings.run_limits.request_timeout,
@@ -216,105 +283,85 @@ class Engine:
             limits=self._settings.run_limits,
             keeping=self._settings.keeping,
             now=self._now,
+            history=self.history,
+            observers=self._observers,
         )
         controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
         parent = owner_key(ORCHESTRATION_RUN.name)
         controller.watch(self.runs, where=asks_to_stop, first=True)
         watch_all(controller, self.runs, own_key, is_status_alone)
-        for children in (self.runs, self.toolruns):
+        for children in self._children:
             watch_all(controller, children, parent, is_new)
-        controller.watch(self.orchestrations, _waiting_in(self.runs, ORCHESTRATION.name))
-        controller.watch(self.runs, _waiting_in(self.runs, ORCHESTRATION_RUN.name))
+        controller.watch(self.orchestrations, waiting_in(self.runs, ORCHESTRATION.name))
+        controller.watch(self.runs, waiting_in(self.runs, ORCHESTRATION_RUN.name))
         return controller
 
-    def _toolrun_controller(self) -> Controller:
+    def _hands(self, children: Informer) -> WorkHands:
         settings = self._settings
-        hands = ToolRunHands(
+        return WorkHands(
             client=self._client,
             writes=self._writes,
-            children=self.toolruns,
+            children=children,
             jobs=self.jobs,
             pods=self.pods,
             recorder=self._recorder,
+            tokens=AppTokens(self._client, self._now),
             logs=self._logs,
             service_account=settings.service_account,
+            security_context=settings.security_context,
             stop_bound=settings.work_limits.cancel_timeout + timedelta(seconds=30),
         )
-        reconcile = ToolRunReconciler(
-            caches=Caches(
-                toolruns=self.toolruns.cache,
-                tools=self.tools.cache,
-                jobs=self.jobs.cache,
-                pods=self.pods.cache,
-            ),
-            hands=hands,
+
+    def _work(
+        self, children: Informer, order: Callable[[Cached], Order], limits: WorkLimits
+    ) -> WorkReconciler:
+        return WorkReconciler(
+            caches=Caches(children=children.cache, jobs=self.jobs.cache, pods=self.pods.cache),
+            order=order,
+            hands=self._hands(children),
             writer=self._writer,
-            runs=self.runs.resource,
-            limits=settings.work_limits,
+            owners={kind.name: resource_of(kind) for kind in (ORCHESTRATION_RUN, AGENT_RUN)},
+            limits=limits,
             now=self._now,
-            on_job_missing=self._on_job_missing,
+            history=self.history,
+            observers=self._observers,
         )
+
+    def _agent_controllers(self) -> list[Controller]:
+        agents, settings = self.agents, self._settings
+        if agents is None:
+            return []
+        caches = AgentCaches(of={kind: each.cache for kind, each in agents.named.items()})
+        orders = AgentRunOrders(
+            caches=caches,
+            defaults=settings.agent_defaults,
+            compile_loop=self._compile_loop,
+            denial=self.admission.denial if self.admission else None,
+        )
+        limits = replace(settings.work_limits, orchestration_retention=None)
+        made = partial(self._controller, namespaces=settings.agents)
+        runs = agents.run_controller(
+            made,
+            self._work(agents.runs, orders, limits),
+            jobs=self.jobs,
+            pods=self.pods,
+            child_of_pod=child_of_pod(agents.runs),
+            beside=[self.admission.bindings] if self.admission else (),
+        )
+        return [runs, *agents.definition_controllers(made, self._writer, self._now)]
+
+    def _toolrun_controller(self) -> Controller:
+        orders = ToolRunOrders(tools=self.tools.cache)
+        reconcile = self._work(self.toolruns, orders, self._settings.work_limits)
         controller = self._controller("toolrun", reconcile, self._settings.supporting)
         controller.watch(self.toolruns, where=asks_to_stop, first=True)
         watch_all(controller, self.toolruns, own_key, is_status_alone)
         watch_all(controller, self.jobs, owner_key(TOOL_RUN.name), is_same(telling_job))
-        watch_all(controller, self.pods, _child_of_pod(self.toolruns), is_same(telling_pod))
-        controller.watch(self.tools, _waiting_in(self.toolruns, TOOL.name))
+        watch_all(controller, self.pods, child_of_pod(self.toolruns), is_same(telling_pod))
+        controller.watch(self.tools, waiting_in(self.toolruns, TOOL.name))
         return controller
 
 
 def _forget(memories: Memories, change: Change) -> None:
     if change.new is None:
         memories.forget(change.subject.uid)
-
-
-def _child_of_pod(toolruns: Informer) -> Callable[[Change], Iterable[Key]]:
-    """The child that a pod's Job belongs to: the pod names its uid."""
-
-    def keys(change: Change) -> Iterable[Key]:
-        uid = change.subject.labels.get(CHILD_UID, "")
-        return [Key(each.namespace, each.name) for each in toolruns.cache.by(UID, uid)]
-
-    return keys
-
-
-def _waiting_in(informer: Informer, kind: str) -> Callable[[Change], Iterable[Key]]:
-    """Objects that name the one that changed."""
-
-    def keys(change: Change) -> Iterable[Key]:
-        names = {f"{each.namespace}/{kind}/{each.name}" for each in versions(change)}
-        return [
-            Key(each.namespace, each.name) for name in names for each in informer.cache.by(WAITS_FOR, name)
-        ]
-
-    return keys
-
-
-def _is_open(obj: Mapping[str, Any]) -> bool:
-    """Whether it may still wait for what it names."""
-    status = obj.get("status") or {}
-    return not (status.get("snapshotRef") or status.get("job") or status.get("phase") in TERMINAL)
-
-
-def _wanted_by_toolrun(cached: Cached) -> Iterable[str]:
-    obj = cached.view
-    name = ((obj.get("spec") or {}).get("toolRef") or {}).get("name")
-    return (f"{cached.namespace}/{TOOL.name}/{name}",) if name and _is_open(obj) else ()
-
-
-def _wanted_by_run(cached: Cached) -> Iterable[str]:
-    obj = cached.view
-    if not _is_open(obj):
-        return ()
-    spec = obj.get("spec") or {}
-    wanted = {
-        ORCHESTRATION.name: (spec.get("orchestrationRef") or {}).get("name"),
-        ORCHESTRATION_RUN.name: (spec.get("retryOf") or {}).get("name"),
-    }
-    return [f"{cached.namespace}/{kind}/{name}" for kind, name in wanted.items() if name]
-
-
-def _called(cached: Cached) -> Iterable[str]:
-    steps = (cached.view.get("spec") or {}).get("steps") or ()
-    targets = {(step.get("orchestrationRef") or {}).get("name") for step in steps}
-    return [f"{cached.namespace}/{ORCHESTRATION.name}/{name}" for name in targets if name]

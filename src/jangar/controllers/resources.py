@@ -21,6 +21,9 @@ STOP: Final = "jangar.proompteng.ai/stop"
 LINEAGE: Final = "jangar.proompteng.ai/lineage"
 """Annotation of a nested run: the orchestrations that contain it, outermost first, by comma."""
 
+CREATED_BY: Final = "jangar.proompteng.ai/created-by"
+"""Annotation of a run: who asked for it, as far as whoever made it knew. Told, not proven: the audit trail is that."""
+
 
 def resource_of(kind: Kind) -> Resource:
     """Where a kind is served."""

@@ -42,3 +42,12 @@ def step_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> T
     if after.get("message"):
         words.append(after["message"])
     return Transition("Warning" if phase in _BAD else "Normal", str(reason), ", ".join(words))
+
+
+def workflow_changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Iterator[Transition]:
+    """The steps of an agent's own workflow that changed; one that only waits for its turn is not told."""
+    old = {each["name"]: each for each in ((before or {}).get("workflow") or {}).get("steps") or ()}
+    for step in (after.get("workflow") or {}).get("steps") or ():
+        told = step_change(old.get(step["name"]), step)
+        if told is not None and step.get("phase") != StepPhase.PENDING:
+            yield told

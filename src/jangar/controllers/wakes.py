@@ -6,7 +6,7 @@ A pass depends on what it sees, never on what woke it: these rules decide only h
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from jangar.api.phases import Phase
+from jangar.api.phases import TERMINAL, Phase
 from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.kube.cache import Cached
 from jangar.kube.controller import Controller
@@ -29,12 +29,17 @@ def watch_all(
 
 def asks_to_stop(change: Change) -> bool:
     """What shall stop is heard before all else: a hundred others may be ending at the same time."""
-    return change.new is not None and _may_stop(change.new) and not (change.old and _may_stop(change.old))
+    new, old = change.new, change.old
+    return new is not None and _may_stop(new) and not (old and _may_stop(old)) and not _has_ended(new)
 
 
 def _may_stop(cached: Cached) -> bool:
     spec = cached.view.get("spec") or {}
     return cached.is_being_deleted or spec.get("cancel") is True or spec.get("desiredState") == "Cancelled"
+
+
+def _has_ended(cached: Cached) -> bool:
+    return (cached.view.get("status") or {}).get("phase") in TERMINAL
 
 
 def is_status_alone(change: Change) -> bool:

@@ -36,7 +36,19 @@ class Connection:
     password: str = field(default="", repr=False)
     fresh_token: Callable[[], str] | None = field(default=None, repr=False)
     """Asked for a bearer token every minute, in a thread: a plugin may run a program."""
+    impersonate: "Impersonated | None" = None
     namespace: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Impersonated:
+    """Somebody in whose name requests are sent; whoever sends them needs the right to."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+    def headers(self) -> list[tuple[str, str]]:
+        return [("Impersonate-User", self.user), *(("Impersonate-Group", each) for each in self.groups)]
 
 
 def default(

@@ -13,8 +13,10 @@ from typing import Protocol, TypeAlias, assert_never
 
 from jangar.kube.backoff import Backoff
 from jangar.kube.errors import ApiError, Conflict, is_transient
+from jangar.kube.haste import Haste
 from jangar.kube.informer import Change, Handler, Informer
 from jangar.kube.reconcile import Done, Key, LookAgain, Reconciler, Result, TerminalError
+from jangar.kube.shards.fence import acting_on
 from jangar.kube.sources import Mapping, own_key
 from jangar.kube.workqueue import ShutDown, WorkQueue
 
@@ -62,13 +64,13 @@ class Controller:
         backoff: Backoff | None = None,
         may_act: Authority | None = None,
         random: Callable[[], float] = chance.random,
-        on_pass: OnPass | None = None,
+        haste: Haste | None = None,
     ) -> None:
         self.name = name
-        self.queue: WorkQueue[Key] = WorkQueue(backoff=backoff, random=random)
+        self.queue: WorkQueue[Key] = WorkQueue(backoff=backoff, random=random, haste=haste)
         self.informers: list[Informer] = []
         """Every informer it watches; none of its passes runs before all are synced."""
-        self.on_pass = on_pass
+        self.on_pass: OnPass | None = None
         self._reconcile = reconcile
         self._workers = workers
         self._time_limit = time_limit
@@ -87,7 +89,7 @@ class Controller:
     ) -> None:
         """Have the keys that `mapping` names looked at whenever an object of the informer changes, or so much later.
 
-        `first` says that they go before all that wait.
+        `first` says that they go before all that wait, in whichever queue that shares the haste.
         """
 
         def handle(change: Change) -> None:
@@ -113,11 +115,20 @@ class Controller:
             for each in informer.cache.all():
                 handle(Change(kind="added", old=None, new=each))
 
-    def abandon_lost(self) -> None:
-        """End the passes under way whose key this process may not act on any more."""
+    @property
+    def under_way(self) -> list[Key]:
+        """The keys that passes are at work on."""
+        return list(self._passes)
+
+    def abandon_lost(self, may_go_on: Authority | None = None) -> None:
+        """End the passes under way whose key this process may not act on any more.
+
+        `may_go_on` lets those end by themselves whose like would not be begun.
+        """
         now = asyncio.get_running_loop().time()
+        goes_on = may_go_on or self.may_act
         for key, limit in self._passes.items():
-            if not limit.expired() and not self._allows(key):
+            if not limit.expired() and not goes_on(key):
                 limit.reschedule(now)
 
     async def run(self) -> None:
@@ -152,7 +163,7 @@ class Controller:
             await asyncio.sleep(0)
 
     async def _pass(self, key: Key) -> None:
-        if not self._allows(key):
+        if not self.may_act(key):
             self.queue.forget(key)
             self._note(Outcome.NOT_OURS, 0.0)
             return
@@ -161,8 +172,9 @@ class Controller:
         limit = asyncio.timeout(self._time_limit)
         self._passes[key] = limit
         try:
-            async with limit:
-                outcome = self._after(key, await self._reconcile(key))
+            with acting_on(key):
+                async with limit:
+                    outcome = self._after(key, await self._reconcile(key))
         except Exception as error:  # noqa: BLE001 (a reconciler's error is told and tried again here, and only here)
             outcome = self._after_error(key, error, ran_out=limit.expired())
         finally:
@@ -182,7 +194,7 @@ class Controller:
 
     def _after_error(self, key: Key, error: Exception, *, ran_out: bool) -> Outcome:
         told = {"controller": self.name, "key": str(key), "error": str(error)}
-        if ran_out and not self._allows(key):
+        if ran_out and not self.may_act(key):
             self.queue.forget(key)
             log.info("pass abandoned: no authority over the object any more", extra=told)
             return Outcome.ABANDONED
@@ -210,7 +222,7 @@ class Controller:
                 log.error("pass failed", extra=told | {"again_in": wait}, exc_info=error)
                 return Outcome.ERROR
 
-    def _allows(self, key: Key) -> bool:
+    def may_act(self, key: Key) -> bool:
         return self._may_act is None or self._may_act(key)
 
     def _note(self, outcome: Outcome, seconds: float) -> None:

@@ -17,6 +17,8 @@ from jangar.kube.backoff import Backoff
 from jangar.kube.builtin import EVENTS
 from jangar.kube.client import Client, Obj, PatchKind
 from jangar.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, is_transient
+from jangar.kube.event_values import EventLimits, Told
+from jangar.kube.haste import Haste
 from jangar.kube.workqueue import ShutDown, WorkQueue
 
 log = logging.getLogger(__name__)
@@ -52,28 +54,6 @@ class ObjectReference:
             namespace=meta.get("namespace", ""),
             resource_version=meta.get("resourceVersion", ""),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventLimits:
-    """How much is told: of one object, at once, and how long is tried."""
-
-    burst: int = 25
-    """Records about one object before it must wait for another."""
-    refill_seconds: float = 300.0
-    """After so long an object may make one more."""
-    patience: float = 0.0
-    """Seconds before an Event is written: what it tells of goes on first, and what is said again is counted."""
-    similar: int = 25
-    """Events about one object that differ in their message alone, before the next ones are combined into one."""
-    combined_patience: float = 1.0
-    """Seconds between two writes of a combined Event."""
-    capacity: int = 4096
-    """Events that wait to be written, and that are remembered to be counted."""
-    writers: int = 4
-    tries: int = 6
-    flush_bound: float = 5.0
-    """Seconds that the end waits for what is not written yet."""
 
 
 _COMBINED = "(combined from similar events)"
@@ -134,15 +114,20 @@ class EventRecorder:
         instance: str = "",
         random: Callable[[], float] = chance.random,
         limits: EventLimits | None = None,
+        haste: Haste | None = None,
     ) -> None:
         self.dropped = 0
         """Records that never became an Event: too many about one object, a full queue, a refusal, the end."""
+        self.on_told: Callable[[Told], None] = lambda _: None
+        """Told of every record that becomes an Event, at once and whether or not that can be written."""
         self._client = client
-        self._component = component
+        self.component = component
         self._instance = instance or component
         self._now = now
         self._limits = limits or EventLimits()
-        self._queue: WorkQueue[_Same] = WorkQueue(backoff=Backoff(first=0.1, limit=10.0), random=random)
+        self._queue: WorkQueue[_Same] = WorkQueue(
+            backoff=Backoff(first=0.1, limit=10.0), random=random, haste=haste
+        )
         self._pending: set[_Same] = set()
         self._series: OrderedDict[_Same, _Series] = OrderedDict()
         self._alike: OrderedDict[_Alike, int] = OrderedDict()
@@ -173,13 +158,16 @@ class EventRecorder:
             series.count += 1
             series.last = now
             series.message = told
+            self._tell(same, series)
         if same in self._pending:
             return
         if len(self._pending) >= self._limits.capacity or not self._has_token(same.uid):
             self.dropped += 1
             return
         if series is None:
-            self._series[same] = _Series(about=reference, action=action, message=told, first=now, last=now)
+            series = _Series(about=reference, action=action, message=told, first=now, last=now)
+            self._series[same] = series
+            self._tell(same, series)
             self._count_alike(_Alike(*same[:3]))
         self._series.move_to_end(same)
         self._pending.add(same)
@@ -187,6 +175,9 @@ class EventRecorder:
         self._queue.add_after(
             same, self._limits.combined_patience if same.combines else self._limits.patience
         )
+
+    def _tell(self, same: _Same, series: _Series) -> None:
+        self.on_told(Told(*same, series.count, series.first, series.last))
 
     def _count_alike(self, alike: _Alike) -> None:
         self._alike[alike] = self._alike.get(alike, 0) + 1
@@ -327,8 +318,8 @@ class EventRecorder:
             "count": series.count,
             "firstTimestamp": _seconds(series.first),
             "lastTimestamp": _seconds(series.last),
-            "source": {"component": self._component},
-            "reportingComponent": self._component,
+            "source": {"component": self.component},
+            "reportingComponent": self.component,
             "reportingInstance": self._instance,
         }
         if series.action:

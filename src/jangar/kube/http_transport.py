@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from jangar.kube.connection import Connection, NoConnection
@@ -134,6 +135,11 @@ class HttpTransport:
         text = f"{self._base}{path}"
         return URL(f"{text}?{urlencode(query, quote_via=quote)}" if query else text, encoded=True)
 
+    def _standing_headers(self) -> CIMultiDict[str]:
+        someone = self._connection.impersonate
+        told = [("User-Agent", self._user_agent), ("Accept", JSON)]
+        return CIMultiDict([*told, *(someone.headers() if someone is not None else ())])
+
     def _open(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
             limit=CONNECTIONS,
@@ -143,7 +149,7 @@ class HttpTransport:
         )
         return aiohttp.ClientSession(
             connector=connector,
-            headers={"User-Agent": self._user_agent, "Accept": JSON},
+            headers=self._standing_headers(),
             cookie_jar=aiohttp.DummyCookieJar(),
             middlewares=(_once,),
             read_bufsize=READ_BUFFER,

@@ -5,14 +5,18 @@ its authority from *before* it sent the renewal that succeeded, and only for `re
 only after it has itself seen the record unchanged for the whole `duration`, which is longer. Wall times in the record
 are for people. What a holder had on the wire when it lost authority can still arrive: writes carry preconditions for
 that. A Lease deleted by hand is made anew by the holder; a process that never saw it may take it at once.
+
+A shard that is not wanted any more is handed over: nothing new is begun, what is under way ends, then the record is
+given back. It is renewed meanwhile.
 """
 
 import asyncio
+import contextlib
 import logging
 import random as chance
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -26,6 +30,8 @@ OnChange: TypeAlias = Callable[[int, bool], None]
 """Told the shard and whether it is held now."""
 
 _EXPIRED = float("-inf")
+_LOOK = 0.02
+"""Seconds between two looks at what is under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +50,35 @@ class LeaseTiming:
             )
 
 
-class Elector:
-    """Takes and keeps the Leases `<name>` (one shard) or `<name>-<shard>` (several)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How shards are shared: what their Leases look like, and whether one is wanted and can be let go."""
 
-    def __init__(
+    naming: Callable[[int], str] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    wants: Callable[[int], bool] = lambda _: True
+    is_idle: Callable[[int], bool] = lambda _: True
+    """Whether nothing is under way on a shard."""
+
+
+@dataclass(slots=True)
+class Turnover:
+    """How often shards came and went."""
+
+    taken: int = 0
+    taken_over: int = 0
+    """Of these, from a holder that fell silent."""
+    handed_over: int = 0
+    """Given back because another should have them."""
+    lost: int = 0
+    """Run out, or taken by another."""
+
+
+class Elector:
+    """Takes and keeps the Leases `<name>` (one shard) or `<name>-<shard>` (several): all, or as the terms say."""
+
+    def __init__(  # noqa: PLR0913 - one lease needs the first eight, a share the last
         self,
         client: Client,
         *,
@@ -58,9 +89,13 @@ class Elector:
         shards: int = 1,
         timing: LeaseTiming | None = None,
         random: Callable[[], float] = chance.random,
+        terms: Terms | None = None,
     ) -> None:
         self.identity = identity
-        self._seats = [_Seat(number, name if shards == 1 else f"{name}-{number}") for number in range(shards)]
+        self.turnover = Turnover()
+        self._terms = terms or Terms()
+        naming = self._terms.naming or (lambda number: name if shards == 1 else f"{name}-{number}")
+        self._seats = [_Seat(number, naming(number)) for number in range(shards)]
         self._client = client
         self._namespace = namespace
         self._now = now
@@ -81,9 +116,28 @@ class Elector:
         """Whether this process may act on the shard at this moment."""
         return asyncio.get_running_loop().time() < self._seats[shard].trusted_until
 
+    def accepts(self, shard: int = 0) -> bool:
+        """Whether this process may begin something on the shard at this moment."""
+        return not self._seats[shard].is_leaving and self.holds(shard)
+
     def held_shards(self) -> list[int]:
         """The shards that this process may act on at this moment."""
         return [seat.shard for seat in self._seats if self.holds(seat.shard)]
+
+    def observe(self, shard: int, lease: Obj) -> None:
+        """The record as somebody saw it: silence counts from the first sight of it."""
+        self._observe(self._seats[shard], lease)
+
+    def free_in(self, shard: int) -> float:
+        """Seconds until the shard may be taken by this process, as far as it knows; 0 is now."""
+        seat = self._seats[shard]
+        if seat.seen_holder in {"", self.identity}:
+            return 0.0
+        return max(0.0, seat.seen_at + seat.seen_duration - asyncio.get_running_loop().time())
+
+    def reconsider(self, shard: int) -> None:
+        """Look at the shard now: it may be wanted, unwanted or free."""
+        self._seats[shard].nudge.set()
 
     def subscribe(self, listener: OnChange) -> None:
         """Be told of every gain and loss; of a loss at the moment that it happens."""
@@ -103,15 +157,43 @@ class Elector:
                 for seat in self._seats:
                     group.create_task(self._campaign(seat), name=f"lease-{seat.name}")
         finally:
-            for seat in self._seats:
-                await self._release(seat)
+            await asyncio.gather(*(self._release(seat) for seat in self._seats))
 
     async def _campaign(self, seat: "_Seat") -> None:
         period = self._timing.retry_period
         while True:
-            await self._attempt(seat)
+            seat.nudge.clear()
+            if self._terms.wants(seat.shard):
+                await self._attempt(seat)
+            elif seat.was_held:
+                await self._hand_over(seat)
             # Candidates spread out; a holder keeps its beat.
-            await asyncio.sleep(period if self.holds(seat.shard) else period * (0.5 + self._random()))
+            wait = period if self.holds(seat.shard) else period * (0.5 + self._random())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await seat.nudge.wait()
+
+    async def _hand_over(self, seat: "_Seat") -> None:
+        seat.is_leaving = True
+        try:
+            await self._finish(seat)
+            # Run out meanwhile: then it is lost, and told as that.
+            if seat.was_held:
+                await self._release(seat)
+                self.turnover.handed_over += 1
+        finally:
+            seat.is_leaving = False
+
+    async def _finish(self, seat: "_Seat") -> None:
+        """Until nothing is under way, but not for ever; renewed meanwhile."""
+        clock = asyncio.get_running_loop().time
+        bound = clock() + self._timing.renew_deadline
+        renew_at = clock() + self._timing.retry_period
+        while seat.was_held and clock() < bound and not self._terms.is_idle(seat.shard):
+            await asyncio.sleep(_LOOK)
+            if clock() >= renew_at:
+                renew_at = clock() + self._timing.retry_period
+                await self._attempt(seat)
 
     async def _attempt(self, seat: "_Seat") -> None:
         before = asyncio.get_running_loop().time()
@@ -128,7 +210,7 @@ class Elector:
             if has_it:
                 self._trust(seat, before + self._timing.renew_deadline)
             elif self.holds(seat.shard):
-                self._distrust(seat)
+                self._lose(seat)
 
     async def _take_or_renew(self, seat: "_Seat") -> bool:
         """One try; whether this process has the Lease now."""
@@ -161,11 +243,12 @@ class Elector:
         if version != seat.seen_version:
             seat.seen_version = version
             seat.seen_at = asyncio.get_running_loop().time()
-            seat.seen_holder = lease["spec"].get("holderIdentity") or ""
-            seat.seen_duration = float(lease["spec"].get("leaseDurationSeconds") or self._timing.duration)
+            spec = lease.get("spec") or {}
+            seat.seen_holder = spec.get("holderIdentity") or ""
+            seat.seen_duration = float(spec.get("leaseDurationSeconds") or self._timing.duration)
 
     def _may_take(self, seat: "_Seat", lease: Obj) -> bool:
-        holder = lease["spec"].get("holderIdentity") or ""
+        holder = (lease.get("spec") or {}).get("holderIdentity") or ""
         return holder in {"", self.identity} or self._has_waited(seat)
 
     def _may_create(self, seat: "_Seat") -> bool:
@@ -187,28 +270,38 @@ class Elector:
             "leaseTransitions": int(before.get("leaseTransitions") or 0)
             + (took_over and current is not None),
         }
-        if current is None:
-            metadata: Any = {"name": seat.name, "namespace": self._namespace}
-            return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}
-        return current | {"spec": spec}
+        seat.is_inherited = took_over and bool(before.get("holderIdentity"))
+        named: Obj = {"name": seat.name, "namespace": self._namespace}
+        metadata: Obj = dict(current["metadata"]) if current is not None else named
+        for part, own in (("labels", self._terms.labels), ("annotations", self._terms.annotations)):
+            if own:
+                metadata[part] = {**(metadata.get(part) or {}), **own}
+        head: Obj = {"apiVersion": LEASES.api_version, "kind": LEASES.kind}
+        return head | (current or {}) | {"metadata": metadata, "spec": spec}
 
     def _trust(self, seat: "_Seat", until: float) -> None:
         if seat.was_held and not self.holds(seat.shard):
             # Run out a moment before this answer: whoever asked in between was told no, so the loss is told too.
-            self._distrust(seat)
+            self._lose(seat)
         seat.trusted_until = until
         if seat.expiry is not None:
             seat.expiry.cancel()
         if not self.holds(seat.shard):
             # The answer came so late that it says nothing about now.
-            self._distrust(seat)
+            self._lose(seat)
             return
-        seat.expiry = asyncio.get_running_loop().call_at(until, self._distrust, seat)
+        seat.expiry = asyncio.get_running_loop().call_at(until, self._lose, seat)
         if not seat.was_held:
             seat.was_held = True
             seat.gained.set()
+            self.turnover.taken += 1
+            self.turnover.taken_over += seat.is_inherited
             log.info("lease taken", extra={"lease": seat.name, "identity": self.identity})
             self._tell(seat.shard, is_held=True)
+
+    def _lose(self, seat: "_Seat") -> None:
+        self.turnover.lost += seat.was_held
+        self._distrust(seat)
 
     def _distrust(self, seat: "_Seat") -> None:
         seat.trusted_until = _EXPIRED
@@ -230,18 +323,23 @@ class Elector:
             return
         # First the authority, then the record: never the other way round.
         self._distrust(seat)
+        seat.known = None
         try:
             async with asyncio.timeout(self._timing.retry_period):
+                # What was under way was told to end: its last request comes before the record.
+                while not self._terms.is_idle(seat.shard):  # noqa: ASYNC110 - what is waited for tells nobody
+                    await asyncio.sleep(_LOOK)
                 current = await self._client.get(LEASES, seat.name, self._namespace)
-                if current["spec"].get("holderIdentity") != self.identity:
+                before = current.get("spec") or {}
+                if before.get("holderIdentity") != self.identity:
                     return
                 moment = _micro_time(self._now())
-                spec = current["spec"] | {
+                spec = before | {
                     "holderIdentity": "",
                     "leaseDurationSeconds": 1,
                     "renewTime": moment,
                 }
-                await self._client.update(LEASES, current | {"spec": spec})
+                self._observe(seat, await self._client.update(LEASES, current | {"spec": spec}))
         except (ApiError, TimeoutError) as error:
             log.info("lease not given back", extra={"lease": seat.name, "error": str(error)})
 
@@ -259,7 +357,10 @@ class _Seat:
         self.seen_duration = 0.0
         self.trusted_until = _EXPIRED
         self.was_held = False
+        self.is_leaving = False
+        self.is_inherited = False
         self.gained = asyncio.Event()
+        self.nudge = asyncio.Event()
         self.expiry: asyncio.TimerHandle | None = None
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from jangar.kube.backoff import Backoff
+from jangar.kube.haste import Haste
 
 K = TypeVar("K", bound=Hashable)
 
@@ -32,6 +33,7 @@ class WorkQueue(Generic[K]):
         backoff: Backoff | None = None,
         random: Callable[[], float] = chance.random,
         on_wait: Callable[[float], None] | None = None,
+        haste: Haste | None = None,
     ) -> None:
         self.on_wait = on_wait
         """Told the seconds between a key's adding and its being taken."""
@@ -39,8 +41,12 @@ class WorkQueue(Generic[K]):
         self._random = random
         self._ready: deque[K] = deque()
         self._first: deque[K] = deque()
-        """Ready, too, and taken before the others."""
+        """Ready, too, and taken before the others, of all queues that share the haste."""
         self._urgent: set[K] = set()
+        self._hurried: set[K] = set()
+        """Urgent ones that workers have."""
+        self._haste = haste or Haste()
+        self._haste.subscribe(self._wake_waiting)
         self._dirty: dict[K, float] = {}
         self._processing: dict[K, float] = {}
         self._failures: dict[K, int] = {}
@@ -59,9 +65,11 @@ class WorkQueue(Generic[K]):
             return
         if first and key not in self._urgent:
             self._urgent.add(key)
+            self._haste.begin()
             if key in self._dirty and key not in self._processing:
                 self._ready.remove(key)
                 self._first.append(key)
+                self._wake_one()
         if key in self._dirty:
             return
         self._dirty[key] = asyncio.get_running_loop().time()
@@ -103,12 +111,14 @@ class WorkQueue(Generic[K]):
 
     async def get(self) -> K:
         """The next key, which is the caller's alone until `done`; raises ShutDown when there will be none."""
-        while not (self._first or self._ready):
+        while not self._has_next:
             if self._is_shut_down:
                 raise ShutDown
             await self._something_ready()
         key = (self._first or self._ready).popleft()
-        self._urgent.discard(key)
+        if key in self._urgent:
+            self._urgent.remove(key)
+            self._hurried.add(key)
         now = asyncio.get_running_loop().time()
         added = self._dirty.pop(key)
         self._processing[key] = now
@@ -121,12 +131,17 @@ class WorkQueue(Generic[K]):
         self._processing.pop(key, None)
         if key in self._dirty:
             self._append(key)
+        if key in self._hurried:
+            self._hurried.remove(key)
+            self._haste.end()
 
     def shut_down(self) -> None:
         """Take nothing more and give out nothing more: what still waits is dropped, work under way is not touched."""
         self._is_shut_down = True
         self._ready.clear()
         self._first.clear()
+        for _ in self._urgent:
+            self._haste.end()
         self._urgent.clear()
         self._dirty.clear()
         self._delayed.clear()
@@ -166,6 +181,14 @@ class WorkQueue(Generic[K]):
         key = next(iter(self._processing))
         return key, asyncio.get_running_loop().time() - self._processing[key]
 
+    @property
+    def _has_next(self) -> bool:
+        return bool(self._first or (self._ready and not self._haste.is_on))
+
+    def _wake_waiting(self) -> None:
+        for _ in range(len(self._ready)):
+            self._wake_one()
+
     def _append(self, key: K) -> None:
         (self._first if key in self._urgent else self._ready).append(key)
         self._wake_one()
@@ -185,7 +208,7 @@ class WorkQueue(Generic[K]):
         except asyncio.CancelledError:
             if getter.done() and not getter.cancelled():
                 # Woken and cancelled at once: the key is for another.
-                if self._first or self._ready:
+                if self._has_next:
                     self._wake_one()
             else:
                 self._getters.remove(getter)

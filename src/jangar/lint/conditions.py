@@ -9,11 +9,12 @@ from jangar.schema import CelSyntaxError, CelType, compile_condition
 from jangar.schema.conditions import Condition as Compiled
 from jangar.schema.errors import CelEvaluationError
 
-_VARIABLES: Final = {"parameters": CelType.MAP, "steps": CelType.MAP}
+_WHEN: Final = {"parameters": CelType.MAP, "steps": CelType.MAP}
+_LOOP: Final = {"iteration": CelType.MAP}
 
 
 @dataclass(frozen=True, slots=True)
-class _When:
+class _Condition:
     """A compiled condition that fails with the domain's own kind of error."""
 
     compiled: Compiled
@@ -34,8 +35,17 @@ class _When:
 
 def compile_when(source: str, /) -> Condition:
     """A ConditionCompiler: raises ValueError with the reason for what does not compile."""
+    return _compiled(source, _WHEN)
+
+
+def compile_loop(source: str, /) -> Condition:
+    """The same for the condition of a workflow's loop."""
+    return _compiled(source, _LOOP)
+
+
+def _compiled(source: str, variables: Mapping[str, CelType]) -> Condition:
     try:
-        return _When(compile_condition(source, _VARIABLES))
+        return _Condition(compile_condition(source, variables))
     except CelSyntaxError as error:
         where = (
             f" (line {error.line}, column {error.column})"

@@ -10,7 +10,9 @@ from jangar.kube.builtin import CRON_JOBS, JOBS, PODS
 from jangar.kube.cache import Cached, Change
 from jangar.kube.client import Client
 from jangar.kube.controller import Controller
-from jangar.kube.event_recorder import EventLimits, EventRecorder
+from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.event_values import EventLimits
+from jangar.kube.haste import Haste
 from jangar.kube.informer import Informer
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
@@ -19,10 +21,13 @@ from jangar.kube.sources import owner_key
 from jangar.nodeagent.cron_jobs.cron_controller import CronJobController
 from jangar.nodeagent.identity import claimed
 from jangar.nodeagent.jobs.job_controller import JobController
+from jangar.nodeagent.jobs.job_facts import is_finished
 from jangar.nodeagent.leavings import Leavings
 from jangar.nodeagent.node import NodeRegistration, node_labels
 from jangar.nodeagent.pods.environment import inherited
+from jangar.nodeagent.pods.own_programs import OwnProgram
 from jangar.nodeagent.pods.pod_controller import PodController
+from jangar.nodeagent.pods.pod_plan import ENDED
 from jangar.nodeagent.pods.process_mode import ProcessMode
 from jangar.nodeagent.pods.scheduling import Scheduler
 from jangar.nodeagent.pods.shared_words import leave, shared_words
@@ -50,6 +55,8 @@ class NodeAgentSettings:
     """How long logs and records stay after a pod's object is gone."""
     mount_namespaces: bool = True
     """Where the system allows it; else paths are mapped."""
+    programs: tuple[OwnProgram, ...] = ()
+    """Programs of this machine that containers of every user may start."""
     version: str = "0"
     workers: int = 16
 
@@ -57,8 +64,16 @@ class NodeAgentSettings:
 class NodeAgent:
     """Jobs, CronJobs and pods of one API as processes of this machine."""
 
-    def __init__(self, client: Client, settings: NodeAgentSettings, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        settings: NodeAgentSettings,
+        *,
+        now: Callable[[], datetime],
+        haste: Haste | None = None,
+    ) -> None:
         self._client = client
+        haste = haste or Haste()
         host = Host(user=os.geteuid(), group=os.getegid())
         self._places = places = _places(settings.data_dir.absolute(), host)
         every = Namespaces.every()
@@ -67,7 +82,11 @@ class NodeAgent:
         crons = Informer(client, CRON_JOBS, namespaces=every)
         self.link = SupervisorLink(places.supervisor)
         events = EventRecorder(
-            client, component="jangar-node-agent", now=now, limits=EventLimits(patience=EVENT_PATIENCE)
+            client,
+            component="jangar-node-agent",
+            now=now,
+            limits=EventLimits(patience=EVENT_PATIENCE),
+            haste=haste,
         )
         slots = Slots(settings.node_name, settings.max_pods)
         mode = ProcessMode(
@@ -76,6 +95,7 @@ class NodeAgent:
             inherited=inherited(os.environ),
             link=self.link,
             may_use_namespaces=settings.mount_namespaces,
+            programs=settings.programs,
         )
         self._slots, self._settings, self._mode = slots, settings, mode
         pod_life = PodController(
@@ -85,7 +105,7 @@ class NodeAgent:
             client, self.pods.cache, slots, labels=node_labels(settings.node_name), now=now
         )
         job_life = JobController(
-            client, jobs.cache, self.pods.cache, slots, events, stop=pod_life.stop, now=now
+            client, jobs.cache, self.pods.cache, slots, events, stop=pod_life.stop, haste=haste, now=now
         )
         cron_life = CronJobController(client, crons.cache, jobs.cache, events, now=now)
         self._leavings = Leavings(
@@ -95,13 +115,13 @@ class NodeAgent:
             remove_discarded=mode.remove_discarded,
             keep_seconds=settings.keep_logs_seconds,
         )
-        self._pod_loop = Controller("pod", pod_life.reconcile, workers=settings.workers)
-        self._scheduler_loop = Controller("scheduler", self._scheduler.reconcile, workers=1)
-        job_loop = Controller("job", job_life.reconcile, workers=settings.workers)
-        cron_loop = Controller("cronjob", cron_life.reconcile, workers=2)
+        self._pod_loop = Controller("pod", pod_life.reconcile, workers=settings.workers, haste=haste)
+        self._scheduler_loop = Controller("scheduler", self._scheduler.reconcile, workers=1, haste=haste)
+        job_loop = Controller("job", job_life.reconcile, workers=settings.workers, haste=haste)
+        cron_loop = Controller("cronjob", cron_life.reconcile, workers=2, haste=haste)
         self.pods.subscribe(self._pod_changed)
         self.link.subscribe(self._run_changed)
-        self._pod_loop.watch(self.pods, where=_is_leaving, first=True)
+        self._pod_loop.watch(self.pods, where=_is_ended_by_others, first=True)
         self._pod_loop.watch(self.pods, where=pod_life.is_news)
         self._scheduler_loop.watch(self.pods, where=_is_unbound)
         job_loop.watch(jobs, where=_is_stopped, first=True)
@@ -166,7 +186,6 @@ def _uid(cached: Cached) -> tuple[str]:
 
 
 def _is_leaving(change: Change) -> bool:
-    """A deletion is heard before all else."""
     return change.new is not None and change.new.is_being_deleted and not _was_leaving(change)
 
 
@@ -174,8 +193,15 @@ def _was_leaving(change: Change) -> bool:
     return change.old is not None and change.old.is_being_deleted
 
 
+def _is_ended_by_others(change: Change) -> bool:
+    """A pod that was deleted and may run."""
+    return _is_leaving(change) and (change.subject.view.get("status") or {}).get("phase") not in ENDED
+
+
 def _is_stopped(change: Change) -> bool:
-    """A Job that was just suspended, or deleted."""
+    """A Job with work to do that was just suspended, or deleted."""
+    if is_finished(change.subject.view):
+        return False
     return _is_leaving(change) or (
         change.old is not None and _suspends(change.new) and not _suspends(change.old)
     )

@@ -1,11 +1,10 @@
-"""The process `jangar controllers`: the engine on any Kubernetes API, one of several holding the lease."""
+"""The process `jangar controllers`: the engine on any Kubernetes API, one of several that share the work."""
 
 import asyncio
 import logging
 import os
 import signal
 import socket
-import uuid
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,25 +12,37 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from jangar.controllers.engine import Engine, EngineSettings
+from jangar.controllers.admission.wiring import AdmissionSettings
+from jangar.controllers.engine import Engine
+from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.observers import NOBODY, Observers
 from jangar.controllers.orchestrationrun.retention import Keeping
+from jangar.domain.agentrun.command import RUNNER, AgentDefaults
 from jangar.domain.orchestration.observation import Limits
+from jangar.domain.work.command import PodSettings
 from jangar.domain.work.observation import WorkLimits
 from jangar.kube.client import Client
 from jangar.kube.connection import default
 from jangar.kube.controller import Controller
-from jangar.kube.event_recorder import EventLimits, EventRecorder
+from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.event_values import EventLimits
+from jangar.kube.haste import Haste
 from jangar.kube.informer import Informer
-from jangar.kube.lease import Elector, LeaseTiming
-from jangar.kube.manager import Manager
+from jangar.kube.manager import Manager, Stage
 from jangar.kube.namespaces import Namespaces
 from jangar.kube.observed_transport import ObservedTransport
 from jangar.kube.reconcile import Key
+from jangar.kube.shards.fence import FencedTransport
+from jangar.kube.shards.shard_set import ShardSet
 from jangar.kube.transport import Transport
-from jangar.lint.conditions import compile_when
+from jangar.lint.conditions import compile_loop, compile_when
+from jangar.processes.controller_shards import Sharing, sharing
+from jangar.processes.history import address_of, opener, tails_directory
+from jangar.settings.admission import admission_policy
 from jangar.settings.controllers import ControllerSettings, controller_settings, remarks
 from jangar.settings.forms import Scope
-from jangar.telemetry.metrics import InformerReadings, Metrics, QueueReadings
+from jangar.store.urls import DatabaseAddress
+from jangar.telemetry.metrics import HistoryReadings, InformerReadings, Metrics, QueueReadings, ShardReadings
 
 log = logging.getLogger("jangar.controllers")
 
@@ -55,6 +66,7 @@ class Where:
 async def run_controllers(where: Where, environment: Mapping[str, str] = os.environ) -> None:
     """Work until a signal asks to stop; what runs goes on without us."""
     settings = controller_settings(environment)
+    history = address_of(settings.database_url)
     for remark in remarks(settings, environment):
         log.warning(remark)
     connection = default(where.kubeconfig, where.context, environ=environment)
@@ -69,8 +81,9 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
             settings,
             own=own,
             explicit=where.namespaces is not None,
-            data_dir=where.data_dir,
+            data_dir=where.data_dir or tails_directory(history),
             metrics=metrics,
+            history=history,
         )
         loop = asyncio.get_running_loop()
         for each in (signal.SIGINT, signal.SIGTERM):
@@ -99,28 +112,47 @@ def health(
     )
 
 
-def engine(
+def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
     transport: Transport,
     settings: ControllerSettings,
     *,
     own: Namespaces,
     explicit: bool = False,
+    runner: tuple[str, ...] = RUNNER,
     data_dir: Path | None = None,
     metrics: Metrics | None = None,
+    haste: Haste | None = None,
+    history: DatabaseAddress | None = None,
 ) -> Manager:
     """A manager that runs everything once it is run. `own` are the namespaces where the settings name none;
-    `explicit` ones win over the settings.
+    `explicit` ones win over the settings. `runner` is what the container of an agent starts.
     """
-    client = Client(transport, manager=COMPONENT, request_timeout=REQUEST_TIMEOUT.total_seconds())
+    haste = haste or Haste()
+    client = _client(transport)
     recorder = EventRecorder(
-        client, component=COMPONENT, now=_now, instance=socket.gethostname(), limits=EVENT_LIMITS
+        client,
+        component=COMPONENT,
+        now=_now,
+        instance=socket.gethostname(),
+        limits=EVENT_LIMITS,
+        haste=haste,
     )
     manager = Manager()
     manager.add_service("events", recorder.run)
-    elector = _elector(client, settings, own) if settings.leader_election_enabled else None
+    shared: Sharing | None = None
+    acting = client
+    if settings.leader_election_enabled:
+        shared = sharing(
+            client,
+            settings,
+            default_namespace=(own.names or ("default",))[0],
+            now=_now,
+            is_ready=lambda: manager.stage is Stage.RUNNING,
+        )
+        acting = _client(FencedTransport(transport, shared.shards.holds))
 
-    def may_act(_: Key) -> bool:
-        return elector is None or elector.holds()
+    def may_act(key: Key) -> bool:
+        return shared is None or shared.shards.accepts(key)
 
     def scope(enabled: bool, told: Scope) -> Namespaces:
         if not enabled:
@@ -128,43 +160,86 @@ def engine(
         return own if explicit or told.names == () else Namespaces(told.names)
 
     made = Engine(
-        client,
+        acting,
         _engine_settings(
             settings,
             orchestrations=scope(settings.orchestration_enabled, settings.orchestration_namespaces),
             supporting=scope(settings.supporting_enabled, settings.supporting_namespaces),
+            agents=scope(settings.agents_enabled, settings.agents_namespaces),
+            runner=runner,
             data_dir=data_dir,
+            history_enabled=history is not None,
         ),
         compile_condition=compile_when,
+        compile_loop=compile_loop,
         recorder=recorder,
         now=_now,
         may_act=may_act,
-        on_job_missing=metrics.job_missing if metrics else lambda: None,
+        haste=haste,
+        observers=_observers(metrics) if metrics else NOBODY,
+        open_history=opener(history) if history else None,
     )
     made.join(manager)
-    if elector is not None:
-        manager.add_service("lease", elector.run)
-        elector.subscribe(lambda _, held: made.authority_gained() if held else made.authority_lost())
+    if shared is not None:
+        shared.tell(made)
+        manager.add_service("shards", shared.shards.run)
     if metrics is not None:
-        _measure(metrics, manager, elector, recorder)
+        _measure(metrics, manager, shared, recorder)
+        if (keeper := made.history) is not None:
+            metrics.watch_history(
+                HistoryReadings(
+                    pending=lambda: keeper.pending_count,
+                    oldest_age=keeper.oldest_age,
+                    stored=lambda: keeper.counts.stored,
+                    failures=lambda: keeper.counts.failures,
+                )
+            )
     return manager
 
 
-def _measure(metrics: Metrics, manager: Manager, elector: Elector | None, recorder: EventRecorder) -> None:
+def _observers(metrics: Metrics) -> Observers:
+    return Observers(
+        job_missing=metrics.job_missing,
+        expired=metrics.expired,
+        step_ended=metrics.step_ended,
+        run_ended=metrics.run_ended,
+        cancel_accepted=metrics.cancel_accepted,
+    )
+
+
+def _client(transport: Transport) -> Client:
+    return Client(transport, manager=COMPONENT, request_timeout=REQUEST_TIMEOUT.total_seconds())
+
+
+def _measure(metrics: Metrics, manager: Manager, shared: Sharing | None, recorder: EventRecorder) -> None:
     for controller in manager.controllers:
         controller.on_pass = metrics.reconciled
         controller.queue.on_wait = partial(metrics.waited, controller.name)
         metrics.watch_queue(controller.name, _queue_readings(controller))
     for name, informer in manager.informers.items():
         metrics.watch_informer(name, _informer_readings(informer))
-    if elector is not None:
-        metrics.watch_lease(elector.holds)
+    if shared is not None:
+        shards = shared.shards
+        metrics.watch_lease(lambda: bool(shards.held_shards()))
+        metrics.watch_shards(_shard_readings(shards))
     metrics.watch_events(lambda: recorder.dropped)
 
 
 def _queue_readings(controller: Controller) -> QueueReadings:
     queue = controller.queue
     return QueueReadings(depth=lambda: len(queue), delayed=lambda: queue.delayed, oldest_age=queue.oldest_age)
+
+
+def _shard_readings(shards: ShardSet) -> ShardReadings:
+    turnover = shards.turnover
+    return ShardReadings(
+        shards=lambda: shards.shards,
+        held=lambda: len(shards.held_shards()),
+        taken=lambda: turnover.taken,
+        taken_over=lambda: turnover.taken_over,
+        handed_over=lambda: turnover.handed_over,
+        lost=lambda: turnover.lost,
+    )
 
 
 def _informer_readings(informer: Informer) -> InformerReadings:
@@ -181,11 +256,19 @@ def _engine_settings(
     *,
     orchestrations: Namespaces,
     supporting: Namespaces,
+    agents: Namespaces,
+    runner: tuple[str, ...],
     data_dir: Path | None,
+    history_enabled: bool,
 ) -> EngineSettings:
     return EngineSettings(
         orchestrations=orchestrations,
         supporting=supporting,
+        agents=agents,
+        agent_defaults=_agent_defaults(settings, runner),
+        admission=AdmissionSettings(namespaces=agents, policy=admission_policy(settings))
+        if agents.names != ()
+        else None,
         run_limits=Limits(
             cancel_enabled=settings.cancel_enabled,
             cancel_timeout=settings.cancel_timeout,
@@ -199,32 +282,41 @@ def _engine_settings(
             job_ttl=settings.job_ttl,
             retention=settings.agentrun_retention,
             orchestration_retention=settings.orchestration_retention,
+            history_enabled=history_enabled,
         ),
         keeping=Keeping(
             job_ttl=settings.job_ttl,
             run_retention=settings.orchestration_retention,
             agentrun_retention=settings.agentrun_retention,
+            history_enabled=history_enabled,
             lease_duration=settings.lease_duration,
             request_timeout=REQUEST_TIMEOUT,
         ),
         data_dir=data_dir,
         log_retention=settings.log_retention,
         service_account=settings.runner_service_account or None,
+        security_context=settings.runner_pod_security_context or None,
     )
 
 
-def _elector(client: Client, settings: ControllerSettings, own: Namespaces) -> Elector:
-    return Elector(
-        client,
-        name=settings.lease_name,
-        namespace=settings.lease_namespace or settings.pod_namespace or (own.names or ("default",))[0],
-        identity=f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}",
-        now=_now,
-        timing=LeaseTiming(
-            duration=int(settings.lease_duration.total_seconds()),
-            renew_deadline=settings.renew_deadline.total_seconds(),
-            retry_period=settings.retry_period.total_seconds(),
+def _agent_defaults(settings: ControllerSettings, runner: tuple[str, ...]) -> AgentDefaults:
+    pulled = settings.runner_image_pull_secrets
+    return AgentDefaults(
+        image=settings.workload_image,
+        runner=runner,
+        resources=settings.runner_resources,
+        pod=PodSettings(
+            node_selector=settings.runner_node_selector,
+            tolerations=settings.runner_tolerations,
+            topology_spread=settings.runner_topology_spread,
+            affinity=settings.runner_affinity,
+            image_pull_secrets=[
+                str(each.get("name") if isinstance(each, Mapping) else each) for each in pulled
+            ],
+            priority_class=settings.runner_priority_class or None,
+            scheduler=settings.runner_scheduler_name or None,
         ),
+        log_retention_seconds=settings.log_retention.seconds,
     )
 
 

@@ -19,6 +19,7 @@ from jangar import __version__
 from jangar.apiserver.storage.errors import CannotOpen
 from jangar.kube.asgi_transport import AsgiTransport
 from jangar.kube.client import Client
+from jangar.kube.haste import Haste
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
 from jangar.kube.observed_transport import ObservedTransport
@@ -29,11 +30,14 @@ from jangar.processes.controllers import COMPONENT, engine, health
 from jangar.processes.laptop_face import with_state
 from jangar.processes.laptop_instance import Holding, Instance
 from jangar.processes.laptop_kinds import ensure_kinds
+from jangar.processes.laptop_page import Page, page_served
 from jangar.processes.laptop_place import Place
 from jangar.processes.laptop_port import HOST, PortTaken
 from jangar.processes.laptop_work import Stopped, live_pods, stop_work
 from jangar.processes.node_agent import host_name
+from jangar.processes.own_program import own_command, own_programs
 from jangar.settings.controllers import BadSettings, controller_settings, remarks
+from jangar.store.urls import SqliteFile
 from jangar.telemetry.metrics import Metrics
 
 log = logging.getLogger("jangar.laptop")
@@ -71,6 +75,7 @@ class _Parts:
     client: Client
     agent: NodeAgent
     controllers: Manager
+    metrics: Metrics
 
     def problems(self) -> Mapping[str, Sequence[str]]:
         return {
@@ -101,6 +106,7 @@ async def serve(
         async with _at_work(laptop, server, environment) as made:
             parts.append(made)
             spare_the_cycle_collector()
+            page = Page.of(laptop.place)
             instance = Instance(
                 pid=os.getpid(),
                 started_at=started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -108,10 +114,12 @@ async def serve(
                 server=server.url,
                 kubeconfig=str(server.kubeconfig),
                 data_dir=str(laptop.place.directory),
+                url=page.url,
             )
             holding.tell(instance)
             on_ready(instance)
-            await stop.wait()
+            async with page_served(page, server, parts=made.problems, metrics=made.metrics.text):
+                await stop.wait()
             return await _ended(laptop, made.client, stop, environment)
 
 
@@ -131,13 +139,19 @@ async def _at_work(laptop: Laptop, server: Running, environment: Mapping[str, st
     metrics = Metrics()
     transports = [AsgiTransport(server.application, token=server.token, user_agent=name) for name in AGENTS]
     client = Client(transports[0], manager="jangar")
-    agent = _agent(laptop, transports[1])
+    haste = Haste()
+    agent = _agent(laptop, transports[1], haste)
     controllers = engine(
         ObservedTransport(transports[2], metrics.requested),
-        replace(controlled, leader_election_enabled=False),
+        replace(
+            controlled, leader_election_enabled=False, runner_image=controlled.workload_image or RUNNER_IMAGE
+        ),
         own=Namespaces.every(),
+        runner=(own_command(), "runner"),
         data_dir=laptop.place.directory,
         metrics=metrics,
+        haste=haste,
+        history=SqliteFile(laptop.place.history),
     )
     async with _running(agent.run, agent.manager, "node agent"):
         # The agent needs nothing of ours: its supervisor starts while the kinds are looked at.
@@ -147,17 +161,19 @@ async def _at_work(laptop: Laptop, server: Running, environment: Mapping[str, st
             _running(controllers.run, controllers, "controllers"),
             health(controlled, controllers, metrics),
         ):
-            parts = _Parts(client=client, agent=agent, controllers=controllers)
+            parts = _Parts(client=client, agent=agent, controllers=controllers, metrics=metrics)
             await _until_ready(parts)
             yield parts
     for transport in transports:
         await transport.close()
 
 
+RUNNER_IMAGE: Final = "jangar"
+"""A pod must name an image; processes have none."""
 AGENTS: Final = ("jangar-up", "jangar-node-agent", COMPONENT)
 
 
-def _agent(laptop: Laptop, transport: AsgiTransport) -> NodeAgent:
+def _agent(laptop: Laptop, transport: AsgiTransport, haste: Haste) -> NodeAgent:
     return NodeAgent(
         Client(transport, manager="jangar-node-agent"),
         NodeAgentSettings(
@@ -165,9 +181,11 @@ def _agent(laptop: Laptop, transport: AsgiTransport) -> NodeAgent:
             node_name=host_name(),
             max_pods=laptop.max_pods,
             mount_namespaces=laptop.mount_namespaces,
+            programs=own_programs(),
             version=__version__,
         ),
         now=lambda: datetime.now(UTC),
+        haste=haste,
     )
 
 

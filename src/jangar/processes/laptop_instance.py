@@ -37,6 +37,8 @@ class Instance:
     server: str = ""
     kubeconfig: str = ""
     data_dir: str = ""
+    url: str = ""
+    """Of the web page and the HTTP API, without the token that opens it."""
 
     @property
     def is_ready(self) -> bool:
@@ -87,6 +89,14 @@ def instance_of(place: Place) -> Instance | None:
         return None
     finally:
         os.close(descriptor)
+
+
+def page_address(place: Place, instance: Instance) -> str:
+    """What opens the web page, for its owner alone: the token stands in it."""
+    try:
+        return f"{instance.url}/?token={place.page_token.read_text().strip()}" if instance.url else ""
+    except OSError:
+        return ""
 
 
 def _locked(descriptor: int) -> bool:

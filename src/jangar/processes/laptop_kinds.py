@@ -1,14 +1,12 @@
 """The product's kinds in an API server: installed, brought up to date, or left alone when nothing changed."""
 
 import asyncio
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-import jangar.api
-import jangar.crdgen
 from jangar.api.kinds import KINDS
+from jangar.crdgen.prepared import Prepared
 from jangar.kube.client import Client
 from jangar.kube.resource import Obj, Resource
 
@@ -22,24 +20,21 @@ LOOK_SECONDS: Final = 0.01
 async def ensure_kinds(client: Client, remembered: Path) -> bool:
     """Every kind is served as this version defines it; whether anything had to be written.
 
-    Generating the definitions takes longer than all the rest, so which sources they came from is remembered. What was
-    changed by hand since then stays as it is, what was removed comes back.
+    Which definitions were written last is remembered. What was changed by hand since then stays as it is, what was
+    removed comes back.
     """
-    wanted = _fingerprint()
+    prepared = Prepared.read()
     there = {each["metadata"]["name"] for each in await client.list(DEFINITIONS)}
-    if _names() <= there and _read(remembered) == wanted:
+    if _names() <= there and _read(remembered) == prepared.fingerprint:
         return False
-    from jangar.crdgen.crd import crds  # noqa: PLC0415 - heavy, and seldom needed
-
-    # In a thread: the loop has others waiting, the agent's supervisor among them.
-    for definition in await asyncio.to_thread(crds):
+    for definition in prepared.definitions():
         # One after another: all at once would have the server decide again on each for every other.
         if definition["metadata"]["name"] in there:
             await client.apply(DEFINITIONS, definition, force=True)
         else:
             await client.create(DEFINITIONS, definition)
     await _served(client)
-    _write(remembered, wanted)
+    _write(remembered, prepared.fingerprint)
     return True
 
 
@@ -53,16 +48,6 @@ def _write(remembered: Path, fingerprint: str) -> None:
 
 def _names() -> set[str]:
     return {f"{kind.plural}.{kind.group}" for kind in KINDS}
-
-
-def _fingerprint() -> str:
-    """Of the code that the definitions are made from: another version, or an edited file, is another one."""
-    digest = hashlib.sha256()
-    for folder in (*jangar.api.__path__, *jangar.crdgen.__path__):
-        for file in sorted(Path(folder).rglob("*.py")):
-            facts = file.stat()
-            digest.update(f"{file} {facts.st_size} {facts.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
 
 
 async def _served(client: Client) -> None:

@@ -46,3 +46,18 @@ class Place:
     def kinds(self) -> Path:
         """Which version of the kinds was installed last."""
         return self.directory / "installed-kinds"
+
+    @property
+    def history(self) -> Path:
+        """What became of runs, kept for longer than they are."""
+        return self.directory / "history.sqlite"
+
+    @property
+    def page_token(self) -> Path:
+        """What opens the web page; deleting it ends all its sessions at the next start."""
+        return self.directory / "page-token"
+
+    @property
+    def page_port(self) -> Path:
+        """Where the web page was last, so that an open one finds it again."""
+        return self.directory / "page-port"

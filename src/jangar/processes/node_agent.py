@@ -12,6 +12,7 @@ from jangar.kube.client import Client
 from jangar.kube.connection import NoConnection, default
 from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
 from jangar.nodeagent.identity import DirectoryInUse, ForeignDirectory
+from jangar.processes.own_program import own_programs
 
 FALLBACK_NAME = "laptop"
 MISTAKES = (NoConnection, DirectoryInUse, ForeignDirectory)
@@ -52,6 +53,7 @@ async def serve(settings: NodeAgentProcess) -> None:
             max_pods=settings.max_pods,
             keep_logs_seconds=settings.keep_logs_seconds,
             mount_namespaces=settings.mount_namespaces,
+            programs=own_programs(),
             version=__version__,
         ),
         now=lambda: datetime.now(UTC),

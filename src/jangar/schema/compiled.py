@@ -20,23 +20,44 @@ from jangar.schema.passing import Passed, list_routes
 class CompiledSchema:
     """The openAPIV3Schema of one version of one kind. Routes lead to the parts that need work."""
 
-    root: Node
-    gate: jsonschema_rs.Draft202012Validator
-    defaulted: Routes
-    keyed: Routes
-    embedding: Routes
+    source: Mapping[str, Any]
 
     @classmethod
     def of(cls, schema: Mapping[str, Any]) -> Self:
         """Raises SchemaRejected when the schema cannot be compiled; its CEL rules are compiled at first use."""
-        root = Node.of(schema)
-        return cls(
-            root=root,
-            gate=gate_of(root),
-            defaulted=default_routes(root),
-            keyed=keyed_routes(root),
-            embedding=embedding_routes(root),
-        )
+        found = cls(source=schema)
+        _ = found.gate
+        return found
+
+    @classmethod
+    def later(cls, schema: Mapping[str, Any]) -> Self:
+        """Of a schema that was found to be good before: each part is compiled at first use."""
+        return cls(source=schema)
+
+    @cached_property
+    def root(self) -> Node:
+        """The tree of the schema."""
+        return Node.of(self.source)
+
+    @cached_property
+    def gate(self) -> jsonschema_rs.Draft202012Validator:
+        """Says whether an object needs a closer look."""
+        return gate_of(self.root)
+
+    @cached_property
+    def defaulted(self) -> Routes:
+        """The ways to what may need a default."""
+        return default_routes(self.root)
+
+    @cached_property
+    def keyed(self) -> Routes:
+        """The ways to lists whose items have keys."""
+        return keyed_routes(self.root)
+
+    @cached_property
+    def embedding(self) -> Routes:
+        """The ways to whole objects within the object."""
+        return embedding_routes(self.root)
 
     @cached_property
     def lists(self) -> Routes:

@@ -8,20 +8,16 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any
 
+from jangar.domain.policies.images import ImagePattern
 from jangar.domain.retention.values import Keep
-from jangar.settings import table
+from jangar.settings import admission_table, table
+from jangar.settings.control_plane import ControlPlaneSettings
 from jangar.settings.forms import Scope
+from jangar.settings.reading import BadSettings, read_values
 from jangar.settings.variable import setting, variables_of
 
 PREFIX = "JANGAR_"
-
-
-class BadSettings(Exception):
-    """The environment says what no process can follow: every problem, a sentence each."""
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
+__all__ = ["BadSettings", "ControllerSettings", "controller_settings", "remarks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +48,23 @@ class ControllerSettings:
     runner_image_pull_secrets: Sequence[Any] = setting(table.RUNNER_IMAGE_PULL_SECRETS)
     runner_priority_class: str = setting(table.RUNNER_PRIORITY_CLASS)
     runner_scheduler_name: str = setting(table.RUNNER_SCHEDULER_NAME)
+    concurrency_namespace: int = setting(admission_table.CONCURRENCY_NAMESPACE)
+    concurrency_agent: int = setting(admission_table.CONCURRENCY_AGENT)
+    concurrency_cluster: int = setting(admission_table.CONCURRENCY_CLUSTER)
+    queue_namespace: int = setting(admission_table.QUEUE_NAMESPACE)
+    queue_repo: int = setting(admission_table.QUEUE_REPO)
+    queue_cluster: int = setting(admission_table.QUEUE_CLUSTER)
+    rate_window: timedelta = setting(admission_table.RATE_WINDOW)
+    rate_namespace: int = setting(admission_table.RATE_NAMESPACE)
+    rate_repo: int = setting(admission_table.RATE_REPO)
+    rate_cluster: int = setting(admission_table.RATE_CLUSTER)
+    labels_required: tuple[str, ...] = setting(admission_table.LABELS_REQUIRED)
+    labels_allowed: tuple[str, ...] = setting(admission_table.LABELS_ALLOWED)
+    labels_denied: tuple[str, ...] = setting(admission_table.LABELS_DENIED)
+    images_allowed: tuple[ImagePattern, ...] = setting(admission_table.IMAGES_ALLOWED)
+    images_denied: tuple[ImagePattern, ...] = setting(admission_table.IMAGES_DENIED)
+    blocked_secrets: tuple[str, ...] = setting(admission_table.BLOCKED_SECRETS)
+    repositories_allowed: tuple[str, ...] = setting(admission_table.REPOSITORIES_ALLOWED)
     pod_namespace: str = setting(table.POD_NAMESPACE)
     leader_election_enabled: bool = setting(table.LEADER_ELECTION_ENABLED)
     lease_name: str = setting(table.LEASE_NAME)
@@ -59,6 +72,8 @@ class ControllerSettings:
     lease_duration: timedelta = setting(table.LEASE_DURATION)
     renew_deadline: timedelta = setting(table.RENEW_DEADLINE)
     retry_period: timedelta = setting(table.RETRY_PERIOD)
+    controller_shards: int = setting(table.CONTROLLER_SHARDS)
+    database_url: str = setting(table.DATABASE_URL)
     health_address: str = setting(table.HEALTH_ADDRESS)
     metrics_enabled: bool = setting(table.METRICS_ENABLED)
     metrics_path: str = setting(table.METRICS_PATH)
@@ -71,13 +86,7 @@ class ControllerSettings:
 
 def controller_settings(environment: Mapping[str, str]) -> ControllerSettings:
     """What the environment says; raises BadSettings with every problem at once."""
-    values: dict[str, Any] = {}
-    problems: list[str] = []
-    for name, variable in variables_of(ControllerSettings).items():
-        try:
-            values[name] = variable.read(environment)
-        except ValueError as error:
-            problems.append(str(error))
+    values, problems = read_values(ControllerSettings, environment)
     settings = ControllerSettings(**values)
     if values.keys() >= {"retry_period", "renew_deadline", "lease_duration"}:
         problems += _lease_problems(settings)
@@ -128,7 +137,11 @@ def _zero_remarks(settings: ControllerSettings) -> list[str]:
 
 
 def _unknown_names(environment: Mapping[str, str]) -> list[str]:
-    known = {variable.name for variable in variables_of(ControllerSettings).values()}
+    read_somewhere = (
+        *variables_of(ControllerSettings).values(),
+        *variables_of(ControlPlaneSettings).values(),
+    )
+    known = {variable.name for variable in read_somewhere}
     found = []
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:

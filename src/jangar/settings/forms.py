@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from jangar.domain.retention.values import Keep, parse_seconds
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _ON = frozenset({"1", "true", "yes", "y", "on", "enabled"})
@@ -153,6 +154,15 @@ def address() -> Form[str]:
         return written
 
     return Form(type="address", allowed="an address and a port, such as 0.0.0.0:8080", read=read)
+
+
+def texts(what: str, read_one: Callable[[str], T]) -> Form[tuple[T, ...]]:
+    """A list, each item read by itself."""
+
+    def read(written: str) -> tuple[T, ...]:
+        return tuple(dict.fromkeys(read_one(item) for item in _items(written))) if written != "[]" else ()
+
+    return Form(type=f"list of {what}", allowed=f"{what} separated by commas, or as a JSON list", read=read)
 
 
 def json_object() -> Form[Mapping[str, Any]]:

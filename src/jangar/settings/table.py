@@ -1,13 +1,14 @@
 """The table of variables: every one that a process reads, with its default, its Helm value and its meaning."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from jangar.domain.retention.values import Keep
 from jangar.settings import forms
 from jangar.settings.forms import Form, Scope
-from jangar.settings.variable import Variable
+from jangar.settings.variable import BOTH, Variable
 
 
 def _scope(name: str, helm_value: str, sentence: str) -> Variable[Scope]:
@@ -107,10 +108,13 @@ ORCHESTRATION_ENABLED = _switch(
     "orchestrationController.enabled",
     "Whether this process looks after Orchestrations and OrchestrationRuns.",
 )
-ORCHESTRATION_NAMESPACES = _scope(
-    "JANGAR_ORCHESTRATION_CONTROLLER_NAMESPACES",
-    "orchestrationController.namespaces",
-    "The namespaces whose Orchestrations and OrchestrationRuns it looks after; not set, its own.",
+ORCHESTRATION_NAMESPACES = replace(
+    _scope(
+        "JANGAR_ORCHESTRATION_CONTROLLER_NAMESPACES",
+        "orchestrationController.namespaces",
+        "The namespaces whose Orchestrations and OrchestrationRuns it looks after, or shows; not set, its own.",
+    ),
+    processes=BOTH,
 )
 SUPPORTING_ENABLED = _switch(
     "JANGAR_SUPPORTING_CONTROLLER_ENABLED",
@@ -232,19 +236,19 @@ LEADER_ELECTION_ENABLED = _switch(
     "JANGAR_LEADER_ELECTION_ENABLED",
     True,
     "controller.leaderElection.enabled",
-    "Whether several processes agree on the one that acts; without it there must be one only.",
+    "Whether several processes agree on which of them acts on what; without it there must be one only.",
 )
 LEASE_NAME = _text(
     "JANGAR_LEADER_ELECTION_LEASE_NAME",
     "controller.leaderElection.leaseName",
-    "The Lease that they agree by.",
+    "What the Leases that they agree by are called, and what the names of the shards' begin with.",
     form=forms.object_name(),
     default="agents-controller-leader",
 )
 LEASE_NAMESPACE = _text(
     "JANGAR_LEADER_ELECTION_LEASE_NAMESPACE",
     "controller.leaderElection.leaseNamespace",
-    "The namespace of that Lease; not set, the one that the process runs in.",
+    "The namespace of these Leases; not set, the one that the process runs in.",
     form=forms.object_name(),
 )
 LEASE_DURATION = _seconds(
@@ -264,6 +268,25 @@ RETRY_PERIOD = _seconds(
     5,
     "controller.leaderElection.retryPeriodSeconds",
     "How often a holder renews and others look; less than the renew deadline.",
+)
+CONTROLLER_SHARDS: Variable[int] = Variable(
+    name="JANGAR_CONTROLLER_SHARDS",
+    form=forms.whole_number(least=1, most=1024),
+    default=12,
+    shown_default="12",
+    helm_value="controller.shards",
+    sentence="How many shards the work is shared in, where no process has said so before; afterwards the Lease counts.",
+)
+DATABASE_URL: Variable[str] = Variable(
+    name="DATABASE_URL",
+    form=forms.text(),
+    default="",
+    shown_default="",
+    helm_value="database.url",
+    processes=BOTH,
+    sentence="Where history is kept, as postgresql://USER:PASSWORD@HOST:PORT/NAME; not set, nowhere. jangar up does "
+    "not read it: it has a file of its own.",
+    is_secret=True,
 )
 HEALTH_ADDRESS = _text(
     "JANGAR_HEALTH_ADDRESS",

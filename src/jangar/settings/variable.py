@@ -16,6 +16,10 @@ class Process(StrEnum):
     """Who reads it, as the command line calls it."""
 
     CONTROLLERS = "controllers"
+    CONTROL_PLANE = "control-plane"
+
+
+BOTH = frozenset(Process)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

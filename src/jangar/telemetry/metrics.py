@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _SHORT = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_LONG = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 _VERBS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "WATCH"})
 _OTHER = "other"
 _LARGEST_CODE = 599
@@ -36,6 +37,28 @@ class InformerReadings:
     age: Callable[[], float]
     lists: Callable[[], float]
     watches: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardReadings:
+    """Questions to the shards of this process."""
+
+    shards: Callable[[], float]
+    held: Callable[[], float]
+    taken: Callable[[], float]
+    taken_over: Callable[[], float]
+    handed_over: Callable[[], float]
+    lost: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryReadings:
+    """Questions to what stores history."""
+
+    pending: Callable[[], float]
+    oldest_age: Callable[[], float]
+    stored: Callable[[], float]
+    failures: Callable[[], float]
 
 
 class Metrics:
@@ -78,6 +101,25 @@ class Metrics:
             "Jobs that were seen and are gone without an outcome.",
             registry=self.registry,
         )
+        self._expired = Counter(
+            "jangar_retention_deleted",
+            "Objects deleted because their time was over.",
+            ["kind"],
+            registry=self.registry,
+        )
+        self._step_seconds = Histogram(
+            "jangar_step_duration_seconds",
+            "How long steps took from their first start to their end, by kind and phase.",
+            ["kind", "phase"],
+            buckets=_LONG,
+            registry=self.registry,
+        )
+        self._ended = Counter(
+            "jangar_runs_ended", "Runs that ended, by phase.", ["phase"], registry=self.registry
+        )
+        self._cancels = Counter(
+            "jangar_cancels_accepted", "Requests to cancel a run that were acted on.", registry=self.registry
+        )
         self._asked = _Asked()
         self.registry.register(self._asked)
 
@@ -96,9 +138,29 @@ class Metrics:
         self._requests.labels(known, str(code) if 0 <= code <= _LARGEST_CODE else _OTHER).inc()
         self._request_seconds.labels(known).observe(seconds)
 
+    def step_ended(self, kind: str, phase: str, seconds: float) -> None:
+        """A step has come to its end."""
+        self._step_seconds.labels(kind, phase).observe(seconds)
+
+    def run_ended(self, phase: str) -> None:
+        """A run has come to its end."""
+        self._ended.labels(phase).inc()
+
+    def cancel_accepted(self) -> None:
+        """A run is being cancelled."""
+        self._cancels.inc()
+
     def job_missing(self) -> None:
         """A Job was lost."""
         self._missing.inc()
+
+    def expired(self, kind: str) -> None:
+        """An object was deleted because its time was over."""
+        self._expired.labels(kind).inc()
+
+    def watch_history(self, readings: HistoryReadings) -> None:
+        """Ask what is stored whenever metrics are read."""
+        self._asked.history = readings
 
     def watch_queue(self, controller: str, readings: QueueReadings) -> None:
         """Ask this queue whenever metrics are read."""
@@ -111,6 +173,10 @@ class Metrics:
     def watch_lease(self, is_held: Callable[[], bool]) -> None:
         """Ask whether this process is the one that acts whenever metrics are read."""
         self._asked.is_held = is_held
+
+    def watch_shards(self, readings: ShardReadings) -> None:
+        """Ask for the shards of this process whenever metrics are read."""
+        self._asked.shards = readings
 
     def watch_events(self, dropped: Callable[[], float]) -> None:
         """Ask for the Events that were recorded and never written whenever metrics are read."""
@@ -128,7 +194,9 @@ class _Asked(Collector):
         self.queues: dict[str, QueueReadings] = {}
         self.informers: dict[str, InformerReadings] = {}
         self.is_held: Callable[[], bool] | None = None
+        self.shards: ShardReadings | None = None
         self.dropped_events: Callable[[], float] | None = None
+        self.history: HistoryReadings | None = None
 
     def collect(self) -> Iterable[Metric]:
         yield from self._queues()
@@ -137,12 +205,16 @@ class _Asked(Collector):
             yield GaugeMetricFamily(
                 "jangar_lease_held", "1 if this process is the one that acts.", value=float(self.is_held())
             )
+        if self.shards is not None:
+            yield from _shards(self.shards)
         if self.dropped_events is not None:
             yield CounterMetricFamily(
                 "jangar_events_dropped",
                 "Events recorded and never written.",
                 value=self.dropped_events(),
             )
+        if self.history is not None:
+            yield from _history(self.history)
 
     def _queues(self) -> Iterable[Metric]:
         depth = GaugeMetricFamily(
@@ -177,3 +249,48 @@ class _Asked(Collector):
             lists.add_metric([kind], readings.lists())
             watches.add_metric([kind], readings.watches())
         return objects, age, lists, watches
+
+
+def _shards(readings: ShardReadings) -> Iterable[Metric]:
+    told = (
+        (GaugeMetricFamily, "jangar_shards", "Shards that there are.", readings.shards),
+        (GaugeMetricFamily, "jangar_shards_held", "Shards that this process may act on.", readings.held),
+        (CounterMetricFamily, "jangar_shards_taken", "Shards taken.", readings.taken),
+        (
+            CounterMetricFamily,
+            "jangar_shards_taken_over",
+            "Shards taken from a process that fell silent.",
+            readings.taken_over,
+        ),
+        (
+            CounterMetricFamily,
+            "jangar_shards_handed_over",
+            "Shards given back because another process should have them.",
+            readings.handed_over,
+        ),
+        (
+            CounterMetricFamily,
+            "jangar_shards_lost",
+            "Shards whose Lease ran out or was taken by another process.",
+            readings.lost,
+        ),
+    )
+    for family, name, meaning, read in told:
+        yield family(name, meaning, value=read())
+
+
+def _history(readings: HistoryReadings) -> Iterable[Metric]:
+    yield GaugeMetricFamily(
+        "jangar_history_pending_rows",
+        "Ends that are not stored yet; deletion waits for them.",
+        value=readings.pending(),
+    )
+    yield GaugeMetricFamily(
+        "jangar_history_oldest_age_seconds",
+        "How long the first of them has waited.",
+        value=readings.oldest_age(),
+    )
+    yield CounterMetricFamily("jangar_history_rows_stored", "Ends that were stored.", value=readings.stored())
+    yield CounterMetricFamily(
+        "jangar_history_failures", "Times that the database did not store them.", value=readings.failures()
+    )

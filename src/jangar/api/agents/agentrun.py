@@ -61,8 +61,8 @@ class Runtime(ApiModel):
     """Where a run's work is done."""
 
     type: Literal["workflow", "job", "temporal", "custom"] = Field(
-        description="What does the work: job, one Kubernetes Job; workflow, one Job a step; temporal, "
-        "a Temporal workflow; custom, an HTTP endpoint."
+        description="What does the work: job, one Kubernetes Job; workflow, one Job a step; temporal and custom are "
+        "not supported yet, and a run that asks for one fails."
     )
     config: dict[str, Any] | None = Field(
         None,
@@ -162,13 +162,16 @@ class WorkflowStep(ApiModel):
         None, description="Container of this step; replaces the run's workload as a whole."
     )
     retries: Int32 | None = Field(
-        None, description="How often a failed attempt is repeated. Default 0.", ge=0
+        None,
+        description="How often a failed attempt is repeated. Default: the Agent's retryLimit, else 0.",
+        ge=0,
     )
     retry_backoff_seconds: Seconds | None = Field(
         None, description="Seconds between the end of an attempt and the next one. Default 0."
     )
     timeout_seconds: Seconds | None = Field(
-        None, description="Seconds an attempt may take before it is stopped; unset or 0 is unbounded."
+        None,
+        description="Seconds an attempt may take before it is stopped; 0 is unbounded. Default: the Agent's.",
     )
     loop: Loop | None = Field(
         None, description="Repeats the step a number of times or while a condition holds."

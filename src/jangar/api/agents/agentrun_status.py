@@ -8,7 +8,7 @@ from pydantic import Field
 from jangar.api.jobs import EndedAttempt, JobRecord, JobRef
 from jangar.api.lifecycle import ExecutionStatus, Outcome
 from jangar.api.meta import LIST_ATOMIC, OPEN, ApiModel, Int32
-from jangar.api.phases import AgentRunPhase, Phase, StepPhase
+from jangar.api.phases import AdmissionPhase, AgentRunPhase, Phase, StepPhase
 
 MAX_ARTIFACTS = 50
 MAX_URL = 2048
@@ -117,6 +117,22 @@ class WorkflowStatus(ApiModel):
     )
 
 
+class RunAdmission(ApiModel):
+    """What the operator's policy says about the run."""
+
+    phase: AdmissionPhase | None = Field(
+        None, description="Admitted: it may start. Held: it waits for a place. Denied: it never starts."
+    )
+    reason: str | None = Field(None, description="Why, in one word, such as ConcurrencyLimit.")
+    message: str | None = Field(None, description="The same for people.")
+    position: Int32 | None = Field(
+        None,
+        description="While Held: how many runs of the namespace at most are served up to this one; "
+        "rounded up to 1, 2, 5, 10, 20, 50 and so on.",
+    )
+    admitted_at: datetime | None = Field(None, description="When it was admitted; rates are counted by it.")
+
+
 class AgentRunStatus(ExecutionStatus):
     """How the run is doing."""
 
@@ -126,18 +142,22 @@ class AgentRunStatus(ExecutionStatus):
         description="Pending, Running, Cancelling, Succeeded, Failed or Cancelled; Template for a run "
         "that is only copied by schedules.",
     )
+    admission: RunAdmission | None = Field(
+        None, description="Whether policy lets the run start; absent where there is no admission."
+    )
     runtime_ref: dict[str, Any] | None = Field(
         None,
         description="The work that was started: type, name, namespace and uid, and what the runtime adds.",
         json_schema_extra=OPEN,
     )
     job: JobRecord | None = Field(
-        None, description="The Job of the current attempt, where the runtime is job."
+        None,
+        description="The Job of the current attempt; where the runtime is workflow, that of the step under way.",
     )
     attempts: list[EndedAttempt] | None = Field(
         None,
         description="The attempts before the current one, oldest first; "
-        "there are some only with onJobMissing: Retry.",
+        "there are some only with onJobMissing: Retry, retries of the Agent or of a workflow's step.",
         json_schema_extra=LIST_ATOMIC,
     )
     outcome: Outcome | None = Field(None, description="How the work ended, once that is known.")

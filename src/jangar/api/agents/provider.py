@@ -17,7 +17,7 @@ class InputFile(ApiModel):
     """A file that the program finds when it starts."""
 
     path: str = Field(description="Where the file is put in the container.")
-    content: str = Field(description="Content of the file, taken as it is: templates are not replaced.")
+    content: str = Field(description="Content of the file; templates are replaced as in argsTemplate.")
 
 
 class OutputArtifact(ApiModel):

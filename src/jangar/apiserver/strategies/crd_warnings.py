@@ -13,6 +13,8 @@ _NAMED: Final = ("properties", "patternProperties", "definitions")
 
 def format_warnings(definition: Json, old: Json | None) -> list[str]:
     """A word for each format that is new and unknown."""
+    if old is not None and old["spec"] == definition["spec"]:
+        return []
     known = _unknown_formats(old) if old is not None else set()
     return [f'unrecognized format "{each}"' for each in sorted(_unknown_formats(definition) - known)]
 

@@ -16,10 +16,10 @@ _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def resource_types_of(crd: Json) -> list[ResourceType]:
-    """One type a served version. Raises SchemaRejected for a schema that validation would have refused."""
+    """One type a served version. What is stored was validated before: schemas are compiled at first use."""
     versions = crd["spec"]["versions"]
     group = crd["spec"]["group"]
-    compiled = {f"{group}/{each['name']}": CompiledSchema.of(_schema(each)) for each in versions}
+    compiled = {f"{group}/{each['name']}": CompiledSchema.later(_schema(each)) for each in versions}
     schemas = {f"{group}/{each['name']}": _described(_schema(each)) for each in versions}
     return [_type(crd, each, compiled, schemas) for each in versions if each.get("served")]
 

@@ -4,10 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jangar.api.agents.agent import AgentSpec
+from jangar.api.agents.implementation import ImplementationText
+from jangar.api.agents.provider import AgentProviderSpec
 from jangar.api.orchestration import OrchestrationSpec
 from jangar.api.phases import StepKind
+from jangar.api.problems import Problem
+from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
 from jangar.controllers.definition.reconciler import Checked
+from jangar.domain.agentrun.provider import provider_problems
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
 from jangar.domain.orchestration.step_references import target_name
@@ -20,6 +26,38 @@ def check_tool(seen: Cached, spec: Mapping[str, Any]) -> Checked:
     """A Tool."""
     del seen
     return Checked(problems=tool_problems(ToolSpec.model_validate(spec)), missing=[], more={})
+
+
+def check_provider(seen: Cached, spec: Mapping[str, Any]) -> Checked:
+    """An AgentProvider: every template can be filled in by some run."""
+    del seen
+    return Checked(problems=provider_problems(AgentProviderSpec.model_validate(spec)), missing=[], more={})
+
+
+def check_task(seen: Cached, spec: Mapping[str, Any]) -> Checked:
+    """An ImplementationSpec; its schema says all there is to say."""
+    del seen
+    ImplementationText.model_validate(spec)
+    return Checked(problems=[], missing=[], more={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCheck:
+    """An Agent; its provider need not be there yet."""
+
+    providers: Cache
+
+    def __call__(self, seen: Cached, spec: Mapping[str, Any]) -> Checked:
+        name = AgentSpec.model_validate(spec).provider_ref.name
+        if self.providers.get(seen.namespace, name) is not None:
+            return Checked(problems=[], missing=[], more={})
+        missing = Problem(
+            reason=Reason.REFERENCE_NOT_FOUND,
+            path=("spec", "providerRef", "name"),
+            message=f'AgentProvider "{name}" does not exist',
+            fix="create it, or name one that exists",
+        )
+        return Checked(problems=[], missing=[missing], more={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

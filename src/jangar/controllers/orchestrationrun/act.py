@@ -49,6 +49,8 @@ class Hands:
     writes: ObjectWrites
     runs: Informer
     toolruns: Informer
+    agentruns: Informer | None
+    """None where agents are not looked after."""
     definitions: Definitions
     recorder: EventRecorder
     request_timeout: timedelta
@@ -105,7 +107,7 @@ async def _read_children(hands: Hands, subject: Subject) -> None:
     seen, memory, cancel = subject.seen, subject.memory, subject.record.cancel
     began = hands.now()
     there: dict[str, Child] = {}
-    for informer in (hands.toolruns, hands.runs):
+    for informer in _informers(hands):
         for obj in await hands.client.list(informer.resource, seen.namespace, labels=f"{RUN_UID}={seen.uid}"):
             if is_controlled_by(obj, seen.uid):
                 there[obj["metadata"]["name"]] = child_seen(informer.cache.note_written(obj))
@@ -219,8 +221,14 @@ async def _tell(hands: Hands, subject: Subject, name: str, body: dict[str, objec
 def _informers_of(hands: Hands, subject: Subject, name: str) -> list[Informer]:
     """Where a child of this name is, or could be."""
     kinds = {state.kind for state in subject.record.steps if state.child == name}
-    return [_informer(hands, kind) for kind in kinds] or [hands.toolruns, hands.runs]
+    return [_informer(hands, kind) for kind in kinds] or _informers(hands)
 
 
 def _informer(hands: Hands, kind: StepKind) -> Informer:
+    if kind is StepKind.AGENT_RUN and hands.agentruns is not None:
+        return hands.agentruns
     return hands.runs if kind is StepKind.SUB_ORCHESTRATION else hands.toolruns
+
+
+def _informers(hands: Hands) -> list[Informer]:
+    return [each for each in (hands.toolruns, hands.agentruns, hands.runs) if each is not None]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import DefinitionPhase, Phase, StepKind
@@ -20,9 +21,26 @@ from jangar.kube.cache import Cached
 
 KINDS: Mapping[StepKind, Kind] = {
     StepKind.TOOL_RUN: TOOL_RUN,
+    StepKind.AGENT_RUN: AGENT_RUN,
     StepKind.SUB_ORCHESTRATION: ORCHESTRATION_RUN,
 }
 """Kinds of steps whose children are started here, and the kind of object that each creates."""
+
+
+AGENT_FIELDS = (
+    "implementationSpecRef",
+    "implementation",
+    "runtime",
+    "workload",
+    "workflow",
+    "memoryRef",
+    "secrets",
+    "vcsRef",
+    "vcsPolicy",
+    "goal",
+    "onJobMissing",
+)
+"""Fields that a step has in common with the AgentRun that it starts."""
 
 
 def child_seen(cached: Cached) -> ChildSeen:
@@ -95,6 +113,8 @@ def _spec(action: StartChild, step: StepDefinition) -> dict[str, Any]:
     parameters = {"parameters": dict(action.parameters)} if action.parameters else {}
     if action.kind is StepKind.SUB_ORCHESTRATION:
         return {"orchestrationRef": {"name": step.target}, **parameters}
+    if action.kind is StepKind.AGENT_RUN:
+        return _agentrun_spec(step) | parameters
     source = step.source
     missing = source.on_job_missing if source is not None else None
     return {
@@ -102,6 +122,14 @@ def _spec(action: StartChild, step: StepDefinition) -> dict[str, Any]:
         **parameters,
         **({"onJobMissing": str(missing)} if missing else {}),
     }
+
+
+def _agentrun_spec(step: StepDefinition) -> dict[str, Any]:
+    """What the step says about its agent, as it is written there."""
+    source = step.source
+    written = source.model_dump(mode="json", by_alias=True, exclude_none=True) if source is not None else {}
+    given = {name: written[name] for name in AGENT_FIELDS if name in written}
+    return {"runtime": {"type": "job"}, **given, "agentRef": {"name": step.target}}
 
 
 def stop_patch(action: StopChild) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """Which definition a run executes: the one that was stored for it, or the one it would start with now."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jangar.api.orchestration import OrchestrationRunSpec, OrchestrationSpec, RetryOf
-from jangar.api.phases import CHILD_KINDS, TERMINAL, Phase
+from jangar.api.phases import CHILD_KINDS, TERMINAL, Phase, StepKind
 from jangar.api.problems import Problem
 from jangar.controllers.orchestrationrun.children import KINDS
 from jangar.controllers.orchestrationrun.memory import Pinned
@@ -45,6 +45,11 @@ class Found:
     reused: Reused
 
 
+def snapshot_in(obj: Mapping[str, Any]) -> bytes:
+    """The packed definition that the object of a snapshot holds."""
+    return base64.b64decode((obj.get("binaryData") or {}).get(KEY) or "")
+
+
 Resolution = Found | DefinitionMissing | DefinitionRejected
 
 
@@ -59,12 +64,15 @@ class Definitions:
         runs: Cache,
         resource: Resource,
         compile_condition: ConditionCompiler,
+        kinds: Collection[StepKind] = KINDS,
     ) -> None:
+        """`kinds`: of steps whose children are started here."""
         self._client = client
         self._orchestrations = orchestrations
         self._runs = runs
         self._resource = resource
         self._compile = compile_condition
+        self._kinds = kinds
 
     async def current(self, run: Cached, spec: OrchestrationRunSpec) -> Resolution:
         """What the run would start with now."""
@@ -85,7 +93,7 @@ class Definitions:
         if found is None:
             return None
         made = define(OrchestrationSpec.model_validate(found.spec), compile_condition=self._compile)
-        return _pinned(made, found) if isinstance(made, Definition) else None
+        return self._pinned(made, found) if isinstance(made, Definition) else None
 
     async def store(self, run: Cached, found: Found) -> Pinned | None:
         """Pin it; if something was pinned before, that is what the run executes (DAG-3)."""
@@ -105,13 +113,14 @@ class Definitions:
             obj = await self._client.create(CONFIG_MAPS, manifest)
         except AlreadyExists:
             return await self.stored(run, None)
-        return _pinned(found.definition, _Stored(obj["metadata"]["name"], obj["metadata"]["uid"], found.spec))
+        stored = _Stored(obj["metadata"]["name"], obj["metadata"]["uid"], found.spec)
+        return self._pinned(found.definition, stored)
 
     async def _stored_spec(self, run: Cached, reference: Mapping[str, Any] | None) -> "_Stored | None":
         name = (reference or {}).get("name") or snapshot_name(run.name, run.uid)
         try:
             obj = await self._client.get(CONFIG_MAPS, name, run.namespace)
-            spec = decode_snapshot(base64.b64decode((obj.get("binaryData") or {}).get(KEY) or ""))
+            spec = decode_snapshot(snapshot_in(obj))
         except (NotFound, UnreadableSnapshot):
             return None
         return _Stored(name, obj["metadata"]["uid"], spec)
@@ -148,19 +157,20 @@ class Definitions:
             return DefinitionRejected(problems=[kept])
         return Found(definition=found.definition, spec=stored.spec, reused=kept)
 
+    def _pinned(self, definition: Definition, stored: "_Stored") -> Pinned:
+        return Pinned(
+            definition=definition,
+            reference={"name": stored.name, "hash": snapshot_hash(stored.spec), "uid": stored.uid},
+            steps={step.name: step for step in definition.steps},
+            unstartable=frozenset(
+                step.name
+                for step in definition.steps
+                if step.kind in CHILD_KINDS and step.kind not in self._kinds
+            ),
+        )
+
 
 class _Stored(NamedTuple):
     name: str
     uid: str
     spec: Mapping[str, Any]
-
-
-def _pinned(definition: Definition, stored: _Stored) -> Pinned:
-    return Pinned(
-        definition=definition,
-        reference={"name": stored.name, "hash": snapshot_hash(stored.spec), "uid": stored.uid},
-        steps={step.name: step for step in definition.steps},
-        unstartable=frozenset(
-            step.name for step in definition.steps if step.kind in CHILD_KINDS and step.kind not in KINDS
-        ),
-    )

@@ -111,7 +111,7 @@ def _facts(obj: Mapping[str, Any], spec: OrchestrationRunSpec) -> RunFacts:
 
 
 def _with_unstartable(recorded: RunRecord, memory: RunMemory) -> Mapping[str, Child]:
-    """AgentRuns are not started here yet: such a step waits, and says why, until it is stopped."""
+    """Where agents are not looked after, such a step waits, and says why, until it is stopped."""
     if memory.pinned is None or not memory.pinned.unstartable:
         return memory.children
     waiting = {

@@ -1,10 +1,12 @@
 """One pass over a run: observe, plan, record, act; again at once when acting taught something."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from jangar.controllers.history.keeper import HistoryKeeper
+from jangar.controllers.observers import NOBODY, Observers
 from jangar.controllers.orchestrationrun.act import Hands, Subject, act
 from jangar.controllers.orchestrationrun.memory import Memories, RunMemory
 from jangar.controllers.orchestrationrun.observe import Sight, observe
@@ -37,6 +39,8 @@ class RunReconciler:
     limits: Limits
     keeping: Keeping
     now: Callable[[], datetime]
+    history: HistoryKeeper | None = None
+    observers: Observers = NOBODY
 
     async def __call__(self, key: Key) -> Result:
         for _ in range(MOST_ROUNDS):
@@ -45,6 +49,8 @@ class RunReconciler:
                 return DONE
             memory = self.memories.of(seen.uid)
             sight = await observe(seen, memory, self.records, self.hands.definitions, self.limits)
+            if seen.is_being_deleted and not self._is_stored(seen):
+                sight = replace(sight, observation=replace(sight.observation, history_pending=True))
             planned = plan(sight.observation, self.now(), memory.plan)
             seen = await self._record(seen, memory, sight, planned)
             learned = await act(
@@ -61,6 +67,7 @@ class RunReconciler:
             memory.plan = None
             seen = await self.records.write(seen, memory, record, more)
             self._tell(seen, sight.observation.recorded, record)
+            self._count(sight.observation.recorded, record)
         memory.plan = planned
         return seen
 
@@ -76,6 +83,9 @@ class RunReconciler:
         owner = seen.controller
         is_root = owner is None or owner.kind != self.hands.runs.resource.kind
         return RunRetention(keeping=self.keeping, is_root=is_root, ttl=sight.spec.ttl_seconds_after_finished)
+
+    def _is_stored(self, seen: Cached) -> bool:
+        return self.history is None or not self.history.is_pending(seen)
 
     def _subject(self, seen: Cached, memory: RunMemory, sight: Sight, record: RunRecord) -> Subject:
         return Subject(
@@ -101,13 +111,27 @@ class RunReconciler:
             if told is not None:
                 self.recorder.record(about, type=told.type, reason=told.reason, message=told.message)
 
+    def _count(self, before: RunRecord, after: RunRecord) -> None:
+        if after.cancel is not None and before.cancel is None:
+            self.observers.cancel_accepted()
+        if after.lifecycle.is_terminal and not before.lifecycle.is_terminal:
+            self.observers.run_ended(str(after.lifecycle.phase))
+        over = {state.name for state in before.steps if state.is_terminal}
+        for state in after.steps:
+            if state.is_terminal and state.name not in over and state.started_at and state.finished_at:
+                took = (state.finished_at - state.started_at).total_seconds()
+                self.observers.step_ended(str(state.kind), str(state.phase), took)
+
     async def _afterwards(self, seen: Cached, sight: Sight, planned: Plan) -> Result:
         """When to look again; a finished run whose time is over goes."""
         times = [planned.look_again_at]
         if planned.status.lifecycle.is_terminal and not seen.is_being_deleted:
-            verdict = self._retention(seen, sight).verdict(planned.status, now=self.now())
+            verdict = self._retention(seen, sight).verdict(
+                planned.status, is_stored=lambda: self._is_stored(seen), now=self.now()
+            )
             if isinstance(verdict, Delete):
                 await self.hands.writes.delete(self.hands.runs, seen.name, seen.namespace, seen.uid)
+                self.observers.expired(self.hands.runs.resource.kind)
                 return DONE
             times.append(verdict.look_again_at)
         nearest = min((each for each in times if each is not None), default=None)

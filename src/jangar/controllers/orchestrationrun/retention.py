@@ -1,12 +1,21 @@
 """What will become of a finished run: what its status says about it, and whether it may go now."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from jangar.api.lifecycle import Ttl
 from jangar.api.meta import JsonObject
 from jangar.domain.orchestration.state import RunRecord
-from jangar.domain.retention.decide import Delete, FinishedRun, Kept, Retention, may_delete, retention_status
+from jangar.domain.retention.decide import (
+    Delete,
+    FinishedRun,
+    Kept,
+    Retention,
+    is_due,
+    may_delete,
+    retention_status,
+)
 from jangar.domain.retention.documents import retention_document
 from jangar.domain.retention.values import (
     WITH_ROOT,
@@ -44,13 +53,13 @@ class RunRetention:
             return {}
         return retention_document(self._status(record))
 
-    def verdict(self, record: RunRecord, *, now: datetime) -> Delete | Kept:
+    def verdict(self, record: RunRecord, *, is_stored: Callable[[], bool], now: datetime) -> Delete | Kept:
+        """Whether it goes now; whether its history is stored is asked when nothing else keeps it."""
         cleaning = any(each.ended_at is None for each in record.left_behind)
+        finished_at, keep = record.lifecycle.finished_at, self._resolved.keep
         return may_delete(
-            FinishedRun(
-                finished_at=record.lifecycle.finished_at, keep=self._resolved.keep, cleaning_up=cleaning
-            ),
-            history_stored=False,
+            FinishedRun(finished_at=finished_at, keep=keep, cleaning_up=cleaning),
+            history_stored=is_due(finished_at, keep, now=now) and is_stored(),
             history_enabled=self.keeping.history_enabled,
             is_root=self.is_root,
             now=now,
@@ -84,5 +93,4 @@ class RunRetention:
             jobs_ended_at=finished_at,
             finished_at=finished_at,
             history_enabled=self.keeping.history_enabled,
-            history_stored=False,
         )

@@ -1,1 +1,1 @@
-"""ToolRuns: one Job at a time, from its intent to its release."""
+"""ToolRuns: what they run. How it is run is `controllers/work`'s business."""

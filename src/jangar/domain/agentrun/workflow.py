@@ -1,72 +1,110 @@
-"""The workflow of an AgentRun as a definition for the planner: a list of Jobs, one after another.
+"""The workflow of an AgentRun as the course of its work: what is wrong with it, its stages, and what each is run under.
 
-Knows how a workflow's steps become steps of a run; the planner knows no difference.
+Knows what users write; how a course is run is `domain/work`'s business.
 """
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from jangar.api.agents.agentrun import Workflow, WorkflowStep
-from jangar.api.phases import ExecutionMode, OnJobMissing, StepKind
+from jangar.api.agents.agentrun import AgentRunSpec, LoopSource, Workflow, WorkflowStep, Workload
+from jangar.api.agents.agentrun import Loop as LoopSpec
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.definition import Definition, StepDefinition
-from jangar.domain.orchestration.graph import graph_of, sequential_needs
-from jangar.domain.orchestration.templates import Template
+from jangar.domain.orchestration.definition import Condition, ConditionCompiler
 from jangar.domain.orchestration.validation_references import Place
 from jangar.domain.orchestration.validation_steps import name_problems
+from jangar.domain.work.course import CONTROL, Loop, Stage
 
+CONTROL_PATH = "/workspace/.agentrun/loop-control.json"
+"""Where an iteration leaves what its loop's condition looks at, unless the loop names another file."""
 _STEPS = Place(path=("spec", "workflow", "steps"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPlace:
+    """The step that an attempt belongs to."""
+
+    step: WorkflowStep
+    index: int
+    iteration: int | None = None
+
+    @property
+    def control_path(self) -> str | None:
+        """The file that the condition of its loop looks at."""
+        loop = self.step.loop
+        if loop is None or loop.condition is None:
+            return None
+        return (loop.condition.source and loop.condition.source.path) or CONTROL_PATH
+
+
 def define_workflow(
-    workflow: Workflow, *, on_job_missing: OnJobMissing | None = None, default_retries: int = 0
-) -> Definition | list[Problem]:
-    """The list ready to be planned, or everything that is wrong with it."""
-    names = [step.name for step in workflow.steps]
+    spec: AgentRunSpec, *, compile_condition: ConditionCompiler
+) -> tuple[Stage, ...] | list[Problem]:
+    """The course, or everything that is wrong with it."""
+    workflow = spec.workflow or Workflow(steps=[])
+    if not workflow.steps:
+        return [_STEPS.problem(Reason.MISSING_STEPS, "the workflow has no steps", "add at least one step")]
     first: dict[str, int] = {}
-    for index, name in enumerate(names):
-        first.setdefault(name, index)
-    problems = [
-        problem
-        for index, name in enumerate(names)
-        for problem in name_problems(name, _place(index, name), first, index)
-    ]
+    for index, step in enumerate(workflow.steps):
+        first.setdefault(step.name, index)
+    problems: list[Problem] = []
+    stages = []
+    for index, step in enumerate(workflow.steps):
+        place = Place(path=(*_STEPS.path, index), step=step.name, index=index)
+        problems += name_problems(step.name, place, first, index)
+        problems += _state_problems(step, step.workload or spec.workload, place)
+        try:
+            loop = _loop(step.loop, compile_condition) if step.loop else None
+        except ValueError as error:
+            problems.append(
+                place.at("loop", "condition", "expression").problem(
+                    Reason.INVALID_CONDITION, str(error), "write an expression that gives true or false"
+                )
+            )
+            continue
+        stages.append(Stage(name=step.name, loop=loop))
+    return problems or tuple(stages)
+
+
+def _loop(spec: LoopSpec, compile_condition: ConditionCompiler) -> Loop:
+    """Raises ValueError for a condition that cannot be compiled."""
+    condition = spec.condition
+    compiled: Condition | None = None
+    if condition is not None and condition.expression:
+        compiled = compile_condition(condition.expression)
+    source = (condition.source if condition else None) or LoopSource()
+    return Loop(
+        max_iterations=spec.max_iterations,
+        condition=compiled,
+        needs_control=compiled is not None and CONTROL in compiled.source,
+        stops_if_missing=source.on_missing != "fail",
+        stops_if_invalid=source.on_invalid == "stop",
+    )
+
+
+def _state_problems(step: WorkflowStep, workload: Workload | None, place: Place) -> Iterator[Problem]:
+    """What iterations share must outlive an iteration: a volume of its own claim."""
+    state = step.loop.state if step.loop else None
+    if state is None or not state.required:
+        return
+    volumes = {each.name: each for each in (workload.volumes if workload else None) or ()}
+    here = place.at("loop", "state", "volumeNames")
+    names = state.volume_names or [each.name for each in volumes.values() if each.type == "pvc"]
     if not names:
-        problems.append(
-            _STEPS.problem(Reason.MISSING_STEPS, "the workflow has no steps", "add at least one step")
+        yield here.problem(
+            Reason.INVALID_VALUE,
+            "no volume outlives an iteration",
+            "add a volume of type pvc with a claimName",
         )
-    needs = sequential_needs(len(names))
-    graph = graph_of(names, needs)
-    if problems or graph is None:
-        return problems
-    policy = on_job_missing or OnJobMissing.FAIL
-    steps = tuple(
-        _step(step, index, needs[index], policy, default_retries) for index, step in enumerate(workflow.steps)
-    )
-    return Definition(mode=ExecutionMode.SEQUENTIAL, graph=graph, steps=steps)
-
-
-def _place(index: int, name: str) -> Place:
-    return Place(path=(*_STEPS.path, index), step=name, index=index)
-
-
-def _step(
-    step: WorkflowStep, index: int, needs: tuple[int, ...], policy: OnJobMissing, default_retries: int
-) -> StepDefinition:
-    return StepDefinition(
-        index=index,
-        name=step.name,
-        kind=StepKind.JOB,
-        needs=needs,
-        retries=step.retries if step.retries is not None else default_retries,
-        retry_backoff=timedelta(seconds=step.retry_backoff_seconds or 0),
-        timeout=timedelta(seconds=step.timeout_seconds) if step.timeout_seconds else None,
-        on_job_missing=policy,
-        inputs=_literal(step.parameters or {}),
-    )
-
-
-def _literal(parameters: Mapping[str, str]) -> dict[str, Template]:
-    """Parameters of a workflow's step are text as it stands; braces mean nothing in them."""
-    return {name: Template(source=value, parts=(value,)) for name, value in parameters.items()}
+    for name in names:
+        volume = volumes.get(name)
+        if volume is None:
+            yield here.problem(
+                Reason.INVALID_VALUE, f"the workload has no volume {name}", "name one that it has"
+            )
+        elif volume.type != "pvc" or not volume.claim_name:
+            yield here.problem(
+                Reason.INVALID_VALUE,
+                f"volume {name} does not outlive an iteration",
+                "use type pvc with a claimName",
+            )

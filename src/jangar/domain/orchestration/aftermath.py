@@ -96,12 +96,12 @@ def _second_look(
 def _release(
     observation: Observation, running: list[str], actions: list[Action], now: datetime
 ) -> list[datetime]:
-    """A deleted run is held while its work stops, within the bound, and then goes with a warning."""
+    """A deleted run is held while its work stops and its end is stored, within the bound; then it goes, warned of."""
     deleted_at = observation.run.deleted_at
     if deleted_at is None:
         return []
     bound = deleted_at + observation.limits.cancel_timeout
-    if running and now < bound:
+    if (running or observation.history_pending) and now < bound:
         return [bound]
     actions.append(ReleaseRun(left=tuple(sorted(running))))
     return []

@@ -22,9 +22,14 @@ def child_name(run_name: str, run_uid: str, step: str, attempt: int) -> str:
     return _owned(run_name, step, str(attempt), _digest("child", run_uid, step, str(attempt)))
 
 
-def job_name(child: str, child_uid: str, attempt: int) -> str:
+def job_name(
+    child: str, child_uid: str, attempt: int, *, step: str | None = None, iteration: int | None = None
+) -> str:
     """Name of the Job of one attempt of a child: a DNS-1123 label, so that pods and labels can carry it."""
-    return _owned(child, "", str(attempt), _digest("job", child_uid, str(attempt)))
+    if step is None:
+        return _owned(child, "", str(attempt), _digest("job", child_uid, str(attempt)))
+    counted = str(attempt) if iteration is None else f"{iteration}-{attempt}"
+    return _owned(child, step, counted, _digest("step job", child_uid, step, counted))
 
 
 def owned_name(run_name: str, run_uid: str, role: str, number: int | None = None) -> str:

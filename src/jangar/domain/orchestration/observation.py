@@ -126,4 +126,6 @@ class Observation:
     children_read: ChildrenRead = ChildrenRead.NOT_YET
     reused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Steps kept from the run that this one retries, with their outputs."""
+    history_pending: bool = False
+    """The end of the run, or of something in it, is still to be stored in history, where one is kept."""
     limits: Limits = field(default_factory=Limits)

@@ -126,13 +126,20 @@ def _concluded(step: StepDefinition, state: StepState, child: ChildSeen, rules: 
             reason = child.reason or Reason.CHILD_FAILED
             return _failed(step, state, reason, child.message, rules, left_behind=child.left_behind)
         case _ if state.stop is not None:
-            return _stop_verdict(step, state, rules, left_behind=child.left_behind)
+            verdict = _stop_verdict(step, state, rules, left_behind=child.left_behind)
+            return _with_partial_outputs(verdict, child)
         case _ if child.deleting:
             message = "its child was deleted by somebody else"
             return _failed(step, state, Reason.CHILD_DELETED, message, rules)
         case _:
             message = child.message or "its child was cancelled by hand"
-            return moved(state, rules.now, StepPhase.CANCELLED, Reason.CHILD_CANCELLED, message)
+            cancelled = moved(state, rules.now, StepPhase.CANCELLED, Reason.CHILD_CANCELLED, message)
+            return _with_partial_outputs(cancelled, child)
+
+
+def _with_partial_outputs(state: StepState, child: ChildSeen) -> StepState:
+    """What a cancelled child had written by then is shown. Nothing reads it: no step goes on after a cancelled one."""
+    return replace(state, outputs=child.outputs or None) if state.phase is StepPhase.CANCELLED else state
 
 
 def _refused(step: StepDefinition, state: StepState, child: ChildRefused, rules: Settling) -> StepState:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from jangar.api.orchestration import Step
-from jangar.api.phases import ORCHESTRATION_KINDS, StepKind
+from jangar.api.phases import StepKind
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.graph import cycles
@@ -13,7 +13,7 @@ from jangar.domain.orchestration.validation_references import Declared, Place
 from jangar.domain.orchestration.wording import Guesses, arrows, quoted
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
-_KINDS = {kind.value: kind for kind in ORCHESTRATION_KINDS}
+_KINDS = {kind.value: kind for kind in StepKind}
 _KIND_NAMES = ", ".join(_KINDS)
 
 

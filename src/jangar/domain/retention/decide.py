@@ -12,9 +12,9 @@ from jangar.domain.times import whole_second_after
 
 
 class History(StrEnum):
-    """Where the history row of a run stands; a row still to be written has no word."""
+    """Whether what becomes of a run is stored before it is deleted."""
 
-    STORED = "Stored"
+    ON = "On"
     OFF = "Off"
 
 
@@ -73,7 +73,6 @@ def retention_status(
     jobs_ended_at: datetime | None,
     finished_at: datetime | None,
     history_enabled: bool,
-    history_stored: bool,
 ) -> Retention:
     """What is known now. `job` is the TTL that Jobs really get (`job_lifetime`); None where there are none."""
     return Retention(
@@ -83,18 +82,12 @@ def retention_status(
         run_retention_seconds=run.keep.seconds,
         run_expires_at=_rounded(run.keep.until(finished_at)),
         run_source=run.source,
-        history=_history(enabled=history_enabled, stored=history_stored),
+        history=History.ON if history_enabled else History.OFF,
     )
 
 
 def _rounded(moment: datetime | None) -> datetime | None:
     return whole_second_after(moment) if moment else None
-
-
-def _history(*, enabled: bool, stored: bool) -> History | None:
-    if stored:
-        return History.STORED
-    return None if enabled else History.OFF
 
 
 def is_due(finished_at: datetime | None, keep: Keep, *, now: datetime) -> bool:

@@ -31,5 +31,5 @@ def retention_from(document: Mapping[str, Any]) -> Retention:
         run_retention_seconds=document.get("runRetentionSeconds"),
         run_expires_at=time_from(document, "runExpiresAt"),
         run_source=document.get("runSource"),
-        history=History(document["history"]) if document.get("history") else None,
+        history=History(document["history"]) if document.get("history") in set(History) else None,
     )

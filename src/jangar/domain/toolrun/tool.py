@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from jangar.api.containers import Resources
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
@@ -15,21 +14,9 @@ from jangar.domain.orchestration.templates import (
     parse_template,
     render,
 )
+from jangar.domain.work.command import Command
 
 _Path = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """What a run of a tool starts: everything filled in."""
-
-    image: str
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str]
-    working_dir: str | None = None
-    service_account: str | None = None
-    resources: Resources | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

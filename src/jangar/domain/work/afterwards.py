@@ -135,7 +135,7 @@ def _going(observation: WorkObservation, record: WorkRecord, *, busy: bool, now:
         FinishedRun(
             finished_at=record.lifecycle.finished_at, keep=run_retention(observation).keep, cleaning_up=busy
         ),
-        history_stored=False,
+        history_stored=not observation.history_pending,
         history_enabled=observation.limits.history_enabled,
         is_root=observation.owner is Owner.NONE,
         now=now,
@@ -160,13 +160,15 @@ def _name_free_at(observation: WorkObservation, now: datetime) -> datetime:
 def _let_go(
     observation: WorkObservation, record: WorkRecord, deleted_at: datetime, *, busy: bool, now: datetime
 ) -> Afterwards:
-    """Held while its work stops and is let go, within the bound, and then it goes with a warning (GC-9)."""
+    """Held while its work stops and is let go and its end stored, within the bound, and then it goes with a warning
+    (GC-9).
+    """
     if not observation.child.is_held:
         return Afterwards()
     if record.job is not None and not observation.live:
         return Afterwards(reads=(ReadWork(job=record.job.name),))
     bound = deleted_at + observation.limits.cancel_timeout
-    if busy and now < bound:
+    if (busy or observation.history_pending) and now < bound:
         return Afterwards(look_again_at=bound)
     left = tuple(each.name for each in record.left_behind if each.ended_at is None)
     return Afterwards(actions=(*_let_work_go(observation), ReleaseChild(left=left)))

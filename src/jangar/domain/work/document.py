@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jangar.api.meta import JsonObject
-from jangar.api.phases import DefinitionPhase, Phase
+from jangar.api.phases import DefinitionPhase
 from jangar.domain.cancellation.documents import (
     cancel_document,
     cancel_from,
@@ -16,9 +16,19 @@ from jangar.domain.cancellation.documents import (
     stop_from,
 )
 from jangar.domain.retention.documents import retention_document, retention_from
-from jangar.domain.status_contract import LIFECYCLE_FIELDS, lifecycle_from, lifecycle_to, time_from, time_to
-from jangar.domain.work.outcome import Outcome
-from jangar.domain.work.record import EndedWork, JobNote, Terms, WorkRecord
+from jangar.domain.status_contract import LIFECYCLE_FIELDS, lifecycle_from, lifecycle_to, time_from
+from jangar.domain.work.job_document import (
+    attempt_document,
+    ended_work,
+    job_document,
+    job_note,
+    outcome_document,
+    outcome_from,
+    present,
+)
+from jangar.domain.work.record import JobNote, WorkRecord
+from jangar.domain.work.report import artifacts_of
+from jangar.domain.work.stage_document import older_stage_job, workflow_document, workflow_stages
 
 WORK_FIELDS = LIFECYCLE_FIELDS | {
     "runId",
@@ -27,6 +37,9 @@ WORK_FIELDS = LIFECYCLE_FIELDS | {
     "attempts",
     "outcome",
     "outputs",
+    "workflow",
+    "runner",
+    "artifacts",
     "cancel",
     "stop",
     "retention",
@@ -36,17 +49,17 @@ WORK_FIELDS = LIFECYCLE_FIELDS | {
 
 def work_document(record: WorkRecord, *, name: str, namespace: str) -> JsonObject:
     """The status of a child."""
-    return lifecycle_to(record.lifecycle) | _present(
+    return lifecycle_to(record.lifecycle) | present(
         {
             "runId": name,
-            "runtimeRef": record.job
-            and _present(
-                {"type": "job", "name": record.job.name, "namespace": namespace, "uid": record.job.uid}
-            ),
-            "job": record.job and _job_document(record.job),
-            "attempts": [_attempt_document(each) for each in record.attempts] or None,
-            "outcome": record.outcome and _outcome_document(record.outcome, record.outputs),
+            "runtimeRef": record.job and _runtime_document(record.job, namespace),
+            "job": record.job and job_document(record.job),
+            "attempts": [attempt_document(each) for each in record.attempts] or None,
+            "outcome": record.outcome and outcome_document(record.outcome, record.outputs),
             "outputs": dict(record.outputs) if record.outputs else None,
+            "workflow": workflow_document(record, namespace=namespace),
+            "runner": dict(record.runner) if record.runner else None,
+            "artifacts": artifacts_of(record.runner) or None,
             "cancel": cancel_document(record.cancel, record.left_behind) or None,
             "stop": record.stop and stop_document(record.stop),
             "retention": record.retention and retention_document(record.retention),
@@ -63,10 +76,12 @@ def work_record(status: Mapping[str, Any]) -> WorkRecord:
         cancel=cancel_from(cancel),
         stop=stop_from(status.get("stop")),
         left_behind=left_behind_from(cancel),
-        job=_job(status["job"]) if status.get("job") else _older_job(status),
-        attempts=tuple(_attempt(each) for each in status.get("attempts") or ()),
-        outcome=_outcome(outcome) if outcome else None,
+        job=job_note(status["job"]) if status.get("job") else _older_job(status),
+        attempts=tuple(ended_work(each) for each in status.get("attempts") or ()),
+        outcome=outcome_from(outcome) if outcome else None,
         outputs=status.get("outputs") or None,
+        runner=status.get("runner") or None,
+        stages=workflow_stages(status.get("workflow") or {}),
         retention=retention_from(status["retention"]) if status.get("retention") else None,
     )
 
@@ -76,98 +91,24 @@ def _of_a_child(status: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**status, "phase": None} if status.get("phase") == DefinitionPhase.READY else status
 
 
-def _job_document(job: JobNote) -> JsonObject:
-    return _present(
+def _runtime_document(job: JobNote, namespace: str) -> JsonObject:
+    return present(
         {
+            "type": "workflow" if job.step else "job",
             "name": job.name,
-            "attempt": job.attempt,
-            "terms": job.terms and _terms_document(job.terms),
-            "since": job.since,
-            "observedAt": time_to(job.observed_at),
+            "namespace": namespace,
             "uid": job.uid,
-            "podUid": job.pod_uid,
+            "stepName": job.step,
         }
-    )
-
-
-def _job(document: Mapping[str, Any]) -> JobNote:
-    return JobNote(
-        name=document["name"],
-        attempt=document["attempt"],
-        terms=_terms(document["terms"]) if document.get("terms") is not None else None,
-        since=document.get("since"),
-        observed_at=time_from(document, "observedAt"),
-        uid=document.get("uid"),
-        pod_uid=document.get("podUid"),
-    )
-
-
-def _terms_document(terms: Terms) -> JsonObject:
-    return _present(
-        {"timeoutSeconds": terms.timeout_seconds, "ttlSecondsAfterFinished": terms.job_ttl},
-    )
-
-
-def _terms(document: Mapping[str, Any]) -> Terms:
-    return Terms(
-        timeout_seconds=document.get("timeoutSeconds"), job_ttl=document.get("ttlSecondsAfterFinished")
     )
 
 
 def _older_job(status: Mapping[str, Any]) -> JobNote | None:
     """The Job of a child that an older controller started: it is not started a second time."""
+    if status.get("workflow"):
+        return older_stage_job(status["workflow"])
     reference = status.get("runtimeRef") or {}
     if reference.get("type") != "job" or not reference.get("name"):
         return None
     seen_at = time_from(status, "startedAt") or time_from(status, "updatedAt")
     return JobNote(name=reference["name"], attempt=1, uid=reference.get("uid"), observed_at=seen_at)
-
-
-def _attempt_document(ended: EndedWork) -> JsonObject:
-    return _present(
-        {
-            "attempt": ended.attempt,
-            "job": ended.job,
-            "uid": ended.uid,
-            "outcome": _outcome_document(ended.outcome, None),
-        }
-    )
-
-
-def _attempt(document: Mapping[str, Any]) -> EndedWork:
-    return EndedWork(
-        attempt=document["attempt"],
-        job=document.get("job") or "",
-        uid=document.get("uid"),
-        outcome=_outcome(document["outcome"]),
-    )
-
-
-def _outcome_document(outcome: Outcome, outputs: Mapping[str, str] | None) -> JsonObject:
-    """What the program returned stands here as outputs, not as it was written."""
-    return _present(
-        {
-            "phase": str(outcome.phase),
-            "reason": str(outcome.reason),
-            "message": outcome.message or None,
-            "exitCode": outcome.exit_code,
-            "startedAt": time_to(outcome.started_at),
-            "finishedAt": time_to(outcome.finished_at),
-            "outputs": dict(outputs) if outputs else None,
-        }
-    )
-
-
-def _outcome(document: Mapping[str, Any]) -> Outcome:
-    return Outcome(
-        phase=Phase(document["phase"]),
-        reason=document["reason"],
-        message=document.get("message") or "",
-        exit_code=document.get("exitCode"),
-        started_at=time_from(document, "startedAt"),
-        finished_at=time_from(document, "finishedAt"),
-    )
-
-
-def _present(document: Mapping[str, Any]) -> JsonObject:
-    return {name: value for name, value in document.items() if value is not None}

@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from jangar.api.lifecycle import Ttl
 from jangar.api.phases import OnJobMissing
-from jangar.api.reasons import Reason
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.retention.values import DEFAULT_JOB_TTL, DEFAULT_RUN_RETENTION, Keep
+from jangar.domain.work.course import Stage
 from jangar.domain.work.facts import JobFacts, PodFacts, TemplateNames
 from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.work.record import Terms, WorkRecord
@@ -38,10 +38,20 @@ class WorkMissing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkRejected:
-    """What the child names, or what it gives to it, has mistakes."""
+    """What the child names, or what it gives to it, has mistakes; or a policy denies it."""
 
-    reason: Reason
+    reason: str
     message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkHeld:
+    """It may not start yet: it waits for admission."""
+
+    reason: str
+    message: str
+    by_policy: bool = True
+    """Somebody decided so; else nobody has decided yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +59,9 @@ class WorkRefused:
     """The API server refused to create the Job, for good."""
 
     message: str
+
+
+Work = WorkDefined | WorkMissing | WorkRejected | WorkHeld
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +82,8 @@ class ChildFacts:
     ttl: Ttl | None = None
     job_ttl: Ttl | None = None
     """What the work itself asks for, such as its Tool."""
+    retries: int = 0
+    """How often a failed attempt is repeated."""
     terms: Terms | None = None
     """What an attempt that starts now is started under."""
     is_held: bool = True
@@ -98,8 +113,12 @@ class WorkObservation:
     """Everything a plan may look at."""
 
     child: ChildFacts
-    work: WorkDefined | WorkMissing | WorkRejected | WorkRefused
+    work: Work | WorkRefused
     template: TemplateNames
+    course: tuple[Stage, ...] = ()
+    """The stages of the work, where it is more than one Job."""
+    reports: bool = False
+    """The result of the work has a member of the runner's own, which is no output."""
     recorded: WorkRecord = field(default_factory=WorkRecord)
     owner: Owner = Owner.NONE
     job: JobFacts | NotInCache | ConfirmedAbsent = field(default_factory=NotInCache)
@@ -110,4 +129,6 @@ class WorkObservation:
     """Job and pods are the API server's word, not the cache's."""
     logs_kept: bool = True
     """Nothing of the pods' logs is left to be stored."""
+    history_pending: bool = False
+    """Its end is still to be stored in history, where one is kept."""
     limits: WorkLimits = field(default_factory=WorkLimits)

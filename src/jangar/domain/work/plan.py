@@ -1,5 +1,5 @@
 """The only decision maker for a child that runs a Job: what is observed and the time in, actions and the next status
-out. Serves every kind whose work is one Job at a time.
+out. Serves every kind whose work is one Job at a time, one or several of them.
 
 As with runs, the status is recorded first and acted on second. A plan may instead ask for uncached reads; it is then
 made again with what they found, and nothing is recorded or done before.
@@ -13,21 +13,20 @@ from jangar.api.reasons import Reason
 from jangar.domain.cancellation.machine import decide
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.cancellation.stop import LeftBehind, Stop
-from jangar.domain.orchestration.child_names import job_name
 from jangar.domain.times import whole_millisecond
 from jangar.domain.work.actions import (
     CreateJob,
     EndDuplicate,
-    HoldChild,
-    ReadOwner,
     ReadWork,
     WorkAction,
 )
 from jangar.domain.work.afterwards import afterwards
+from jangar.domain.work.attempts import Attempts, starting
 from jangar.domain.work.facts import JobFacts
 from jangar.domain.work.observation import (
     Owner,
     WorkDefined,
+    WorkHeld,
     WorkMissing,
     WorkObservation,
     WorkRefused,
@@ -41,7 +40,7 @@ from jangar.domain.work.outcome import (
     duplicate_pods,
     stopped_outcome,
 )
-from jangar.domain.work.plan_parts import PlanParts, WorkPlan
+from jangar.domain.work.plan_parts import WorkPlan
 from jangar.domain.work.presence import (
     ConfirmByLiveRead,
     ConfirmedAbsent,
@@ -55,7 +54,6 @@ from jangar.domain.work.presence import (
 )
 from jangar.domain.work.record import EndedWork, JobNote, WorkRecord
 from jangar.domain.work.recording import Standing
-from jangar.domain.work.releasing import OUTCOME_FINALIZER, release_pod
 from jangar.domain.work.stopping import (
     Announce,
     DeletePods,
@@ -95,7 +93,7 @@ def plan_work(observation: WorkObservation, now: datetime) -> WorkPlan:
     return planner.not_started() if recorded.job is None else planner.started(recorded.job)
 
 
-class _Planner(PlanParts):
+class _Planner(Attempts):
     """Plans one child; each method gives a whole plan."""
 
     def finished(self, record: WorkRecord) -> WorkPlan:
@@ -130,6 +128,16 @@ class _Planner(PlanParts):
                 return self._ended(self.record, _outcome(Phase.FAILED, Reason.START_REFUSED, message))
             case WorkMissing(message=message):
                 return self._waiting(Standing.blocked(Reason.REFERENCE_NOT_FOUND, message))
+            case WorkHeld(reason=reason, message=message, by_policy=by_policy):
+                return self._waiting(
+                    Standing(
+                        phase=Phase.PENDING,
+                        reason=reason,
+                        message=message,
+                        is_blocked=by_policy,
+                        by_policy=by_policy,
+                    )
+                )
             case WorkDefined():
                 return self._begin()
 
@@ -140,37 +148,10 @@ class _Planner(PlanParts):
             Standing(phase=Phase.PENDING, reason=Reason.PENDING), self.record
         ) or self._attempt(self.record, 1)
 
-    def _held_back(self, standing: Standing, record: WorkRecord) -> WorkPlan | None:
-        """What comes before any create: none for a child that is suspended, not held, not wanted, or without work."""
-        match self.observation.work:
-            case WorkMissing(message=message):
-                return self._blocked(Standing.blocked(Reason.REFERENCE_NOT_FOUND, message), record)
-            case WorkRejected(reason=reason, message=message):
-                return self._blocked(Standing.blocked(reason, message), record)
-        if self.child.suspend:
-            return self._waiting(standing, record)
-        if not self.child.is_held:
-            return replace(self._waiting(standing, record), actions=(HoldChild(),))
-        if self.observation.owner is Owner.NOT_READ:
-            return self._reading(ReadOwner())
-        return None
-
-    def _blocked(self, standing: Standing, record: WorkRecord) -> WorkPlan:
-        """Looked at again, because nobody tells a child that has an intent about what it names."""
-        plan = self._waiting(standing, record)
-        soon = self.now + self.limits.cleanup_interval
-        return replace(plan, look_again_at=min(soon, plan.look_again_at or soon))
-
-    def _attempt(self, record: WorkRecord, number: int) -> WorkPlan:
-        """The intent is recorded before the create is sent (GC-2)."""
-        name = job_name(self.child.name, self.child.uid, number)
-        note = JobNote(name=name, attempt=number, terms=self.child.terms, since=self.observation.job_version)
-        record = replace(record, job=note)
-        plan = self._waiting(_starting(record), record)
-        return replace(plan, actions=(CreateJob(name=name, attempt=number),))
-
     def started(self, note: JobNote) -> WorkPlan:
         """A Job was asked for: find it, read how it does, stop it where that is wanted."""
+        if self._waits_for_the_next(note):
+            return self._follow(note)
         reading = self._read(note)
         wanted = self._wanted_stop()
         if wanted is not None:
@@ -202,7 +183,7 @@ class _Planner(PlanParts):
             return self._ended(
                 self.record, _outcome(Phase.FAILED, Reason.START_REFUSED, self.observation.work.message)
             )
-        standing = _starting(self.record)
+        standing = starting(self.record)
         if (held_back := self._held_back(standing, self.record)) is not None:
             return held_back
         return replace(self._waiting(standing), actions=(CreateJob(name=name, attempt=attempt),))
@@ -210,9 +191,7 @@ class _Planner(PlanParts):
     def _lost(self, note: JobNote, then: OnJobMissing, reading: Reading) -> WorkPlan:
         """Seen once, gone without an outcome (GC-2); unless its pod, which we hold, came to its own end."""
         if isinstance(reading, Outcome) and reading.reason not in TAKEN_AWAY:
-            return self._ended(
-                replace(self.record, job=self._noted(note, note.uid, reading.pod_uid)), reading
-            )
+            return self._over(replace(self.record, job=self._noted(note, note.uid, reading.pod_uid)), reading)
         message = f"Job {note.name} is gone and left no outcome"
         outcome = _outcome(Phase.FAILED, Reason.WORKFLOW_JOB_MISSING, message)
         if then is not OnJobMissing.RETRY:
@@ -220,26 +199,10 @@ class _Planner(PlanParts):
         ended = EndedWork(attempt=note.attempt, job=note.name, uid=note.uid, outcome=outcome)
         return self._next_attempt(replace(self.record, attempts=(*self.record.attempts, ended)), note)
 
-    def _next_attempt(self, record: WorkRecord, note: JobNote) -> WorkPlan:
-        """The Job of this attempt is lost: its pods are ended and let go, and only then the next one starts (DAG-9)."""
-        if not self.observation.live:
-            return self._reading(ReadWork(job=note.name))
-        standing = Standing(
-            phase=Phase.PENDING,
-            reason=Reason.WORKFLOW_JOB_MISSING,
-            message=record.attempts[-1].outcome.message,
-            job_missing=True,
-        )
-        pods = self.observation.pods
-        if not all(each.is_over and OUTCOME_FINALIZER not in each.finalizers for each in pods):
-            steps = tuple(step for each in pods for step in release_pod(each, gave_up=True))
-            return replace(self._waiting(standing, record), actions=steps)
-        return self._held_back(standing, record) or self._attempt(record, note.attempt + 1)
-
     def _present(self, note: JobNote, uid: str, reading: Reading) -> WorkPlan:
         match reading:
             case Outcome():
-                return self._ended(replace(self.record, job=self._noted(note, uid, reading.pod_uid)), reading)
+                return self._over(replace(self.record, job=self._noted(note, uid, reading.pod_uid)), reading)
             case NothingCertain(read_live=True):
                 return self._reading(ReadWork(job=note.name))
             case StillRunning(pod_uid=pod_uid, started=True):
@@ -272,7 +235,7 @@ class _Planner(PlanParts):
         stop = self.record.stop and self._bounded(self.record.stop)
         step = self._stop_step(note, wanted, stop, reading)
         if isinstance(step, Announce) and isinstance(reading, Outcome):
-            return self._ended(replace(self.record, job=self._noted_while_stopping(note, reading)), reading)
+            return self._over(replace(self.record, job=self._noted_while_stopping(note, reading)), reading)
         if isinstance(step, Announce):
             stop = step.stop
             reading = self._read(note, stop)
@@ -281,7 +244,7 @@ class _Planner(PlanParts):
         record = replace(self.record, stop=stop, job=self._noted_while_stopping(note, reading))
         match step:
             case Record(outcome=outcome):
-                return self._ended(record, outcome)
+                return self._over(record, outcome)
             case NothingToStop():
                 return self._ended(record, stopped_outcome(stop))
             case GiveUp() if not self.observation.live:
@@ -359,15 +322,5 @@ class _Planner(PlanParts):
         return tuple(EndDuplicate(name=each.name, uid=each.uid) for each in others if not each.deleting)
 
 
-def _starting(record: WorkRecord) -> Standing:
-    """An intent is recorded; after an attempt that was lost it says so."""
-    return Standing(
-        phase=Phase.PENDING,
-        reason=Reason.STARTING,
-        message=record.attempts[-1].outcome.message if record.attempts else "",
-        job_missing=bool(record.attempts),
-    )
-
-
-def _outcome(phase: Phase, reason: Reason, message: str) -> Outcome:
+def _outcome(phase: Phase, reason: str, message: str) -> Outcome:
     return Outcome(phase=phase, reason=reason, message=message)

@@ -3,9 +3,10 @@
 Decides nothing about which of them it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
@@ -18,6 +19,8 @@ from jangar.domain.work.observation import WorkObservation
 from jangar.domain.work.outcome import Outcome, Reading, read_outcome
 from jangar.domain.work.record import JobNote, WorkRecord
 from jangar.domain.work.recording import Standing, with_standing
+from jangar.domain.work.report import MEMBER, report_of
+from jangar.domain.work.stages import begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,15 @@ class WorkPlan:
     reads: Sequence[Read] = ()
     actions: Sequence[WorkAction] = ()
     look_again_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """An end with what the work returned: outputs are kept of work that succeeded or that was stopped."""
+
+    outcome: Outcome
+    outputs: Mapping[str, str] | None = None
+    report: Mapping[str, Any] | None = None
 
 
 class PlanParts:
@@ -41,7 +53,15 @@ class PlanParts:
         self.now = now
         self.cancel = decision.cancel if isinstance(decision, Accepted) else None
         self.record = replace(observation.recorded, cancel=self.cancel)
-        self.expires_at = self.child.created_at + self.child.timeout if self.child.timeout else None
+        if observation.course and not self.record.stages and not self.record.lifecycle.is_terminal:
+            self.record = replace(self.record, stages=begun(observation.course))
+        self.expires_at = self._expiry(self.record.job)
+
+    def _expiry(self, note: JobNote | None) -> datetime | None:
+        """A limit of a stage counts from its own beginning, that of a child from the child's creation (DAG-10)."""
+        if self.child.timeout is None or (note is None and self.observation.course):
+            return None
+        return ((note.intended_at if note else None) or self.child.created_at) + self.child.timeout
 
     @property
     def _timed_out(self) -> bool:
@@ -65,11 +85,16 @@ class PlanParts:
         created = job.created_at if isinstance(job, JobFacts) else None
         if created is None or note.observed_at is None or note.observed_at < created:
             return None
-        return self.record.lifecycle.started_at
+        return note.started_at if note.intended_at else self.record.lifecycle.started_at
 
     def _noted(self, note: JobNote, uid: str | None, pod_uid: str | None) -> JobNote:
+        started = self.now if pod_uid is not None and note.intended_at is not None else None
         return replace(
-            note, uid=uid, observed_at=note.observed_at or self.now, pod_uid=note.pod_uid or pod_uid
+            note,
+            uid=uid,
+            observed_at=note.observed_at or self.now,
+            pod_uid=note.pod_uid or pod_uid,
+            started_at=note.started_at or started,
         )
 
     def _as_recorded(self) -> Standing:
@@ -78,7 +103,7 @@ class PlanParts:
             phase=lifecycle.phase or Phase.PENDING,
             reason=lifecycle.reason or Reason.PENDING,
             message=lifecycle.message or "",
-            job_missing=bool(self.record.attempts) and lifecycle.phase is Phase.PENDING,
+            job_missing=lost_before(self.record) and lifecycle.phase is Phase.PENDING,
         )
 
     def _reading(self, *reads: Read) -> WorkPlan:
@@ -89,19 +114,34 @@ class PlanParts:
 
     def _ended(self, record: WorkRecord, outcome: Outcome, *, job_missing: bool = False) -> WorkPlan:
         """The outcome is written now; the work is let go by the passes after it (GC-1)."""
-        outputs: dict[str, str] | None = None
-        if outcome.result and outcome.phase is Phase.SUCCEEDED:
-            match read_outputs(outcome.result, may_be_cut=True):
-                case OutputsProblem(reason=reason, message=message):
-                    outcome = replace(outcome, phase=Phase.FAILED, reason=reason, message=message)
-                case found:
-                    outputs = found
+        returned = self._returned(record, outcome)
+        outcome = returned.outcome
         told = replace(outcome, result=None, pod_uid=None)
-        record = replace(record, outcome=told, outputs=outputs or None)
+        record = replace(record, outcome=told, outputs=returned.outputs, runner=returned.report)
         standing = Standing(
             phase=outcome.phase, reason=outcome.reason, message=outcome.message, job_missing=job_missing
         )
         return WorkPlan(status=self._status(record, standing))
 
+    def _returned(self, record: WorkRecord, outcome: Outcome) -> Returned:
+        """What work that was stopped had written by then is kept; that it is too much fails only what succeeded."""
+        outputs: dict[str, str] | None = None
+        if outcome.result and (outcome.phase is Phase.SUCCEEDED or record.stop is not None):
+            match read_outputs(outcome.result, may_be_cut=True):
+                case OutputsProblem(reason=reason, message=message):
+                    if outcome.phase is Phase.SUCCEEDED:
+                        outcome = replace(outcome, phase=Phase.FAILED, reason=reason, message=message)
+                case found:
+                    outputs = found
+        if not self.observation.reports:
+            return Returned(outcome=outcome, outputs=outputs or None)
+        own = {name: value for name, value in (outputs or {}).items() if name != MEMBER}
+        return Returned(outcome=outcome, outputs=own or None, report=report_of(outcome.result))
+
     def _status(self, record: WorkRecord, standing: Standing) -> WorkRecord:
         return with_standing(record, self.observation, standing, self.decision, now=self.now)
+
+
+def lost_before(record: WorkRecord) -> bool:
+    """Whether the attempt before this one ended because its Job was lost."""
+    return bool(record.attempts) and record.attempts[-1].outcome.reason == Reason.WORKFLOW_JOB_MISSING

@@ -31,6 +31,7 @@ from jangar.domain.retention.values import (
 from jangar.domain.status_contract import advance
 from jangar.domain.work.observation import Owner, WorkObservation
 from jangar.domain.work.record import WorkRecord
+from jangar.domain.work.stages import followed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +42,12 @@ class Standing:
     reason: str
     message: str = ""
     is_blocked: bool = False
+    by_policy: bool = False
+    """Blocked by somebody's decision, which `reason` and `message` tell."""
     job_missing: bool = False
 
     @classmethod
-    def blocked(cls, reason: Reason, message: str) -> Self:
+    def blocked(cls, reason: str, message: str) -> Self:
         """Pending, and not by its own choice."""
         return cls(phase=Phase.PENDING, reason=reason, message=message, is_blocked=True)
 
@@ -66,10 +69,11 @@ def with_standing(
         *suspended_claims(suspended=suspended),
         *ignored_claims(decision, standing.phase, old.lifecycle),
         *_missing(standing),
+        *_blocked(standing),
     ]
     decided = {ConditionType.SUSPENDED}
     if not old.lifecycle.is_terminal:
-        decided |= {ConditionType.CANCEL_IGNORED, ConditionType.WORKFLOW_JOB_MISSING}
+        decided |= {ConditionType.CANCEL_IGNORED, ConditionType.WORKFLOW_JOB_MISSING, ConditionType.BLOCKED}
     lifecycle = advance(
         old.lifecycle,
         phase=standing.phase,
@@ -83,7 +87,8 @@ def with_standing(
         now=now,
         ran=_ran(record),
     )
-    found = replace(record, lifecycle=lifecycle)
+    stages = followed(record, standing.phase, str(standing.reason), standing.message, now)
+    found = replace(record, lifecycle=lifecycle, stages=stages)
     if lifecycle.is_terminal:
         found = replace(found, retention=_retention(found, observation))
     if found == old:
@@ -130,7 +135,6 @@ def _retention(record: WorkRecord, observation: WorkObservation) -> Retention:
         jobs_ended_at=ended or record.lifecycle.finished_at,
         finished_at=record.lifecycle.finished_at,
         history_enabled=observation.limits.history_enabled,
-        history_stored=False,
     )
 
 
@@ -142,6 +146,19 @@ def _missing(standing: Standing) -> list[Claim]:
             type=ConditionType.WORKFLOW_JOB_MISSING,
             status=ConditionStatus.TRUE,
             reason=Reason.WORKFLOW_JOB_MISSING,
+            message=standing.message,
+        )
+    ]
+
+
+def _blocked(standing: Standing) -> list[Claim]:
+    if not standing.by_policy:
+        return []
+    return [
+        Claim(
+            type=ConditionType.BLOCKED,
+            status=ConditionStatus.TRUE,
+            reason=standing.reason,
             message=standing.message,
         )
     ]

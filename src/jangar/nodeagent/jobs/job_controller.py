@@ -1,7 +1,7 @@
 """The life of a job: observe, plan, act, record. Also ends jobs whose time to live is over."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 
 from jangar.kube.builtin import JOBS, PODS
@@ -9,6 +9,7 @@ from jangar.kube.cache import Cache, Cached, Change
 from jangar.kube.client import Client, Obj
 from jangar.kube.errors import AlreadyExists, Forbidden
 from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.haste import Haste
 from jangar.kube.indexers import OWNER_UID
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.nodeagent.conditions import is_true
@@ -35,9 +36,10 @@ class JobController:
         events: EventRecorder,
         *,
         stop: Callable[[Obj], None],
+        haste: Haste,
         now: Callable[[], datetime],
     ) -> None:
-        self._stop = stop
+        self._stop_pod, self._haste = stop, haste
         self._jobs, self._pods, self._slots, self._events, self._now = jobs, pods, slots, events, now
         self._job_writer, self._pod_writer = Writer(client, JOBS, jobs), Writer(client, PODS, pods)
         self._untold: dict[str, datetime] = {}
@@ -65,7 +67,11 @@ class JobController:
             found = [each for each in found if TRACKING in each.finalizers]
         pods = {each.name: each.decode() for each in found}
         plan = plan_job(job, [pod_fact(pod) for pod in pods.values()], now=self._now())
+        stopped = plan.uncounted_deletes and await self._stop(pods[fact.name] for fact in plan.delete)
         await self._act(job, pods, plan)
+        if stopped and self._haste.is_on:
+            # They are told to end, and go; the status can wait until all others are told, too.
+            return LookAgain(0.0)
         held = await self._record(job, plan)
         if held is None:
             await asyncio.gather(
@@ -78,12 +84,18 @@ class JobController:
             each for each in self._pods.by(OWNER_UID, uid) if each.controller and each.controller.uid == uid
         ]
 
+    async def _stop(self, pods: Iterable[Obj]) -> bool:
+        """Let pods go that nobody shall count, and have them end without waiting for their deletion.
+
+        Whether there were any.
+        """
+        counted = [each for each in pods if TRACKING in (each["metadata"].get("finalizers") or ())]
+        for pod in counted:
+            await self._pod_writer.release(pod, TRACKING)
+            self._stop_pod(pod)
+        return bool(counted)
+
     async def _act(self, job: Obj, pods: dict[str, Obj], plan: JobPlan) -> None:
-        if plan.uncounted_deletes:
-            for fact in plan.delete:
-                await self._pod_writer.release(pods[fact.name], TRACKING)
-                # Whatever happens now, nobody counts it: it need not wait for the deletes to be told to end.
-                self._stop(pods[fact.name])
         for fact in plan.delete:
             await self._pod_writer.delete(pods[fact.name])
             self._tell(job, "SuccessfulDelete", f"Deleted pod: {fact.name}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from jangar.nodeagent.pods.environment import ConfigProblem, Find, environment
 from jangar.nodeagent.pods.expansion import expanded
+from jangar.nodeagent.pods.own_programs import OwnProgram, Way, way_to
 from jangar.nodeagent.pods.path_mapping import PathMapping
 from jangar.nodeagent.pods.spec_checks import Host, is_token
 from jangar.nodeagent.pods.volume_files import Places, make_volumes, mounts_of
@@ -32,6 +33,8 @@ class Workshop:
     host: Host
     namespaces: bool
     inherited: Mapping[str, str]
+    programs: tuple[OwnProgram, ...] = ()
+    """Programs of this machine that containers of every user may start."""
 
 
 def order_for(pod: Obj, key: RunKey, shop: Workshop, find: Find) -> Order:
@@ -65,13 +68,17 @@ def order_for(pod: Obj, key: RunKey, shop: Workshop, find: Find) -> Order:
         _make(said, user)
     if brought:
         mounts.append(Mount(source=said, target=termination_path))
+    words = mapping.texts([expanded(each, env) for each in argv])
+    cwd = mapping.text(container["workingDir"]) if container.get("workingDir") else str(work)
+    way = way_to(shop.programs, words, env) if shop.namespaces and user is not None else Way()
     return Order(
         key=key,
-        argv=mapping.texts([expanded(each, env) for each in argv]),
+        argv=words,
         env=mapping.values(env),
-        cwd=mapping.text(container["workingDir"]) if container.get("workingDir") else str(work),
+        cwd=cwd,
         log=str(log_path(shop.places.logs, key.pod, key.container)),
-        mounts=tuple(mounts),
+        mounts=(*mounts, *way.mounts_with(cwd)),
+        hidden=way.hidden,
         user=user,
         group=group,
         groups=groups,

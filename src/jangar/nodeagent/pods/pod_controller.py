@@ -121,6 +121,7 @@ class PodController:
             host=self._mode.host,
             namespaces=self._mode.uses_namespaces,
             inherited=self._mode.inherited,
+            programs=self._mode.programs,
         )
         waiting: dict[str, Waiting] = {}
         orders = []

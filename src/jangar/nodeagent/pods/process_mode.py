@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from jangar.kube.client import Obj
 from jangar.kube.event_recorder import EventRecorder
+from jangar.nodeagent.pods.own_programs import OwnProgram
 from jangar.nodeagent.pods.spec_checks import Host
 from jangar.nodeagent.pods.volume_files import Places
 from jangar.nodeagent.supervisor_link import SupervisorLink
@@ -29,6 +30,7 @@ class ProcessMode:
     inherited: Mapping[str, str]
     link: SupervisorLink
     may_use_namespaces: bool = True
+    programs: tuple[OwnProgram, ...] = ()
     _told: set[tuple[str, str]] = field(default_factory=set)
     _discarded: deque[Obj] = field(default_factory=deque)
 

@@ -17,6 +17,7 @@ _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 
 _KEPT = 2 | 4 | 8 | 1024 | 2048 | (1 << 21)
 """nosuid, nodev, noexec, noatime, nodiratime, relatime: a remount must not take them away."""
 _OWN_USER = 0o700
+_ENTERABLE, _READABLE = 0o711, 0o755
 
 
 class _Libc:
@@ -52,8 +53,8 @@ def load() -> None:
         LIBC = _Libc()
 
 
-def enter(mounts: tuple[Mount, ...]) -> None:
-    """Give the calling process its own view."""
+def enter(mounts: tuple[Mount, ...], hidden: tuple[str, ...] = ()) -> None:
+    """Give the calling process its own view; `hidden` directories are empty in it but for what is mounted there."""
     if LIBC is None:
         raise OSError(38, "no mount namespaces on this system")
     _unshare(LIBC)
@@ -61,7 +62,16 @@ def enter(mounts: tuple[Mount, ...]) -> None:
     covered: set[str] = set()
     # Opened before anything is covered: a source may lie below a directory that is.
     opened = {mount: os.open(mount.source, os.O_PATH) for mount in mounts}
-    for mount in sorted(mounts, key=lambda each: each.target.count("/")):
+    ordered = sorted(mounts, key=lambda each: each.target.count("/"))
+    inside = [each for each in ordered if any(Path(each.target).is_relative_to(way) for way in hidden)]
+    for mount in ordered:
+        if mount not in inside:
+            _mount(LIBC, mount, opened[mount], covered)
+    # Not before: a new root is made in the working directory, which may lie below a hidden one.
+    for directory in hidden:
+        LIBC.mount("tmpfs", directory, "tmpfs", 0, f"mode={_ENTERABLE:o}")
+        covered.add(directory)
+    for mount in inside:
         _mount(LIBC, mount, opened[mount], covered)
     for source in opened.values():
         os.close(source)
@@ -118,6 +128,8 @@ def _ready(libc: _Libc, target: str, covered: set[str], *, is_directory: bool) -
         missing.insert(0, path)
     for parent in reversed(missing):
         parent.mkdir()
+        # Whatever our umask is: the container may run as another user.
+        parent.chmod(_READABLE)
         covered.add(str(parent))
     if not is_directory:
         path.touch()

@@ -39,6 +39,8 @@ class Order:
     log: str
     mounts: tuple[Mount, ...] = ()
     """Empty where paths were mapped instead; then no namespace is made."""
+    hidden: tuple[str, ...] = ()
+    """Directories that are empty in the container's view, but for what is mounted in them."""
     user: int | None = None
     group: int | None = None
     groups: tuple[int, ...] = ()
@@ -77,6 +79,8 @@ def order_to_json(order: Order) -> dict[str, Any]:
         "user": order.user,
         "group": order.group,
         "groups": list(order.groups),
+        # A supervisor of an earlier version does not know it.
+        **({"hidden": list(order.hidden)} if order.hidden else {}),
     }
 
 
@@ -88,6 +92,7 @@ def order_from_json(data: dict[str, Any]) -> Order:
             "argv": tuple(data["argv"]),
             "mounts": tuple(Mount(**each) for each in data["mounts"]),
             "groups": tuple(data["groups"]),
+            "hidden": tuple(data.get("hidden") or ()),
         }
     )
 

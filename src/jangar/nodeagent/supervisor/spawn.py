@@ -71,7 +71,7 @@ def _exec(order: Order, env: dict[str, str], stdout: int, stderr: int) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     for number, fd in enumerate((null, stdout, stderr)):
         os.dup2(fd, number)
-    mount_namespace.enter(order.mounts)
+    mount_namespace.enter(order.mounts, order.hidden)
     # While we may: the place is the container's, the way to it is not.
     os.chdir(order.cwd)
     if order.groups:

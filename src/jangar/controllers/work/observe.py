@@ -2,36 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from jangar.api.phases import OnJobMissing
-from jangar.api.tools import ToolRunSpec, ToolSpec
 from jangar.controllers.resources import CHILD_UID
 from jangar.controllers.stop_order import stop_order
+from jangar.controllers.work.order import Order
 from jangar.domain.cancellation.request import requesters
 from jangar.domain.times import parse_rfc3339
-from jangar.domain.toolrun.tool import Command, NoCommand, command_of
 from jangar.domain.work.document import work_record
 from jangar.domain.work.facts import JobFacts, PodFacts
 from jangar.domain.work.observation import (
     ChildFacts,
     Owner,
-    WorkDefined,
     WorkLimits,
-    WorkMissing,
     WorkObservation,
     WorkRefused,
-    WorkRejected,
 )
 from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.work.reading import job_facts, pod_facts
-from jangar.domain.work.record import Terms, WorkRecord
+from jangar.domain.work.record import WorkRecord
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from jangar.kube.cache import EVERY, Cache, Cached
-from jangar.runtimes.kubernetes_job.manifest import TEMPLATE
 
 JOB_NAME = "batch.kubernetes.io/job-name"
+OWNERS = frozenset({"OrchestrationRun", "AgentRun"})
+"""Kinds whose objects start children."""
 
 
 @dataclass(slots=True)
@@ -47,35 +43,34 @@ class LiveReads:
 class Caches:
     """What is watched."""
 
-    toolruns: Cache
-    tools: Cache
+    children: Cache
     jobs: Cache
     pods: Cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """One ToolRun as a pass sees it."""
+    """One child as a pass sees it."""
 
     observation: WorkObservation
-    spec: ToolRunSpec
-    command: Command | None
+    order: Order
     status: Mapping[str, Any] = field(default_factory=dict)
 
 
-def observe(caches: Caches, seen: Cached, live: LiveReads, limits: WorkLimits, *, logs_kept: bool) -> Sight:
-    """Everything a plan needs about one ToolRun."""
+def observe(
+    caches: Caches, seen: Cached, order: Order, live: LiveReads, limits: WorkLimits, *, logs_kept: bool
+) -> Sight:
+    """Everything a plan needs about one child."""
     obj = seen.view
-    spec = ToolRunSpec.model_validate(obj.get("spec") or {})
     status = obj.get("status") or {}
     recorded = work_record(status)
-    tool = _tool(caches.tools, seen.namespace, spec)
-    work, command = _work(tool, spec)
     job, pods = live.work or _cached_work(caches, seen, recorded)
     observation = WorkObservation(
-        child=_facts(obj, spec, tool, recorded),
-        work=live.refused or work,
-        template=TEMPLATE,
+        child=_facts(obj, order, recorded),
+        work=live.refused or order.work,
+        template=order.template,
+        course=order.course,
+        reports=order.reports,
         recorded=recorded,
         owner=live.owner or (Owner.NOT_READ if owner_run(seen) else Owner.NONE),
         job=job,
@@ -85,13 +80,13 @@ def observe(caches: Caches, seen: Cached, live: LiveReads, limits: WorkLimits, *
         logs_kept=logs_kept,
         limits=limits,
     )
-    return Sight(observation=observation, spec=spec, command=command, status=status)
+    return Sight(observation=observation, order=order, status=status)
 
 
 def owner_run(seen: Cached) -> str | None:
     """Name of the run that the child belongs to."""
     owner = seen.controller
-    return owner.name if owner is not None and owner.kind == "OrchestrationRun" else None
+    return owner.name if owner is not None and owner.kind in OWNERS else None
 
 
 def owner_state(run: Mapping[str, Any] | None, uid: str) -> Owner:
@@ -103,25 +98,16 @@ def owner_state(run: Mapping[str, Any] | None, uid: str) -> Owner:
     return Owner.STOPPING if stopping or run["metadata"].get("deletionTimestamp") else Owner.ACTIVE
 
 
-def time_limit(spec: ToolRunSpec, terms: Terms | None) -> timedelta | None:
-    """The run's own, or the tool's as it was when the attempt started."""
-    seconds = spec.timeout_seconds if spec.timeout_seconds is not None else terms and terms.timeout_seconds
-    return timedelta(seconds=seconds) if seconds else None
-
-
 def _version(jobs: Cache, namespace: str) -> str | None:
     version = max(jobs.told(namespace), jobs.told(EVERY))
     return str(version) if version else None
 
 
-def _facts(
-    obj: Mapping[str, Any], spec: ToolRunSpec, tool: ToolSpec | None, recorded: WorkRecord
-) -> ChildFacts:
-    meta = obj["metadata"]
+def _facts(obj: Mapping[str, Any], order: Order, recorded: WorkRecord) -> ChildFacts:
+    meta, spec = obj["metadata"], order.spec
     deadline = stop_order(meta.get("annotations"))
     deleted = meta.get("deletionTimestamp")
-    says = _terms(tool) if tool is not None else None
-    binding = (recorded.job and recorded.job.terms) or says
+    binding = (recorded.job and recorded.job.terms) or order.terms
     return ChildFacts(
         name=meta["name"],
         uid=meta["uid"],
@@ -131,34 +117,14 @@ def _facts(
         deleted_at=parse_rfc3339(deleted) if deleted else None,
         suspend=bool(spec.suspend),
         stop_deadline=deadline,
-        timeout=time_limit(spec, binding),
-        on_job_missing=spec.on_job_missing or OnJobMissing.FAIL,
+        timeout=order.time_limit(binding),
+        on_job_missing=order.on_job_missing or OnJobMissing.FAIL,
         ttl=spec.ttl_seconds_after_finished,
         job_ttl=binding.job_ttl if binding else None,
-        terms=says,
+        retries=(binding and binding.retries) or 0,
+        terms=order.terms,
         is_held=CLEANUP_FINALIZER in (meta.get("finalizers") or ()),
     )
-
-
-def _terms(tool: ToolSpec) -> Terms:
-    return Terms(timeout_seconds=tool.timeout_seconds, job_ttl=tool.ttl_seconds_after_finished)
-
-
-def _tool(tools: Cache, namespace: str, spec: ToolRunSpec) -> ToolSpec | None:
-    cached = tools.get(namespace, spec.tool_ref.name)
-    return ToolSpec.model_validate(cached.view.get("spec") or {}) if cached else None
-
-
-def _work(
-    tool: ToolSpec | None, spec: ToolRunSpec
-) -> tuple[WorkDefined | WorkMissing | WorkRejected, Command | None]:
-    if tool is None:
-        return WorkMissing(message=f'tool "{spec.tool_ref.name}" does not exist'), None
-    match command_of(tool, spec.parameters or {}):
-        case NoCommand(reason=reason, message=message):
-            return WorkRejected(reason=reason, message=message), None
-        case Command() as command:
-            return WorkDefined(), command
 
 
 def _cached_work(

@@ -1,9 +1,9 @@
 """From an action to the call that does it. Every call is safe to repeat: what is done already is success."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from jangar.api.reasons import Reason
 from jangar.controllers.log_tails import LogTails
@@ -16,7 +16,7 @@ from jangar.controllers.resources import (
     is_controlled_by,
     owner_reference,
 )
-from jangar.domain.toolrun.tool import Command
+from jangar.controllers.work.app_tokens import AppTokens, SignInRefused
 from jangar.domain.work.actions import (
     CreateJob,
     DeleteChild,
@@ -26,6 +26,7 @@ from jangar.domain.work.actions import (
     ReleaseChild,
     WorkAction,
 )
+from jangar.domain.work.command import Command
 from jangar.domain.work.observation import WorkRefused
 from jangar.domain.work.releasing import (
     CLEANUP_FINALIZER,
@@ -37,13 +38,20 @@ from jangar.domain.work.releasing import (
     SetTtl,
 )
 from jangar.domain.work.stopping import DeletePods, SuspendJob
-from jangar.kube.builtin import JOBS
+from jangar.kube.builtin import CONFIG_MAPS, JOBS, SECRETS
 from jangar.kube.cache import Cached
 from jangar.kube.client import Client
 from jangar.kube.errors import AlreadyExists, BadRequest, Invalid
 from jangar.kube.event_recorder import EventRecorder, ObjectReference
 from jangar.kube.informer import Informer
-from jangar.runtimes.kubernetes_job.manifest import CONTAINER, MAX_RUN, Placement, job_manifest
+from jangar.runtimes.kubernetes_job.manifest import (
+    MAX_RUN,
+    Placement,
+    claim_manifest,
+    files_manifest,
+    job_manifest,
+    token_manifest,
+)
 
 JobAction = SuspendJob | SetTtl | ReleaseJob | DeleteJob
 PodAction = EndDuplicate | KeepLogs | DeletePods | ReleasePod | DeletePod
@@ -68,8 +76,10 @@ class Hands:
     jobs: Informer
     pods: Informer
     recorder: EventRecorder
+    tokens: AppTokens
     logs: LogTails | None = None
     service_account: str | None = None
+    security_context: Mapping[str, Any] | None = None
     stop_bound: timedelta = timedelta(seconds=60)
 
 
@@ -80,6 +90,8 @@ class Subject:
     seen: Cached
     reference: ObjectReference
     command: Command | None
+    container: str
+    """The container whose log counts."""
     timeout: timedelta | None
 
 
@@ -134,7 +146,9 @@ async def _on_pods(hands: Hands, subject: Subject, action: PodAction) -> None:
             await hands.writes.delete(hands.pods, name, seen.namespace, uid)
         case KeepLogs(pod=name):
             if hands.logs is not None:
-                await hands.logs.keep(namespace=seen.namespace, uid=seen.uid, pod=name, container=CONTAINER)
+                await hands.logs.keep(
+                    namespace=seen.namespace, uid=seen.uid, pod=name, container=subject.container
+                )
         case DeletePods(uids=uids):
             for pod in hands.pods.cache.by(CHILD_UID, seen.uid):
                 if pod.uid in uids:
@@ -172,7 +186,18 @@ async def _create(hands: Hands, subject: Subject, action: CreateJob) -> WorkRefu
     if subject.command is None:
         return None
     seen = subject.seen
-    manifest = job_manifest(subject.command, _placement(hands, subject, action))
+    placement = _placement(hands, subject, action)
+    if (refused := await _bring_files(hands, subject.command, placement, seen.uid)) is not None:
+        return refused
+    if subject.command.app_token is not None:
+        try:
+            made = await hands.tokens.make(subject.command.app_token, placement.namespace)
+            secret = token_manifest(made, placement)
+            await hands.client.create(SECRETS, secret)
+        except (SignInRefused, Invalid, BadRequest) as error:
+            return WorkRefused(message=str(error))
+        placement = replace(placement, token_secret=secret["metadata"]["name"])
+    manifest = job_manifest(subject.command, placement)
     try:
         job = await hands.client.create(JOBS, manifest)
     except AlreadyExists:
@@ -185,6 +210,30 @@ async def _create(hands: Hands, subject: Subject, action: CreateJob) -> WorkRefu
     return None
 
 
+async def _bring_files(hands: Hands, command: Command, placement: Placement, uid: str) -> WorkRefused | None:
+    """Before the Job that mounts them. Their name is a function of their content: one that is there is this one."""
+    for manifest in (claim_manifest(command, placement), files_manifest(command, placement)):
+        if manifest is None:
+            continue
+        try:
+            await hands.client.create(CONFIG_MAPS, manifest)
+        except AlreadyExists:
+            name = manifest["metadata"]["name"]
+            found = await hands.client.get(CONFIG_MAPS, name, placement.namespace)
+            if not is_controlled_by(found, uid) or found.get("data") != manifest["data"]:
+                return WorkRefused(message=_in_the_way(found))
+        except (Invalid, BadRequest) as error:
+            return WorkRefused(message=error.message)
+    return None
+
+
+def _in_the_way(found: Mapping[str, Any]) -> str:
+    owner = (found.get("data") or {}).get("owner")
+    if owner:
+        return f"{owner} has the same idempotencyKey and came first"
+    return f"a ConfigMap {found['metadata']['name']} that belongs to something else is in the way"
+
+
 def _placement(hands: Hands, subject: Subject, action: CreateJob) -> Placement:
     seen = subject.seen
     handed_on = {name: value for name, value in seen.labels.items() if name in (RUN_UID, STEP)}
@@ -194,6 +243,8 @@ def _placement(hands: Hands, subject: Subject, action: CreateJob) -> Placement:
         namespace=seen.namespace,
         owner=owner_reference(hands.children.resource, seen),
         labels={**MANAGED_BY, **handed_on, CHILD_UID: seen.uid},
+        container=subject.container,
         deadline=bound,
         service_account=hands.service_account,
+        security_context=hands.security_context,
     )

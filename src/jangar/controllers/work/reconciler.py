@@ -1,15 +1,18 @@
-"""One pass over a ToolRun: observe, plan, record, act."""
+"""One pass over a child that runs a Job: observe, plan, record, act."""
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from jangar.api.reasons import Reason
+from jangar.controllers.history.keeper import HistoryKeeper
+from jangar.controllers.observers import NOBODY, Observers
 from jangar.controllers.resources import CHILD_UID, is_controlled_by, reference_to
 from jangar.controllers.status_writer import StatusWriter
-from jangar.controllers.toolrun.act import Hands, Subject, act
-from jangar.controllers.toolrun.observe import (
+from jangar.controllers.transitions import phase_change, workflow_changes
+from jangar.controllers.work.act import Hands, Subject, act
+from jangar.controllers.work.observe import (
     JOB_NAME,
     Caches,
     LiveReads,
@@ -17,11 +20,10 @@ from jangar.controllers.toolrun.observe import (
     observe,
     owner_run,
     owner_state,
-    time_limit,
 )
-from jangar.controllers.transitions import phase_change
+from jangar.controllers.work.order import Order
 from jangar.domain.conditions import ConditionStatus, ConditionType
-from jangar.domain.work.actions import Read, ReadOwner, ReadWork
+from jangar.domain.work.actions import CreateJob, DeleteChild, Read, ReadOwner, ReadWork
 from jangar.domain.work.document import WORK_FIELDS, work_document
 from jangar.domain.work.facts import JobFacts, PodFacts
 from jangar.domain.work.observation import Owner, WorkLimits
@@ -45,33 +47,49 @@ HISTORY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRunReconciler:
-    """Brings ToolRuns forward."""
+class WorkReconciler:
+    """Brings children of one kind forward."""
 
     caches: Caches
+    order: Callable[[Cached], Order]
+    """What a child of the kind wants done."""
     hands: Hands
     writer: StatusWriter
-    runs: Resource
+    owners: Mapping[str, Resource]
+    """Where the runs are that children belong to, by kind."""
     limits: WorkLimits
     now: Callable[[], datetime]
-    on_job_missing: Callable[[], None] = lambda: None
+    observers: Observers = NOBODY
+    history: HistoryKeeper | None = None
 
     async def __call__(self, key: Key) -> Result:
-        seen = self.caches.toolruns.get(key.namespace, key.name)
+        seen = self.caches.children.get(key.namespace, key.name)
         if seen is None:
             return DONE
         live = LiveReads()
         for _ in range(MOST_ROUNDS):
-            sight = observe(self.caches, seen, live, self.limits, logs_kept=self._logs_kept(seen))
+            order = self.order(seen)
+            logs_kept = self._logs_kept(seen)
+            sight = observe(self.caches, seen, order, live, self.limits, logs_kept=logs_kept)
+            if self._history_pending(seen):
+                sight = replace(sight, observation=replace(sight.observation, history_pending=True))
             plan = plan_work(sight.observation, self.now())
             if plan.reads:
                 await self._read(plan.reads, seen, live)
                 continue
             before, seen = seen, await self._record(seen, sight, plan)
             live.refused = await act(self.hands, self._subject(seen, sight, plan), plan.actions)
+            if DeleteChild() in plan.actions:
+                self.observers.expired(self.hands.children.resource.kind)
             if live.refused is None and (plan.actions or seen is before):
                 return self._look_again(plan)
         return LookAgain(after=1.0)
+
+    def _history_pending(self, seen: Cached) -> bool:
+        """Nobody asks about one that stays until its run goes."""
+        if self.history is None or (owner_run(seen) and not seen.is_being_deleted):
+            return False
+        return self.history.is_pending(seen)
 
     def _logs_kept(self, seen: Cached) -> bool:
         """Nobody asks before there is an outcome; a file is not looked for until then."""
@@ -91,7 +109,7 @@ class ToolRunReconciler:
         owner = seen.controller
         assert owner is not None  # noqa: S101 - only a child with an owner asks for it
         try:
-            run = await self.hands.client.get(self.runs, owner.name, seen.namespace)
+            run = await self.hands.client.get(self.owners[owner.kind], owner.name, seen.namespace)
         except NotFound:
             run = None
         return owner_state(run, owner.uid)
@@ -134,6 +152,8 @@ class ToolRunReconciler:
         if plan.status is sight.observation.recorded:
             return seen
         document = work_document(plan.status, name=seen.name, namespace=seen.namespace)
+        if sight.order.command is not None and any(isinstance(each, CreateJob) for each in plan.actions):
+            document |= sight.order.command.told
         written = await self.writer.write(self.hands.children, seen, document, known=WORK_FIELDS)
         if written is not seen:
             self._tell(written, sight, document, plan.status)
@@ -141,13 +161,13 @@ class ToolRunReconciler:
 
     def _tell(self, seen: Cached, sight: Sight, document: dict[str, object], status: WorkRecord) -> None:
         about = reference_to(self.hands.children.resource, seen)
-        for each in phase_change(sight.status, document):
+        for each in (*phase_change(sight.status, document), *workflow_changes(sight.status, document)):
             if each.type == "Normal" and owner_run(seen):
                 # The run tells it of its step.
                 continue
             self.hands.recorder.record(about, type=each.type, reason=each.reason, message=each.message)
         if _job_missing(status) and not _job_missing(sight.observation.recorded):
-            self.on_job_missing()
+            self.observers.job_missing()
             if status.attempts and not status.lifecycle.is_terminal:
                 why = status.attempts[-1].outcome
                 self.hands.recorder.record(
@@ -158,8 +178,9 @@ class ToolRunReconciler:
         return Subject(
             seen=seen,
             reference=reference_to(self.hands.children.resource, seen),
-            command=sight.command,
-            timeout=time_limit(sight.spec, plan.status.job.terms if plan.status.job else None),
+            command=sight.order.command,
+            container=sight.order.template.containers[0],
+            timeout=sight.order.time_limit(plan.status.job.terms if plan.status.job else None),
         )
 
     def _look_again(self, plan: WorkPlan) -> Result:

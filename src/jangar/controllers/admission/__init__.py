@@ -1,0 +1,1 @@
+"""Admission of AgentRuns: one pass decides for all of them and writes `status.admission`."""

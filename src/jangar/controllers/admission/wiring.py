@@ -1,0 +1,106 @@
+"""Admission wired: what it watches, and which changes wake its one pass."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from jangar.api.agents.agentrun import AGENT_RUN
+from jangar.api.kind import Kind
+from jangar.api.security import SECRET_BINDING
+from jangar.controllers.admission.reconciler import KEY, AdmissionReconciler
+from jangar.controllers.admission.sight import Sight, seen_in
+from jangar.controllers.admission.surroundings import NAMED, Neighbours
+from jangar.controllers.status_writer import StatusWriter
+from jangar.domain.policies.judging import objection
+from jangar.domain.policies.policy import AdmissionPolicy
+from jangar.domain.policies.verdicts import Deny
+from jangar.kube.cache import Cached, Change
+from jangar.kube.client import Client
+from jangar.kube.controller import Authority, Controller
+from jangar.kube.informer import Informer
+from jangar.kube.namespaces import Namespaces
+from jangar.kube.reconcile import Key
+
+TOGETHER_SECONDS: Final = 0.02
+"""Changes within so long are decided about at once."""
+KINDS: Final[tuple[Kind, ...]] = (AGENT_RUN, *NAMED)
+"""What admission watches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionSettings:
+    """What operators decide about admission."""
+
+    namespaces: Namespaces
+    """Whose AgentRuns are decided about; the cluster's limits count these."""
+    policy: AdmissionPolicy = field(default_factory=AdmissionPolicy)
+
+
+class Admission:
+    """The controller, and what it must be told when authority comes and goes."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: AdmissionSettings,
+        *,
+        informers: Mapping[str, Informer],
+        orchestrationruns: Informer | None,
+        now: Callable[[], datetime],
+        may_act: Authority | None,
+    ) -> None:
+        """`informers` by the name of the kind: those of `KINDS`."""
+        agentruns = informers[AGENT_RUN.name]
+        self.bindings = informers[SECRET_BINDING.name]
+        self._policy = settings.policy
+        self._neighbours = neighbours = Neighbours(
+            informers={kind.name: informers[kind.name] for kind in NAMED},
+            runs=orchestrationruns,
+            default_image=settings.policy.default_image,
+        )
+        sight = Sight(neighbours=neighbours, window=settings.policy.rate.window)
+        agentruns.subscribe(sight.heard)
+        self._reconcile = AdmissionReconciler(
+            client=client,
+            agentruns=agentruns,
+            sight=sight,
+            writer=StatusWriter(client),
+            policy=settings.policy,
+            namespaces=settings.namespaces,
+            now=now,
+        )
+        self.controller = Controller("admission", self._reconcile, workers=1, may_act=may_act)
+        self.controller.watch(agentruns, _the_one, where=_matters, after=TOGETHER_SECONDS)
+        for kind in NAMED:
+            self.controller.watch(informers[kind.name], _the_one, where=_is_new_spec, after=TOGETHER_SECONDS)
+
+    def denial(self, run: Cached) -> Deny | None:
+        """Why the run could not be admitted now: what it names may have changed since it was."""
+        found = objection(self._neighbours.ask(run), self._policy)
+        return found if isinstance(found, Deny) else None
+
+    def authority_gained(self) -> None:
+        """Before anything is decided the runs are read anew."""
+        self._reconcile.distrust()
+        self.controller.enqueue(KEY)
+
+
+def _the_one(change: Change) -> Iterable[Key]:
+    del change
+    return (KEY,)
+
+
+def _matters(change: Change) -> bool:
+    """Whether a place became free or somebody wants one; told positions and progress do not matter."""
+    old = seen_in(change.old) if change.old is not None else None
+    new = seen_in(change.new) if change.new is not None else None
+    if old is None or new is None:
+        one = new or old
+        return one is not None and (one.holds_place or one.is_waiting)
+    return old.state != new.state
+
+
+def _is_new_spec(change: Change) -> bool:
+    """Whether more than a status changed."""
+    return change.old is None or change.new is None or change.old.generation != change.new.generation

@@ -1,0 +1,1 @@
+"""AgentRuns: what they run. How it is run is `controllers/work`'s business."""

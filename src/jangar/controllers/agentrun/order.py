@@ -1,0 +1,202 @@
+"""What an AgentRun runs: its task, handed to the program of its Agent's provider. Reads caches."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from jangar.api.agents.agent import AGENT, AgentSpec
+from jangar.api.agents.agentrun import AgentRunSpec
+from jangar.api.agents.implementation import IMPLEMENTATION_SPEC, ImplementationText
+from jangar.api.agents.memory import MEMORY, MemorySpec
+from jangar.api.agents.provider import AGENT_PROVIDER, AgentProviderSpec
+from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER, VersionControlProviderSpec
+from jangar.api.kind import Kind
+from jangar.api.meta import ApiModel
+from jangar.api.reasons import Reason
+from jangar.controllers.work.order import Order
+from jangar.domain.agentrun.admission import held_by
+from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_command
+from jangar.domain.agentrun.task import task_of
+from jangar.domain.agentrun.workflow import StepPlace, define_workflow
+from jangar.domain.orchestration.definition import ConditionCompiler
+from jangar.domain.policies.verdicts import Deny
+from jangar.domain.toolrun.tool import NoCommand
+from jangar.domain.work.command import Command
+from jangar.domain.work.course import Stage
+from jangar.domain.work.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
+from jangar.domain.work.record import Terms
+from jangar.domain.work.stage_document import workflow_stages
+from jangar.kube.cache import Cache, Cached
+from jangar.runtimes.kubernetes_job.manifest import AGENT_TEMPLATE
+
+RUNTIMES = ("job", "workflow")
+TEMPLATE = "agents.proompteng.ai/template"
+"""Annotation of a run that is only copied: nothing is done about it."""
+
+_Spec = TypeVar("_Spec", bound=ApiModel)
+
+
+class _MissingError(Exception):
+    def __init__(self, kind: Kind, name: str) -> None:
+        super().__init__(f'{kind.name} "{name}" does not exist')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCaches:
+    """Everything that a run may name, by kind."""
+
+    of: Mapping[str, Cache]
+
+    def get(self, kind: Kind, spec: type[_Spec], namespace: str, name: str) -> _Spec:
+        """Raises _MissingError."""
+        cached = self.of[kind.name].get(namespace, name)
+        if cached is None:
+            raise _MissingError(kind, name)
+        return spec.model_validate(cached.view.get("spec") or {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRunOrders:
+    """Reads AgentRuns."""
+
+    caches: AgentCaches
+    defaults: AgentDefaults
+    compile_loop: ConditionCompiler
+    denial: Callable[[Cached], Deny | None] | None = None
+    """Why a run may not start now, whatever it was told before. Where given, nothing starts before it is admitted."""
+
+    def __call__(self, seen: Cached) -> Order:
+        spec = AgentRunSpec.model_validate(seen.view.get("spec") or {})
+        course = self._course(spec)
+        place = _place(seen, spec) if isinstance(course, tuple) and course else None
+        work, command, terms = self._work(seen, spec, place)
+        if isinstance(course, WorkRejected):
+            work, command = course, None
+        return Order(
+            spec=spec,
+            work=work,
+            template=AGENT_TEMPLATE,
+            course=course if isinstance(course, tuple) else (),
+            command=command,
+            on_job_missing=spec.on_job_missing,
+            terms=terms,
+            reports=True,
+        )
+
+    def _course(self, spec: AgentRunSpec) -> tuple[Stage, ...] | WorkRejected:
+        """The stages of the work; none where it is one Job."""
+        kind = spec.runtime.type
+        if kind not in RUNTIMES:
+            message = f'runtime type "{kind}" is not supported: there is {", ".join(RUNTIMES)}'
+            return WorkRejected(reason=Reason.INVALID_SPEC, message=message)
+        if kind == "job":
+            return ()
+        found = define_workflow(spec, compile_condition=self.compile_loop)
+        if isinstance(found, list):
+            return WorkRejected(reason=Reason.INVALID_SPEC, message="; ".join(map(str, found)))
+        return found
+
+    def _work(
+        self, seen: Cached, spec: AgentRunSpec, place: StepPlace | None
+    ) -> tuple[Work, Command | None, Terms | None]:
+        try:
+            parts = self._parts(seen, spec, place)
+        except _MissingError as error:
+            return WorkMissing(message=str(error)), None, None
+        terms = _terms(seen, spec, parts.agent, place)
+        found = agent_command(parts, self.defaults)
+        if isinstance(found, NoCommand):
+            return WorkRejected(reason=found.reason, message=found.message), None, terms
+        return self._admitted(seen) or WorkDefined(), found, terms
+
+    def _admitted(self, seen: Cached) -> WorkHeld | WorkRejected | None:
+        """None if it may start. Agents and providers are read for each attempt, so each attempt is judged by them."""
+        if self.denial is None:
+            return None
+        status = seen.view.get("status") or {}
+        is_first = not status.get("job")
+        if is_first and (held := held_by(status.get("admission"))) is not None:
+            return held
+        denied = self.denial(seen)
+        if denied is None:
+            return None
+        # It was admitted: a cache may be behind, or somebody mends it. So the run waits and does not fail for good.
+        if is_first:
+            return WorkHeld(reason=denied.reason, message=denied.message)
+        return WorkRejected(reason=denied.reason, message=denied.message)
+
+    def _parts(self, seen: Cached, spec: AgentRunSpec, place: StepPlace | None) -> AgentParts:
+        namespace, caches = seen.namespace, self.caches
+        agent = caches.get(AGENT, AgentSpec, namespace, spec.agent_ref.name)
+        provider = caches.get(AGENT_PROVIDER, AgentProviderSpec, namespace, agent.provider_ref.name)
+        step = place.step if place else None
+        own = step if step and (step.implementation or step.implementation_spec_ref) else spec
+        named = own.implementation_spec_ref
+        if own.implementation is not None:
+            text = own.implementation.inline
+        else:
+            wanted = named.name if named else ""
+            text = caches.get(IMPLEMENTATION_SPEC, ImplementationText, namespace, wanted)
+        vcs = spec.vcs_ref or text.vcs_ref or agent.vcs_ref
+        memory = spec.memory_ref or agent.memory_ref
+        return AgentParts(
+            name=seen.name,
+            uid=seen.uid,
+            namespace=namespace,
+            spec=spec,
+            agent=agent,
+            provider=provider,
+            task=task_of(text, {**(spec.parameters or {}), **((step and step.parameters) or {})}),
+            memory=self._memory(namespace, memory.name if memory else None),
+            vcs=(
+                vcs.name,
+                caches.get(VERSION_CONTROL_PROVIDER, VersionControlProviderSpec, namespace, vcs.name),
+            )
+            if vcs
+            else None,
+            implementation_name=named.name if named else "",
+            place=place,
+        )
+
+    def _memory(self, namespace: str, name: str | None) -> tuple[str, MemorySpec] | None:
+        if name is not None:
+            return name, self.caches.get(MEMORY, MemorySpec, namespace, name)
+        for each in self.caches.of[MEMORY.name].all(namespace):
+            found = MemorySpec.model_validate(each.view.get("spec") or {})
+            if found.default:
+                return each.name, found
+        return None
+
+
+def _place(seen: Cached, spec: AgentRunSpec) -> StepPlace | None:
+    """The step that is under way or next, by what is recorded."""
+    stages = workflow_stages((seen.view.get("status") or {}).get("workflow") or {})
+    stage = next((each for each in stages if not each.is_over), None)
+    for index, step in enumerate(spec.workflow.steps if spec.workflow else ()):
+        if stage is None or stage.name == step.name:
+            iteration = stage.iteration if stage else (1 if step.loop else None)
+            return StepPlace(step=step, index=index, iteration=iteration)
+    return None
+
+
+def _terms(seen: Cached, spec: AgentRunSpec, agent: AgentSpec, place: StepPlace | None) -> Terms:
+    """The step's own, else the Agent's defaults. A run that belongs to a step is repeated by its step alone."""
+    said, step = agent.defaults, place.step if place else None
+    ttl = (spec.runtime.config or {}).get("ttlSecondsAfterFinished")
+    timeout = said.timeout_seconds if said else None
+    retries = said.retry_limit if said and seen.controller is None else None
+    if step is not None:
+        timeout = step.timeout_seconds if step.timeout_seconds is not None else timeout
+        retries = step.retries if step.retries is not None else retries
+    return Terms(
+        timeout_seconds=timeout,
+        job_ttl=ttl if isinstance(ttl, int) and ttl >= 0 else None,
+        retries=retries or None,
+        backoff_seconds=(step.retry_backoff_seconds if step else None) or None,
+    )
+
+
+def is_template(seen: Cached) -> bool:
+    """Whether the run is only there to be copied."""
+    annotations: Mapping[str, Any] = seen.view["metadata"].get("annotations") or {}
+    return annotations.get(TEMPLATE) == "true"

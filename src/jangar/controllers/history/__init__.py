@@ -1,0 +1,1 @@
+"""What has ended is stored before it is deleted."""

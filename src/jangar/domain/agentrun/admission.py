@@ -1,0 +1,25 @@
+"""What the word of admission means for a run that has not started. Decides nothing about who is admitted."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jangar.api.phases import AdmissionPhase
+from jangar.api.reasons import Reason
+from jangar.domain.policies.wording import place_in_queue
+from jangar.domain.work.observation import WorkHeld, WorkRejected
+
+
+def held_by(admission: Mapping[str, Any] | None) -> WorkHeld | WorkRejected | None:
+    """None once the run is admitted."""
+    said = admission or {}
+    reason, message = said.get("reason"), said.get("message") or ""
+    match said.get("phase"):
+        case AdmissionPhase.ADMITTED:
+            return None
+        case AdmissionPhase.DENIED:
+            return WorkRejected(reason=reason or Reason.POLICY_DENIED, message=message)
+        case AdmissionPhase.HELD:
+            place = place_in_queue(said.get("position"))
+            return WorkHeld(reason=reason or Reason.BLOCKED, message=f"{message}{place}")
+        case _:
+            return WorkHeld(reason=Reason.PENDING, message="waits for admission", by_policy=False)

@@ -1,0 +1,79 @@
+"""What an agent is asked to do: the task's text with its parameters, and which of them it requires. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jangar.api.agents.implementation import ImplementationText
+
+MAX_VALUE_BYTES = 2048
+
+_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "repository": ("repo", "issueRepository"),
+    "issueNumber": ("issue", "issue_number", "issueId"),
+    "issueTitle": ("title", "issue_title"),
+    "issueBody": ("body", "issue_body"),
+    "issueUrl": ("url", "issue_url"),
+    "base": ("baseBranch", "base_branch", "baseRef"),
+    "head": ("headBranch", "head_branch", "headRef"),
+    "stage": ("codexStage",),
+}
+"""Names that the runner knows, and the names under which they are given, too."""
+EVENT_KEYS = tuple(_ALIASES)
+_GITHUB = re.compile(r"(?P<repository>[^#\s]+/[^#\s]+)#(?P<number>\d+)")
+_PARAMETER = re.compile(r"\{\{\s*parameters\.([A-Za-z0-9_-]+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A task, ready to be handed to an agent."""
+
+    implementation: ImplementationText
+    text: str
+    parameters: Mapping[str, str]
+    """As the run gives them."""
+    facts: Mapping[str, str]
+    """The parameters under every name that they are known by."""
+    missing: tuple[str, ...] = ()
+    """What the task requires and nobody gave."""
+
+
+def task_of(implementation: ImplementationText, parameters: Mapping[str, str]) -> Task:
+    """The task of a run; a name that has a value of its own keeps it."""
+    facts = dict(parameters)
+    for name, others in _ALIASES.items():
+        _fill(facts, name, next((facts[each] for each in others if facts.get(each)), None))
+    _fill_from_source(facts, implementation)
+    contract = implementation.contract
+    for each in (contract.mappings if contract else None) or ():
+        _fill(facts, each.to, facts.get(each.from_))
+    required = (contract.required_keys if contract else None) or ()
+    return Task(
+        implementation=implementation,
+        text=_PARAMETER.sub(lambda found: parameters.get(found[1], found[0]), implementation.text),
+        parameters=dict(parameters),
+        facts=facts,
+        missing=tuple(name for name in required if not facts.get(name)),
+    )
+
+
+def parameter_problem(parameters: Mapping[str, str]) -> str | None:
+    """What is wrong with the values themselves."""
+    long = [name for name, value in parameters.items() if len(value.encode()) > MAX_VALUE_BYTES]
+    return f"parameter {long[0]} has more than {MAX_VALUE_BYTES} bytes" if long else None
+
+
+def _fill(facts: dict[str, str], name: str, value: str | None) -> None:
+    if value and not facts.get(name):
+        facts[name] = value
+
+
+def _fill_from_source(facts: dict[str, str], implementation: ImplementationText) -> None:
+    source = implementation.source
+    if source is None:
+        return
+    if source.provider == "github" and (found := _GITHUB.fullmatch(source.external_id or "")):
+        _fill(facts, "repository", found["repository"])
+        _fill(facts, "issueNumber", found["number"])
+    _fill(facts, "issueUrl", source.url)
+    _fill(facts, "issueTitle", implementation.summary)

@@ -1,0 +1,48 @@
+"""What one AgentRun asks for, with everything that it names already looked up. A value: no rule is applied yet."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SecretUse:
+    """A Secret and who names it, in the user's words."""
+
+    name: str
+    named_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTerms:
+    """What the Agent lets its runs use; an empty list allows all."""
+
+    service_accounts: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    source_providers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What the run would use if it started now."""
+
+    agent: str
+    labels: tuple[str, ...] = ()
+    """Keys of its labels."""
+    images: tuple[str, ...] = ()
+    secrets: tuple[SecretUse, ...] = ()
+    bound_secrets: frozenset[str] = frozenset()
+    """Those that a SecretBinding permits for it."""
+    service_account: str = ""
+    """Empty for the default one."""
+    source_providers: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+    """`owner/name` in lower case, or as it was written where it is none; the first one is what limits count by."""
+    on_github: bool = True
+    """Whether the repositories may be on GitHub."""
+    terms: AgentTerms = AgentTerms()
+    missing: tuple[str, ...] = ()
+    """What it names and nobody has made yet, such as `Agent coder`."""
+
+    @property
+    def repository(self) -> str | None:
+        """What limits of repositories count by."""
+        return self.repositories[0] if self.repositories else None

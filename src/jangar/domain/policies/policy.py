@@ -1,0 +1,67 @@
+"""What operators decide about AgentRuns, as values. Knows no run and no variable."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from jangar.domain.policies.images import ImagePattern
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concurrency:
+    """How many AgentRuns may be live at once: admitted and not ended."""
+
+    namespace: int = 10
+    agent: int = 5
+    cluster: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """How many AgentRuns may have a place while they wait; 0 is unbounded."""
+
+    namespace: int = 200
+    repo: int = 50
+    cluster: int = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """How many AgentRuns may be admitted within any window of time; 0 is unbounded."""
+
+    window: timedelta = timedelta(seconds=60)
+    namespace: int = 120
+    repo: int = 30
+    cluster: int = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """Keys of labels; `allowed` and `denied` may have `*` for any text."""
+
+    required: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Images:
+    """Images of containers; denied wins, an empty list of allowed ones allows all."""
+
+    allowed: tuple[ImagePattern, ...] = ()
+    denied: tuple[ImagePattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionPolicy:
+    """Everything that decides about AgentRuns beside what their Agents and SecretBindings say."""
+
+    concurrency: Concurrency = field(default_factory=Concurrency)
+    queue: Queue = field(default_factory=Queue)
+    rate: Rate = field(default_factory=Rate)
+    labels: Labels = field(default_factory=Labels)
+    images: Images = field(default_factory=Images)
+    blocked_secrets: frozenset[str] = frozenset()
+    repositories: tuple[str, ...] = ()
+    """`owner/name` or `owner/*`, in lower case; empty allows all."""
+    default_image: str = ""
+    default_service_account: str = "default"

@@ -1,0 +1,178 @@
+"""What is to be run, from `agent-runner.json` and `run.json`. Pure: documents in, a checked value out.
+
+Nothing is replaced here: templates are the controller's, and what a prompt or a parameter holds stays text.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from jangar.runner.problem import RunnerProblem
+
+SCHEMA_VERSION = "agents.proompteng.ai/runner/v1"
+STATUS_PATH = "/workspace/.agent/status.json"
+LOG_PATH = "/workspace/.agent/runner.log"
+MOST_ARTIFACTS = 50
+
+UsageFormat = Literal["auto", "claude", "codex", "none"]
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """A file that the command finds when it starts."""
+
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputArtifact:
+    """Something that the command is expected to leave behind."""
+
+    name: str
+    path: str | None = None
+    key: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerSpec:
+    """A command with everything around it."""
+
+    provider: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    passed: tuple[str, ...]
+    """Variables of the container that the command gets too: names, `PREFIX_*` or `*`."""
+    secret: tuple[str, ...]
+    """Variables whose values are Secrets'; the command gets them, and nobody reads them in what is reported."""
+    input_files: tuple[InputFile, ...]
+    artifacts: tuple[OutputArtifact, ...]
+    status_path: str
+    log_path: str
+    usage: UsageFormat
+    grace: float | None
+    control_path: str | None = None
+    """The file that the condition of the command's loop looks at."""
+
+
+def runner_spec(runner: Document, run: Document, command: Sequence[str] = ()) -> RunnerSpec:
+    """A command given by hand wins over the documents'. Raises RunnerProblem."""
+    version = runner.get("schemaVersion", SCHEMA_VERSION)
+    if version != SCHEMA_VERSION:
+        raise RunnerProblem(f"schemaVersion {version!r} is not known; this runner knows {SCHEMA_VERSION}")
+    adapter = _document(runner, "adapter")
+    kind = adapter.get("type", "exec")
+    if kind != "exec":
+        raise RunnerProblem(
+            f"adapter.type {kind!r} is not supported: use exec, for Codex with `codex exec --json`"
+        )
+    provider_spec = _document(runner, "providerSpec")
+    sources = [_document(adapter, "exec"), adapter, provider_spec, runner]
+    loop = _document(runner, "loop")
+    environment, places = _document(runner, "environment"), _document(runner, "artifacts")
+    secret = (
+        *_names(environment, "secret"),
+        *(name for each in sources for name in _names(each, "secretEnv")),
+    )
+    return RunnerSpec(
+        provider=str(runner.get("provider") or run.get("provider") or ""),
+        argv=tuple(command) or _argv(sources),
+        env=_env(sources),
+        passed=(*_names(environment, "pass"), *secret),
+        secret=secret,
+        input_files=tuple(map(_input_file, _list(_first(sources, "inputFiles"), "inputFiles"))),
+        artifacts=_artifacts(_first(sources, "outputArtifacts") or run.get("artifacts")),
+        status_path=_text(places.get("statusPath", STATUS_PATH), "artifacts.statusPath"),
+        log_path=_text(places.get("logPath", LOG_PATH), "artifacts.logPath"),
+        usage=_usage(_first(sources, "usage")),
+        grace=_grace(_first(sources, "graceSeconds")),
+        control_path=_text(loop["controlPath"], "loop.controlPath") if loop.get("controlPath") else None,
+    )
+
+
+def _argv(sources: Sequence[Document]) -> tuple[str, ...]:
+    binary = _first(sources, "binary")
+    if not binary:
+        raise RunnerProblem("there is no command: agent-runner.json has no adapter.exec.binary")
+    args = _first(sources, "args", "argsTemplate")
+    return (_text(binary, "binary"), *(_text(each, "args") for each in _list(args, "args")))
+
+
+def _env(sources: Sequence[Document]) -> dict[str, str]:
+    given = _first(sources, "env", "envTemplate") or {}
+    if not isinstance(given, Mapping):
+        raise RunnerProblem("env must be an object of texts")
+    for name in given:
+        if not name or "=" in name or "\0" in name:
+            raise RunnerProblem(f"env has a name that no variable can have: {name!r}")
+    return {name: _text(value, f"env.{name}") for name, value in given.items()}
+
+
+def _input_file(given: Any) -> InputFile:
+    if not isinstance(given, Mapping):
+        raise RunnerProblem("inputFiles must be objects with path and content")
+    content = given.get("content", "")
+    if not isinstance(content, str):
+        raise RunnerProblem("inputFiles.content must be a text")
+    return InputFile(path=_text(given.get("path"), "inputFiles.path"), content=content)
+
+
+def _artifacts(given: Any) -> tuple[OutputArtifact, ...]:
+    found = []
+    for each in _list(given, "outputArtifacts")[:MOST_ARTIFACTS]:
+        if not isinstance(each, Mapping):
+            raise RunnerProblem("outputArtifacts must be objects with a name")
+        known = {name: each[name] for name in ("path", "key", "url") if each.get(name) is not None}
+        texts = {name: _text(value, f"outputArtifacts.{name}") for name, value in known.items()}
+        found.append(OutputArtifact(name=_text(each.get("name"), "outputArtifacts.name"), **texts))
+    return tuple(found)
+
+
+def _usage(given: Any) -> UsageFormat:
+    for known in get_args(UsageFormat):
+        if (given or "auto") == known:
+            return known  # type: ignore[no-any-return]  # one of the Literal's own words
+    raise RunnerProblem(f"usage {given!r} is not known: {', '.join(get_args(UsageFormat))}")
+
+
+def _grace(given: Any) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or given < 0:
+        raise RunnerProblem("graceSeconds must be a number of seconds")
+    return float(given)
+
+
+def _names(source: Document, field: str) -> tuple[str, ...]:
+    """Names of variables, or objects that have one as the API's secretEnv does."""
+    listed = _list(source.get(field), field)
+    return tuple(_text(each.get("name") if isinstance(each, Mapping) else each, field) for each in listed)
+
+
+def _first(sources: Sequence[Document], *names: str) -> Any:
+    return next((each[name] for each in sources for name in names if each.get(name) is not None), None)
+
+
+def _document(source: Document, field: str) -> Document:
+    found = source.get(field)
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise RunnerProblem(f"{field} must be an object")
+    return found
+
+
+def _list(given: Any, field: str) -> Sequence[Any]:
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise RunnerProblem(f"{field} must be a list")
+    return given
+
+
+def _text(given: Any, field: str) -> str:
+    if not isinstance(given, str) or not (given or field.startswith(("args", "env."))) or "\0" in given:
+        raise RunnerProblem(f"{field} must be a text without NUL")
+    return given

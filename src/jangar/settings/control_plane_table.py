@@ -1,0 +1,87 @@
+"""The rows of the table that `jangar control-plane` alone reads."""
+
+from datetime import timedelta
+
+from jangar.domain.retention.values import Keep
+from jangar.settings import forms
+from jangar.settings.forms import Form
+from jangar.settings.variable import Process, Variable
+
+_ONLY = frozenset({Process.CONTROL_PLANE})
+
+
+def _text(name: str, sentence: str, *, default: str = "", is_secret: bool = False) -> Variable[str]:
+    return Variable(
+        name=name,
+        form=forms.text(),
+        default=default,
+        shown_default=default,
+        helm_value=f"env.vars.{name}",
+        processes=_ONLY,
+        sentence=sentence,
+        is_secret=is_secret,
+    )
+
+
+def _texts(name: str, sentence: str) -> Variable[tuple[str, ...]]:
+    form: Form[tuple[str, ...]] = forms.texts("texts", str)
+    return Variable(
+        name=name,
+        form=form,
+        default=(),
+        shown_default="",
+        helm_value=f"env.vars.{name}",
+        processes=_ONLY,
+        sentence=sentence,
+    )
+
+
+HOST = _text("JANGAR_CONTROL_PLANE_HOST", "The address that it listens on; --host wins.", default="127.0.0.1")
+PORT: Variable[int] = Variable(
+    name="PORT",
+    form=forms.whole_number(least=0, most=65535),
+    default=8080,
+    shown_default="8080",
+    helm_value="env.vars.PORT",
+    processes=_ONLY,
+    sentence="The port that it listens on; --port wins.",
+)
+ALLOWED_HOSTS = _texts(
+    "JANGAR_CONTROL_PLANE_ALLOWED_HOSTS",
+    "Host headers, with their port, that it answers to; not set, any: callers are known by tokens, not by cookies.",
+)
+ALLOWED_ORIGINS = _texts(
+    "JANGAR_CONTROL_PLANE_ALLOWED_ORIGINS",
+    "Other origins whose pages may change something; --allowed-origins wins.",
+)
+ACCESS_LOG: Variable[bool] = Variable(
+    name="JANGAR_CONTROL_PLANE_ACCESS_LOG",
+    form=forms.switch(),
+    default=True,
+    shown_default="true",
+    helm_value="env.vars.JANGAR_CONTROL_PLANE_ACCESS_LOG",
+    processes=_ONLY,
+    sentence="Whether every request is told in the log: route, status, time and caller; never a query or a header.",
+)
+AUDIT_RETENTION: Variable[Keep] = Variable(
+    name="JANGAR_AUDIT_RETENTION_SECONDS",
+    form=forms.retention("JANGAR_AUDIT_RETENTION_SECONDS"),
+    default=Keep(duration=timedelta(days=90)),
+    shown_default="7776000",
+    helm_value="env.vars.JANGAR_AUDIT_RETENTION_SECONDS",
+    processes=_ONLY,
+    sentence="How long rows of the audit trail are kept.",
+)
+PROXY_USER_HEADER = _text(
+    "JANGAR_TRUSTED_PROXY_USER_HEADER",
+    "The header in which a trusted proxy names who has signed in (OIDC), as X-Forwarded-User; not set, none does. "
+    "Such callers are impersonated, which the control plane needs the right for.",
+)
+PROXY_GROUPS_HEADER = _text(
+    "JANGAR_TRUSTED_PROXY_GROUPS_HEADER", "The header in which that proxy names their groups, by comma."
+)
+PROXY_SECRET = _text(
+    "JANGAR_TRUSTED_PROXY_SECRET",
+    "What that proxy proves itself by, in the header X-Jangar-Proxy-Secret; at least 16 characters.",
+    is_secret=True,
+)
