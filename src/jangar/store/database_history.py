@@ -1,0 +1,140 @@
+"""History in a database. Heavy to import, as all that knows SQL: callers do so when they first need it.
+
+Nothing is opened or changed before the first question. A writer brings the tables to the version it knows, and a
+reader changes nothing.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from jangar.store import listing as lists
+from jangar.store import reading, trails, writing
+from jangar.store.database import database_at
+from jangar.store.errors import NotHistory
+from jangar.store.migrations.place import NEWEST
+from jangar.store.rows import (
+    AuditRow,
+    Ended,
+    EventRow,
+    KeyRow,
+    Known,
+    Line,
+    Listing,
+    Query,
+    RunRow,
+    StepRow,
+    Whole,
+)
+from jangar.store.urls import DatabaseAddress
+from jangar.store.versions import version_of
+
+T = TypeVar("T")
+
+
+class DatabaseHistory:
+    """One database's."""
+
+    def __init__(self, address: DatabaseAddress, *, read_only: bool = False) -> None:
+        self._database = database_at(address, read_only=read_only)
+        self._prepare = _check if read_only else _bring_up
+        self._is_ready = False
+        self._preparing = asyncio.Lock()
+
+    async def store(self, ended: Sequence[Ended]) -> None:
+        await self._ask(partial(writing.store, ended=ended))
+
+    async def known(self, uids: Sequence[str]) -> Mapping[str, Known]:
+        return await self._read(partial(reading.known, uids=uids))
+
+    async def page(self, query: Query) -> list[RunRow]:
+        return await self._read(partial(reading.page, query=query))
+
+    async def listed(self, listing: Listing) -> list[Line]:
+        return await self._read(partial(lists.listed, listing=listing))
+
+    async def namespaces(self, kind: str) -> list[str]:
+        return await self._read(partial(lists.namespaces, kind=kind))
+
+    async def run(self, uid: str) -> RunRow | None:
+        return await self._read(partial(reading.run, uid=uid))
+
+    async def steps(self, run_uid: str) -> list[StepRow]:
+        return await self._read(partial(reading.steps, run_uid=run_uid))
+
+    async def log_tail(self, uid: str) -> str | None:
+        return await self._read(partial(reading.log_tail, uid=uid))
+
+    async def whole(self, uid: str) -> Whole | None:
+        return await self._read(partial(reading.whole, uid=uid))
+
+    async def add_events(self, rows: Sequence[EventRow]) -> None:
+        await self._ask(partial(trails.add_events, rows=rows))
+
+    async def events(self, uid: str, limit: int) -> list[EventRow]:
+        return await self._read(partial(trails.events, uid=uid, limit=limit))
+
+    async def add_audit(self, rows: Sequence[AuditRow]) -> None:
+        await self._ask(partial(trails.add_audit, rows=rows))
+
+    async def audit(self, namespaces: Sequence[str] | None, before: int | None, limit: int) -> list[AuditRow]:
+        return await self._read(partial(trails.audit, namespaces=namespaces, before=before, limit=limit))
+
+    async def reserve(self, wanted: KeyRow) -> KeyRow:
+        return await self._ask(partial(trails.reserve, wanted=wanted))
+
+    async def settle(self, made: KeyRow) -> None:
+        await self._ask(partial(trails.settle, made=made))
+
+    async def forget(self, unused: KeyRow) -> None:
+        await self._ask(partial(trails.forget, unused=unused))
+
+    async def prune(self, *, tails: datetime | None, audits: datetime | None) -> None:
+        await self._ask(partial(trails.prune, tails=tails, audits=audits))
+
+    async def migrate(self, version: str) -> None:
+        """Forward or back to a version, or to `base`: no tables at all."""
+        from jangar.store.migrations.running import migrate  # noqa: PLC0415 - needed once in the life of a database
+
+        await self._database.run(partial(migrate, version=version))
+        self._is_ready = False
+
+    async def version(self) -> str | None:
+        """The version that the database is at."""
+        return await self._database.run(version_of)
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    async def _ask(self, work: Callable[[sa.Connection], T]) -> T:
+        await self._prepared()
+        return await self._database.run(work)
+
+    async def _read(self, work: Callable[[sa.Connection], T]) -> T:
+        await self._prepared()
+        return await self._database.read(work)
+
+    async def _prepared(self) -> None:
+        async with self._preparing:
+            if not self._is_ready:
+                await self._database.run(self._prepare)
+                self._is_ready = True
+
+
+def _check(connection: sa.Connection) -> None:
+    at = version_of(connection)
+    if at is None:
+        raise NotHistory("there is no history in this database")
+    if at != NEWEST:
+        raise NotHistory(f"the history is of version {at}, and this program reads {NEWEST}")
+
+
+def _bring_up(connection: sa.Connection) -> None:
+    if version_of(connection) != NEWEST:
+        from jangar.store.migrations.running import migrate  # noqa: PLC0415 - needed once in the life of a database
+
+        migrate(connection)

@@ -1,0 +1,78 @@
+"""What happened, kept for longer than the objects: the one seam through which it is written and read."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from jangar.store.rows import (
+    AuditRow,
+    Ended,
+    EventRow,
+    KeyRow,
+    Known,
+    Line,
+    Listing,
+    Query,
+    RunRow,
+    StepRow,
+    Whole,
+)
+
+
+class History(Protocol):
+    """Rows of what ended. Every answer is durable; every call may raise StoreError."""
+
+    async def store(self, ended: Sequence[Ended]) -> None:
+        """All of them or none. Storing again is nothing new; an older version of a row is passed over."""
+
+    async def known(self, uids: Sequence[str]) -> Mapping[str, Known]:
+        """Which of these objects have a row."""
+        ...
+
+    async def page(self, query: Query) -> list[RunRow]:
+        """The last to finish first."""
+        ...
+
+    async def listed(self, listing: Listing) -> list[Line]:
+        """The newest created first."""
+        ...
+
+    async def namespaces(self, kind: str) -> list[str]:
+        """Those that have something of this kind."""
+        ...
+
+    async def run(self, uid: str) -> RunRow | None: ...
+
+    async def whole(self, uid: str) -> Whole | None:
+        """The object as it was last seen; None for one that was stored before objects were."""
+        ...
+
+    async def steps(self, run_uid: str) -> list[StepRow]: ...
+
+    async def log_tail(self, uid: str) -> str | None: ...
+
+    async def add_events(self, rows: Sequence[EventRow]) -> None:
+        """The same told again is one row with the higher count."""
+
+    async def events(self, uid: str, limit: int) -> list[EventRow]: ...
+
+    async def add_audit(self, rows: Sequence[AuditRow]) -> None: ...
+
+    async def audit(
+        self, namespaces: Sequence[str] | None, before: int | None, limit: int
+    ) -> list[AuditRow]: ...
+
+    async def reserve(self, wanted: KeyRow) -> KeyRow:
+        """The row of this key: the one given, or the one that came first."""
+        ...
+
+    async def settle(self, made: KeyRow) -> None:
+        """What was made with a key is known now."""
+
+    async def forget(self, unused: KeyRow) -> None:
+        """Nothing was made with it after all."""
+
+    async def prune(self, *, tails: datetime | None, audits: datetime | None) -> None:
+        """Delete log tails and audit rows that are older."""
+
+    async def close(self) -> None: ...
