@@ -9,6 +9,7 @@ from jangar.cli.commands import (
     apiserver,
     apply,
     completion,
+    control_plane,
     controllers,
     crds,
     delete,
@@ -18,13 +19,16 @@ from jangar.cli.commands import (
     explain,
     get,
     graph,
+    history,
     kubeconfig,
     lint,
     list_runs,
     logs,
     node_agent,
+    release_finalizers,
     retention,
     run,
+    runner,
     status,
     steer,
     up,
@@ -52,7 +56,8 @@ Exit codes:
   3    the run was cancelled
   4    not found
   5    the API cannot be reached
-  124  timed out"""
+  124  timed out
+  130  interrupted by Ctrl-C"""
 
 app = typer.Typer(
     name="jangar",
@@ -101,12 +106,18 @@ app.command("resume", epilog=steer.RESUME_EPILOG)(steer.resume_command)
 app.command("retry", epilog=steer.RETRY_EPILOG)(steer.retry_command)
 app.command("resubmit", epilog=steer.RESUBMIT_EPILOG)(steer.resubmit_command)
 app.command("retention", epilog=retention.EPILOG)(retention.retention_command)
+app.command("history", epilog=history.EPILOG)(history.history_command)
+app.command("release-finalizers", epilog=release_finalizers.EPILOG)(
+    release_finalizers.release_finalizers_command
+)
 app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor_command)
 app.command("lint", epilog=lint.EPILOG)(lint.lint_command)
 app.command("graph", epilog=graph.EPILOG)(graph.graph_command)
 app.command("crds", epilog=crds.EPILOG)(crds.crds_command)
 app.command("apiserver", epilog=apiserver.EPILOG)(apiserver.apiserver_command)
 app.command("controllers", epilog=controllers.EPILOG)(controllers.controllers_command)
+app.command("control-plane", epilog=control_plane.EPILOG)(control_plane.control_plane_command)
 app.command("node-agent", epilog=node_agent.EPILOG)(node_agent.node_agent_command)
+app.command("runner", epilog=runner.EPILOG)(runner.runner_command)
 app.command("completion", epilog=completion.EPILOG)(completion.completion_command)
 app.command("version", epilog=version.EPILOG)(version.version_command)

@@ -1,6 +1,7 @@
 """Running a command that talks to an API: one client, one loop, and every error as a sentence with an exit code."""
 
 import asyncio
+import getpass
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,14 +40,28 @@ class Session:
     server: str
 
 
-def ask(command: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+def user() -> str | None:
+    """Who types, as this machine knows them."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return None
+
+
+Telling = Callable[[str, ExitCode], None]
+"""How a refusal is told, if not as lines of an error."""
+
+
+def ask(
+    command: str, target: Target, work: Callable[[Session], Awaitable[T]], tell: Telling | None = None
+) -> T:
     """Do the work; whatever refuses it ends the process with one line and its code."""
-    with refusing(command, target):
+    with refusing(command, target, tell):
         return asyncio.run(_asked(target, work))
 
 
 @contextmanager
-def refusing(command: str, target: Target) -> Iterator[None]:
+def refusing(command: str, target: Target, tell: Telling | None = None) -> Iterator[None]:
     """What refuses the block ends the process with its sentence and its code."""
     try:
         yield
@@ -61,6 +76,9 @@ def refusing(command: str, target: Target) -> Iterator[None]:
         message, code = told
     else:
         return
+    if tell is not None:
+        tell(message, code)
+        raise typer.Exit(code)
     for line in message.splitlines():
         write_error(f"jangar {command}: {line}")
     raise typer.Exit(code)

@@ -4,15 +4,18 @@ from typing import Final
 
 from jangar.cli.exit_codes import ExitCode
 from jangar.kube import errors
+from jangar.server.refusals import Refused, Why
 
 _UNKNOWN_KIND: Final = "could not find the requested resource"
 
 
-def refusal(  # noqa: C901 - a case each
+def refusal(  # noqa: C901, PLR0912 - a case each
     error: Exception, *, is_laptop: bool = False
 ) -> tuple[str, ExitCode] | None:
-    """None for what is no answer of an API."""
+    """None for what is no answer of an API, nor of the one way in."""
     match error:
+        case Refused():
+            return str(error), ExitCode.NOT_FOUND if error.why is Why.MISSING else ExitCode.FAILED
         case errors.NotSent():
             next_step = (
                 "jangar status tells whether it is up"

@@ -10,9 +10,9 @@ from jangar.api.kind import VERSION
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationSpec
 from jangar.cli.asking import Failure
 from jangar.cli.exit_codes import ExitCode
-from jangar.domain.orchestration.parameters import resolve_parameters
 from jangar.domain.orchestration.wording import Guesses
 from jangar.kube.client import Obj
+from jangar.server.submit import parameter_problems
 
 LONGEST_PREFIX = 200
 
@@ -138,7 +138,6 @@ def _check_parameters(run: Obj, definitions: Sequence[Mapping[str, Any]]) -> Non
         read = OrchestrationSpec.model_validate(definition)
     except ValidationError:
         return
-    problems = resolve_parameters(read, spec.get("parameters") or {})
-    if isinstance(problems, list):
-        told = [f"{each.message} ({each.fix})" if each.fix else each.message for each in problems]
+    told = parameter_problems(read, spec.get("parameters") or {})
+    if told:
         raise Failure("\n".join([*told, "parameters are given by -p NAME=VALUE"]), ExitCode.USAGE)

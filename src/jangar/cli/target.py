@@ -1,10 +1,12 @@
 """Which API a command talks to: what was named, else the laptop's own if it is up, else what kubectl would use."""
 
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,15 +16,28 @@ if TYPE_CHECKING:
 
 KubeconfigOption = Annotated[
     Path | None,
-    typer.Option("--kubeconfig", help="Which API; else the one of jangar up, $KUBECONFIG or ~/.kube/config."),
+    typer.Option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="Which API; else the one of jangar up, $KUBECONFIG or ~/.kube/config.",
+    ),
 ]
-ContextOption = Annotated[str, typer.Option("--context", help="Context of the kubeconfig.")]
+ContextOption = Annotated[
+    str, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else the current one.")
+]
 NamespaceOption = Annotated[
-    str, typer.Option("--namespace", "-n", help="Namespace; else that of the context, or default.")
+    str,
+    typer.Option(
+        "--namespace", "-n", metavar="NAME", help="Namespace; else that of the context, or default."
+    ),
 ]
 AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In every namespace.")]
+SelectorOption = Annotated[
+    str, typer.Option("--selector", "-l", metavar="LABELS", help="Only with these labels: a=b,c!=d.")
+]
 DataDirOption = Annotated[
-    Path | None, typer.Option("--data-dir", help="The laptop's control plane with this directory.")
+    Path | None,
+    typer.Option("--data-dir", metavar="DIR", help="The laptop's control plane with this directory."),
 ]
 
 
@@ -38,6 +53,34 @@ class Target:
     context: str = ""
     namespace: str = ""
     data_dir: Path | None = None
+
+
+def _named(
+    *,
+    namespace: NamespaceOption = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = None,
+    data_dir: DataDirOption = None,
+) -> Target:
+    return Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
+
+
+OPTIONS = tuple(inspect.signature(_named).parameters.values())
+"""The options that name an API, as every command that asks one has them."""
+
+
+def asks_an_api(command: Callable[..., None]) -> Callable[..., None]:
+    """A command of a `target`, with the options that name one in its place."""
+
+    @wraps(command)
+    def asking(**given: Any) -> None:
+        target = _named(**{each.name: given.pop(each.name) for each in OPTIONS})
+        command(**given, target=target)
+
+    own = [each for each in inspect.signature(command).parameters.values() if each.name != "target"]
+    asking.__annotations__ = {each.name: each.annotation for each in (*own, *OPTIONS)}
+    asking.__signature__ = inspect.Signature([*own, *OPTIONS])  # type: ignore[attr-defined] # inspect reads it
+    return asking
 
 
 def connection_of(target: Target, environment: Mapping[str, str] = os.environ) -> "Connection":

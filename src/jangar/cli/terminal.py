@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import Final, NoReturn, TextIO
 
@@ -23,7 +24,16 @@ def write_lines(lines: Iterable[str], *, to: TextIO | None = None) -> None:
 
 
 def write_error(line: str) -> None:
-    write_lines([printable(line)], to=sys.stderr)
+    """One line for programs; for people on a terminal as many as its width needs, broken between words."""
+    shown = printable(line)
+    write_lines(folded(shown, columns()) if sys.stderr.isatty() else [shown], to=sys.stderr)
+
+
+def folded(line: str, width: int) -> list[str]:
+    """A sentence in lines of this width, a word that is longer left whole; further lines are indented."""
+    return textwrap.wrap(
+        line, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ) or [line]
 
 
 def _leave_broken_pipe(stream: TextIO) -> NoReturn:

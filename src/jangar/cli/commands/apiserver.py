@@ -9,21 +9,30 @@ EPILOG = """\b
 Examples:
   jangar apiserver --data-dir ./data
   jangar apiserver --data-dir ./data --port 6443 --kubeconfig ./kubeconfig
-  KUBECONFIG=./data/kubeconfig kubectl get namespaces"""
+  KUBECONFIG=./data/kubeconfig kubectl get namespaces
+
+\b
+Exit codes: 0 it was stopped as asked, 1 it could not run, 2 wrong usage."""
 
 
 def apiserver_command(
     data_dir: Annotated[
-        Path, typer.Option("--data-dir", help="Where objects, certificates and tokens are kept.")
+        Path,
+        typer.Option("--data-dir", metavar="DIR", help="Where objects, certificates and tokens are kept."),
     ],
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+        int,
+        typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
     ] = 0,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option("--kubeconfig", help="Where to write the kubeconfig; else in the data directory."),
+        typer.Option(
+            "--kubeconfig", metavar="FILE", help="Where to write the kubeconfig; else in the data directory."
+        ),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
     plain_http: Annotated[
         bool,
         typer.Option("--plain-http", help="No TLS and no authentication; anybody who can connect is admin."),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
@@ -25,16 +25,15 @@ FilesOption = Annotated[
 ]
 
 
+@asks_an_api
 def apply_command(
     files: FilesOption,
     no_lint: Annotated[bool, typer.Option("--no-lint", help="Leave checking to the API.")] = False,
     force: Annotated[
         bool, typer.Option("--force-conflicts", help="Take over fields that others wrote.")
     ] = False,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Create what manifests hold, or bring it up to date.
 
@@ -49,4 +48,4 @@ def apply_command(
         for obj in read_objects(files, checked=not no_lint):
             write_lines([await applied(session, dict(obj), force=force)])
 
-    ask("apply", Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir), work)
+    ask("apply", target, work)

@@ -1,18 +1,39 @@
-"""`jangar controllers`: run orchestrations on a Kubernetes API."""
+"""`jangar controllers`: run orchestrations on a Kubernetes API; `jangar controllers list`: who does."""
 
+import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from jangar.cli.output.form import TABLE, Form, FormOption, Shape
+from jangar.cli.terminal import columns, write_error, write_lines
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.cli.target import Target
+    from jangar.kube.client import Obj
 
 EPILOG = """\b
 Examples:
   jangar controllers --kubeconfig ./data/kubeconfig -n default
   jangar controllers --context staging -n team-a,team-b
-  JANGAR_ORCHESTRATION_CONTROLLER_NAMESPACES='*' jangar controllers"""
+  JANGAR_ORCHESTRATION_CONTROLLER_NAMESPACES='*' jangar controllers
+  jangar controllers list -n agents -o wide"""
+
+
+class Verb(StrEnum):
+    """What else there is to do with controllers than to be one."""
+
+    LIST = "list"
 
 
 def controllers_command(
+    verb: Annotated[
+        Verb | None,
+        typer.Argument(help="list: show which processes share the work, and run nothing."),
+    ] = None,
     kubeconfig: Annotated[
         Path | None,
         typer.Option("--kubeconfig", help="Which API; else $KUBECONFIG, ~/.kube/config, or the pod's own."),
@@ -29,11 +50,17 @@ def controllers_command(
     data_dir: Annotated[
         Path | None, typer.Option("--data-dir", help="Where the last lines of logs are kept; else nowhere.")
     ] = None,
+    output: FormOption = TABLE,
 ) -> None:
     """Run orchestrations on a Kubernetes API, as one of any number of such processes.
 
     Settings come from the environment (JANGAR_*). Stopping it stops no work.
     """
+    if verb is Verb.LIST:
+        from jangar.cli.target import Target  # noqa: PLC0415
+
+        _list(Target(kubeconfig=kubeconfig, context=context, data_dir=data_dir), namespaces, output)
+        return
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
@@ -57,3 +84,43 @@ def controllers_command(
         write_error(f"jangar controllers: {error}")
         unreachable = isinstance(error, NoConnection)
         raise typer.Exit(ExitCode.UNREACHABLE if unreachable else ExitCode.USAGE) from None
+
+
+def _list(target: "Target", namespaces: str, output: Form) -> None:
+    from datetime import UTC, datetime  # noqa: PLC0415 - not needed for --help
+
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.output.form import object_lines, object_name  # noqa: PLC0415
+    from jangar.cli.output.table import table  # noqa: PLC0415
+    from jangar.cli.sharers import HEADS, WIDE_HEADS, document, rows  # noqa: PLC0415
+    from jangar.kube.builtin import LEASES  # noqa: PLC0415
+    from jangar.server.sharers import SELECTOR, shared_work  # noqa: PLC0415
+
+    async def work(session: "Session") -> "tuple[list[Obj], str]":
+        if namespaces == "*":
+            return await session.client.list(LEASES, labels=SELECTOR), "any namespace"
+        asked = namespaces.split(",") if namespaces else [session.namespace]
+        found = [
+            lease for each in asked for lease in await session.client.list(LEASES, each, labels=SELECTOR)
+        ]
+        return found, ", ".join(asked)
+
+    leases, place = ask("controllers list", target, work)
+    now = datetime.now(UTC)
+    sets = shared_work(leases, now)
+    if output.shape is Shape.NAME:
+        kind = {"apiVersion": LEASES.api_version, "kind": LEASES.kind}
+        names = [member.lease for each in sets for member in each.members if member.lease]
+        write_lines([object_name({**kind, "metadata": {"name": name}}) for name in names])
+    elif not output.is_table:
+        write_lines(object_lines(output, [document(each) for each in sets], is_one=len(sets) == 1))
+    elif sets:
+        is_wide = output.shape is Shape.WIDE
+        lines = [line for each in sets for line in rows(each, now, wide=is_wide)]
+        width = columns() if sys.stdout.isatty() and not is_wide else None
+        write_lines(table(WIDE_HEADS if is_wide else HEADS, lines, width=width))
+    else:
+        write_error(
+            f"no controllers share their work in {place} (-n names the namespace they run in, '*' all; "
+            "those of jangar up act alone)"
+        )

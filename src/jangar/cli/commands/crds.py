@@ -1,6 +1,7 @@
-"""`jangar crds`: the CustomResourceDefinitions of every kind."""
+"""`jangar crds`: the CustomResourceDefinitions of every kind, shown or installed."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, assert_never
 
 import typer
@@ -16,16 +17,37 @@ class CrdFormat(StrEnum):
     NAME = "name"
 
 
+class CrdAction(StrEnum):
+    """What is done with the definitions."""
+
+    SHOW = "show"
+    INSTALL = "install"
+
+
 EPILOG = """\b
 Examples:
   jangar crds | kubectl apply --server-side -f -
+  jangar crds install --context my-cluster
   jangar crds -o name"""
 
 
 def crds_command(
+    action: Annotated[
+        CrdAction,
+        typer.Argument(help="install brings them to an API, or up to date there, and waits for them."),
+    ] = CrdAction.SHOW,
     output: Annotated[CrdFormat, typer.Option("--output", "-o", help="How to show them.")] = CrdFormat.YAML,
+    context: Annotated[
+        str, typer.Option("--context", help="Where to install: context of the kubeconfig.")
+    ] = "",
+    kubeconfig: Annotated[Path | None, typer.Option("--kubeconfig", help="Where to install.")] = None,
 ) -> None:
-    """Print the CRDs of every kind, for kubectl."""
+    """Print the CRDs of every kind, for kubectl, or install them."""
+    if action is CrdAction.INSTALL:
+        from jangar.cli.crd_installation import install_crds  # noqa: PLC0415 - heavy
+
+        install_crds(kubeconfig=kubeconfig, context=context)
+        return
     from jangar.cli.json_text import json_text  # noqa: PLC0415 - heavy
     from jangar.cli.yaml_text import yaml_text  # noqa: PLC0415
     from jangar.crdgen.crd import crds  # noqa: PLC0415

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ Examples:
 Exit codes: 0 gone, 4 not found, 5 the API cannot be reached, 124 not gone in time."""
 
 
-def delete_command(  # noqa: PLR0913, PLR0917 - options
+@asks_an_api
+def delete_command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="runs, orchestrations, tools, ...")] = "",
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Which of them.")] = None,
     files: Annotated[
@@ -30,11 +31,11 @@ def delete_command(  # noqa: PLR0913, PLR0917 - options
         typer.Option("--filename", "-f", metavar="FILE|DIR|-", help="What these manifests hold."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Until they are gone.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 90.0,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds to wait at most.")
+    ] = 90.0,
+    *,
+    target: Target,
 ) -> None:
     """Delete objects. A run that is not over is cancelled first; it goes when its work has stopped."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
@@ -57,9 +58,7 @@ def delete_command(  # noqa: PLR0913, PLR0917 - options
             )
             write_lines([f"{object_name(obj)} deleted"])
 
-    ask(
-        "delete", Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir), work
-    )
+    ask("delete", target, work)
 
 
 async def _meant(

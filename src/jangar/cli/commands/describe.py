@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import columns, has_colour, write_lines
 
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ Exit codes: 0 shown, 4 not found, 5 the API cannot be reached."""
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Name of the run.")]
 
 
+@asks_an_api
 def describe_command(
     run: RunArgument,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Show everything about a run: its steps and why each is as it is, outputs, conditions and events."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
@@ -42,7 +41,6 @@ def describe_command(
         about = f"involvedObject.uid={read.obj['metadata']['uid']}"
         return read, await session.client.list(EVENTS, session.namespace, fields=about)
 
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
     read, events = ask("describe", target, work)
     width = columns() if sys.stdout.isatty() else None
     write_lines(described(read, events, datetime.now(UTC), width=width, colour=has_colour(sys.stdout)))

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.target import (
-    ContextOption,
-    DataDirOption,
-    KubeconfigOption,
-    NamespaceOption,
-    Target,
-    laptop_place,
-)
+from jangar.cli.target import Target, asks_an_api, laptop_place
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
@@ -36,14 +29,13 @@ class DoctorFormat(StrEnum):
     JSON = "json"
 
 
+@asks_an_api
 def doctor_command(
     output: Annotated[
         DoctorFormat, typer.Option("--output", "-o", help="How to show it.")
     ] = DoctorFormat.TEXT,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Look for what is wrong, and say the fix for each: kinds, versions, controllers, stuck deletions, lost work.
 
@@ -52,17 +44,18 @@ def doctor_command(
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
     from jangar.cli.doctor.checks import examined  # noqa: PLC0415
     from jangar.cli.doctor.examination import examine  # noqa: PLC0415
-    from jangar.cli.doctor.report import document, lines  # noqa: PLC0415
+    from jangar.cli.doctor.report import document, lines, unreached  # noqa: PLC0415
     from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
-
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
 
     async def work(session: "Session") -> "Facts":
         place = laptop_place(target)
         return await examine(session, instance_of(place) if place else None)
 
-    facts = ask("doctor", target, work)
+    def tell(message: str, _: ExitCode) -> None:
+        write_lines([json_text(unreached(message))])
+
+    facts = ask("doctor", target, work, tell if output is DoctorFormat.JSON else None)
     checks = examined(facts)
     write_lines([json_text(document(facts, checks))] if output is DoctorFormat.JSON else lines(facts, checks))
     if any(each.ailments for each in checks):

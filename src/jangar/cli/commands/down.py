@@ -36,7 +36,8 @@ def down_command(
         typer.Option("--stop-work", help="First cancel every run and stop everything else; else it goes on."),
     ] = False,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0, help="Seconds that stopping work may take.")
+        float,
+        typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds that stopping work may take."),
     ] = 65.0,
 ) -> None:
     """Stop the laptop's control plane.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar.cli.commands.describe import RunArgument
-from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class ExplainFormat(StrEnum):
     JSON = "json"
 
 
+@asks_an_api
 def explain_command(
     run: RunArgument,
     step: Annotated[
@@ -38,23 +39,23 @@ def explain_command(
     output: Annotated[
         ExplainFormat, typer.Option("--output", "-o", help="How to show it.")
     ] = ExplainFormat.TEXT,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Say why steps wait, were skipped, retry or failed, in the words of the rules that decided."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
     from jangar.cli.json_text import json_text  # noqa: PLC0415
-    from jangar.cli.runs.explaining import documents, explained, lines  # noqa: PLC0415
+    from jangar.cli.runs.explaining import explained, lines  # noqa: PLC0415
     from jangar.cli.runs.reading import read_run  # noqa: PLC0415
+    from jangar.server import documents  # noqa: PLC0415
 
     async def work(session: "Session") -> "ReadRun":
         read = await read_run(session, run)
         explained(read, step)
         return read
 
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
     read = ask("explain", target, work)
     found = explained(read, step)
-    write_lines([json_text(documents(read, found))] if output is ExplainFormat.JSON else lines(read, found))
+    write_lines(
+        [json_text(documents.explained(read, found))] if output is ExplainFormat.JSON else lines(read, found)
+    )

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar.cli.output.form import TABLE, Form, FormOption, Shape
-from jangar.cli.target import (
-    AllNamespacesOption,
-    ContextOption,
-    DataDirOption,
-    KubeconfigOption,
-    NamespaceOption,
-    Target,
-)
+from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, asks_an_api
 from jangar.cli.terminal import columns, has_colour, write_error, write_lines
 
 if TYPE_CHECKING:
@@ -34,16 +27,15 @@ Exit codes: 0 found, 4 no such object or kind, 5 the API cannot be reached."""
 WORDS = {"run": "orchestrationruns", "runs": "orchestrationruns"}
 
 
-def get_command(  # noqa: PLR0913, PLR0917 - options
+@asks_an_api
+def get_command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="runs, orchestrations, tools, pods, ...")],
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Some of them by name.")] = None,
     output: FormOption = TABLE,
-    labels: Annotated[str, typer.Option("--selector", "-l", help="Only with these labels: a=b,c!=d.")] = "",
+    labels: SelectorOption = "",
     all_namespaces: AllNamespacesOption = False,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Show objects of a kind."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
@@ -59,7 +51,6 @@ def get_command(  # noqa: PLR0913, PLR0917 - options
 
     if names and all_namespaces:
         raise typer.BadParameter("a name is looked for in one namespace: leave out -A", param_hint="-A")
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
     resource, found, place = ask("get", target, work)
     if not output.is_table:
         write_lines(object_lines(output, found, is_one=len(names or ()) == 1))

@@ -40,7 +40,9 @@ def graph_command(
     path: Annotated[str, typer.Argument(metavar="FILE|-", help="A manifest, or - for standard input.")],
     name: Annotated[
         str | None,
-        typer.Option("--name", help="Draw only the Orchestration or OrchestrationRun of this name."),
+        typer.Option(
+            "--name", metavar="NAME", help="Draw only the Orchestration or OrchestrationRun of this name."
+        ),
     ] = None,
     output: Annotated[GraphFormat, typer.Option("--output", "-o", help="What to draw.")] = GraphFormat.TEXT,
 ) -> None:

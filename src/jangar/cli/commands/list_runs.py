@@ -8,14 +8,7 @@ import typer
 
 from jangar.cli.output.form import TABLE, Form, FormOption, Shape
 from jangar.cli.output.spans import parse_span
-from jangar.cli.target import (
-    AllNamespacesOption,
-    ContextOption,
-    DataDirOption,
-    KubeconfigOption,
-    NamespaceOption,
-    Target,
-)
+from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, asks_an_api
 from jangar.cli.terminal import columns, has_colour, write_error, write_lines
 
 if TYPE_CHECKING:
@@ -34,11 +27,13 @@ Examples:
 Exit codes: 0 done, 2 wrong usage, 5 the API cannot be reached."""
 
 
-def list_command(  # noqa: PLR0913, PLR0917 - options
+@asks_an_api
+def list_command(
     phases: Annotated[
-        list[str] | None, typer.Option("--phase", help="Only runs in this phase; may be repeated.")
+        list[str] | None,
+        typer.Option("--phase", metavar="PHASE", help="Only runs in this phase; may be repeated."),
     ] = None,
-    labels: Annotated[str, typer.Option("--selector", "-l", help="Only with these labels: a=b,c!=d.")] = "",
+    labels: SelectorOption = "",
     since: Annotated[
         timedelta | None,
         typer.Option("--since", parser=parse_span, metavar="AGE", help="Only younger ones: 30m, 12h, 7d."),
@@ -46,10 +41,8 @@ def list_command(  # noqa: PLR0913, PLR0917 - options
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on with every change.")] = False,
     output: FormOption = TABLE,
     all_namespaces: AllNamespacesOption = False,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """List runs, the newest last."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
@@ -58,7 +51,6 @@ def list_command(  # noqa: PLR0913, PLR0917 - options
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
 
     asked = Filter(phases=frozenset(_phase(each) for each in phases or ()), since=since)
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
     if watch and not output.is_table:
         raise typer.BadParameter("--watch shows lines of a table", param_hint="--output")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
@@ -28,31 +28,31 @@ Exit codes: 0 shown, 4 no such run, step, attempt or log, 5 the API cannot be re
 SERVER_LINES = 200
 
 
-def logs_command(  # noqa: PLR0913, PLR0917 - options
+@asks_an_api
+def logs_command(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Name of the run.")] = "",
     step: Annotated[
         str, typer.Argument(metavar="STEP", help="One step, of a nested run as outer/inner; else all.")
     ] = "",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
     tail: Annotated[
-        int | None, typer.Option("--tail", min=0, help="So many of the last lines of each; else all.")
+        int | None,
+        typer.Option("--tail", metavar="N", min=0, help="So many of the last lines of each; else all."),
     ] = None,
     attempt: Annotated[
-        int | None, typer.Option("--attempt", min=1, help="Of this attempt; else the latest.")
+        int | None, typer.Option("--attempt", metavar="N", min=1, help="Of this attempt; else the latest.")
     ] = None,
     server: Annotated[
         bool, typer.Option("--server", help="The log of the laptop's control plane itself.")
     ] = False,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Show what the steps of a run wrote, also after their pods are gone where the laptop kept it."""
     if server == bool(run):
         raise typer.BadParameter("name a run, or say --server: the control plane's own log", param_hint="RUN")
     if server:
-        _show_server_log(data_dir, SERVER_LINES if tail is None else tail, follow=follow)
+        _show_server_log(target.data_dir, SERVER_LINES if tail is None else tail, follow=follow)
         return
     if follow and (attempt is not None or tail is not None):
         raise typer.BadParameter(
@@ -65,7 +65,6 @@ def logs_command(  # noqa: PLR0913, PLR0917 - options
             return await _follow(session, target, run, step)
         return await _show(session, target, run, step, attempt, tail)
 
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
     raise typer.Exit(ask("logs", target, work))
 
 
@@ -76,7 +75,7 @@ async def _show(
     from jangar.cli.following.show import tails_of  # noqa: PLC0415
     from jangar.cli.following.sights import RunReader  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
-    from jangar.cli.runs.step_logs import StepLogs, sources  # noqa: PLC0415
+    from jangar.cli.runs.step_logs import logs_of, sources  # noqa: PLC0415
 
     seen = await RunReader(session.client).seen(await session.client.get(RUNS, run, session.namespace))
     if not seen.read.record.steps:
@@ -84,7 +83,7 @@ async def _show(
     found = sources(seen, step, attempt)
     tell = _teller(max(len(each.path) for each in found) if len(found) > 1 else 0)
     is_any = False
-    async for log in StepLogs(session, tails_of(target)).read(found, tail):
+    async for log in logs_of(session, tails_of(target)).read_all(found, tail):
         if not log.missing:
             is_any = True
             for line in log.lines:
@@ -98,12 +97,12 @@ async def _follow(session: "Session", target: Target, run: str, step: str) -> Ex
     from jangar.cli.following.show import tails_of  # noqa: PLC0415 - heavy
     from jangar.cli.runs.log_following import follow_logs  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS, read_object  # noqa: PLC0415
-    from jangar.cli.runs.step_logs import StepLogs  # noqa: PLC0415
+    from jangar.cli.runs.step_logs import logs_of  # noqa: PLC0415
 
     obj = await session.client.get(RUNS, run, session.namespace)
     names = [each.name for each in (await read_object(session.client, obj)).record.steps]
     tell = _teller(0 if "/" not in step and step else max(map(len, names), default=12))
-    await follow_logs(session, obj, step, StepLogs(session, tails_of(target)), tell)
+    await follow_logs(session, obj, step, logs_of(session, tails_of(target)), tell)
     return ExitCode.OK
 
 

@@ -17,23 +17,31 @@ Examples:
 
 def node_agent_command(
     kubeconfig: Annotated[
-        Path | None, typer.Option("--kubeconfig", help="Which API; else $KUBECONFIG or ~/.kube/config.")
+        Path | None,
+        typer.Option("--kubeconfig", metavar="FILE", help="Which API; else $KUBECONFIG or ~/.kube/config."),
     ] = None,
     data_dir: Annotated[
         Path | None,
         typer.Option(
-            "--data-dir", help="The API server's own; else where the kubeconfig is, if it is there."
+            "--data-dir",
+            metavar="DIR",
+            help="The API server's own; else where the kubeconfig is, if it is there.",
         ),
     ] = None,
-    context: Annotated[str, typer.Option("--context", help="Context of the kubeconfig.")] = "",
+    context: Annotated[
+        str, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig.")
+    ] = "",
     node_name: Annotated[
-        str, typer.Option("--node-name", help="Name of the Node; else the machine's name.")
+        str, typer.Option("--node-name", metavar="NAME", help="Name of the Node; else the machine's name.")
     ] = "",
     max_pods: Annotated[
-        int, typer.Option("--max-pods", min=1, help="Pods at once; the rest waits as Pending.")
+        int, typer.Option("--max-pods", metavar="N", min=1, help="Pods at once; the rest waits as Pending.")
     ] = 110,
     keep_logs_seconds: Annotated[
-        float, typer.Option("--keep-logs-seconds", min=0, help="How long logs outlive their pod.")
+        float,
+        typer.Option(
+            "--keep-logs-seconds", metavar="SECONDS", min=0, help="How long logs outlive their pod."
+        ),
     ] = 60.0,
     map_paths: Annotated[
         bool,

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jangar.cli.target import (
-    AllNamespacesOption,
-    ContextOption,
-    DataDirOption,
-    KubeconfigOption,
-    NamespaceOption,
-    Target,
-)
+from jangar.cli.target import AllNamespacesOption, Target, asks_an_api
 from jangar.cli.terminal import columns, write_error, write_lines
 
 if TYPE_CHECKING:
@@ -30,49 +23,99 @@ Examples:
 \b
 Exit codes: 0 shown, 4 not found, 5 the API cannot be reached."""
 
+DEEPEST = 100
+"""Nesting that is followed; the rules allow far less."""
 HEADS = ("Run", "Phase", "Run deleted", "Decided by", "Jobs deleted", "Decided by")
 
 
+@asks_an_api
 def retention_command(
     run: Annotated[str, typer.Argument(metavar="RUN", help="One run; else all that have ended.")] = "",
     all_namespaces: AllNamespacesOption = False,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Show when runs and their Jobs will be deleted, and which value says so."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.table import table  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
 
-    async def work(session: "Session") -> "list[Obj]":
+    async def work(session: "Session") -> "tuple[list[Obj], list[Obj]]":
         if run:
-            return [await session.client.get(RUNS, run, session.namespace)]
-        return await session.client.list(RUNS, None if all_namespaces else session.namespace)
+            one = await session.client.get(RUNS, run, session.namespace)
+            return [one], await _above(session, one)
+        found = await session.client.list(RUNS, None if all_namespaces else session.namespace)
+        return found, found
 
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
-    found = ask("retention", target, work)
+    found, known = ask("retention", target, work)
+    by_uid = {each["metadata"]["uid"]: each for each in known}
     now = datetime.now(UTC)
-    rows = [_row(each, now) for each in found if run or (each.get("status") or {}).get("retention")]
+    rows = [_row(each, by_uid, now) for each in found if run or (each.get("status") or {}).get("retention")]
     if rows:
         write_lines(table(HEADS, rows, width=columns() if sys.stdout.isatty() else None))
     else:
         write_error("no run here has ended: how long one is kept is decided when it ends")
 
 
-def _row(obj: "Mapping[str, Any]", now: datetime) -> list[str]:
+async def _above(session: "Session", obj: "Obj") -> "list[Obj]":
+    """The runs that a nested one is part of, up to the root; those that are gone are left out."""
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415 - heavy
+    from jangar.kube.errors import NotFound  # noqa: PLC0415
+
+    found: list[Obj] = []
+    owner = _owner(obj)
+    while owner is not None and len(found) < DEEPEST:
+        try:
+            found.append(await session.client.get(RUNS, owner["name"], obj["metadata"]["namespace"]))
+        except NotFound:
+            break
+        owner = _owner(found[-1])
+    return found
+
+
+def _owner(obj: "Mapping[str, Any]") -> "Mapping[str, Any] | None":
+    """The run that it is a step of."""
+    owners: list[dict[str, Any]] = obj["metadata"].get("ownerReferences") or []
+    return next((each for each in owners if each.get("controller") and each["kind"] == obj["kind"]), None)
+
+
+def _root(obj: "Mapping[str, Any]", by_uid: "Mapping[str, Mapping[str, Any]]") -> "Mapping[str, Any] | None":
+    """The run at the top; None if the way there is broken."""
+    at: Mapping[str, Any] = obj
+    for _ in range(DEEPEST):
+        owner = _owner(at)
+        if owner is None:
+            return at
+        if owner["uid"] not in by_uid:
+            return None
+        at = by_uid[owner["uid"]]
+    return None
+
+
+def _with_root(root: "Mapping[str, Any] | None", now: datetime) -> str:
     from jangar.domain.retention.documents import retention_from  # noqa: PLC0415 - heavy
+
+    if root is None:
+        return "with its root run"
+    kept = (root.get("status") or {}).get("retention")
+    when = _when(retention_from(kept).run_expires_at, now) if kept else "not before that ends"
+    return f"with its root run {root['metadata']['name']}: {when}"
+
+
+def _row(obj: "Mapping[str, Any]", by_uid: "Mapping[str, Mapping[str, Any]]", now: datetime) -> list[str]:
+    from jangar.domain.retention.documents import retention_from  # noqa: PLC0415 - heavy
+    from jangar.domain.retention.values import Source  # noqa: PLC0415
 
     meta, status = obj["metadata"], obj.get("status") or {}
     name, phase = meta["name"], status.get("phase") or "Pending"
     if not status.get("retention"):
         return [name, phase, "not before it ends", "", "not before they end", ""]
     kept = retention_from(status["retention"])
+    with_root = kept.run_source == Source.ROOT_RUN
     return [
         name,
         phase,
-        _when(kept.run_expires_at, now),
+        _with_root(_root(obj, by_uid), now) if with_root else _when(kept.run_expires_at, now),
         str(kept.run_source or ""),
         _when(kept.job_expires_at, now),
         str(kept.job_source or ""),

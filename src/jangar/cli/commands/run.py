@@ -4,14 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jangar.cli.target import (
-    ContextOption,
-    DataDirOption,
-    KubeconfigOption,
-    NamespaceOption,
-    Target,
-    options_of,
-)
+from jangar.cli.target import Target, asks_an_api, options_of
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
@@ -40,11 +33,17 @@ LISTED = 3
 
 TimeoutOption = Annotated[
     float | None,
-    typer.Option("--timeout", min=0, help="Seconds to follow it at most; the run goes on after that."),
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=0,
+        help="Seconds to follow it at most; the run goes on after that.",
+    ),
 ]
 
 
-def run_command(  # noqa: PLR0913, PLR0917 - options
+@asks_an_api
+def run_command(
     file: Annotated[str, typer.Argument(metavar="FILE|DIR|-", help="Manifests.")],
     parameters: Annotated[
         list[str] | None,
@@ -53,7 +52,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - options
     watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the run to its end.")] = True,
     timeout: TimeoutOption = None,
     name: Annotated[
-        str, typer.Option("--name", help="Name of the run; else that of the file, or a new one.")
+        str,
+        typer.Option("--name", metavar="NAME", help="Name of the run; else that of the file, or a new one."),
     ] = "",
     orchestration: Annotated[
         str, typer.Option("--orchestration", metavar="NAME", help="Which Orchestration of several to run.")
@@ -61,10 +61,8 @@ def run_command(  # noqa: PLR0913, PLR0917 - options
     run: Annotated[
         str, typer.Option("--run", metavar="NAME", help="Which OrchestrationRun of several to start.")
     ] = "",
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Apply manifests, start a run, and show it live until it is over.
 
@@ -77,7 +75,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - options
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
     from jangar.cli.starting import Wanted, parse_parameters, start_of  # noqa: PLC0415
 
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
     with refusing("run", target):
         wanted = Wanted(
             orchestration=orchestration, run=run, name=name, parameters=parse_parameters(parameters or [])
@@ -85,7 +82,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - options
         start = start_of(read_objects([file], checked=True), wanted, source=file)
         started = started_for(target)
     if started is not None:
-        option = f" --data-dir {data_dir}" if data_dir else ""
+        option = f" --data-dir {target.data_dir}" if target.data_dir else ""
         write_error(f"no API was up: started jangar {started.version} here; jangar down{option} stops it")
 
     async def work(session: "Session") -> "ExitCode":
@@ -115,23 +112,21 @@ async def _run(
 
 async def _created(session: "Session", run: "Obj", *, is_named: bool) -> "Obj":
     """The run; under a new name if one of its name has ended already, for that is what running again means."""
-    from jangar.cli.asking import Failure  # noqa: PLC0415 - heavy
-    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
-    from jangar.cli.runs.steering import is_over, phase_of  # noqa: PLC0415
+    from jangar.cli.asking import Failure, user  # noqa: PLC0415 - heavy
     from jangar.cli.starting import renamed  # noqa: PLC0415
-    from jangar.kube.errors import AlreadyExists  # noqa: PLC0415
+    from jangar.server.submit import NameTaken, is_over, make, phase_of  # noqa: PLC0415
 
     run = run | {"metadata": {"namespace": session.namespace, **run["metadata"]}}
+    name = run["metadata"].get("name")
     try:
-        return await session.client.create(RUNS, run)
-    except AlreadyExists:
-        meta = run["metadata"]
-        there = await session.client.get(RUNS, meta["name"], meta["namespace"])
+        return await make(session.client, run, user())
+    except NameTaken as taken:
+        there = taken.there
     if not is_over(there) or is_named:
         raise Failure(
-            f"there is a run {meta['name']} already, {phase_of(there)}: "
-            f"jangar watch {meta['name']} follows it, --name NAME starts another"
+            f"there is a run {name} already, {phase_of(there)}: "
+            f"jangar watch {name} follows it, --name NAME starts another"
         )
-    made = await session.client.create(RUNS, renamed(run))
-    write_error(f"{meta['name']} has run already ({phase_of(there)}): this run is {made['metadata']['name']}")
+    made = await make(session.client, renamed(run), user())
+    write_error(f"{name} has run already ({phase_of(there)}): this run is {made['metadata']['name']}")
     return made

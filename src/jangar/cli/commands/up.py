@@ -28,11 +28,15 @@ Exit codes: 0 it was stopped as asked (or with --detach, it is up), 1 it could n
 def up_command(
     data_dir: Annotated[
         Path | None,
-        typer.Option("--data-dir", help="Where everything is kept; else $XDG_DATA_HOME/jangar."),
+        typer.Option(
+            "--data-dir", metavar="DIR", help="Where everything is kept; else $XDG_DATA_HOME/jangar."
+        ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=1, max=65535, help="Port of the API; else the last one, or a free one."),
+        typer.Option(
+            "--port", metavar="N", min=1, max=65535, help="Port of the API; else the last one, or a free one."
+        ),
     ] = None,
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Run in the background; end it with jangar down.")
@@ -41,7 +45,7 @@ def up_command(
         bool, typer.Option("--stop-work", help="When it stops, stop what runs too; else that goes on.")
     ] = False,
     max_pods: Annotated[
-        int, typer.Option("--max-pods", min=1, help="Pods at once; the rest waits as Pending.")
+        int, typer.Option("--max-pods", metavar="N", min=1, help="Pods at once; the rest waits as Pending.")
     ] = 110,
     map_paths: Annotated[
         bool, typer.Option("--map-paths", help="Never use mount namespaces: replace paths in commands.")
@@ -56,7 +60,7 @@ def up_command(
     machine with your rights. Stopping leaves them running, and the next start finds them again, also after a crash.
     """
     from jangar.cli.laptop.sentences import already_up, ready_lines  # noqa: PLC0415 - not needed for --help
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.laptop_instance import instance_of, page_address  # noqa: PLC0415
     from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
     place = Place.of(data_dir, os.environ)
@@ -77,7 +81,7 @@ def up_command(
         for line in str(error).splitlines():
             write_error(f"jangar up: {line}")
         raise typer.Exit(ExitCode.FAILED) from None
-    write_lines(ready_lines(instance, data_option=option, detached=True))
+    write_lines(ready_lines(instance, data_option=option, detached=True, page=page_address(place, instance)))
 
 
 def _leave(there: "Instance", port: int | None, *, detach: bool, said: str) -> None:
@@ -102,7 +106,7 @@ def _here(
     from jangar.cli.laptop.server_log import log_to  # noqa: PLC0415
     from jangar.kube.manager import PartFailed  # noqa: PLC0415
     from jangar.processes.laptop import MISTAKES, Laptop, serve  # noqa: PLC0415
-    from jangar.processes.laptop_instance import AlreadyUp, holding  # noqa: PLC0415
+    from jangar.processes.laptop_instance import AlreadyUp, holding, page_address  # noqa: PLC0415
     from jangar.processes.laptop_port import listener, port_in  # noqa: PLC0415
 
     is_detached = bool(os.environ.pop("JANGAR_DETACHED", ""))
@@ -116,7 +120,8 @@ def _here(
             write_error(
                 f"port {last} is taken: another one was chosen; a merged kubeconfig must be merged again"
             )
-        write_lines(ready_lines(instance, data_option=option, detached=False))
+        page = page_address(place, instance)
+        write_lines(ready_lines(instance, data_option=option, detached=False, page=page))
 
     try:
         with holding(place) as held:

@@ -6,7 +6,7 @@ import typer
 
 from jangar.cli.commands.describe import RunArgument
 from jangar.cli.commands.run import TimeoutOption
-from jangar.cli.target import ContextOption, DataDirOption, KubeconfigOption, NamespaceOption, Target
+from jangar.cli.target import Target, asks_an_api
 
 if TYPE_CHECKING:
     from jangar.cli.asking import Session
@@ -22,20 +22,17 @@ Exit codes: 0 it succeeded, 1 it failed, 3 it was cancelled, 4 not found, 5 the 
 124 not over in time, 130 left running."""
 
 
+@asks_an_api
 def watch_command(
     run: RunArgument,
     timeout: TimeoutOption = None,
-    namespace: NamespaceOption = "",
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
+    target: Target,
 ) -> None:
     """Show a run live until it is over: phases, durations, attempts, reasons, last log lines."""
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
     from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
-
-    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
 
     async def work(session: "Session") -> "ExitCode":
         obj = await session.client.get(RUNS, run, session.namespace)

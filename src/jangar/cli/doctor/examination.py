@@ -13,7 +13,7 @@ from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.tools import TOOL_RUN
 from jangar.cli.doctor.facts import Facts, Objects
 from jangar.controllers.resources import MANAGED_BY, resource_of
-from jangar.crdgen.crd import crds
+from jangar.crdgen.prepared import Prepared
 from jangar.kube.builtin import JOBS, LEASES, NODES, PODS
 from jangar.kube.errors import ApiError, Forbidden, NotFound, NotSent
 from jangar.processes.laptop_face import STATE_PATH
@@ -50,7 +50,7 @@ async def examine(session: "Session", laptop: "Instance | None") -> Facts:
         is_laptop=laptop is not None,
         laptop_version=laptop.version if laptop else "",
         parts=await _parts(session) if laptop else {},
-        wanted=crds(),
+        wanted=Prepared.read().definitions(),
         lease_name=settings.lease_name,
         cancel_bound=settings.cancel_timeout,
         unread=reading.unread,

@@ -39,6 +39,17 @@ def _ailing(check: Check, wide: int) -> list[str]:
     return told
 
 
+def unreached(message: str) -> dict[str, Any]:
+    """The document of an API that does not answer: one check, of which nothing but that is known."""
+    said, _, fix = message.removesuffix(")").rpartition(" (") if message.endswith(")") else (message, "", "")
+    problem = {"subject": None, "message": said, "fix": fix or "jangar up starts an API on this machine"}
+    return {
+        "server": None,
+        "healthy": False,
+        "checks": [{"name": "API", "found": "", "skipped": None, "problems": [problem]}],
+    }
+
+
 def document(facts: Facts, checks: Sequence[Check]) -> dict[str, Any]:
     return {
         "server": facts.server,

@@ -14,7 +14,8 @@ from jangar.cli.following.said import LastLines
 from jangar.cli.following.screens import Screen
 from jangar.cli.following.sights import sights
 from jangar.cli.following.tree import Seen, Tree, tree_of
-from jangar.cli.runs.steering import steer
+from jangar.cli.runs.reading import RUNS
+from jangar.server.steering import cancel
 
 if TYPE_CHECKING:
     from jangar.cli.asking import Session
@@ -106,11 +107,18 @@ class Follow:
             case Wish.DETACH:
                 return Left.DETACHED
             case Wish.CANCEL:
-                await steer(self._session.client, self._obj, cancel=True)
+                await self._cancel()
             case Wish.GO_ON:
                 pass
         self._screen.go_on()
         return None
+
+    async def _cancel(self) -> None:
+        """The run as it is now: it was read when following began."""
+        meta, client = self._obj["metadata"], self._session.client
+        found = await client.get(RUNS, meta["name"], meta["namespace"])
+        if found["metadata"]["uid"] == meta["uid"]:
+            await cancel(client, found)
 
     async def _watch(self) -> None:
         async with aclosing(sights(self._session, self._obj, tick=self._screen.tick)) as found:

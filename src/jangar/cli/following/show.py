@@ -1,5 +1,6 @@
 """A run shown from now to its end, with the last words about it: what `jangar run` and `jangar watch` share."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +10,9 @@ from jangar.cli.following.follow import Follow, Followed, Left, exit_code
 from jangar.cli.following.screens import screen
 from jangar.cli.following.summary import SHOWN_TAILS, TAIL_LINES, failures, summary_lines
 from jangar.cli.following.tree import Seen, Tree
-from jangar.cli.runs.step_logs import StepLogs, sources
+from jangar.cli.runs.step_logs import logs_of, sources
 from jangar.cli.target import Target, laptop_place, options_of
-from jangar.cli.terminal import write_error, write_lines
+from jangar.cli.terminal import columns, folded, write_error, write_lines
 from jangar.kube.errors import ApiError
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ async def shown_to_the_end(
     followed = await Follow(there, obj, screen()).to_the_end(seconds=seconds)
     if followed.left is Left.OVER and followed.tree is not None and followed.seen is not None:
         tails = await _tails(there, followed.seen, followed.tree, target)
-        write_lines(summary_lines(followed.tree, tails=tails, options=options))
+        lines = summary_lines(followed.tree, tails=tails, options=options)
+        outcome = folded(lines[0], columns()) if sys.stdout.isatty() else lines[:1]
+        write_lines([*outcome, *lines[1:]])
     else:
         write_error(_gone_on(followed, meta["name"], options, seconds))
     return exit_code(followed)
@@ -45,10 +48,10 @@ def _gone_on(followed: Followed, name: str, options: str, seconds: float | None)
 
 async def _tails(session: "Session", seen: Seen, tree: Tree, target: Target) -> dict[str, list[str]]:
     """The last lines of some failed steps. An extra: what cannot be read is left out."""
-    logs = StepLogs(session, tails_of(target))
+    logs = logs_of(session, tails_of(target))
     found = [each for path, _ in failures(tree)[:SHOWN_TAILS] for each in sources(seen, path, None)]
     try:
-        return {log.source.path: list(log.lines) async for log in logs.read(found, TAIL_LINES)}
+        return {log.source.path: list(log.lines) async for log in logs.read_all(found, TAIL_LINES)}
     except ApiError:
         return {}
 

@@ -14,10 +14,10 @@ from jangar.cli.asking import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.following.tree import Seen
 from jangar.cli.runs.reading import RUNS, ReadRun, read_object
-from jangar.cli.runs.steering import is_over
 from jangar.cli.runs.waiting import changes
 from jangar.domain.orchestration.definition import Definition
 from jangar.kube.errors import NotFound, is_transient
+from jangar.server.submit import is_over
 
 if TYPE_CHECKING:
     from jangar.cli.asking import Session

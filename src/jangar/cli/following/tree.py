@@ -64,7 +64,7 @@ class Node:
             return step.sentence.partition("; ")[2]
         for prefix in _TOLD_BY_THE_PHASE:
             if step.sentence.startswith(prefix):
-                return step.sentence.removeprefix(prefix)
+                return _unwrapped(step.sentence.removeprefix(prefix))
         return step.sentence
 
 
@@ -122,6 +122,18 @@ def _nodes(seen: Seen, detail: RunDetail, *, now: datetime, said: Mapping[str, s
             inside=tree_of(within, now=now, said=said) if within else None,
             said=said.get(state.child_uid or "", ""),
         )
+
+
+def _unwrapped(words: str) -> str:
+    """`(NonZeroExit: exit code 3); forgiven` without the brackets that stood behind the phase."""
+    if not words.startswith("("):
+        return words
+    depth = 0
+    for at, sign in enumerate(words):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return words[1:at] + words[at + 1 :]
+    return words
 
 
 def why_of(row: RunRow) -> str:

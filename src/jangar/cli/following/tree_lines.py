@@ -199,8 +199,9 @@ def _step_line(row: _Row, names: int, attempts: int, glyphs: Mapping[str, str]) 
 def _note(node: Node) -> str:
     """Why, in short where an exit code says it: a line has little room, and the summary tells the rest."""
     step = node.step
-    if node.has_failed and step.exit_code is not None:
-        return f"{step.reason}: exit code {step.exit_code}"
+    if step.phase is StepPhase.FAILED and step.exit_code is not None:
+        forgiven = "; forgiven" if step.failure_ignored else ""
+        return f"{step.reason}: exit code {step.exit_code}{forgiven}"
     return node.why
 
 

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-def ready_lines(instance: "Instance", *, data_option: str = "", detached: bool) -> list[str]:
-    """After the start. `data_option` is what later commands need to find this one."""
+def ready_lines(instance: "Instance", *, data_option: str = "", detached: bool, page: str = "") -> list[str]:
+    """After the start. `data_option` is what later commands need to find this one; `page` opens the web page."""
     stop = f"jangar down{data_option}" if detached else "Ctrl-C"
     return [
         f"jangar {instance.version} is up: {instance.server}",
+        *([f"Web page: {page}"] if page else ()),
         "",
         "Next:",
         f"  export KUBECONFIG={instance.kubeconfig}",

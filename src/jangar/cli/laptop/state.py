@@ -10,6 +10,7 @@ from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import Phase
 from jangar.controllers.resources import resource_of
 from jangar.processes.laptop_face import STATE_PATH
+from jangar.processes.laptop_instance import page_address
 
 if TYPE_CHECKING:
     from jangar.cli.asking import Session
@@ -59,6 +60,7 @@ def document(place: "Place", instance: "Instance | None", state: Asked | None) -
             "startedAt": instance.started_at or None,
             "version": instance.version or None,
             "server": instance.server or None,
+            "url": instance.url or None,
             "kubeconfig": str(place.kubeconfig),
             "log": str(place.log),
         }
@@ -73,6 +75,7 @@ def lines(place: "Place", instance: "Instance", state: Asked) -> list[str]:
     told = [
         f"jangar {instance.version} is up since {instance.started_at}, as process {instance.pid}",
         f"API:         {instance.server}",
+        f"web page:    {page_address(place, instance)}",
         f"kubeconfig:  {place.kubeconfig}",
         f"data:        {place.directory}",
         f"log:         {place.log}",

@@ -33,6 +33,9 @@ class Form:
     shape: Shape
     path: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.shape}={self.path}" if self.path else str(self.shape)
+
     @property
     def is_table(self) -> bool:
         return self.shape in {Shape.TABLE, Shape.WIDE}

@@ -1,7 +1,6 @@
-"""Why a run and its steps are as they are, as lines and as JSON: the words of the rules, chosen and laid out."""
+"""Why a run and its steps are as they are, as lines: the words of the rules, chosen and laid out."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from jangar.api.phases import Phase
 from jangar.cli.asking import Failure
@@ -9,7 +8,6 @@ from jangar.cli.exit_codes import ExitCode
 from jangar.cli.runs.reading import ReadRun
 from jangar.domain.orchestration.explain import Explanation, explain_run, explain_step
 from jangar.domain.orchestration.wording import Guesses
-from jangar.domain.times import rfc3339
 
 
 def explained(read: ReadRun, step: str) -> Sequence[Explanation]:
@@ -43,25 +41,3 @@ def _said(found: Explanation) -> str:
     if sentence.lower().startswith(phase.lower()):
         return phase + sentence[len(phase) :]
     return f"{phase}: {sentence}"
-
-
-def documents(read: ReadRun, found: Sequence[Explanation]) -> dict[str, Any]:
-    lifecycle = read.record.lifecycle
-    return {
-        "run": read.identity.name,
-        "namespace": read.identity.namespace,
-        "phase": str(lifecycle.phase or Phase.PENDING),
-        "reason": lifecycle.reason or "",
-        "message": lifecycle.message or "",
-        "steps": [
-            {
-                "name": each.step,
-                "phase": str(each.phase),
-                "reason": each.reason,
-                "sentence": each.sentence,
-                "waitsFor": list(each.waits_for),
-                "until": rfc3339(each.until) if each.until else None,
-            }
-            for each in found
-        ],
-    }

@@ -1,115 +1,15 @@
-"""A run as an API has it, read whole: its record with every step, and the definition that it executes."""
+"""A run of the session's namespace, read whole as every face reads it."""
 
-import base64
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationRunSpec, OrchestrationSpec
-from jangar.controllers.orchestrationrun.definitions import KEY
-from jangar.controllers.orchestrationrun.step_pages import read_steps
-from jangar.controllers.resources import resource_of
-from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.explain import RunView
-from jangar.domain.orchestration.snapshot import UnreadableSnapshot, decode_snapshot, snapshot_name
-from jangar.domain.orchestration.state import RunRecord
-from jangar.domain.orchestration.status_document import run_record
-from jangar.domain.orchestration.validation import define
-from jangar.domain.times import parse_rfc3339
-from jangar.domain.views.run_row import RunIdentity
-from jangar.kube.builtin import CONFIG_MAPS
-from jangar.kube.cached import Cached
-from jangar.kube.errors import NotFound
-from jangar.lint.conditions import compile_when
+from jangar.server.reading import ORCHESTRATIONS, RUNS, ReadRun, identity, read_object
 
 if TYPE_CHECKING:
     from jangar.cli.asking import Session
-    from jangar.kube.client import Client
 
-RUNS = resource_of(ORCHESTRATION_RUN)
-ORCHESTRATIONS = resource_of(ORCHESTRATION)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRun:
-    """One run at one moment."""
-
-    obj: Mapping[str, Any]
-    record: RunRecord
-    view: RunView | None
-    """None while there is no definition that could be executed."""
-
-    @property
-    def identity(self) -> RunIdentity:
-        return identity(self.obj)
-
-
-def identity(obj: Mapping[str, Any]) -> RunIdentity:
-    """Which run an object is."""
-    meta = obj["metadata"]
-    return RunIdentity(
-        namespace=meta["namespace"],
-        name=meta["name"],
-        uid=meta["uid"],
-        created_at=parse_rfc3339(meta["creationTimestamp"]),
-        orchestration=((obj.get("spec") or {}).get("orchestrationRef") or {}).get("name"),
-    )
+__all__ = ["ORCHESTRATIONS", "RUNS", "ReadRun", "identity", "read_object", "read_run"]
 
 
 async def read_run(session: "Session", name: str) -> ReadRun:
     """Raises NotFound if there is no such run."""
     return await read_object(session.client, await session.client.get(RUNS, name, session.namespace))
-
-
-async def read_object(client: "Client", obj: dict[str, Any], definition: Definition | None = None) -> ReadRun:
-    """The run that this object is; a definition that was read before is pinned and need not be read again."""
-    status = obj.get("status") or {}
-    record = run_record(status, await read_steps(client, Cached.of(obj), status))
-    if definition is None:
-        definition = await _definition(client, obj)
-    return ReadRun(obj=obj, record=record, view=_view(obj, record, definition))
-
-
-def _view(obj: Mapping[str, Any], record: RunRecord, definition: Definition | None) -> RunView | None:
-    if definition is None or (record.steps and len(record.steps) != len(definition.steps)):
-        return None
-    spec = OrchestrationRunSpec.model_validate(obj.get("spec") or {})
-    return RunView(definition=definition, record=record, policies=spec.policies, suspended=bool(spec.suspend))
-
-
-async def _definition(client: "Client", obj: Mapping[str, Any]) -> Definition | None:
-    """What was pinned for the run; before that, what it would start with."""
-    spec = await _pinned(client, obj) or await _named(client, obj)
-    if spec is None:
-        return None
-    try:
-        made = define(OrchestrationSpec.model_validate(spec), compile_condition=compile_when)
-    except ValidationError:
-        return None
-    return made if isinstance(made, Definition) else None
-
-
-async def _pinned(client: "Client", obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    meta, status = obj["metadata"], obj.get("status") or {}
-    name = (status.get("snapshotRef") or {}).get("name") or snapshot_name(meta["name"], meta["uid"])
-    try:
-        found = await client.get(CONFIG_MAPS, name, meta["namespace"])
-        return decode_snapshot(base64.b64decode((found.get("binaryData") or {}).get(KEY) or ""))
-    except (NotFound, UnreadableSnapshot):
-        return None
-
-
-async def _named(client: "Client", obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    spec = obj.get("spec") or {}
-    if spec.get("orchestration"):
-        return spec["orchestration"]  # type: ignore[no-any-return]
-    name = (spec.get("orchestrationRef") or {}).get("name")
-    if not name:
-        return None
-    try:
-        found = await client.get(ORCHESTRATIONS, name, obj["metadata"]["namespace"])
-    except NotFound:
-        return None
-    return found.get("spec") or {}

@@ -1,0 +1,127 @@
+"""`jangar release-finalizers`: nothing of ours holds an object any more, for uninstalling (GC-7)."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jangar.cli.target import (
+    AllNamespacesOption,
+    ContextOption,
+    DataDirOption,
+    KubeconfigOption,
+    NamespaceOption,
+    Target,
+)
+from jangar.cli.terminal import write_error, write_lines
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.kube.client import Client
+    from jangar.kube.resource import Resource
+
+EPILOG = """\b
+Examples:
+  jangar release-finalizers -A --dry-run
+  jangar release-finalizers -n team-a
+
+\b
+Stop the controllers first: they put a finalizer on what they look after.
+Exit codes: 0 done, 1 something is still held, 5 the API cannot be reached."""
+
+TRIES = 5
+
+
+def release_finalizers_command(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be released.")] = False,
+    all_namespaces: AllNamespacesOption = False,
+    namespace: NamespaceOption = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Take our finalizers, and no others, from runs, children, Jobs and pods, watched or not."""
+    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+
+    async def work(session: "Session") -> tuple[int, int]:
+        place = None if all_namespaces else session.namespace
+        released = held = 0
+        for resource in _resources():
+            for obj in await _objects(session.client, resource, place):
+                if not _ours(obj):
+                    continue
+                meta = obj["metadata"]
+                name = f"{resource.kind.lower()} {meta.get('namespace', '')}/{meta['name']}"
+                if dry_run:
+                    write_lines([f"{name} would be released"])
+                elif await _released(session.client, resource, obj):
+                    write_lines([f"{name} released"])
+                else:
+                    held += 1
+                    write_error(f"jangar release-finalizers: {name} changes all the time and is still held")
+                released += 1
+        return released, held
+
+    target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
+    released, held = ask("release-finalizers", target, work)
+    if not released:
+        write_lines(["nothing is held by us"])
+    if held:
+        raise typer.Exit(1)
+
+
+def _resources() -> "list[Resource]":
+    """What we put a finalizer on; first what decides, so that nothing is held anew for its sake."""
+    from jangar.api.agents.agentrun import AGENT_RUN  # noqa: PLC0415 - heavy
+    from jangar.api.orchestration import ORCHESTRATION_RUN  # noqa: PLC0415
+    from jangar.api.tools import TOOL_RUN  # noqa: PLC0415
+    from jangar.controllers.resources import resource_of  # noqa: PLC0415
+    from jangar.kube.builtin import JOBS, PODS  # noqa: PLC0415
+
+    return [*(resource_of(kind) for kind in (ORCHESTRATION_RUN, AGENT_RUN, TOOL_RUN)), JOBS, PODS]
+
+
+async def _objects(client: "Client", resource: "Resource", place: str | None) -> list[Any]:
+    """All of them; none of a kind that is not installed any more."""
+    from jangar.kube.errors import NotFound  # noqa: PLC0415 - heavy
+
+    try:
+        return list(await client.list(resource, place))
+    except NotFound:
+        return []
+
+
+def _ours(obj: Mapping[str, Any]) -> "tuple[dict[str, Any], ...]":
+    from jangar.domain.work.releasing import (  # noqa: PLC0415 - heavy
+        CLEANUP_FINALIZER,
+        OUTCOME_FINALIZER,
+        our_finalizer_patch,
+    )
+
+    ours = frozenset({CLEANUP_FINALIZER, OUTCOME_FINALIZER})
+    return our_finalizer_patch(obj["metadata"].get("finalizers") or (), ours)
+
+
+async def _released(client: "Client", resource: "Resource", obj: Mapping[str, Any]) -> bool:
+    """Gone is released. What changed meanwhile is read again."""
+    from jangar.kube.client import PatchKind  # noqa: PLC0415 - heavy
+    from jangar.kube.errors import Conflict, Invalid, NotFound  # noqa: PLC0415
+
+    uid, name, namespace = (obj["metadata"].get(each) for each in ("uid", "name", "namespace"))
+    for _ in range(TRIES):
+        patch = _ours(obj)
+        if not patch or obj["metadata"]["uid"] != uid:
+            return True
+        body = [{"op": "test", "path": "/metadata/uid", "value": uid}, *patch]
+        try:
+            await client.patch(resource, name, namespace, body, kind=PatchKind.JSON)
+        except NotFound:
+            return True
+        except (Conflict, Invalid):
+            try:
+                obj = await client.get(resource, name, namespace)
+            except NotFound:
+                return True
+        else:
+            return True
+    return False

@@ -1,0 +1,45 @@
+"""Bringing the definitions of every kind to an API, or up to date there, until each of them is served."""
+
+from pathlib import Path
+from typing import Final
+
+from jangar.cli.applying import applied
+from jangar.cli.asking import Session, ask
+from jangar.cli.runs.waiting import until
+from jangar.cli.target import Target
+from jangar.cli.terminal import write_lines
+from jangar.kube.client import Obj
+from jangar.kube.resource import Resource
+
+DEFINITIONS: Final = Resource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
+SERVED_SECONDS: Final = 60.0
+
+
+def install_crds(*, kubeconfig: Path | None, context: str) -> None:
+    """Server-side apply of each: fields of ours are taken over from whoever wrote them, Helm included."""
+    from jangar.crdgen.crd import crds  # noqa: PLC0415 - heavy
+
+    async def work(session: Session) -> None:
+        for definition in crds():
+            write_lines([await applied(session, dict(definition), force=True)])
+        for definition in crds():
+            there = await session.client.get(DEFINITIONS, definition["metadata"]["name"])
+            if not is_served(there):
+                await until(
+                    session.client,
+                    DEFINITIONS,
+                    there,
+                    is_served,
+                    seconds=SERVED_SECONDS,
+                    waiting_for="becoming served",
+                )
+
+    ask("crds install", Target(kubeconfig=kubeconfig, context=context), work)
+
+
+def is_served(definition: Obj) -> bool:
+    """Whether the API server has taken the definition in."""
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)

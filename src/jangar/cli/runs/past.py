@@ -1,0 +1,164 @@
+"""What history holds, as lines of a list, as everything about one run, and as a document for scripts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from jangar.api.kind import VERSION
+from jangar.api.kinds import KINDS
+from jangar.cli.output.spans import age, span
+from jangar.cli.output.table import table
+from jangar.cli.terminal import printable
+from jangar.domain.times import rfc3339
+from jangar.store.rows import RunRow, StepRow
+
+HEADS: Final = ("Name", "Kind", "Phase", "Of", "Duration", "Ended", "Reason")
+WIDE_HEADS: Final = (*HEADS, "Uid", "Message")
+STEP_HEADS: Final = ("Step", "Phase", "Attempt", "Duration", "Reason", "Message")
+TAIL_LINES: Final = 20
+_API_VERSIONS: Final = {each.name: f"{each.group}/{VERSION}" for each in KINDS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastRun:
+    """One run with all that is kept of it."""
+
+    row: RunRow
+    steps: Sequence[StepRow] = ()
+    log_tail: str | None = None
+    step_tails: Mapping[str, str | None] = field(default_factory=dict)
+    """By uid of the child."""
+
+
+def cells(row: RunRow, now: datetime, *, wide: bool, spread: bool) -> list[str]:
+    """In the order of the heads."""
+    found = [
+        row.name,
+        row.kind,
+        row.phase,
+        row.definition or "(its own)",
+        _duration(row.started_at, row.finished_at),
+        f"{age(row.finished_at, now)} ago",
+        row.reason if row.reason and row.reason != row.phase else "",
+    ]
+    if wide:
+        found += [row.uid, row.message or ""]
+    return [row.namespace, *found] if spread else found
+
+
+def past_lines(past: PastRun, *, width: int | None, colour: bool) -> list[str]:
+    """The run, its steps, outputs and the last lines of its log."""
+    row = past.row
+    told = {
+        "Name": row.name,
+        "Namespace": row.namespace,
+        "Kind": row.kind,
+        "Uid": row.uid,
+        "Of": row.definition or "(its own)",
+        "Step of": f"{row.owner_uid} ({row.step}, attempt {row.attempt})" if row.owner_uid else "",
+        "Phase": row.phase + (f" ({row.reason})" if row.reason and row.reason != row.phase else ""),
+        "Message": row.message or "",
+        "Exit code": "" if row.exit_code is None else str(row.exit_code),
+        "Created": rfc3339(row.created_at),
+        "Started": rfc3339(row.started_at) if row.started_at else "",
+        "Finished": rfc3339(row.finished_at),
+        "Duration": _duration(row.started_at, row.finished_at),
+        "Whole log": f"{row.log_location}, for as long as it was there" if row.log_location else "",
+    }
+    lines = [f"{name + ':':<15}{printable(value)}" for name, value in told.items() if value]
+    if past.steps:
+        lines += [
+            "",
+            *table(STEP_HEADS, [_step_cells(each) for each in past.steps], width=width, colour=colour),
+        ]
+    if row.outputs:
+        lines += ["", "Outputs:", *(f"  {name}={printable(value)}" for name, value in row.outputs.items())]
+    lines += _tail_lines("Log", past.log_tail)
+    for step in past.steps:
+        lines += _tail_lines(f"Log of {step.name}", past.step_tails.get(step.child_uid or ""))
+    return lines
+
+
+def run_document(row: RunRow) -> dict[str, Any]:
+    """As the object was, as far as history holds it."""
+    return {
+        "apiVersion": _API_VERSIONS.get(row.kind, ""),
+        "kind": row.kind,
+        "metadata": {
+            "namespace": row.namespace,
+            "name": row.name,
+            "uid": row.uid,
+            "creationTimestamp": rfc3339(row.created_at),
+        },
+        "spec": dict(row.spec),
+        "status": _present(
+            {
+                "phase": row.phase,
+                "reason": row.reason,
+                "message": row.message,
+                "startedAt": rfc3339(row.started_at) if row.started_at else None,
+                "finishedAt": rfc3339(row.finished_at),
+                "outcome": row.outcome,
+                "outputs": row.outputs,
+                "rootUid": row.root_uid,
+                "ownerUid": row.owner_uid,
+                "logLocation": row.log_location,
+            }
+        ),
+    }
+
+
+def past_document(past: PastRun) -> dict[str, Any]:
+    """With its steps and the last lines of its log."""
+    document = run_document(past.row)
+    steps = [
+        _present(
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "phase": each.phase,
+                "reason": each.reason,
+                "message": each.message,
+                "attempt": each.attempt,
+                "child": each.child_name,
+                "childUid": each.child_uid,
+                "startedAt": rfc3339(each.started_at) if each.started_at else None,
+                "finishedAt": rfc3339(each.finished_at) if each.finished_at else None,
+                "outputs": each.outputs,
+                "logTail": past.step_tails.get(each.child_uid or ""),
+            }
+        )
+        for each in past.steps
+    ]
+    document["status"] |= _present({"stepStatuses": steps or None, "logTail": past.log_tail})
+    return document
+
+
+def _step_cells(step: StepRow) -> list[str]:
+    return [
+        step.name,
+        step.phase,
+        str(step.attempt) if step.attempt else "",
+        _duration(step.started_at, step.finished_at),
+        step.reason if step.reason and step.reason != step.phase else "",
+        step.message or "",
+    ]
+
+
+def _duration(start: datetime | None, end: datetime | None) -> str:
+    return span(end - start) if start and end else ""
+
+
+def _tail_lines(head: str, tail: str | None) -> list[str]:
+    if not tail:
+        return []
+    lines = tail.splitlines()
+    left_out = [f"  ... {len(lines) - TAIL_LINES} lines before (-o yaml shows them)"] * (
+        len(lines) > TAIL_LINES
+    )
+    return ["", f"{head}:", *left_out, *(f"  {printable(line)}" for line in lines[-TAIL_LINES:])]
+
+
+def _present(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if value is not None}

@@ -1,0 +1,76 @@
+"""The application: the table of routes, the page, and the guards around both."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from typing import Final
+
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from jangar.server.http import openapi
+from jangar.server.http.endpoint import endpoint
+from jangar.server.http.guards import Guards, Neighbours
+from jangar.server.http.measuring import Measured
+from jangar.server.http.page_files import Page, asset
+from jangar.server.http.problems import Problem
+from jangar.server.http.routes import ROUTES
+from jangar.server.http.service import Service
+
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+API: Final = ("/v1/{path:path}", "/api/{path:path}", "/assets/{path:path}")
+
+
+def application(service: Service, neighbours: Neighbours) -> ASGIApp:
+    """One server; its parts are the service's."""
+    measured = Measured()
+    by_path: dict[str, list[str]] = {}
+    for entry in ROUTES:
+        by_path.setdefault(entry.path, []).append(entry.method)
+    page = Page(service)
+    app = Starlette(
+        routes=[
+            *(Route(each.path, endpoint(each, service, measured), methods=[each.method]) for each in ROUTES),
+            *(Route(path, _only(methods), methods=METHODS) for path, methods in by_path.items()),
+            Route("/assets/{file}", asset),
+            *(Route(path, _nowhere, methods=METHODS) for path in API),
+            Route("/{path:path}", page.answer),
+        ],
+        exception_handlers={HTTPException: _refused, Problem: _problem},
+    )
+    app.router.redirect_slashes = False
+    app.state.measured = measured.text
+    app.state.openapi = _document(service.version)
+    return Guards(app, neighbours)
+
+
+def _document(version: str) -> Callable[[], bytes]:
+    return cache(lambda: orjson.dumps(openapi.document(ROUTES, version)))
+
+
+def _only(methods: Sequence[str]) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        allow = ", ".join(methods)
+        told = f"{request.url.path} takes {allow}, not {request.method}"
+        return Problem(405, told, headers={"Allow": allow}).answer()
+
+    return answer
+
+
+async def _nowhere(request: Request) -> Response:
+    return Problem(404, f"there is no {request.url.path}", fix="see /openapi.json for what is there").answer()
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    detail = f"{request.method} {request.url.path}: {error.detail}"
+    return Problem(error.status_code, detail, headers=dict(error.headers or {})).answer()
+
+
+async def _problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)  # noqa: S101 - registered for it
+    return error.answer()

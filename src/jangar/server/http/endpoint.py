@@ -1,0 +1,171 @@
+"""One request from its line in the table to its answer: who, what, whether, and within which time."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from jangar.server.http.guards import SAFE
+from jangar.server.http.identity import Caller, Right, Unknown
+from jangar.server.http.measuring import Measured
+from jangar.server.http.problems import Problem, problem_of, unauthenticated
+from jangar.server.http.service import Service
+from jangar.server.http.table import OPEN, PART, Answer, Ask, Entry
+from jangar.store.rows import AuditRow
+
+log = logging.getLogger("jangar.http")
+access_log = logging.getLogger("jangar.access")
+
+SECONDS: Final = 30.0
+CSRF: Final = "x-jangar-request"
+"""A page of another site cannot send this header without asking first, and we would say no."""
+
+
+def endpoint(entry: Entry, service: Service, measured: Measured) -> Callable[[Request], Awaitable[Response]]:
+    """What answers the requests of one line."""
+
+    async def answer(request: Request) -> Response:
+        began, ask = time.monotonic(), _Asked()
+        told: Answer | Problem
+        try:
+            async with asyncio.timeout(SECONDS):
+                told = await _handled(entry, service, request, ask)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem is None:
+                log.exception("a request could not be answered", extra={"route": entry.path})
+            told = problem or Problem(500, "this is a mistake of the control plane, not of yours")
+        response = told.answer() if isinstance(told, Problem) else _response(entry, told)
+        if ask.caller is not None and entry.method not in SAFE:
+            await service.trail.add(_audited(entry, service, request, ask, response.status_code, told))
+        took = time.monotonic() - began
+        measured.answered(entry.method, entry.path, response.status_code, took)
+        if service.logs_access and entry.access is not OPEN:
+            # Neither the query nor a header: a token may stand there.
+            extra = {"method": entry.method, "path": request.url.path, "status": response.status_code}
+            who = ask.caller.name if ask.caller else ""
+            access_log.info("answered", extra=extra | {"seconds": round(took, 4), "caller": who})
+        return response
+
+    return answer
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What is known of a request so far."""
+
+    caller: Caller | None = None
+    namespace: str = ""
+
+
+def _audited(
+    entry: Entry, service: Service, request: Request, ask: _Asked, status: int, told: Answer | Problem
+) -> AuditRow:
+    """What was done to which object: that of the path, and of what was made, its own name and uid."""
+    made: Mapping[str, Any] = {}
+    if isinstance(told, dict):
+        made = told.get("run") or (told.get("resource") or {}).get("metadata") or {}
+    on = request.path_params.get("name", "")
+    new = str(made.get("name", ""))
+    detail = told.detail if isinstance(told, Problem) else f"made {new}" if on and new and new != on else None
+    return AuditRow(
+        at=service.now(),
+        actor=ask.caller.name if ask.caller else "",
+        action=entry.action,
+        namespace=ask.namespace[:63],
+        kind=entry.access.resource if isinstance(entry.access, Right) else "",
+        name=(on or new)[:253],
+        uid=made.get("uid"),
+        status=status,
+        detail=detail[:1000] if detail else None,
+    )
+
+
+async def _caller(entry: Entry, service: Service, request: Request) -> Caller | None:
+    if entry.access is OPEN:
+        return None
+    now = service.now().timestamp()
+    try:
+        caller = await service.doorkeeper.caller(request.headers, request.cookies, now)
+    except Unknown as error:
+        raise unauthenticated(str(error)) from error
+    if caller is None:
+        raise unauthenticated("say who you are")
+    if caller.by_session and entry.method not in SAFE and CSRF not in request.headers:
+        raise Problem(403, f"a session changes things only with the header {CSRF}", fix=f"send {CSRF}: 1")
+    return caller
+
+
+async def _handled(entry: Entry, service: Service, request: Request, ask: _Asked) -> Answer:
+    caller = ask.caller = await _caller(entry, service, request)
+    for name, value in request.path_params.items():
+        if PART.fullmatch(value) is None:
+            raise Problem(404, f"nothing has the {name} {value[:100]!r}")
+    query = _query(entry, request)
+    body = await _body(entry, request)
+    # The namespace stands in the path, the body or the query; else it is the usual one.
+    given = (request.path_params.get("namespace"), getattr(body, "namespace", None))
+    ask.namespace = next(filter(None, given), None) or getattr(query, "namespace", None) or service.namespace
+    if caller is not None:
+        await _check(entry, caller, ask.namespace)
+        await service.live.informer.synced()
+    return await entry.handler(
+        Ask(request=request, service=service, caller=caller, path=request.path_params, query=query, body=body)
+    )
+
+
+async def _check(entry: Entry, caller: Caller, namespace: str) -> None:
+    if isinstance(entry.access, Right) and not await caller.rights.has(entry.access, namespace):
+        raise Problem(403, f"{caller.name} may not {entry.access} in namespace {namespace}")
+
+
+def _query(entry: Entry, request: Request) -> BaseModel:
+    given: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if name in given:
+            raise Problem(400, f"{name} is given twice")
+        given[name] = value
+    try:
+        return entry.query.model_validate(given, by_name=False, by_alias=True)
+    except ValidationError as error:
+        raise Problem(400, "the query cannot be read", problems=_told(error)) from error
+
+
+async def _body(entry: Entry, request: Request) -> BaseModel | None:
+    if entry.body is None:
+        return None
+    raw = await request.body()
+    if not raw and entry.body_optional:
+        return None
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem(415, f"the body is {kind or 'of no known type'}")
+    try:
+        return entry.body.model_validate(orjson.loads(raw), by_name=False, by_alias=True)
+    except orjson.JSONDecodeError as error:
+        raise Problem(400, f"the body is no JSON: {error}") from error
+    except ValidationError as error:
+        raise Problem(422, "the body cannot be read", problems=_told(error)) from error
+
+
+def _told(error: ValidationError) -> list[str]:
+    return [f"{'.'.join(map(str, each['loc'])) or 'body'}: {each['msg']}" for each in error.errors()]
+
+
+def _response(entry: Entry, answer: Answer) -> Response:
+    if isinstance(answer, Response):
+        return answer
+    is_repeat = answer.get("repeated") is True or answer.get("idempotent") is True
+    return Response(
+        orjson.dumps(answer),
+        status_code=200 if is_repeat else entry.status,
+        media_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )

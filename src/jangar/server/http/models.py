@@ -1,0 +1,319 @@
+"""What answers hold, as the OpenAPI document describes them."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class Problem(BaseModel):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    fix: str = Field(description="What to do.")
+    problems: list[str] | None = None
+    ok: Literal[False]
+    error: str
+
+
+class Run(_Told):
+    """A run in a list."""
+
+    namespace: str
+    name: str
+    uid: str
+    orchestration: str | None
+    phase: str
+    reason: str
+    message: str
+    steps_ended: Count
+    steps_total: Count
+    counts: dict[str, int]
+    created_at: datetime
+    created_by: str | None = Field(description="Who asked for it, as far as it is known.")
+    started_at: datetime | None
+    finished_at: datetime | None
+    suspended: bool
+    cancel_requested: bool
+    parent: str | None = Field(description="The run that this one is a step of.")
+    retry_of: str | None
+    expires_at: datetime | None = Field(description="When it will be deleted.")
+    live: bool = Field(description="Whether its object is there; else this is history.")
+
+
+class RunPage(_Told):
+    items: list[Run]
+    next: str | None = Field(description="Cursor of the next page.")
+    position: str = Field(description="Last-Event-ID for /v1/watch: goes on right after this list.")
+    history: Literal["off", "well", "unreachable"] = Field(
+        description="Whether past runs are in the list: off without a database, unreachable if it does not answer."
+    )
+
+
+class Attempt(_Told):
+    attempt: int
+    phase: str
+    reason: str
+    message: str
+    started_at: datetime | None
+    finished_at: datetime | None
+    exit_code: int | None
+
+
+class Step(_Told):
+    name: str
+    kind: str
+    phase: str
+    reason: str
+    sentence: str = Field(description="Why it is so, in words.")
+    attempt: int
+    attempts: list[Attempt]
+    child: str | None
+    depends_on: list[str]
+    causes: list[str]
+    outputs: dict[str, str]
+    exit_code: int | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    duration_seconds: float | None
+    failure_ignored: bool
+
+
+class Condition(_Told):
+    type: str
+    status: str
+    reason: str
+    message: str
+    last_transition_time: datetime | None
+
+
+class LeftBehind(_Told):
+    kind: str
+    name: str
+    ended_at: datetime | None
+
+
+class RunDetail(Run):
+    """Everything about a run."""
+
+    duration_seconds: float | None
+    parameters: dict[str, str]
+    labels: dict[str, str]
+    outputs: dict[str, str]
+    retention: dict[str, Any] | None
+    deletion_requested: bool
+    resource_version: str
+    mode: str | None
+    conditions: list[Condition]
+    steps: list[Step]
+    left_behind: list[LeftBehind]
+    cancel_requested_at: datetime | None
+
+
+class Node(_Told):
+    name: str
+    kind: str
+    phase: str
+    layer: Count
+
+
+class Edge(_Told):
+    source: str
+    target: str
+
+
+class Graph(_Told):
+    nodes: list[Node]
+    edges: list[Edge]
+
+
+class Bar(_Told):
+    step: str
+    attempt: int
+    phase: str
+    reason: str
+    started_at: datetime
+    finished_at: datetime | None
+
+
+class Timeline(_Told):
+    started_at: datetime | None
+    finished_at: datetime | None
+    bars: list[Bar]
+
+
+class Explanation(_Told):
+    name: str
+    phase: str
+    reason: str
+    sentence: str
+    waits_for: list[str]
+    until: datetime | None
+
+
+class Explained(_Told):
+    run: str
+    namespace: str
+    phase: str
+    reason: str
+    message: str
+    steps: list[Explanation]
+
+
+class KubeEvent(_Told):
+    type: str
+    reason: str
+    message: str
+    count: int
+    first_at: str
+    last_at: str
+    source: str
+
+
+class Events(_Told):
+    items: list[KubeEvent]
+
+
+class Log(_Told):
+    step: str
+    attempt: int
+    lines: list[str]
+    missing: str = Field(description="Why there are no lines.")
+    note: str
+
+
+class Steered(_Told):
+    run: Run
+    changed: bool = Field(description="false if it was so already.")
+    message: str
+
+
+class Submitted(_Told):
+    run: Run
+    repeated: bool = Field(description="true if an earlier request with this key had made it.")
+
+
+class Deleted(_Told):
+    message: str
+
+
+class Orchestration(_Told):
+    namespace: str
+    name: str
+    description: str
+    phase: str
+    message: str
+    steps: Count
+    parameters: list[dict[str, Any]]
+
+
+class Orchestrations(_Told):
+    items: list[Orchestration]
+
+
+class OrchestrationDetail(Orchestration):
+    graph: Graph | None
+
+
+class Summary(_Told):
+    runs: dict[str, int] = Field(description="Runs by phase.")
+    total: Count
+    namespaces: list[str]
+
+
+class Expiring(_Told):
+    namespace: str
+    name: str
+    phase: str
+    retention: dict[str, Any]
+
+
+class Retention(_Told):
+    items: list[Expiring]
+
+
+class Audited(_Told):
+    number: int
+    at: datetime
+    actor: str
+    action: str
+    namespace: str
+    kind: str
+    name: str
+    uid: str | None
+    status: int = Field(description="As it was answered.")
+    detail: str | None
+
+
+class AuditPage(_Told):
+    items: list[Audited]
+    next: int | None = Field(description="`before` of the next page.")
+
+
+class Part(_Told):
+    name: str
+    well: bool
+    problems: list[str]
+
+
+class Controller(_Told):
+    name: str
+    version: str
+    alive: bool
+    shards: Count
+    renewed_at: str
+
+
+class Crd(_Told):
+    kind: str
+    group: str
+    served: bool
+
+
+class Runtime(_Told):
+    name: str
+    available: bool
+    message: str
+
+
+class ControlPlane(_Told):
+    version: str
+    namespaces: list[str] | None = Field(description="null for all.")
+    parts: list[Part]
+    history: str = Field(description="Whether ended runs are kept: off, well or unreachable.")
+    watchers: Count = Field(description="Pages and programs that follow the runs now.")
+    controllers: list[Controller] = Field(
+        description="Who runs the controllers, and which shards each holds."
+    )
+    crds: list[Crd] = Field(description="Our kinds, and whether the API serves them.")
+    runtimes: list[Runtime] = Field(description="Where agents can run.")
+    audit_waiting: Count = Field(description="Audit rows that are not stored yet.")
+
+
+class Me(_Told):
+    name: str
+    namespace: str = Field(description="Where runs are started unless another is named.")
+    laptop: bool
+
+
+class Envelope(BaseModel):
+    """An answer in the form of the older system."""
+
+    model_config = ConfigDict(extra="allow")
+    ok: Literal[True]
+
+
+class Health(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    status: Literal["ok", "degraded"]
+    service: str

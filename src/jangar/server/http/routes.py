@@ -1,0 +1,294 @@
+"""The table of all routes."""
+
+from typing import Any, Final
+
+from jangar.server.http import asked, models, older, plane, rights, run_reading, run_steering
+from jangar.server.http.kind_reading import ROUTES as KIND_ROUTES
+from jangar.server.http.step_reading import ROUTES as STEP_ROUTES
+from jangar.server.http.table import KNOWN, OPEN, Access, Entry, Handler
+
+RUN: Final = "/v1/namespaces/{namespace}/runs/{name}"
+KEY: Final = {"Idempotency-Key": "Two requests with one key in one namespace make one run."}
+RESUME: Final = {"Last-Event-ID": "Go on after this event."}
+
+
+def _get(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
+    return Entry(method="GET", path=path, handler=handler, access=access, summary=summary, **more)
+
+
+def _post(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
+    return Entry(method="POST", path=path, handler=handler, access=access, summary=summary, **more)
+
+
+def _of_run(part: str, handler: Handler, summary: str, **more: Any) -> Entry:
+    """Something to read about a run, also one that is history."""
+    return _get(f"{RUN}{part}", handler, rights.GET_RUN, summary, **{"query": asked.OneRun} | more)
+
+
+def _makes(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
+    return _post(path, handler, access, summary, status=201, **more)
+
+
+def _steers(part: str, handler: Handler, summary: str) -> Entry:
+    return _post(f"{RUN}{part}", handler, rights.PATCH_RUN, summary, answers=models.Steered)
+
+
+_PLANE: Final = (
+    _get("/health", plane.health, OPEN, "Whether the process answers.", answers=models.Health),
+    _get(
+        "/ready",
+        plane.ready,
+        OPEN,
+        "Whether all that it needs is there.",
+        answers=models.Health,
+        refuses=(503,),
+    ),
+    _get("/metrics", plane.metrics, OPEN, "Metrics for Prometheus: counts, no names."),
+    _get("/openapi.json", plane.describe, OPEN, "This document."),
+    _post(
+        "/v1/session",
+        plane.open_session,
+        OPEN,
+        "On a laptop: open a session of the page with the token that jangar up printed.",
+        body=asked.SessionBody,
+        answers=models.Deleted,
+        refuses=(401,),
+    ),
+    _get("/v1/me", plane.me, KNOWN, "Who the caller is.", answers=models.Me),
+    _get(
+        "/v1/summary",
+        plane.summary,
+        KNOWN,
+        "Runs by phase.",
+        query=asked.InNamespace,
+        answers=models.Summary,
+    ),
+    _get(
+        "/v1/retention",
+        plane.retention,
+        KNOWN,
+        "What will be deleted when.",
+        query=asked.InNamespace,
+        answers=models.Retention,
+    ),
+    _get(
+        "/v1/audit",
+        plane.audit,
+        KNOWN,
+        "Who changed what through this server, the newest first.",
+        query=asked.AuditQuery,
+        answers=models.AuditPage,
+    ),
+    _get(
+        "/v1/control-plane/status",
+        plane.status,
+        KNOWN,
+        "How the control plane is.",
+        answers=models.ControlPlane,
+    ),
+    _get(
+        "/v1/control-plane/summary",
+        plane.summary,
+        KNOWN,
+        "The same as /v1/summary.",
+        query=asked.InNamespace,
+        answers=models.Summary,
+    ),
+    _get(
+        "/v1/orchestrations",
+        plane.list_orchestrations,
+        KNOWN,
+        "Orchestrations.",
+        query=asked.InNamespace,
+        answers=models.Orchestrations,
+    ),
+    _get(
+        "/v1/namespaces/{namespace}/orchestrations/{name}",
+        plane.show_orchestration,
+        rights.GET_ORCHESTRATION,
+        "An orchestration and its graph.",
+        answers=models.OrchestrationDetail,
+    ),
+)
+_RUNS: Final = (
+    _get(
+        "/v1/runs",
+        run_reading.list_runs,
+        KNOWN,
+        "Runs, live and past as one list, newest first.",
+        query=asked.RunsQuery,
+        answers=models.RunPage,
+    ),
+    _get(
+        "/v1/watch",
+        run_reading.watch_runs,
+        KNOWN,
+        "Changes of runs as server-sent events: run, gone, and reset when all must be read again.",
+        query=asked.InNamespace,
+        streams=True,
+        headers=RESUME,
+    ),
+    _makes(
+        "/v1/namespaces/{namespace}/runs",
+        run_steering.submit_run,
+        rights.CREATE_RUN,
+        "Start a run.",
+        body=asked.SubmitBody,
+        answers=models.Submitted,
+        headers=KEY,
+    ),
+    _of_run("", run_reading.show_run, "Everything about a run.", answers=models.RunDetail),
+    Entry(
+        method="DELETE",
+        path=RUN,
+        handler=run_steering.delete_run,
+        access=rights.DELETE_RUN,
+        answers=models.Deleted,
+        summary="Stop a run's work and delete it.",
+    ),
+    _of_run("/object", run_reading.show_object, "The Kubernetes object."),
+    _of_run(
+        "/watch",
+        run_reading.watch_run,
+        "A run as server-sent events: run (all of it), change (only changed steps), gone.",
+        streams=True,
+        headers=RESUME,
+    ),
+    _of_run("/graph", run_reading.show_graph, "All steps and what each needs.", answers=models.Graph),
+    _of_run(
+        "/timeline",
+        run_reading.show_timeline,
+        "A bar for each attempt of each step.",
+        answers=models.Timeline,
+    ),
+    _of_run(
+        "/explain",
+        run_reading.explain,
+        "Why the steps are as they are.",
+        query=asked.StepQuery,
+        answers=models.Explained,
+    ),
+    _of_run("/events", run_reading.show_events, "What was told about a run.", answers=models.Events),
+    _get(
+        f"{RUN}/logs",
+        run_reading.show_logs,
+        rights.READ_LOGS,
+        "What an attempt of a step wrote; with follow=true as server-sent events line and end.",
+        query=asked.LogsQuery,
+        answers=models.Log,
+        streams=True,
+        headers=RESUME,
+    ),
+    _steers("/cancel", run_steering.cancel_run, "Stop a run."),
+    _steers("/suspend", run_steering.suspend_run, "Start no further step."),
+    _steers("/resume", run_steering.resume_run, "Let a suspended run go on."),
+    _makes(
+        f"{RUN}/retry",
+        run_steering.retry_run,
+        rights.CREATE_RUN,
+        "Repeat an ended run, keeping what succeeded.",
+        body=asked.RetryBody,
+        body_optional=True,
+        answers=models.Submitted,
+    ),
+    _makes(
+        f"{RUN}/resubmit",
+        run_steering.resubmit_run,
+        rights.CREATE_RUN,
+        "Run it once more from the beginning, as it is defined today.",
+        body=asked.AgainBody,
+        body_optional=True,
+        answers=models.Submitted,
+    ),
+    *KIND_ROUTES,
+    *STEP_ROUTES,
+)
+
+
+def _older(method: str, path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
+    """A route of the older system, with its envelope."""
+    told = {"query": asked.InNamespace} if method == "GET" else {"status": 201}
+    return Entry(
+        method=method,
+        path=path,
+        handler=handler,
+        access=access,
+        summary=summary,
+        answers=models.Envelope,
+        **told | more,
+    )
+
+
+_OLDER: Final = (
+    _older(
+        "POST",
+        "/v1/agents",
+        older.create_agent,
+        rights.CREATE_AGENT,
+        "Create an Agent.",
+        body=older.DefinitionBody,
+    ),
+    _older("GET", "/v1/agents/{name}", older.show_agent, rights.GET_AGENT, "An Agent."),
+    _older(
+        "POST",
+        "/v1/agent-runs",
+        older.create_agent_run,
+        rights.CREATE_AGENT_RUN,
+        "Start an AgentRun.",
+        body=older.AgentRunBody,
+        headers=KEY,
+        needs=frozenset(KEY),
+    ),
+    _older(
+        "GET",
+        "/v1/agent-runs",
+        older.list_agent_runs,
+        rights.LIST_AGENT_RUNS,
+        "AgentRuns of an Agent.",
+        query=older.OfAgent,
+    ),
+    _older("GET", "/v1/agent-runs/{id}", older.show_agent_run, rights.LIST_AGENT_RUNS, "An AgentRun."),
+    _older(
+        "POST",
+        "/v1/orchestrations",
+        older.create_orchestration,
+        rights.CREATE_ORCHESTRATION,
+        "Create an Orchestration.",
+        body=older.DefinitionBody,
+    ),
+    _older(
+        "GET",
+        "/v1/orchestrations/{name}",
+        older.show_orchestration,
+        rights.GET_ORCHESTRATION,
+        "An Orchestration.",
+    ),
+    _older(
+        "POST",
+        "/v1/orchestration-runs",
+        older.create_orchestration_run,
+        rights.CREATE_RUN,
+        "Start a run of an Orchestration.",
+        body=older.OrchestrationRunBody,
+        headers=KEY,
+        needs=frozenset(KEY),
+    ),
+    _older(
+        "GET",
+        "/v1/orchestration-runs",
+        older.list_orchestration_runs,
+        rights.LIST_RUNS,
+        "Runs of an Orchestration.",
+        query=older.OfOrchestration,
+    ),
+    _older(
+        "GET",
+        "/v1/orchestration-runs/{id}",
+        older.show_orchestration_run,
+        rights.LIST_RUNS,
+        "A run of an Orchestration.",
+    ),
+    _older("GET", "/v1/runs/{id}", older.show_any_run, rights.LIST_RUNS, "A run of either kind."),
+)
+
+ROUTES: Final[tuple[Entry, ...]] = (*_PLANE, *_RUNS, *_OLDER)

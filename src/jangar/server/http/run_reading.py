@@ -1,0 +1,236 @@
+"""Routes that show runs: lists, everything about one, and both as they change."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from datetime import timedelta
+from typing import Any, Final
+
+from jangar.api.phases import Phase
+from jangar.domain.orchestration.explain import explain_run, explain_step
+from jangar.domain.views.run_graph import run_graph
+from jangar.domain.views.run_timeline import run_timeline
+from jangar.kube.builtin import EVENTS
+from jangar.kube.errors import NotFound, is_transient
+from jangar.server import documents
+from jangar.server.http import event_stream
+from jangar.server.http.event_stream import Event
+from jangar.server.http.problems import Problem
+from jangar.server.http.rights import GET_RUN, LIST_EVENTS, LIST_RUNS
+from jangar.server.http.table import Answer, Ask
+from jangar.server.live_runs import Told
+from jangar.server.reading import ReadRun
+from jangar.server.run_list import BadCursor, Wanted, place_of
+from jangar.server.run_pages import run_page
+from jangar.server.step_logs import Source, StepLogs, source_of
+from jangar.server.submit import no_such_step
+from jangar.store.errors import StoreError
+from jangar.store.rows import EventRow
+
+LOOK_AGAIN: Final = 30.0
+"""Seconds after which somebody who follows is asked for their rights again."""
+CALM: Final = 0.1
+"""Seconds between two looks at a run that changes all the time."""
+SHOWN_EVENTS: Final = 200
+
+
+async def list_runs(ask: Ask) -> Answer:
+    query = ask.query
+    visible = await ask.visible(LIST_RUNS, some=True)
+    try:
+        after = place_of(query.cursor) if query.cursor else None
+    except BadCursor as error:
+        raise Problem(400, str(error)) from error
+    wanted = Wanted(
+        namespaces=visible,
+        phases=frozenset(Phase(each) for each in query.phase.split(",") if each),
+        orchestration=query.orchestration,
+        text=query.q,
+        since=ask.service.now() - timedelta(seconds=query.since_seconds) if query.since_seconds else None,
+        nested=query.nested,
+    )
+    service = ask.service
+    # Before the rows: what comes while history is asked is told by the watch once more rather than never.
+    position = service.live.position
+    found = await run_page(service.live, service.past, wanted, after=after, limit=query.limit)
+    history = "off" if service.past is None else "well" if found.is_whole else "unreachable"
+    return {"items": found.rows, "next": found.next, "position": position, "history": history}
+
+
+async def watch_runs(ask: Ask) -> Answer:
+    await ask.visible(LIST_RUNS, some=True)
+    return event_stream.stream(_changes(ask, ask.request.headers.get("last-event-id")))
+
+
+async def _changes(ask: Ask, after: str | None) -> AsyncGenerator[Event | bytes]:
+    """Rights are looked at again now and then: who lost them hears no more."""
+    loop = asyncio.get_running_loop()
+    looked = loop.time()
+    visible = await ask.service.visible(ask.who, LIST_RUNS, ask.query.namespace)
+    yield Event("hello", {}, after or ask.service.live.position)
+    async with aclosing(ask.service.live.changes(after)) as changes:
+        async for some in changes:
+            is_new = visible is not None and any(_place(each) not in visible for each in some)
+            if loop.time() - looked > (1.0 if is_new else LOOK_AGAIN):
+                looked = loop.time()
+                visible = await ask.service.visible(ask.who, LIST_RUNS, ask.query.namespace)
+                if visible is not None and not visible:
+                    return
+            shown = [
+                each.written
+                for each in some
+                if each.kind == "reset" or visible is None or _place(each) in visible
+            ]
+            if shown:
+                yield b"".join(shown)
+
+
+def _place(told: Told) -> str:
+    return str(told.row.get("namespace", ""))
+
+
+async def _read(ask: Ask) -> ReadRun:
+    return await ask.service.reads.read(ask.path["namespace"], ask.path["name"], ask.query.uid)
+
+
+async def show_run(ask: Ask) -> Answer:
+    return documents.detailed(await _read(ask), now=ask.service.now())
+
+
+async def show_object(ask: Ask) -> Answer:
+    return dict((await _read(ask)).obj)
+
+
+async def show_graph(ask: Ask) -> Answer:
+    read = await _read(ask)
+    if read.view is None:
+        return {"nodes": [], "edges": []}
+    return documents.graphed(run_graph(read.view.definition, read.view.states))
+
+
+async def show_timeline(ask: Ask) -> Answer:
+    return documents.timed(run_timeline((await _read(ask)).record))
+
+
+async def explain(ask: Ask) -> Answer:
+    read, step = await _read(ask), ask.query.step
+    if read.view is None:
+        return documents.explained(read, ())
+    if not step:
+        return documents.explained(read, explain_run(read.view))
+    found = explain_step(read.view, step)
+    if found is None:
+        raise no_such_step(read.identity.name, step, read.view.definition.graph.names)
+    return documents.explained(read, (found,))
+
+
+async def show_events(ask: Ask) -> Answer:
+    """With the caller's own rights: what the API has, and what history has of it."""
+    run, namespace = await _read(ask), ask.path["namespace"]
+    uid = run.identity.uid
+    if not await ask.who.rights.has(LIST_EVENTS, namespace):
+        raise Problem(403, f"you may not {LIST_EVENTS} in namespace {namespace}")
+    found = await ask.who.client.list(EVENTS, namespace, fields=f"involvedObject.uid={uid}")
+    told = [documents.event(each) for each in found]
+    if ask.service.past is not None:
+        with contextlib.suppress(StoreError):
+            told = _with_past(told, await ask.service.past.events(uid, SHOWN_EVENTS))
+    told.sort(key=lambda each: str(each["lastAt"]))
+    return {"items": told[-SHOWN_EVENTS:]}
+
+
+def _with_past(told: list[dict[str, Any]], past: Sequence[EventRow]) -> list[dict[str, Any]]:
+    """An Event that the API still has counts; it knows who else spoke."""
+    known = {(each["type"], each["reason"], each["message"]) for each in told}
+    return told + [
+        documents.past_event(each) for each in past if (each.type, each.reason, each.message) not in known
+    ]
+
+
+async def show_logs(ask: Ask) -> Answer:
+    """Of one attempt of one step; the caller's own rights decide about pods."""
+    query, service = ask.query, ask.service
+    source = await source_of(service.reads.read, await _read(ask), query.step, query.attempt)
+    logs = StepLogs(
+        ask.who.client, ask.who.transport, service.reads.read, tails=service.tails, past=service.past
+    )
+    if query.follow:
+        skip = ask.request.headers.get("last-event-id", "0")
+        return event_stream.stream(_lines(logs, source, int(skip) if skip.isdecimal() else 0))
+    log = await logs.read(source, query.tail)
+    return {
+        "step": source.path,
+        "attempt": source.attempt,
+        "lines": list(log.lines),
+        "missing": log.missing,
+        "note": log.note,
+    }
+
+
+async def _lines(logs: StepLogs, source: Source, skip: int) -> AsyncGenerator[Event | bytes]:
+    number = skip
+    async with aclosing(logs.follow(source, skip)) as lines:
+        async for line in lines:
+            number += 1
+            yield Event("line", {"line": line}, str(number))
+    yield Event("end", {"lines": number}, str(number))
+
+
+async def watch_run(ask: Ask) -> Answer:
+    """First all of it, then what changed; the whole again after a cut."""
+    run = await _read(ask)
+    if not run.is_live:
+        return event_stream.stream(_once(documents.detailed(run, now=ask.service.now())))
+    return event_stream.stream(_sights(ask))
+
+
+async def _once(run: dict[str, Any]) -> AsyncGenerator[Event | bytes]:
+    """A run that is history changes no more."""
+    yield Event("run", run, run["resourceVersion"])
+    yield Event("gone", {"namespace": run["namespace"], "name": run["name"]})
+
+
+async def _sights(ask: Ask) -> AsyncGenerator[Event | bytes]:
+    service, (namespace, name) = ask.service, (ask.path["namespace"], ask.path["name"])
+    loop, looked, last = asyncio.get_running_loop(), asyncio.get_running_loop().time(), dict[str, Any]()
+    with service.live.bell(namespace, name) as bell:
+        while True:
+            if loop.time() - looked > LOOK_AGAIN:
+                looked = loop.time()
+                if not await ask.who.rights.has(GET_RUN, namespace):
+                    return
+            bell.clear()
+            try:
+                read = await service.reads.read(namespace, name)
+            except NotFound:
+                yield Event("gone", {"namespace": namespace, "name": name})
+                return
+            except Exception as error:
+                if not is_transient(error):
+                    raise
+                await asyncio.sleep(1)
+                continue
+            if not read.is_live:
+                yield Event("gone", {"namespace": namespace, "name": name})
+                return
+            now = documents.detailed(read, now=service.now())
+            change = _difference(last, now)
+            if change is not None:
+                yield Event("run" if not last else "change", change, now["resourceVersion"])
+            last = now
+            await asyncio.sleep(CALM)
+            await bell.wait()
+
+
+def _difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | None:
+    """The run with only those of its steps that changed; all if the steps are others. None if nothing did."""
+    if not old or old["uid"] != new["uid"] or len(old["steps"]) != len(new["steps"]):
+        return new
+    changed = [
+        now
+        for was, now in zip(old["steps"], new["steps"], strict=True)
+        if {**was, "durationSeconds": None} != {**now, "durationSeconds": None}
+    ]
+    is_same = not changed and old["resourceVersion"] == new["resourceVersion"]
+    return None if is_same else {**new, "steps": changed}

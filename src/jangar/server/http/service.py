@@ -1,0 +1,53 @@
+"""What the handlers work with, wired once by the process."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from jangar.server.audit import AuditTrail
+from jangar.server.http.identity import Caller, Doorkeeper, Right
+from jangar.server.live_runs import LiveRuns
+from jangar.server.one_key import KeyRing
+from jangar.server.past_runs import PastRuns
+from jangar.server.run_reads import RunReads
+from jangar.server.surroundings import Surroundings
+
+Parts = Callable[[], Mapping[str, Sequence[str]]]
+"""By name what is wrong with each part, as sentences; nothing if it is well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One control plane."""
+
+    version: str
+    live: LiveRuns
+    reads: RunReads
+    doorkeeper: Doorkeeper
+    trail: AuditTrail
+    around: Surroundings
+    now: Callable[[], datetime]
+    parts: Parts
+    namespace: str = "default"
+    """Where runs are started unless another is named."""
+    namespaces: tuple[str, ...] | None = None
+    past: PastRuns | None = None
+    tails: Path | None = None
+    """Where the last lines of logs are kept, on a laptop."""
+    metrics: Callable[[], bytes] = lambda: b""
+    """What the process measures beside HTTP."""
+    ring: KeyRing | None = None
+    """Keeps idempotency keys for longer than what they made."""
+    logs_access: bool = False
+    """Whether every request is told in the log."""
+
+    async def visible(self, caller: Caller, right: Right, namespace: str | None) -> frozenset[str] | None:
+        """Namespaces that the caller may see; None for all. Empty if none, or not the one asked for."""
+        if namespace is not None:
+            return frozenset([namespace] if await caller.rights.has(right, namespace) else ())
+        if await caller.rights.has(right, None):
+            return None
+        past = await self.past.namespaces() if self.past is not None else frozenset()
+        known = sorted(self.live.namespaces() | past | {self.namespace})
+        return frozenset([each for each in known if await caller.rights.has(right, each)])

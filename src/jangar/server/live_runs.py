@@ -1,0 +1,191 @@
+"""Every run as it is now, and what changed: one watch of the API, told to any number of listeners.
+
+A listener that was away names the last change it heard. Changes are numbered within one life of this process; who comes
+from another life, or was away for too long, is told to begin anew.
+"""
+
+import asyncio
+import bisect
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Literal, NamedTuple
+
+from jangar.kube.client import Client
+from jangar.kube.informer import Cached, Change, Informer
+from jangar.kube.namespaces import Namespaces
+from jangar.server import documents
+from jangar.server.reading import RUNS
+from jangar.server.run_list import Row, place
+
+REMEMBERED: Final = 5000
+SOME: Final = 200
+"""So many changes are handed over at once at most."""
+SLOWEST: Final = 2000
+"""So many changes may wait for a listener; a slower one begins anew."""
+
+
+class Told(NamedTuple):
+    """One change. A reset means: what you know is old, ask for all of it."""
+
+    id: str
+    kind: Literal["run", "gone", "reset"]
+    row: Row
+    written: bytes
+    """As every listener gets it: written once."""
+
+
+class LiveRuns:
+    """The newest rows of all runs that one process may see."""
+
+    def __init__(
+        self,
+        client: Client,
+        namespaces: Namespaces,
+        written: Callable[[str, str, Row], bytes] = lambda *_: b"",
+    ) -> None:
+        """`written` turns id, kind and row of a change into what listeners get."""
+        self._written = written
+        self.informer = Informer(client, RUNS, namespaces=namespaces)
+        self.informer.cache.subscribe(self._changed)
+        self._life = secrets.token_hex(4)
+        self._number = 0
+        self._rows: dict[str, Row] = {}
+        self._order: list[tuple[tuple[str, str], str]] = []
+        self._past: deque[tuple[int, Told]] = deque(maxlen=REMEMBERED)
+        self._listeners: set[asyncio.Queue[Told | None]] = set()
+        self._bells: dict[tuple[str, str], set[asyncio.Event]] = {}
+
+    async def run(self) -> None:
+        await self.informer.run()
+
+    @property
+    def is_ready(self) -> bool:
+        return self.informer.has_synced
+
+    def newest_first(self) -> Iterator[Row]:
+        """To be gone through without waiting in between."""
+        return (self._rows[uid] for _, uid in reversed(self._order))
+
+    def rows(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def has(self, uid: str) -> bool:
+        return uid in self._rows
+
+    def object(self, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """Not to be changed."""
+        found = self.informer.cache.get(namespace, name)
+        return found.view if found is not None else None
+
+    def namespaces(self) -> frozenset[str]:
+        return frozenset(str(row["namespace"]) for row in self._rows.values())
+
+    @property
+    def position(self) -> str:
+        """The last change that is in what `newest_first` shows now."""
+        return f"{self._life}-{self._number}"
+
+    async def changes(self, after: str | None) -> AsyncGenerator[list[Told]]:
+        """What changed since then, and from now on, some at once. Without a position, from now on."""
+        queue: asyncio.Queue[Told | None] = asyncio.Queue(SLOWEST)
+        missed = self._since(after)
+        self._listeners.add(queue)
+        try:
+            if missed:
+                yield missed
+            is_over = False
+            while not is_over:
+                some, is_over = _taken(await queue.get(), queue)
+                if some:
+                    yield some
+            yield [self._reset()]
+        finally:
+            self._listeners.discard(queue)
+
+    @contextmanager
+    def bell(self, namespace: str, name: str) -> Iterator[asyncio.Event]:
+        """Rings at every change of one run, also one that its row does not show."""
+        event, key = asyncio.Event(), (namespace, name)
+        self._bells.setdefault(key, set()).add(event)
+        try:
+            yield event
+        finally:
+            self._bells[key].discard(event)
+            if not self._bells[key]:
+                del self._bells[key]
+
+    @property
+    def listeners(self) -> int:
+        return len(self._listeners)
+
+    def _since(self, after: str | None) -> list[Told]:
+        if after is None or after == self.position:
+            return []
+        life, _, text = after.partition("-")
+        number = int(text) if text.isdecimal() else -1
+        oldest = self._past[0][0] if self._past else self._number + 1
+        if life != self._life or not oldest - 1 <= number <= self._number:
+            return [self._reset()]
+        return [told for at, told in self._past if at > number]
+
+    def _reset(self) -> Told:
+        return self._told("reset", {})
+
+    def _told(self, kind: Literal["run", "gone", "reset"], row: Row) -> Told:
+        return Told(self.position, kind, row, self._written(self.position, kind, row))
+
+    def _changed(self, change: Change) -> None:
+        for bell in self._bells.get((change.subject.namespace, change.subject.name), ()):
+            bell.set()
+        if change.new is None:
+            self._forget(change.subject)
+            self._tell("gone", _brief(change.subject))
+            return
+        row = documents.listed(change.new.view)
+        known = self._rows.get(row["uid"])
+        if known == row:
+            return
+        if known is None:
+            bisect.insort(self._order, (place(row), row["uid"]))
+        self._rows[row["uid"]] = row
+        self._tell("run", row)
+
+    def _forget(self, gone: Cached) -> None:
+        row = self._rows.pop(gone.uid, None)
+        if row is not None:
+            at = bisect.bisect_left(self._order, (place(row), gone.uid))
+            del self._order[at]
+
+    def _tell(self, kind: Literal["run", "gone"], row: Row) -> None:
+        self._number += 1
+        told = self._told(kind, row)
+        self._past.append((self._number, told))
+        for queue in tuple(self._listeners):
+            try:
+                queue.put_nowait(told)
+            except asyncio.QueueFull:
+                self._listeners.discard(queue)
+                _end(queue)
+
+
+def _taken(first: Told | None, queue: "asyncio.Queue[Told | None]") -> tuple[list[Told], bool]:
+    """What has come by now, and whether that was the last."""
+    found: list[Told] = []
+    while first is not None:
+        found.append(first)
+        if queue.empty() or len(found) == SOME:
+            return found, False
+        first = queue.get_nowait()
+    return found, True
+
+
+def _end(queue: "asyncio.Queue[Told | None]") -> None:
+    """The listener hears what it still has room for, then that it must begin anew."""
+    queue.get_nowait()
+    queue.put_nowait(None)
+
+
+def _brief(gone: Cached) -> Row:
+    return {"namespace": gone.namespace, "name": gone.name, "uid": gone.uid}

@@ -1,0 +1,24 @@
+"""What cannot be done, and why: told alike by the command line, HTTP and the web page."""
+
+from collections.abc import Sequence
+from enum import Enum
+
+
+class Why(Enum):
+    """What kind of mistake a refusal is about."""
+
+    STATE = "state"
+    """The run is not in a state that allows it."""
+    MISSING = "missing"
+    """Something that was named is not there."""
+    WRONG = "wrong"
+    """What was sent makes no sense."""
+
+
+class Refused(Exception):
+    """Somebody asked for what cannot be done; the message says why, and what to do."""
+
+    def __init__(self, message: str, why: Why, *, problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.why = why
+        self.problems = tuple(problems)

@@ -1,0 +1,91 @@
+"""What may be asked of a run that is there: the command line, HTTP and the web page ask here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jangar.kube.client import Obj, PatchKind
+from jangar.server.reading import RUNS, ReadRun
+from jangar.server.refusals import Refused, Why
+from jangar.server.submit import is_over, make, phase_of, resubmission_of, retry_of
+
+if TYPE_CHECKING:
+    from jangar.kube.client import Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    """A run as it is after the question."""
+
+    run: Obj
+    changed: bool
+    """False if it was so already."""
+    told: str
+    """What there is to say of it, without its name: "is being cancelled"."""
+
+
+def is_cancelled(run: Mapping[str, Any]) -> bool:
+    """Whether somebody has asked for its end."""
+    spec = run.get("spec") or {}
+    return bool(spec.get("cancel")) or spec.get("desiredState") == "Cancelled"
+
+
+async def cancel(client: "Client", run: Obj) -> Steered:
+    """Ask a run to end. It cannot be taken back (CAN-1)."""
+    if is_over(run):
+        return _as_it_was(run, f"is over already: {phase_of(run)}; nothing to cancel")
+    if is_cancelled(run):
+        return _as_it_was(run, "is being cancelled already")
+    changed = await _patched(client, run, cancel=True)
+    return Steered(
+        run=changed, changed=True, told="is being cancelled: what runs is stopped, nothing new starts"
+    )
+
+
+async def hold(client: "Client", run: Obj, *, suspend: bool) -> Steered:
+    """Let a run start no further step, or let it go on (DAG-15). Raises Refused for one that is over."""
+    if is_over(run):
+        name = run["metadata"]["name"]
+        raise Refused(
+            f"{name} is over already: {phase_of(run)} (jangar resubmit {name} runs it again)", Why.STATE
+        )
+    if bool((run.get("spec") or {}).get("suspend")) == suspend:
+        return _as_it_was(run, f"is {'suspended' if suspend else 'not suspended'} already")
+    changed = await _patched(client, run, suspend=suspend)
+    told = "is suspended: no further step starts; what runs goes on" if suspend else "goes on"
+    return Steered(run=changed, changed=True, told=told)
+
+
+async def retry(
+    client: "Client", read: ReadRun, *, from_step: str | None, name: str | None, by: str | None = None
+) -> Obj:
+    """A new run that repeats an ended one (DAG-16). Raises Refused."""
+    if not read.is_live:
+        raise Refused(
+            f"{read.identity.name} is history: its steps are gone, so they cannot be kept; "
+            f"resubmit it to run it all again",
+            Why.STATE,
+        )
+    return await make(client, retry_of(read, from_step, name), by)
+
+
+async def resubmit(client: "Client", read: ReadRun, *, name: str | None, by: str | None = None) -> Obj:
+    """A new run of today's definition, also of a run that is history. Raises Refused."""
+    return await make(client, resubmission_of(read, name), by)
+
+
+async def delete(client: "Client", run: Obj) -> bool:
+    """Whether it is gone at once; else its work is stopped first (GC-9)."""
+    meta = run["metadata"]
+    return await client.delete(RUNS, meta["name"], meta["namespace"], uid=meta["uid"]) is None
+
+
+def _as_it_was(run: Obj, told: str) -> Steered:
+    return Steered(run=run, changed=False, told=told)
+
+
+async def _patched(client: "Client", run: Obj, **spec: Any) -> Obj:
+    """Change this very run, not another of its name."""
+    meta = run["metadata"]
+    body = {"metadata": {"uid": meta["uid"]}, "spec": spec}
+    return await client.patch(RUNS, meta["name"], meta["namespace"], body, kind=PatchKind.MERGE)

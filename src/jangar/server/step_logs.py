@@ -1,0 +1,308 @@
+"""What one attempt of a step wrote: from its pod while that is there, else the end of it that was kept.
+
+Every face finds logs here, with the rights of the one who asks. `deploy/build` is a step of a nested run.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final, Protocol
+
+from jangar.api.agents.agentrun import AGENT_RUN
+from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
+from jangar.api.tools import TOOL_RUN
+from jangar.controllers.resources import CHILD_UID, RUN_UID, resource_of
+from jangar.domain.orchestration.explain import explain_step
+from jangar.domain.orchestration.state import StepState
+from jangar.kube.builtin import PODS
+from jangar.kube.client import Client
+from jangar.kube.errors import ApiError, BadRequest, NotFound, ServerFailure
+from jangar.kube.transport import Transport
+from jangar.server.reading import ReadRun
+from jangar.server.refusals import Refused, Why
+from jangar.server.submit import no_such_step
+from jangar.store.errors import StoreError
+
+AGAIN_SECONDS: Final = 0.3
+SILENCE: Final = 3600.0
+LAST_LINE_SECONDS: Final = 30.0
+LONGEST: Final = 4 * 1024 * 1024
+"""Bytes of a log that are read at once; of a longer one, the end."""
+TOGETHER: Final = 16
+STAMPED: Final = {"timestamps": "true"}
+"""With a time before it no line is empty, and no two are the same."""
+_KINDS: Final = {StepKind.TOOL_RUN: TOOL_RUN, StepKind.AGENT_RUN: AGENT_RUN}
+
+ReadOne = Callable[[str, str], Awaitable[ReadRun]]
+"""A run by namespace and name; raises NotFound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Whose log is meant: one attempt of one step."""
+
+    path: str
+    run: str
+    run_uid: str
+    namespace: str
+    state: StepState
+    why: str
+    """Why the step is as it is, in words."""
+    attempt: int
+
+    @property
+    def is_current(self) -> bool:
+        return self.attempt == self.state.attempt
+
+    @property
+    def is_live(self) -> bool:
+        return self.is_current and self.state.is_live
+
+    @property
+    def child_uid(self) -> str | None:
+        return self.state.child_uid if self.is_current else None
+
+    @property
+    def child(self) -> str | None:
+        if self.is_current:
+            return self.state.child
+        return next((each.child for each in self.state.attempts if each.attempt == self.attempt), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLog:
+    """The lines, or why there are none."""
+
+    source: Source
+    lines: Sequence[str] = ()
+    missing: str = ""
+    note: str = ""
+
+
+class PastLogs(Protocol):
+    """Where the ends of logs are kept for longer than files."""
+
+    async def log_tail(self, uid: str) -> str | None: ...
+
+    async def child_uid(self, namespace: str, name: str, kind: str) -> str | None: ...
+
+
+def source(run: ReadRun, state: StepState, path: str, attempt: int | None) -> Source:
+    """Raises Refused if the step has no such attempt."""
+    if attempt is not None and attempt > state.attempt:
+        had = f"{state.attempt} so far" if state.attempt else "none so far"
+        raise Refused(f"{path} has no attempt {attempt}: {had}", Why.MISSING)
+    explained = explain_step(run.view, state.name) if run.view else None
+    who = run.identity
+    return Source(
+        path=path,
+        run=who.name,
+        run_uid=who.uid,
+        namespace=who.namespace,
+        state=state,
+        why=explained.sentence if explained else str(state.reason),
+        attempt=state.attempt if attempt is None else attempt,
+    )
+
+
+async def source_of(read: ReadOne, run: ReadRun, path: str, attempt: int | None) -> Source:
+    """By the path of a step; raises Refused if there is no such step or attempt."""
+    first, _, rest = path.partition("/")
+    states = {each.name: each for each in (run.view.states if run.view else run.record.steps)}
+    if first not in states:
+        raise no_step(run.identity.name, first, list(states))
+    state = states[first]
+    if not rest:
+        return source(run, state, path, attempt)
+    if state.kind is not StepKind.SUB_ORCHESTRATION or not state.child:
+        raise Refused(f"{first} is no nested run that has started: it has no step {rest}", Why.MISSING)
+    inner = await source_of(read, await read(run.identity.namespace, state.child), rest, attempt)
+    return replace(inner, path=path)
+
+
+def no_step(run: str, step: str, names: Sequence[str]) -> Refused:
+    if not names:
+        return Refused(f"{run} has not started: it has no steps yet (jangar explain {run})", Why.MISSING)
+    return no_such_step(run, step, names)
+
+
+class StepLogs:
+    """Reads as one caller. With `together` the pods of a run are listed once, for somebody who reads many steps."""
+
+    def __init__(
+        self,
+        client: Client,
+        transport: Transport,
+        read_run: ReadOne,
+        *,
+        tails: Path | None = None,
+        past: PastLogs | None = None,
+        together: bool = False,
+    ) -> None:
+        self._client = client
+        self._transport = transport
+        self._read_run = read_run
+        self._tails = tails
+        self._past = past
+        self._pods: dict[str, Mapping[str, str]] | None = {} if together else None
+
+    async def read(self, source: Source, tail: int | None = None) -> StepLog:
+        """All of it, or the last lines."""
+        if not source.attempt or source.child is None:
+            return StepLog(source=source, missing=_without_work(source))
+        uid = source.child_uid or await self._uid(source)
+        if uid is None:
+            return StepLog(source=source, missing=f"{source.child} of attempt {source.attempt} is gone")
+        pod, why = await self._pod(source, uid), ""
+        if pod is not None:
+            try:
+                text = await self._client.logs(pod, source.namespace, tail_lines=tail)
+                return StepLog(source=source, lines=_lines(text, tail))
+            except (BadRequest, NotFound, ServerFailure) as error:
+                why = error.message
+        kept = await self._kept(source.namespace, uid)
+        if kept is not None:
+            note = "its pod is gone; this is the kept tail"
+            return StepLog(source=source, lines=_lines(kept, tail), note=note)
+        return StepLog(source=source, missing=why or self._gone(source))
+
+    async def read_all(self, found: Sequence[Source], tail: int | None) -> AsyncGenerator[StepLog]:
+        """In their order, some of them at once."""
+        for start in range(0, len(found), TOGETHER):
+            some = found[start : start + TOGETHER]
+            for log in await asyncio.gather(*(self.read(each, tail) for each in some)):
+                yield log
+
+    async def follow(self, source: Source, skip: int = 0) -> AsyncGenerator[str]:
+        """Lines as they are written, without the first `skip`; ends when the attempt has."""
+        number = 0
+        while True:
+            uid = source.child_uid
+            pod = await self._pod(source, uid, fresh=True) if uid else None
+            if pod is not None:
+                async for line in self._streamed(source.namespace, pod):
+                    number += 1
+                    if number > skip:
+                        yield line
+            if number:
+                return
+            source = await self._again(source)
+            if not source.is_live:
+                break
+            await asyncio.sleep(AGAIN_SECONDS)
+        for line in (await self.read(source)).lines[skip:]:
+            yield line
+
+    async def _again(self, known: Source) -> Source:
+        """As the step is now; one that is gone stays as it was."""
+        try:
+            run = await self._read_run(known.namespace, known.run)
+        except NotFound:
+            return known
+        states = run.view.states if run.view else run.record.steps
+        found = next((each for each in states if each.name == known.state.name), None)
+        return source(run, found, known.path, known.attempt or None) if found is not None else known
+
+    async def _streamed(self, namespace: str, pod: str) -> AsyncGenerator[str]:
+        """A stream that breaks is begun again, and what was told is passed over."""
+        path = PODS.path(namespace, pod, "log")
+        told, last = 0, b""
+        for _ in range(round(60 / AGAIN_SECONDS)):
+            passed = 0
+            try:
+                query = STAMPED | {"follow": "true"}
+                async with self._transport.stream(path, query=query, idle_timeout=SILENCE) as lines:
+                    async for line in lines:
+                        passed += 1
+                        if passed > told:
+                            told, last = passed, line
+                            yield _text(line)
+            except ApiError as error:
+                if not told or error.status not in {400, 0}:
+                    # The container has not started, or the pod has gone.
+                    break
+                await asyncio.sleep(AGAIN_SECONDS)
+            else:
+                break
+        # A stream ends with its last whole line: what was written after that has no end, and is asked for.
+        unended = await self._last_line(path)
+        if unended and unended != last:
+            yield _text(unended)
+
+    async def _last_line(self, path: str) -> bytes:
+        """Empty if there is none, or the pod has gone."""
+        query = STAMPED | {"tailLines": "1"}
+        try:
+            answer = await self._transport.request("GET", path, query=query, timeout=LAST_LINE_SECONDS)
+        except ApiError:
+            return b""
+        return answer.body.rstrip(b"\n") if answer.status == HTTPStatus.OK else b""
+
+    async def _pod(self, source: Source, uid: str, *, fresh: bool = False) -> str | None:
+        if self._pods is None:
+            return (await self._listed(source.namespace, f"{CHILD_UID}={uid}")).get(uid)
+        if fresh or source.run_uid not in self._pods:
+            self._pods[source.run_uid] = await self._listed(source.namespace, f"{RUN_UID}={source.run_uid}")
+        return self._pods[source.run_uid].get(uid)
+
+    async def _listed(self, namespace: str, labels: str) -> Mapping[str, str]:
+        """By uid of the child, the newest pod of each."""
+        found = await self._client.list(PODS, namespace, labels=labels)
+        found.sort(key=lambda pod: pod["metadata"]["creationTimestamp"])
+        return {pod["metadata"]["labels"].get(CHILD_UID, ""): str(pod["metadata"]["name"]) for pod in found}
+
+    async def _uid(self, source: Source) -> str | None:
+        """Of a child of an earlier attempt only the name is recorded."""
+        kind = _KINDS.get(source.state.kind)
+        if kind is None or source.child is None:
+            return None
+        with contextlib.suppress(ApiError):
+            child = await self._client.get(resource_of(kind), source.child, source.namespace)
+            return str(child["metadata"]["uid"])
+        if self._past is not None:
+            with contextlib.suppress(StoreError):
+                return await self._past.child_uid(source.namespace, source.child, kind.name)
+        return None
+
+    async def _kept(self, namespace: str, uid: str) -> bytes | None:
+        if self._tails is not None:
+            with contextlib.suppress(OSError):
+                path = self._tails / namespace / f"{uid}.log"
+                return await asyncio.to_thread(path.read_bytes)
+        if self._past is not None:
+            with contextlib.suppress(StoreError):
+                text = await self._past.log_tail(uid)
+                return text.encode() if text is not None else None
+        return None
+
+    def _gone(self, source: Source) -> str:
+        if source.is_live:
+            return "its pod has not started yet"
+        if self._tails is None and self._past is None:
+            return (
+                "its pod is gone, and a cluster's logs go with the pods: look where the cluster collects them"
+            )
+        return "its pod is gone and no tail of its log was kept (it never started, or the tail has expired)"
+
+
+def _without_work(source: Source) -> str:
+    state = source.state
+    if state.kind not in CHILD_KINDS:
+        return f"a step of kind {state.kind} does no work that could write a log"
+    if state.phase is StepPhase.SUCCEEDED and not state.child:
+        return "it did not run here: its outcome was taken from the run that this one repeats"
+    if state.kind is StepKind.SUB_ORCHESTRATION:
+        return f"its own run is not there: {source.why}"
+    return f"it has not run: {source.why}"
+
+
+def _lines(text: bytes, tail: int | None) -> list[str]:
+    lines = text[-LONGEST:].decode(errors="replace").splitlines()
+    return lines if tail is None else lines[-tail:] if tail else []
+
+
+def _text(stamped: bytes) -> str:
+    return stamped.decode(errors="replace").partition(" ")[2]

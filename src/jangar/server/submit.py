@@ -1,0 +1,217 @@
+"""The one way in: new runs, and runs that repeat others (DAG-16).
+
+The command line, HTTP and the web page call this; none of them makes a run otherwise.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from jangar.api.orchestration import OrchestrationSpec
+from jangar.api.phases import TERMINAL
+from jangar.controllers.resources import CREATED_BY
+from jangar.domain.orchestration.parameters import resolve_parameters
+from jangar.domain.orchestration.wording import Guesses
+from jangar.kube.client import Obj
+from jangar.kube.errors import AlreadyExists, NotFound
+from jangar.server.one_key import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
+from jangar.server.reading import ORCHESTRATIONS, RUNS, ReadRun
+from jangar.server.refusals import Refused, Why
+
+if TYPE_CHECKING:
+    from jangar.kube.client import Client
+
+REPEATED: Final = ("orchestrationRef", "orchestration", "parameters", "policies", "ttlSecondsAfterFinished")
+OURS: Final = ("jangar.proompteng.ai/", "app.kubernetes.io/managed-by")
+LABEL: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+LONGEST_PREFIX: Final = 200
+SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A run that somebody wants."""
+
+    namespace: str
+    orchestration: str | None = None
+    """Name of the definition; None where the run brings its own."""
+    definition: Mapping[str, Any] | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    policies: Mapping[str, Any] | None = None
+    name: str | None = None
+    key: str | None = None
+    """Two orders with one key in one namespace are one order."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    by: str | None = None
+    """Who wants it."""
+
+
+class NameTaken(Refused):
+    """There is a run of this name."""
+
+    def __init__(self, message: str, *, there: Obj) -> None:
+        super().__init__(message, Why.STATE)
+        self.there = there
+
+
+def phase_of(run: Mapping[str, Any]) -> str:
+    return (run.get("status") or {}).get("phase") or "Pending"
+
+
+def is_over(run: Mapping[str, Any]) -> bool:
+    return phase_of(run) in TERMINAL
+
+
+async def submit(client: "Client", order: Order, ring: KeyRing | None = None) -> Made:
+    """Make the run. Raises Refused, and what the API says. `ring` keeps keys for longer than runs."""
+    if (order.orchestration is None) == (order.definition is None):
+        raise Refused("name an orchestration, or send a definition: exactly one of the two", Why.WRONG)
+    if order.key is not None and order.name:
+        raise Refused("a run with an idempotency key is named by it: leave out one of the two", Why.WRONG)
+    await _check_parameters(client, order)
+    run = manifest(order)
+    if order.key is not None:
+        return await make_once(client, RUNS, run, key=order.key, field="deliveryId", ring=ring)
+    return Made(await make(client, run, None))
+
+
+async def make(client: "Client", run: Obj, by: str | None) -> Obj:
+    """Create a run that was made here, for whoever asked. Raises Refused if its name is taken."""
+    meta = run["metadata"]
+    if by:
+        notes = {**(meta.get("annotations") or {}), CREATED_BY: by}
+        run = {**run, "metadata": {**meta, "annotations": notes}}
+    try:
+        return await client.create(RUNS, run)
+    except AlreadyExists:
+        name = meta.get("name")
+        if name is None:
+            raise
+        there = await client.get(RUNS, name, meta["namespace"])
+    raise NameTaken(
+        f"there is a run {name} already, {phase_of(there)}: choose another name, or none", there=there
+    )
+
+
+def manifest(order: Order) -> Obj:
+    """The run that an order asks for. Pure."""
+    spec: Obj = {}
+    if order.orchestration is not None:
+        spec["orchestrationRef"] = {"name": order.orchestration}
+    else:
+        spec["orchestration"] = dict(order.definition or {})
+    if order.parameters:
+        spec["parameters"] = dict(order.parameters)
+    if order.policies:
+        spec["policies"] = dict(order.policies)
+    labels = dict(order.labels)
+    called: Obj = {"generateName": f"{(order.orchestration or 'run')[:LONGEST_PREFIX]}-"}
+    if order.key is not None:
+        called = {"name": named_by(order.key)}
+        spec["deliveryId"] = order.key
+        labels[DELIVERY_ID] = label_of(order.key, fits=_is_label(order.key))
+    if order.name:
+        called = {"name": order.name}
+    meta: Obj = {"namespace": order.namespace, **called}
+    if labels:
+        meta["labels"] = labels
+    if order.by:
+        meta["annotations"] = {CREATED_BY: order.by}
+    return {"apiVersion": RUNS.api_version, "kind": RUNS.kind, "metadata": meta, "spec": spec}
+
+
+def retry_of(read: ReadRun, from_step: str | None, name: str | None) -> Obj:
+    """The run that repeats an ended one with its own definition, keeping what succeeded."""
+    run, meta = read.obj, read.obj["metadata"]
+    if not is_over(run):
+        raise Refused(
+            f"{meta['name']} is {phase_of(run)}: only a run that has ended can be retried "
+            f"(jangar cancel {meta['name']} --wait ends it)",
+            Why.STATE,
+        )
+    if from_step is not None:
+        _check_step(read, from_step)
+    elif phase_of(run) == "Succeeded":
+        raise Refused(
+            f"every step of {meta['name']} succeeded: name the step to begin with by --from, "
+            f"or run it all again with jangar resubmit {meta['name']}",
+            Why.STATE,
+        )
+    repeated: Obj = {"name": meta["name"], "uid": meta["uid"]}
+    if from_step is not None:
+        repeated["fromStep"] = from_step
+    made = _again(run, name)
+    made["spec"].pop("orchestration", None)
+    made["spec"]["retryOf"] = repeated
+    return made
+
+
+def resubmission_of(read: ReadRun, name: str | None) -> Obj:
+    """A new run of what is defined today."""
+    spec = read.obj.get("spec") or {}
+    if not spec.get("orchestrationRef") and not spec.get("orchestration"):
+        original = (spec.get("retryOf") or {}).get("name")
+        raise Refused(f"{read.obj['metadata']['name']} repeats {original}: resubmit that one", Why.STATE)
+    return _again(read.obj, name)
+
+
+def _again(run: Mapping[str, Any], name: str | None) -> Obj:
+    meta, spec = run["metadata"], run.get("spec") or {}
+    labels = {key: text for key, text in (meta.get("labels") or {}).items() if not key.startswith(OURS)}
+    called: Obj = {"name": name} if name else {"generateName": f"{meta['name'][:LONGEST_PREFIX]}-"}
+    return {
+        "apiVersion": RUNS.api_version,
+        "kind": RUNS.kind,
+        "metadata": {"namespace": meta["namespace"], **called, **({"labels": labels} if labels else {})},
+        "spec": {key: spec[key] for key in REPEATED if key in spec},
+    }
+
+
+def _check_step(read: ReadRun, step: str) -> None:
+    names = [state.name for state in read.record.steps]
+    if names and step not in names:
+        raise no_such_step(read.obj["metadata"]["name"], step, names)
+
+
+def no_such_step(run: str, step: str, names: Sequence[str]) -> Refused:
+    near = Guesses(list(names)).nearest(step)
+    hint = f"; did you mean {near}?" if near else f"; it has {', '.join(names[:SHOWN])}"
+    return Refused(f"{run} has no step {step}{hint}", Why.MISSING)
+
+
+async def _check_parameters(client: "Client", order: Order) -> None:
+    definition = order.definition
+    if order.orchestration is not None:
+        try:
+            found = await client.get(ORCHESTRATIONS, order.orchestration, order.namespace)
+        except NotFound as error:
+            raise Refused(
+                f"there is no Orchestration {order.orchestration} in {order.namespace}: apply it first",
+                Why.MISSING,
+            ) from error
+        definition = found.get("spec") or {}
+    try:
+        read = OrchestrationSpec.model_validate(definition)
+    except ValidationError as error:
+        if order.definition is None:
+            return
+        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+        raise Refused("the definition cannot be read", Why.WRONG, problems=told) from error
+    told = parameter_problems(read, order.parameters)
+    if told:
+        raise Refused(f"the parameters are wrong: {'; '.join(told)}", Why.WRONG, problems=told)
+
+
+def parameter_problems(definition: OrchestrationSpec, given: Mapping[str, str]) -> list[str]:
+    """Everything that is wrong with the parameters of a run, a sentence each."""
+    found = resolve_parameters(definition, given)
+    if not isinstance(found, list):
+        return []
+    return [f"{each.message} ({each.fix})" if each.fix else each.message for each in found]
+
+
+def _is_label(text: str) -> bool:
+    return LABEL.fullmatch(text) is not None

@@ -1,0 +1,292 @@
+/** Runs as they are now: a list that is kept true by changes, and one run with all its steps. */
+
+import { useEffect, useRef, useState } from "react";
+
+import { ApiProblem, get, runPath } from "./api";
+import { follow } from "./events";
+import { isOver } from "./steps";
+import type { Run, RunDetail, RunPage } from "./types";
+
+export interface Filters {
+  text: string;
+  phases: string[];
+  namespace: string;
+  orchestration: string;
+  /** Only runs created within so many seconds; 0 for all. */
+  within: number;
+}
+
+export const NO_FILTERS: Filters = { text: "", phases: [], namespace: "", orchestration: "", within: 0 };
+
+export interface Connection {
+  isLive: boolean;
+  /** When the data was last known to be true, or since when there is none. */
+  since: number;
+}
+
+const AGAIN = 1000;
+/** Nested runs that are shown are asked for so often while they run: a stream for each would use up the connections. */
+const NESTED_EVERY = 700;
+
+export function matches(run: Run, filters: Filters, now = Date.now()): boolean {
+  if (run.parent) return false;
+  if (filters.namespace && run.namespace !== filters.namespace) return false;
+  if (filters.phases.length && !filters.phases.includes(run.phase)) return false;
+  if (filters.orchestration && run.orchestration !== filters.orchestration) return false;
+  if (filters.within && now - Date.parse(run.createdAt) > filters.within * 1000) return false;
+  if (!filters.text) return true;
+  const text = filters.text.toLowerCase();
+  return [run.name, run.orchestration ?? "", run.reason, run.message, run.namespace].some((each) =>
+    each.toLowerCase().includes(text),
+  );
+}
+
+export function before(one: Run, other: Run): number {
+  return other.createdAt.localeCompare(one.createdAt) || other.uid.localeCompare(one.uid);
+}
+
+function query(filters: Filters, cursor: string | null): string {
+  const asked = new URLSearchParams({ limit: "500" });
+  if (filters.text) asked.set("q", filters.text);
+  if (filters.phases.length) asked.set("phase", filters.phases.join(","));
+  if (filters.namespace) asked.set("namespace", filters.namespace);
+  if (filters.orchestration) asked.set("orchestration", filters.orchestration);
+  if (filters.within) asked.set("sinceSeconds", String(filters.within));
+  if (cursor) asked.set("cursor", cursor);
+  return `/v1/runs?${asked}`;
+}
+
+function canPass(problem: ApiProblem): boolean {
+  return problem.status === 0 || problem.status >= 500 || problem.status === 429;
+}
+
+export interface LiveRuns {
+  runs: Run[] | null;
+  problem: ApiProblem | null;
+  connection: Connection;
+  hasMore: boolean;
+  more: () => void;
+}
+
+export function useRuns(filters: Filters): LiveRuns {
+  const [runs, setRuns] = useState<Run[] | null>(null);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [connection, setConnection] = useState<Connection>({ isLive: false, since: Date.now() });
+  const [cursor, setCursor] = useState<string | null>(null);
+  const key = JSON.stringify(filters);
+  const current = useRef(key);
+  current.current = key;
+  const held = useRef(new Map<string, Run>());
+
+  useEffect(() => {
+    let stop = () => {};
+    let ended = false;
+    let again = 0;
+    const known = new Map<string, Run>();
+    held.current = known;
+    let waiting = 0;
+    const show = () => {
+      waiting = 0;
+      if (!ended) setRuns([...known.values()].sort(before));
+    };
+    // Many changes at once are one drawing.
+    const soon = () => {
+      if (!waiting) waiting = requestAnimationFrame(show);
+    };
+    const load = async () => {
+      try {
+        const page = await get<RunPage>(query(filters, null));
+        if (ended) return;
+        known.clear();
+        for (const run of page.items) known.set(run.uid, run);
+        setCursor(page.next);
+        setProblem(null);
+        show();
+        stop();
+        stop = follow("/v1/watch", page.position, {
+          onConnected: (isLive) => !ended && setConnection({ isLive, since: Date.now() }),
+          onEvent: (event) => {
+            if (event.name === "reset") return void load();
+            const run = event.data as Run;
+            if (event.name === "gone") {
+              // Its object is gone; that it was is history, which the next reading tells.
+              known.delete(run.uid);
+            } else if (event.name === "run") {
+              if (matches(run, filters)) known.set(run.uid, run);
+              else known.delete(run.uid);
+            } else return;
+            soon();
+          },
+          onRefused: (error) => error instanceof ApiProblem && setProblem(error),
+        });
+      } catch (error) {
+        if (ended) return;
+        const told = error as ApiProblem;
+        setProblem(told);
+        if (canPass(told)) {
+          setConnection((last) => (last.isLive ? { isLive: false, since: Date.now() } : last));
+          again = window.setTimeout(() => void load(), AGAIN);
+        }
+      }
+    };
+    void load();
+    return () => {
+      ended = true;
+      clearTimeout(again);
+      cancelAnimationFrame(waiting);
+      stop();
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [key]);
+
+  const more = () => {
+    if (!cursor) return;
+    const asked = cursor;
+    setCursor(null);
+    get<RunPage>(query(filters, asked)).then(
+      (page) => {
+        if (current.current !== key) return;
+        for (const run of page.items) if (!held.current.has(run.uid)) held.current.set(run.uid, run);
+        setRuns([...held.current.values()].sort(before));
+        setCursor(page.next);
+      },
+      () => setCursor(asked),
+    );
+  };
+  return { runs, problem, connection, hasMore: cursor !== null, more };
+}
+
+export interface LiveRun {
+  run: RunDetail | null;
+  isGone: boolean;
+  problem: ApiProblem | null;
+  connection: Connection;
+}
+
+export function useRun(namespace: string, name: string): LiveRun {
+  const [run, setRun] = useState<RunDetail | null>(null);
+  const [isGone, setGone] = useState(false);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [connection, setConnection] = useState<Connection>({ isLive: false, since: Date.now() });
+  useEffect(() => {
+    setRun(null);
+    setGone(false);
+    setProblem(null);
+    const stop = follow(`${runPath(namespace, name)}/watch`, null, {
+      onConnected: (isLive) => setConnection({ isLive, since: Date.now() }),
+      onEvent: (event) => {
+        if (event.name === "gone") {
+          setGone(true);
+          stop();
+          return;
+        }
+        if (event.name !== "run" && event.name !== "change") return;
+        const told = event.data as RunDetail;
+        setRun((known) => (event.name === "run" || !known ? told : merged(known, told)));
+      },
+      onRefused: (error) => error instanceof ApiProblem && setProblem(error),
+    });
+    return stop;
+  }, [namespace, name]);
+  return { run, isGone, problem, connection };
+}
+
+/** A change tells only those steps that changed; the others stay the very same values, so that nothing draws them anew. */
+export function merged(known: RunDetail, told: RunDetail): RunDetail {
+  if (!told.steps.length) return { ...told, steps: known.steps };
+  const changed = new Map(told.steps.map((step) => [step.name, step]));
+  return { ...told, steps: known.steps.map((step) => changed.get(step.name) ?? step) };
+}
+
+/** The nested runs at these paths (`outer`, `outer/inner`), as far as they have begun. */
+export function useNested(run: RunDetail | null, opened: readonly string[]): ReadonlyMap<string, RunDetail> {
+  const [found, setFound] = useState<ReadonlyMap<string, RunDetail>>(new Map());
+  const key = opened.join(",");
+  const version = run?.resourceVersion;
+  const seen = useRef(found);
+  seen.current = found;
+  useEffect(() => {
+    let ended = false;
+    let timer = 0;
+    const look = async () => {
+      const next = new Map<string, RunDetail>();
+      let isLive = false;
+      for (const path of [...opened].sort()) {
+        const cut = path.lastIndexOf("/");
+        const outer = cut < 0 ? run : next.get(path.slice(0, cut));
+        const child = outer?.steps.find((step) => step.name === path.slice(cut + 1))?.child;
+        if (!outer || !child) {
+          isLive ||= Boolean(outer && !isOver(outer));
+          continue;
+        }
+        const known = seen.current.get(path);
+        if (known?.name === child && isOver(known)) {
+          next.set(path, known);
+          continue;
+        }
+        try {
+          next.set(path, await get<RunDetail>(runPath(outer.namespace, child)));
+        } catch {
+          if (known) next.set(path, known);
+        }
+        isLive ||= !isOver(next.get(path) ?? { phase: "" });
+      }
+      if (ended) return;
+      setFound(next);
+      if (isLive) timer = window.setTimeout(() => void look(), NESTED_EVERY);
+    };
+    if (opened.length && run) void look();
+    else if (seen.current.size) setFound(new Map());
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [key, version]);
+  return found;
+}
+
+/** The time, again every second while something runs. */
+export function useNow(isTicking: boolean, every = 1000): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    setNow(Date.now());
+    if (!isTicking) return;
+    const timer = setInterval(() => setNow(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [isTicking, every]);
+  return now;
+}
+
+export interface Asked<T> {
+  found: T | null;
+  problem: Error | null;
+}
+
+/** An answer that is asked for again when the path or the version changes, and every so often if wanted. */
+export function useAnswer<T>(path: string | null, version: unknown = "", every = 0): Asked<T> {
+  const [answer, setAnswer] = useState<Asked<T> & { path: string | null }>({ found: null, problem: null, path });
+  useEffect(() => {
+    if (path === null) return;
+    let ended = false;
+    let timer = 0;
+    const look = () => {
+      get<T>(path).then(
+        (found) => !ended && setAnswer({ found, problem: null, path }),
+        (problem: Error) => {
+          if (ended) return;
+          setAnswer((last) => ({ found: last.path === path ? last.found : null, problem, path }));
+          if (!every && problem instanceof ApiProblem && canPass(problem)) timer = window.setTimeout(look, AGAIN);
+        },
+      ).finally(() => {
+        if (!ended && every) timer = window.setTimeout(look, every);
+      });
+    };
+    look();
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
+  }, [path, version, every]);
+  return answer.path === path ? answer : { found: null, problem: null };
+}

@@ -1,0 +1,100 @@
+import { ahead, clock } from "../format";
+import type { RunDetail } from "../types";
+import { Facts } from "./facts";
+
+/** What the run was given and gave, how long it is kept, and what its conditions say. */
+export function RunAbout({ run, now }: { run: RunDetail; now: number }) {
+  return (
+    <div className="about">
+      <section>
+        <h3>When</h3>
+        <dl>
+          <When name="Created" at={run.createdAt} />
+          <When name="Started" at={run.startedAt} />
+          <When name="Cancel asked for" at={run.cancelRequestedAt} />
+          <When name="Finished" at={run.finishedAt} />
+        </dl>
+      </section>
+      <Kept run={run} now={now} />
+      <Facts title="Parameters" values={run.parameters} none="none" />
+      <Facts title="Outputs" values={run.outputs} none={run.finishedAt ? "none" : "none yet"} />
+      {run.leftBehind.length > 0 && (
+        <section>
+          <h3>Left behind</h3>
+          <ul>
+            {run.leftBehind.map((each) => (
+              <li key={each.name}>
+                {each.kind} {each.name} {each.endedAt ? `ended ${clock(each.endedAt)}` : "may still run"}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section>
+        <h3>Conditions</h3>
+        <ul className="conditions">
+          {run.conditions.map((each) => (
+            <li key={each.type}>
+              <b>{each.type}</b> {each.status} <span className="under">{each.reason}</span>
+              {each.message && <p className="under">{each.message}</p>}
+            </li>
+          ))}
+        </ul>
+      </section>
+      <Facts title="Labels" values={run.labels} />
+    </div>
+  );
+}
+
+function When({ name, at }: { name: string; at: string | null }) {
+  if (!at) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{clock(at)}</dd>
+    </div>
+  );
+}
+
+/** GC-4: what is deleted when, and which setting says so. */
+function Kept({ run, now }: { run: RunDetail; now: number }) {
+  const kept = run.retention;
+  return (
+    <section>
+      <h3>What will be deleted when</h3>
+      {!run.finishedAt && <p>It is kept while it runs; the time counts from its end.</p>}
+      <dl>
+        <div>
+          <dt>The run and its steps</dt>
+          <dd>
+            {kept?.runExpiresAt
+              ? `${ahead(kept.runExpiresAt, now)}: ${clock(kept.runExpiresAt)}`
+              : run.finishedAt
+                ? "never"
+                : limit(kept?.runRetentionSeconds)}
+            {kept?.runSource && <span className="under"> ({kept.runSource})</span>}
+          </dd>
+        </div>
+        <div>
+          <dt>Their Jobs and pods</dt>
+          <dd>
+            {kept?.jobExpiresAt
+              ? `${ahead(kept.jobExpiresAt, now)}: ${clock(kept.jobExpiresAt)}`
+              : limit(kept?.jobTtlSeconds)}
+            {kept?.jobSource && <span className="under"> ({kept.jobSource})</span>}
+          </dd>
+        </div>
+      </dl>
+      {kept?.history && (
+        <p className="under">
+          {kept.history === "On" ? "Its record and its logs' tails stay in the history." : "History is off: its record goes with it."}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function limit(seconds: number | undefined): string {
+  if (seconds === undefined) return "as the settings say";
+  return seconds >= 86400 ? `${Math.round(seconds / 86400)} days after the end` : `${seconds} seconds after the end`;
+}

@@ -1,0 +1,214 @@
+import { useState } from "react";
+
+import { runPath } from "../api";
+import { age, clock, duration } from "../format";
+import { useAnswer } from "../live";
+import { setQuery, useAddress } from "../router";
+import { dependents, isOver } from "../steps";
+import type { Attempt, RunDetail, Step, StepShown } from "../types";
+import { EventList } from "./event_list";
+import { Facts } from "./facts";
+import { Link, runHref } from "./link";
+import { StepLogs } from "./logs";
+import { ProblemNotice } from "./notice";
+import { PhaseBadge } from "./phase";
+import { Tabs } from "./tabs";
+import { YamlText } from "./yaml_text";
+
+const TABS = ["log", "data", "attempts", "events", "yaml"] as const;
+type Tab = (typeof TABS)[number];
+const TITLES: Record<Tab, string> = { log: "Log", data: "In and out", attempts: "Attempts", events: "Events", yaml: "YAML" };
+
+interface Props {
+  /** The run whose step it is: a nested one for `outer/inner`. */
+  run: RunDetail;
+  step: Step;
+  path: string;
+  now: number;
+  isOpen: boolean;
+  onClose: () => void;
+  onChoose: (path: string) => void;
+  onOpen: (path: string) => void;
+  onRetryFrom: ((step: string) => void) | null;
+}
+
+export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onOpen, onRetryFrom }: Props) {
+  const asked = useAddress().searchParams.get("panel");
+  const isNested = step.kind === "SubOrchestration";
+  const usual: Tab = isNested || !step.attempt ? "data" : "log";
+  const tab = TABS.find((each) => each === asked) ?? usual;
+  const [attempt, setAttempt] = useState(0);
+  const before = path.slice(0, path.length - step.name.length);
+  const needed = dependents(run.steps).get(step.name) ?? [];
+  const attempts = Math.max(step.attempt, step.attempts.length);
+  const isClose = tab === "data" || tab === "events" || tab === "yaml";
+  const which = attempt ? `&attempt=${attempt}` : "";
+  const { found, problem } = useAnswer<StepShown>(
+    isClose ? `${runPath(run.namespace, run.name)}/step?step=${encodeURIComponent(step.name)}${which}` : null,
+    `${step.phase}${step.attempt}${step.reason}`,
+  );
+  return (
+    <aside className="panel" aria-label={`Step ${path}`}>
+      <header>
+        <div className="titles">
+          <h2>{step.name}</h2>
+          <span className="under">
+            {step.kind}
+            {before && ` of ${before.slice(0, -1)}`}
+          </span>
+        </div>
+        <PhaseBadge phase={step.phase} reason={step.reason} />
+        <button type="button" className="plain" onClick={onClose} aria-label="Close the step" title="Close (Esc)">
+          ×
+        </button>
+      </header>
+      <div className="why">
+        <p>{step.sentence}</p>
+        <p className="under facts">
+          {step.startedAt && (
+            <span title={clock(step.startedAt)}>
+              began {age(step.startedAt, now)}, took {duration(step.startedAt, step.finishedAt, now)}
+              {step.finishedAt ? "" : " so far"}
+            </span>
+          )}
+          {attempts > 1 && <span>attempt {step.attempt}</span>}
+          {step.exitCode !== null && <span>exit code {step.exitCode}</span>}
+          {step.failureIgnored && <span>its failure is forgiven</span>}
+        </p>
+        {(step.dependsOn.length > 0 || needed.length > 0) && (
+          <p className="under needs">
+            <StepLinks words="needs" names={step.dependsOn} before={before} onChoose={onChoose} />
+            <StepLinks words="needed by" names={needed} before={before} onChoose={onChoose} />
+          </p>
+        )}
+        <div className="buttons left">
+          {isNested && step.child && (
+            <button type="button" onClick={() => onOpen(path)}>
+              {isOpen ? "Hide its steps" : "Show its steps here"}
+            </button>
+          )}
+          {isNested && step.child && (
+            <Link className="button" to={runHref(run.namespace, step.child)}>
+              Open its run
+            </Link>
+          )}
+          {onRetryFrom && isOver(run) && step.attempt > 0 && (
+            <button type="button" onClick={() => onRetryFrom(step.name)}>
+              Retry from here
+            </button>
+          )}
+        </div>
+      </div>
+      <Tabs
+        label={`About ${step.name}`}
+        tabs={isNested ? TABS.filter((each) => each !== "log") : TABS}
+        titles={{ ...TITLES, attempts: attempts > 1 ? `Attempts (${attempts})` : "Attempts" }}
+        chosen={tab === "log" && isNested ? "data" : tab}
+        onChoose={(each) => setQuery({ panel: each === usual ? null : each })}
+      >
+        {attempts > 1 && tab !== "attempts" && (
+          <select
+            aria-label="Attempt"
+            value={attempt || step.attempt}
+            onChange={(event) => setAttempt(Number(event.target.value) === step.attempt ? 0 : Number(event.target.value))}
+          >
+            {Array.from({ length: attempts }, (_, index) => attempts - index).map((number) => (
+              <option key={number} value={number}>
+                attempt {number}
+              </option>
+            ))}
+          </select>
+        )}
+      </Tabs>
+      <div className="body" role="tabpanel" aria-label={TITLES[tab]}>
+        {problem && isClose && <ProblemNotice problem={problem} />}
+        {tab === "log" && !isNested && (
+          <StepLogs
+            key={attempt || step.attempt}
+            namespace={run.namespace}
+            run={run.name}
+            step={step}
+            attempt={attempt}
+          />
+        )}
+        {(tab === "data" || (tab === "log" && isNested)) && (
+          <>
+            <Facts title="Inputs" values={found?.inputs ?? {}} none={found && !found.object ? found.missing : "none"} />
+            <Facts title="Outputs" values={step.outputs} none={isOver({ phase: step.phase }) ? "none" : "none yet"} />
+            {found && Object.keys(found.written).length > 0 && (
+              <section>
+                <h3>As written</h3>
+                <YamlText value={found.written} label="the step as written" />
+              </section>
+            )}
+          </>
+        )}
+        {tab === "attempts" && <Attempts step={step} now={now} />}
+        {tab === "events" && found && (
+          <EventList events={found.events} now={now} none={found.missing || "Nothing was reported; events are kept for an hour."} />
+        )}
+        {tab === "yaml" &&
+          found &&
+          (found.object ? (
+            <YamlText value={found.object} label={`${found.object.kind} ${found.object.metadata.name}`} />
+          ) : (
+            <p className="quiet">{found.missing}</p>
+          ))}
+      </div>
+    </aside>
+  );
+}
+
+const SHOWN = 12;
+
+function StepLinks(props: { words: string; names: readonly string[]; before: string; onChoose: (path: string) => void }) {
+  const { words, names, before, onChoose } = props;
+  if (!names.length) return null;
+  return (
+    <span>
+      {words}{" "}
+      {names.slice(0, SHOWN).map((name) => (
+        <button key={name} type="button" className="link" onClick={() => onChoose(before + name)}>
+          {name}
+        </button>
+      ))}
+      {names.length > SHOWN && ` and ${names.length - SHOWN} more`}
+    </span>
+  );
+}
+
+function Attempts({ step, now }: { step: Step; now: number }) {
+  const current: Attempt[] =
+    step.attempt > step.attempts.length
+      ? [
+          {
+            attempt: step.attempt,
+            phase: step.phase,
+            reason: step.reason,
+            message: "",
+            startedAt: step.attempts.length ? null : step.startedAt,
+            finishedAt: step.finishedAt,
+            exitCode: step.exitCode,
+          },
+        ]
+      : [];
+  const all = [...step.attempts, ...current].reverse();
+  if (!all.length) return <p className="quiet">It has not run yet.</p>;
+  return (
+    <ol className="attempts" reversed>
+      {all.map((each) => (
+        <li key={each.attempt} value={each.attempt}>
+          <PhaseBadge phase={each.phase} reason={each.reason} />
+          {each.reason !== each.phase && <b>{each.reason}</b>}
+          {each.startedAt && (
+            <span className="took" title={clock(each.startedAt)}>
+              {duration(each.startedAt, each.finishedAt, now)}
+            </span>
+          )}
+          {each.exitCode !== null && <span>exit code {each.exitCode}</span>}
+          {each.message && <p className="under">{each.message}</p>}
+        </li>
+      ))}
+    </ol>
+  );
+}

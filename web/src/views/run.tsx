@@ -1,0 +1,291 @@
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ReactNode } from "react";
+
+import { post, runPath } from "../api";
+import { age, ahead, clock, duration } from "../format";
+import { useKeys } from "../keys";
+import { useAnswer, useNested, useNow, useRun } from "../live";
+import { EventList } from "../parts/event_list";
+import { Link, orchestrationHref, runHref } from "../parts/link";
+import { Command, Empty, Freshness, ProblemNotice, Stale, Waiting } from "../parts/notice";
+import { PhaseBadge, Progress } from "../parts/phase";
+import { RunAbout } from "../parts/run_about";
+import { RunDialogs } from "../parts/run_dialogs";
+import type { Asking } from "../parts/run_dialogs";
+import { StepList } from "../parts/step_list";
+import { StepPanel } from "../parts/step_panel";
+import { Tabs } from "../parts/tabs";
+import { Timeline } from "../parts/timeline";
+import { YamlText } from "../parts/yaml_text";
+import { navigate, setQuery, useAddress } from "../router";
+import { flattened, isOver } from "../steps";
+import type { KubeEvent, RunDetail } from "../types";
+
+const StepGraph = lazy(() => import("../parts/graph").then((module) => ({ default: module.StepGraph })));
+
+const TABS = ["graph", "timeline", "list", "about", "events", "yaml"] as const;
+const TITLES = { graph: "Graph", timeline: "Timeline", list: "List", about: "About", events: "Events", yaml: "YAML" };
+
+export function RunView({ namespace, name }: { namespace: string; name: string }) {
+  const { run, isGone, problem, connection } = useRun(namespace, name);
+  const [since] = useState(Date.now());
+  useEffect(() => {
+    document.title = `${run ? `${run.phase} · ` : ""}${name} · Jangar`;
+  }, [run?.phase, name, run]);
+  const back = (
+    <Link className="button" to="/">
+      All runs
+    </Link>
+  );
+  if (problem && !run) {
+    return (
+      <main className="page">
+        <h1 className="lonely">{name}</h1>
+        <ProblemNotice problem={problem} />
+        {problem.status === 404 && (
+          <p>
+            It may have been deleted, or never was. <Command>jangar list</Command> shows what there is.
+          </p>
+        )}
+        <p>{back}</p>
+      </main>
+    );
+  }
+  if (!run) {
+    return (
+      <main className="page">
+        <h1 className="lonely">{name}</h1>
+        <Waiting what="Reading the run" since={since} />
+      </main>
+    );
+  }
+  return (
+    <main className="one">
+      <Stale connection={connection} hasData={!isGone} />
+      {isGone && (
+        <div className="stale-notice" role="status">
+          <b>{name} is deleted.</b> This is how it last was. {back}
+        </div>
+      )}
+      <Shown run={run} isGone={isGone} freshness={isGone ? null : <Freshness connection={connection} />} />
+    </main>
+  );
+}
+
+/** What the address says is opened: nested runs, and those that hold the chosen step. */
+function openedPaths(address: URL): string[] {
+  const paths = (address.searchParams.get("open") ?? "").split(",").filter(Boolean);
+  const parts = (address.searchParams.get("step") ?? "").split("/").slice(0, -1);
+  parts.forEach((_, index) => paths.push(parts.slice(0, index + 1).join("/")));
+  return [...new Set(paths)];
+}
+
+function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; freshness: ReactNode }) {
+  const address = useAddress();
+  const tab = TABS.find((each) => each === address.searchParams.get("view")) ?? "graph";
+  const chosen = address.searchParams.get("step");
+  const find = (address.searchParams.get("find") ?? "").toLowerCase();
+  const opened = openedPaths(address);
+  const nested = useNested(run, opened);
+  const isEnded = isOver(run) || isGone;
+  const now = useNow(!isEnded);
+  const [asking, setAsking] = useState<Asking | null>(null);
+  const [said, setSaid] = useState<Error | null>(null);
+  const finder = useRef<HTMLInputElement>(null);
+  const path = runPath(run.namespace, run.name);
+
+  const choose = useCallback((step: string | null) => setQuery({ step, panel: null }), []);
+  const open = useCallback((each: string) => {
+    const known = openedPaths(new URL(location.href));
+    const without = known.filter((other) => other !== each && !other.startsWith(`${each}/`));
+    const next = without.length < known.length ? without : [...known, each];
+    const step = new URL(location.href).searchParams.get("step");
+    setQuery({ open: next.join(","), ...(step?.startsWith(`${each}/`) ? { step: each } : {}) });
+  }, []);
+  const all = useMemo(() => flattened(run, nested), [run, nested]);
+  const placed = useMemo(
+    () => (find ? all.filter(({ path: each, step }) => each.toLowerCase().includes(find) || step.phase.toLowerCase() === find) : all),
+    [all, find],
+  );
+  const step = all.find((each) => each.path === chosen);
+  const act = (verb: string) => {
+    setSaid(null);
+    post(`${path}/${verb}`).catch((error: Error) => setSaid(error));
+  };
+  const hold = () => act(run.suspended ? "resume" : "suspend");
+  const move = (by: number) => {
+    const at = placed.findIndex((each) => each.path === chosen);
+    const next = placed[at < 0 ? (by > 0 ? 0 : placed.length - 1) : at + by];
+    if (next) choose(next.path);
+  };
+  const view = (each: (typeof TABS)[number]) => setQuery({ view: each === "graph" ? null : each });
+  useKeys({
+    Escape: () => choose(null),
+    "/": () => finder.current?.focus(),
+    j: () => move(1),
+    k: () => move(-1),
+    c: () => !isEnded && setAsking({ what: "cancel" }),
+    s: () => !isEnded && hold(),
+    r: () => isEnded && setAsking({ what: run.phase === "Succeeded" ? "resubmit" : "retry", from: null }),
+    u: () => navigate("/"),
+    ...Object.fromEntries(TABS.map((each, index) => [String(index + 1), () => view(each)])),
+  });
+
+  return (
+    <>
+      <Head run={run} now={now} isEnded={isEnded} freshness={freshness}>
+        {!isEnded && (
+          <button type="button" onClick={hold} title={run.suspended ? "Go on (s)" : "Start no further step (s)"}>
+            {run.suspended ? "Resume" : "Suspend"}
+          </button>
+        )}
+        {!isEnded && (
+          <button
+            type="button"
+            className="danger"
+            title="Stop the run (c)"
+            disabled={run.cancelRequested}
+            onClick={() => setAsking({ what: "cancel" })}
+          >
+            {run.cancelRequested ? "Cancelling…" : "Cancel"}
+          </button>
+        )}
+        {isEnded && !isGone && run.phase !== "Succeeded" && (
+          <button type="button" className="primary" title="Repeat what did not succeed (r)" onClick={() => setAsking({ what: "retry", from: null })}>
+            Retry
+          </button>
+        )}
+        {isEnded && !isGone && (
+          <button type="button" onClick={() => setAsking({ what: "resubmit" })}>
+            Run again
+          </button>
+        )}
+        {isEnded && !isGone && run.live && (
+          <button type="button" onClick={() => setAsking({ what: "delete" })}>
+            Delete
+          </button>
+        )}
+      </Head>
+      {said && <ProblemNotice problem={said} />}
+      {run.message && (
+        <p className={`message ${run.phase === "Failed" ? "bad" : ""}`}>
+          {run.reason !== run.phase && <b>{run.reason}: </b>}
+          {run.message}
+        </p>
+      )}
+      <Tabs label="Views of the run" tabs={TABS} titles={TITLES} chosen={tab} onChoose={view}>
+        <span className="spring" />
+        {(tab === "graph" || tab === "timeline" || tab === "list") && run.steps.length > 5 && (
+          <input
+            ref={finder}
+            className="finder"
+            type="search"
+            placeholder="Find a step  ( / )"
+            aria-label="Find a step"
+            value={address.searchParams.get("find") ?? ""}
+            onChange={(event) => setQuery({ find: event.target.value })}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && placed[0]) choose(placed[0].path);
+            }}
+          />
+        )}
+      </Tabs>
+      <div className={`split${step ? " with-panel" : ""}`}>
+        <div className={`view view-${tab}`} role="tabpanel" aria-label={TITLES[tab]}>
+          {tab === "graph" && !run.steps.length && (
+            <Empty title="It has no steps yet">
+              <p>{run.message || "The run has not started."}</p>
+            </Empty>
+          )}
+          {tab === "graph" && run.steps.length > 0 && (
+            <Suspense fallback={<Waiting what="Drawing the graph" since={now} rows={3} />}>
+              <StepGraph run={run} nested={nested} chosen={chosen} now={now} find={find} onChoose={choose} onOpen={open} />
+            </Suspense>
+          )}
+          {tab === "list" && (
+            <StepList placed={placed} now={now} chosen={chosen} opened={new Set(opened)} onChoose={choose} onOpen={open} />
+          )}
+          {tab === "timeline" && (
+            <Timeline run={run} placed={placed} path={path} now={now} chosen={chosen} onChoose={choose} />
+          )}
+          {tab === "about" && <RunAbout run={run} now={now} />}
+          {tab === "events" && <RunEvents path={path} version={run.resourceVersion} now={now} />}
+          {tab === "yaml" && <RunYaml path={path} name={run.name} version={run.resourceVersion} />}
+        </div>
+        {step && (
+          <StepPanel
+            key={step.path}
+            run={step.run}
+            step={step.step}
+            path={step.path}
+            now={now}
+            isOpen={opened.includes(step.path)}
+            onClose={() => choose(null)}
+            onChoose={choose}
+            onOpen={open}
+            onRetryFrom={step.depth || isGone ? null : (from) => setAsking({ what: "retry", from })}
+          />
+        )}
+      </div>
+      {asking && <RunDialogs asking={asking} run={run} nested={nested} onClose={() => setAsking(null)} />}
+    </>
+  );
+}
+
+interface HeadProps {
+  run: RunDetail;
+  now: number;
+  isEnded: boolean;
+  freshness: ReactNode;
+  children: ReactNode;
+}
+
+function Head({ run, now, isEnded, freshness, children }: HeadProps) {
+  return (
+    <div className="toolbar run-head">
+      <div className="titles">
+        <h1>{run.name}</h1>
+        <span className="under">
+          {run.orchestration ? (
+            <Link to={orchestrationHref(run.namespace, run.orchestration)}>{run.orchestration}</Link>
+          ) : (
+            "its own definition"
+          )}
+          {` · ${run.namespace} · `}
+          <span title={clock(run.createdAt)}>{age(run.createdAt, now)}</span>
+          {run.createdBy && ` · by ${run.createdBy}`}
+          {run.retryOf && " · retries "}
+          {run.retryOf && <Link to={runHref(run.namespace, run.retryOf)}>{run.retryOf}</Link>}
+          {run.parent && " · part of "}
+          {run.parent && <Link to={runHref(run.namespace, run.parent)}>{run.parent}</Link>}
+          {run.expiresAt && (
+            <span title={`Deleted ${clock(run.expiresAt)}; About says why`}>{` · deleted ${ahead(run.expiresAt, now)}`}</span>
+          )}
+          {!run.live && " · from history"}
+        </span>
+      </div>
+      <div className="state">
+        <PhaseBadge phase={run.phase} reason={run.reason} />
+        {run.suspended && !isEnded && <span className="tag">suspended</span>}
+        <Progress counts={run.counts} total={run.stepsTotal} ended={run.stepsEnded} />
+        <span className="took">{duration(run.startedAt, run.finishedAt, now)}</span>
+      </div>
+      <span className="spring" />
+      {freshness}
+      <div className="buttons">{children}</div>
+    </div>
+  );
+}
+
+function RunEvents({ path, version, now }: { path: string; version: string; now: number }) {
+  const { found, problem } = useAnswer<{ items: KubeEvent[] }>(`${path}/events`, version);
+  if (problem) return <ProblemNotice problem={problem} />;
+  if (!found) return <p className="quiet padded">…</p>;
+  return <EventList events={found.items} now={now} none="Nothing was reported, or it was more than an hour ago." />;
+}
+
+function RunYaml({ path, name, version }: { path: string; name: string; version: string }) {
+  const { found, problem } = useAnswer<unknown>(`${path}/object`, version);
+  if (problem) return <ProblemNotice problem={problem} />;
+  return found ? <YamlText value={found} label={`OrchestrationRun ${name}`} /> : <p className="quiet padded">…</p>;
+}
