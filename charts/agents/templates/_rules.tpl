@@ -1,0 +1,111 @@
+{{/* What the controllers call, and no more: tests compare it with what they watch and with what they ask a real API server. */}}
+{{- define "agents.controllerRules" -}}
+# Runs and their children: read, made, steered, held by a finalizer and, when retention says so, deleted.
+- apiGroups: [orchestration.proompteng.ai]
+  resources: [orchestrationruns]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [tools.proompteng.ai]
+  resources: [toolruns]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [agents.proompteng.ai]
+  resources: [agentruns]
+  verbs: [get, list, watch, create, patch, delete]
+# Definitions: read; their status tells whether they are valid.
+- apiGroups: [orchestration.proompteng.ai]
+  resources: [orchestrations]
+  verbs: [get, list, watch]
+- apiGroups: [tools.proompteng.ai]
+  resources: [tools]
+  verbs: [get, list, watch]
+- apiGroups: [agents.proompteng.ai]
+  resources: [agents, agentproviders, implementationspecs, memories, versioncontrolproviders]
+  verbs: [get, list, watch]
+- apiGroups: [security.proompteng.ai]
+  resources: [secretbindings]
+  verbs: [get, list, watch]
+- apiGroups: [orchestration.proompteng.ai]
+  resources: [orchestrations/status, orchestrationruns/status]
+  verbs: [patch]
+- apiGroups: [tools.proompteng.ai]
+  resources: [tools/status, toolruns/status]
+  verbs: [patch]
+- apiGroups: [agents.proompteng.ai]
+  resources: [agents/status, agentproviders/status, implementationspecs/status, versioncontrolproviders/status, agentruns/status]
+  verbs: [patch]
+# Where the admission plugin OwnerReferencesPermissionEnforcement runs, owners are named only by who may finalize them.
+- apiGroups: [orchestration.proompteng.ai]
+  resources: [orchestrationruns/finalizers]
+  verbs: [update]
+- apiGroups: [tools.proompteng.ai]
+  resources: [toolruns/finalizers]
+  verbs: [update]
+- apiGroups: [agents.proompteng.ai]
+  resources: [agentruns/finalizers]
+  verbs: [update]
+# Work.
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, patch, delete]
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+# Snapshots of definitions, pages of steps, input of runners.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list, create, patch]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [get, create, patch]
+# Values that must not stand in log tails, and the keys of apps, whose tokens get a Secret of their own; never listed.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, create]
+{{- end -}}
+
+{{/* What the control plane reads by itself: runs, and what shows one of them. Whatever else is asked of it, it asks with the
+caller's own token. */}}
+{{- define "agents.controlPlaneRules" -}}
+- apiGroups: [orchestration.proompteng.ai]
+  resources: [orchestrationruns]
+  verbs: [get, list, watch]
+- apiGroups: [orchestration.proompteng.ai]
+  resources: [orchestrations]
+  verbs: [get]
+# Snapshots of definitions and pages of steps.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list]
+# Which controllers there are, of which version, and what they hold.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [list]
+{{- end -}}
+
+{{/* In the namespace of the Leases alone. */}}
+{{- define "agents.leaseRules" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [get, list, watch, create, update, patch, delete]
+{{- end -}}
+
+{{/* What releasing finalizers before an uninstall needs. */}}
+{{- define "agents.releaseRules" -}}
+- apiGroups: [orchestration.proompteng.ai]
+  resources: [orchestrationruns]
+  verbs: [get, list, patch]
+- apiGroups: [tools.proompteng.ai]
+  resources: [toolruns]
+  verbs: [get, list, patch]
+- apiGroups: [agents.proompteng.ai]
+  resources: [agentruns]
+  verbs: [get, list, patch]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, patch]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, patch]
+{{- end -}}
