@@ -33,6 +33,7 @@ def _rows(folder: Path) -> list[Row]:
     bench = Bench(folder, environment | {"PYTHONPYCACHEPREFIX": str(folder / "compiled")})
     return [
         Row("jangar --help", bench.help_time(), "ms", 200),
+        Row("jangar runner, from its start to the end of `true`", bench.runner_time(), "ms", 300),
         Row("jangar lint, 1,000 steps, process start included", bench.lint_time(1_000), "s", 1),
         Row("jangar lint, 10,000 steps, process start included", bench.lint_time(10_000, times=3), "s", 5),
     ]
@@ -47,6 +48,10 @@ class Bench:
     def help_time(self) -> float:
         """Milliseconds until `jangar --help` has ended."""
         return 1000 * self._median("--help", times=10)
+
+    def runner_time(self) -> float:
+        """Milliseconds until `jangar runner` has run a command that does nothing."""
+        return 1000 * self._median("runner", "--root", str(self.folder), "--", "true", times=10)
 
     def lint_time(self, steps: int, times: int = 5) -> float:
         """Seconds until `jangar lint` of one orchestration has ended."""

@@ -1,16 +1,19 @@
 """The engine: how soon dependents start, what a step costs, and how it stands beside others. One run, one machine.
 
-Run by `make bench-engine`; writes docs/reference/engine-benchmark.md. Without the parts of a real API server its rows
-are left out, and nothing is written.
+Run by `make bench-engine`; writes docs/reference/engine-benchmark.md once every figure is there. Figures may be taken
+one after another where a machine is quiet only for minutes: `--figures NAMES --keep FILE` adds to what FILE holds.
+Without the parts of a real API server its rows are left out, and nothing is written.
 """
 
 import argparse
 import asyncio
+import json
 import os
 import platform
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
@@ -156,11 +159,11 @@ async def _all_ended(bed: Bed) -> None:
 
 async def beside_others(steps: int, length: int) -> Lines:
     own = []
-    plain = await spawned(steps, length)
+    plain = spawned(steps, length)
     for name, bed in (("one process", laptop), ("three processes", laptop_of_three)):
         async with bed() as place:
             own.append((name, await _laptop_times(place, steps, length)))
-    again = await spawned(steps, length)
+    again = spawned(steps, length)
     spawn = Took(wide=(plain.wide + again.wide) / 2, chain=(plain.chain + again.chain) / 2)
     others = [(rival.name, measured(rival, steps, length)) for rival in RIVALS]
     fastest = min((took.wide for _, took in others if isinstance(took, Took)), default=None)
@@ -236,6 +239,7 @@ def figures(given: argparse.Namespace) -> dict[str, Callable[[], Lines]]:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--figures", default="", help="names by comma; else all")
+    options.add_argument("--keep", type=Path, help="a file of figures taken before; these are added to it")
     options.add_argument("--wide", type=int, default=WIDE)
     options.add_argument("--chain", type=int, default=CHAIN)
     options.add_argument("--many", type=int, default=MANY)
@@ -246,21 +250,30 @@ def main() -> int:
     if missing := missing_parts():
         print(f"no real API server: {', '.join(missing)} missing (scripts/envtest/build)")
         asked = [name for name in asked if not name.endswith("real")]
-    lines: list[Line] = []
+    is_full_size = (given.wide, given.chain, given.many) == (WIDE, CHAIN, MANY)
+    kept = _kept(given.keep)
     for name in asked:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            lines += runner.run(_told(known[name]()))
-    is_whole = asked == list(known) and (given.wide, given.chain, given.many) == (WIDE, CHAIN, MANY)
-    if is_whole:
-        REPORT.write_text(report(lines))
-    return 1 if any(line.met is False for line in lines) else 0
+            kept[name] = runner.run(_told(known[name]()))
+        if given.keep and is_full_size:
+            given.keep.write_text(json.dumps(kept))
+    if is_full_size and kept.keys() >= known.keys():
+        REPORT.write_text(report([line for name in known for line in kept[name]]))
+    return 1 if any(line.met is False for name in asked for line in kept[name]) else 0
+
+
+def _kept(file: Path | None) -> dict[str, list[Line]]:
+    if file is None or not file.exists():
+        return {}
+    return {name: [Line(*each) for each in lines] for name, lines in json.loads(file.read_text()).items()}
 
 
 async def _told(lines: Lines) -> list[Line]:
     found = []
     async for line in lines:
-        print(f"{line}   load {os.getloadavg()[0]:.1f}", flush=True)
-        found.append(line)
+        load = f"load {os.getloadavg()[0]:.1f}"
+        found.append(line._replace(remark=f"{line.remark}; {load}" if line.remark else load))
+        print(found[-1], flush=True)
     return found
 
 
@@ -269,8 +282,9 @@ def report(lines: list[Line]) -> str:
     return (
         "<!-- Written by `make bench-engine`; do not edit. -->\n"
         "# What the engine costs\n\n"
-        f"Measured in one run on {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}); "
-        f"the load of the machine at the end was {os.getloadavg()[1]:.1f} over five minutes.\n\n"
+        f"Measured on {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}), all figures "
+        "of a comparison in one run; the load is the machine's, our own included, in the minute in which a figure was "
+        "taken.\n\n"
         "| | value | goal | met | |\n|---|--:|--:|---|---|\n" + rows + "\n\n"
         "The end of a step is the moment in which a watcher is told that the step's container has terminated; the Job "
         "is created in the moment in which the same watcher is told of it. Chains are of 25 steps, of which the first "

@@ -22,6 +22,7 @@ from jangar.kube.asgi_transport import AsgiTransport
 from jangar.kube.client import Client
 from jangar.kube.connection import from_kubeconfig
 from jangar.kube.errors import NotFound
+from jangar.kube.haste import Haste
 from jangar.kube.http_transport import HttpTransport
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
@@ -45,7 +46,6 @@ DEFINITIONS = Resource(
 )
 TOOLS, TOOL_RUNS = resource_of(TOOL), resource_of(TOOL_RUN)
 ORCHESTRATIONS, RUNS = resource_of(ORCHESTRATION), resource_of(ORCHESTRATION_RUN)
-NEEDED = frozenset(each.plural for each in (TOOLS, TOOL_RUNS, ORCHESTRATIONS, RUNS))
 ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 AT_ONCE = 8
@@ -154,8 +154,7 @@ async def install(client: Client) -> None:
     """Our kinds, and the tool that all steps use."""
     for file in sorted((ROOT / "charts" / "agents" / "crds").glob("*.yaml")):
         crd = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
-        if crd["spec"]["names"]["plural"] in NEEDED:
-            await client.create(DEFINITIONS, crd)
+        await client.create(DEFINITIONS, crd)
     for resource in (TOOLS, TOOL_RUNS, ORCHESTRATIONS, RUNS):
         async with asyncio.timeout(30):
             while True:
@@ -176,10 +175,11 @@ async def laptop() -> AsyncIterator[Bed]:
             Client(AsgiTransport(application, user_agent="jangar-node-agent"), manager="jangar-node-agent"),
             NodeAgentSettings(data_dir=directory, node_name="laptop"),
             now=lambda: datetime.now(UTC),
+            haste=(haste := Haste()),
         )
         async with _at_work(agent.run(), agent.manager.stop):
             await agent.link.connected()
-            async with _controlled(application, directory, kubeconfig) as bed:
+            async with _controlled(application, directory, kubeconfig, haste) as bed:
                 yield bed
 
 
@@ -205,11 +205,13 @@ async def _server() -> AsyncIterator[tuple[Path, Path, Application]]:
 
 
 @asynccontextmanager
-async def _controlled(application: Application, directory: Path, kubeconfig: Path) -> AsyncIterator[Bed]:
+async def _controlled(
+    application: Application, directory: Path, kubeconfig: Path, haste: Haste | None = None
+) -> AsyncIterator[Bed]:
     client = Client(AsgiTransport(application), manager="bench")
     await install(client)
     counted = Counted(AsgiTransport(application, user_agent="jangar-controllers"))
-    manager = _manager(counted, directory)
+    manager = _manager(counted, directory, haste)
     async with _at_work(manager.run(), manager.stop):
         await _ready(manager)
         yield Bed(client=client, counted=counted, kubeconfig=kubeconfig, stop_controllers=manager.stop)
@@ -266,8 +268,8 @@ async def real(*, kubelet: bool = True) -> AsyncIterator[Bed]:
         server.stop()
 
 
-def _manager(transport: Transport, data_dir: Path | None) -> Manager:
-    return engine(transport, controller_settings({}), own=HERE, explicit=True, data_dir=data_dir)
+def _manager(transport: Transport, data_dir: Path | None, haste: Haste | None = None) -> Manager:
+    return engine(transport, controller_settings({}), own=HERE, explicit=True, data_dir=data_dir, haste=haste)
 
 
 @asynccontextmanager

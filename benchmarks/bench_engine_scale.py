@@ -29,7 +29,7 @@ from jangar.kube.client import PatchKind
 from support.child_processes import Child
 
 SIDE_BY_SIDE = 32
-SETTLING, IDLE = 20.0, 60.0
+SETTLING, IDLE = 20.0, 600.0
 """Seconds that the controllers have to look at everything once, and that are then watched."""
 
 

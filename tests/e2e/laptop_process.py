@@ -11,6 +11,8 @@ from pathlib import Path
 
 import yaml
 
+from support.container_processes import container_processes
+
 JANGAR = str(Path(sys.executable).with_name("jangar"))
 TOOL_RUN_SECONDS = 60
 
@@ -97,26 +99,12 @@ class LaptopProcess:
             known = json.loads((self.data / "laptop.json").read_text())
             if known["pid"] != getattr(self.up, "pid", 0):
                 os.kill(known["pid"], signal.SIGKILL)
-        for pid in self._containers():
+        for pid in container_processes(self.data / "supervisor"):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         deadline = time.monotonic() + 10
         while (self.data / "supervisor" / "socket").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-
-    def _containers(self) -> list[int]:
-        """Processes that the supervisor of this directory started."""
-        journal = self.data / "supervisor" / "journal"
-        known = journal.read_text(errors="replace") if journal.exists() else ""
-        found = []
-        for entry in Path("/proc").iterdir():
-            with suppress(OSError):
-                if entry.name.isdigit():
-                    for line in (entry / "environ").read_bytes().split(b"\0"):
-                        name, _, value = line.decode(errors="replace").partition("=")
-                        if name == "JANGAR_CONTAINER_ID" and value.partition("/")[0] in known:
-                            found.append(int(entry.name))
-        return found
 
 
 def tool(name: str, script: str) -> dict:

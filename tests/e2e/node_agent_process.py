@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from support.child_processes import Child
+from support.container_processes import container_processes
 
 JANGAR = Path(sys.executable).with_name("jangar")
 START = 30.0
@@ -30,7 +31,9 @@ class AgentProcess:
             self._data,
             *self._options,
         ]
-        self._child = Child("node-agent", command, self._directory)
+        # Containers of agents start `jangar runner`.
+        path = {"PATH": f"{JANGAR.parent}{os.pathsep}{os.environ['PATH']}"}
+        self._child = Child("node-agent", command, self._directory, env=path)
         return self
 
     @property
@@ -62,22 +65,11 @@ class AgentProcess:
     def end_containers(self) -> None:
         """After the agent: whatever is left of its containers is killed, and the supervisor goes."""
         deadline = time.monotonic() + 10
-        for pid in self._marked():
+        for pid in self.container_processes():
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         while (self._data / "supervisor" / "socket").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def _marked(self) -> list[int]:
-        """Processes whose container this agent's supervisor has on record."""
-        journal = self._data / "supervisor" / "journal"
-        known = journal.read_text() if journal.exists() else ""
-        found = []
-        for entry in Path("/proc").iterdir():
-            with suppress(OSError):
-                if entry.name.isdigit():
-                    for line in (entry / "environ").read_bytes().split(b"\0"):
-                        name, _, value = line.decode(errors="replace").partition("=")
-                        if name == "JANGAR_CONTAINER_ID" and value.partition("/")[0] in known:
-                            found.append(int(entry.name))
-        return found
+    def container_processes(self) -> list[int]:
+        return container_processes(self._data / "supervisor")

@@ -176,6 +176,29 @@ def test_retention_says_when_and_which_value_decides(laptop):
     )
 
 
+@pytest.mark.rule("GC-4")
+def test_retention_says_with_which_run_a_nested_one_goes(laptop):
+    """By name, and when that is."""
+    inner = run("inner", step("a", "passes")) | {"kind": "Orchestration"}
+    inner["spec"] = inner["spec"]["orchestration"]
+    nested = {
+        "name": "sub",
+        "kind": "SubOrchestration",
+        "orchestrationRef": {"name": "inner"},
+        "dependsOn": [],
+    }
+    laptop.apply(inner, run("outer", nested))
+    laptop.until(lambda: laptop.phase("outer") == "Succeeded")
+    [child] = [
+        each["metadata"]["name"]
+        for each in json.loads(laptop.done("get", "runs", "-o", "json"))["items"]
+        if each["metadata"].get("ownerReferences")
+    ]
+    said = r" +Succeeded +with its root run outer: 20\S+ \(in 29d23h\) +rootRun "
+    assert re.search(rf"^{child}{said}", laptop.done("retention", child), re.MULTILINE)
+    assert re.search(rf"^{child}{said}", laptop.done("retention"), re.MULTILINE)
+
+
 def test_delete_of_a_live_run_cancels_it_first(laptop):
     """It is gone when the command returns."""
     laptop.apply(run("doomed", step("a", "sleeps")))
@@ -219,3 +242,45 @@ def test_completion_scripts_answer(laptop):
         assert "_JANGAR_COMPLETE" in laptop.done("completion", shell)
     ran = laptop.jangar(COMP_WORDS="jangar resu", COMP_CWORD="1", _JANGAR_COMPLETE="complete_bash")
     assert ran.stdout.split() == ["resume", "resubmit"]
+
+
+@pytest.mark.rule("GC-6", "GC-9")
+def test_history_shows_a_run_that_is_deleted(laptop):
+    """With its steps and the last lines that it wrote: a deletion waits for that."""
+    laptop.apply(tool("talks", "echo last words"), run("past", step("a", "talks"), step("b", "fails", "a")))
+    laptop.until(lambda: laptop.phase("past") == "Failed")
+    laptop.done("delete", "run", "past")
+    assert laptop.jangar("get", "run", "past").returncode == 4
+    assert re.search(r"^past +OrchestrationRun +Failed ", laptop.done("history"), re.MULTILINE)
+    shown = laptop.done("history", "past")
+    assert "last words" in shown
+    assert "NonZeroExit" in shown
+
+
+@pytest.mark.rule("GC-7")
+def test_release_finalizers_takes_ours_and_no_others(laptop):
+    """In every namespace; what others hold stays held."""
+    ours, others = "jangar.proompteng.ai/outcome", "example.com/theirs"
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "held", "finalizers": [others, ours]},
+        "spec": {
+            "suspend": True,
+            "template": {
+                "spec": {
+                    "restartPolicy": "Never",
+                    "containers": [{"name": "c", "image": "i", "command": ["true"]}],
+                }
+            },
+        },
+    }
+    laptop.done("apply", "-f", "-", stdin=yaml.safe_dump(job))
+    assert "job default/held would be released" in laptop.done("release-finalizers", "-A", "--dry-run")
+    assert ours in laptop.done("get", "job", "held", "-o", "jsonpath={.metadata.finalizers}")
+    assert "job default/held released" in laptop.done("release-finalizers", "-A")
+    assert laptop.done("get", "job", "held", "-o", "jsonpath={.metadata.finalizers}") == f'["{others}"]\n'
+    assert "job default/held" not in laptop.done("release-finalizers", "-A", "--dry-run")
+    held = {**job, "metadata": {"name": "held", "finalizers": []}}
+    laptop.done("apply", "-f", "-", stdin=yaml.safe_dump(held))
+    laptop.done("delete", "job", "held")

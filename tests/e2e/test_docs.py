@@ -106,6 +106,21 @@ def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
     assert {line: lines for line, lines in missing.items() if lines} == {}, said
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kubectl get orun -w",
+        "kubectl wait --for=condition=Succeeded",
+        "kubectl explain orun.spec",
+        "kubectl describe orun",
+    ],
+)
+def test_kubectl_beside_jangar_is_shown_with_what_it_says(command):
+    """In the laptop's guide, as a session that is checked."""
+    session = session_of((ROOT / "docs" / "guides" / "laptop.md").read_text())
+    assert [each for each in session if each.line.startswith(command) and each.says]
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_commands_that_are_only_shown_exist(document):
     """In any block, `jangar something` is a command, and what it names below examples/ is there."""
@@ -133,6 +148,7 @@ NO_WARNING = {
     *("DependencyFailed", "DependencySkipped", "FailFast", "Cancelling", "Cancelled", "RunCancelled"),
     *("CancelDisabled", "AlreadySucceeded", "AlreadyFailed", "AlreadyCancelled", "NotRequested"),
     *("NotFinished", "NotFailed", "NotCancelled", "NotDegraded", "NotSuspended", "JobFound", "Finished"),
+    *("WithinLimits", "AlreadyStarted", "ConcurrencyLimit", "QueueLimit", "RateLimit"),
 }
 """Reasons that no Warning carries: nothing went wrong, or another reason tells what did."""
 

@@ -255,6 +255,15 @@ def test_logs_are_followed_from_the_start_to_the_end(laptop, file):
     assert [text for step, text in said if step == "b"] == ["hello", "", "there"]
 
 
+def test_a_last_line_without_an_end_is_followed_too(laptop, file):
+    """Also one that is the same as the line before it."""
+    given = file(
+        tool("stops-short", "echo again; sleep 1; printf again"), orchestration("s", step("a", "stops-short"))
+    )
+    laptop.done("run", given, "--no-watch", "--name", "short")
+    assert laptop.done("logs", "short", "a", "-f") == "again\nagain\n"
+
+
 @pytest.mark.rule("GC-6")
 def test_logs_are_there_after_the_pod_is_gone(laptop, file):
     """The kept tail, and a word about it."""
@@ -296,3 +305,15 @@ def test_the_doctor_cannot_reach_what_is_not_up(laptop, tmp_path):
     ran = laptop.jangar("doctor", HOME=str(tmp_path))
     assert ran.returncode == 5
     assert "jangar up" in ran.stderr
+
+
+def test_the_doctor_tells_scripts_that_the_api_does_not_answer(laptop, tmp_path):
+    """As a finding in JSON, with the fix; the exit code stays 5."""
+    ran = laptop.jangar("doctor", "-o", "json", HOME=str(tmp_path))
+    assert (ran.returncode, ran.stderr) == (5, "")
+    found = json.loads(ran.stdout)
+    assert found["healthy"] is False
+    [check] = found["checks"]
+    [problem] = check["problems"]
+    assert check["name"] == "API"
+    assert "jangar up" in problem["fix"]

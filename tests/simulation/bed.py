@@ -12,7 +12,7 @@ from typing import Any
 
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.tools import TOOL, TOOL_RUN
-from jangar.controllers.engine import EngineSettings
+from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.resources import STEP, resource_of
 from jangar.kube.client import Client, PatchKind
 from jangar.kube.errors import NotFound
@@ -120,7 +120,9 @@ class Bed:
 
     # The controllers' lives.
 
-    def start_controllers(self, faults: Faults | None = None, *, candidate: str = "") -> Life:
+    def start_controllers(
+        self, faults: Faults | None = None, *, candidate: str = "", shards: int = 1
+    ) -> Life:
         """A new process with empty memory."""
         life = Life(
             self.server,
@@ -129,6 +131,7 @@ class Bed:
             self.random,
             self.start,
             candidate=candidate,
+            shards=shards,
         )
         self.lives.append(life)
         self._tasks.append(asyncio.create_task(life.run(), name=f"life-{len(self.lives)}"))

@@ -5,12 +5,17 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from random import Random
 
-from jangar.controllers.engine import Engine, EngineSettings
+from jangar.controllers.engine import Engine
+from jangar.controllers.engine_settings import EngineSettings
 from jangar.kube.client import Client
 from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.lease import Elector
-from jangar.kube.manager import Manager
-from jangar.lint.conditions import compile_when
+from jangar.kube.lease import LeaseTiming
+from jangar.kube.manager import Manager, Stage
+from jangar.kube.shards.fence import FencedTransport
+from jangar.kube.shards.membership import Member
+from jangar.kube.shards.records import SetNames
+from jangar.lint.conditions import compile_loop, compile_when
+from jangar.processes.controller_shards import DOMAIN, Sharing
 from simulation.faults import Faults
 from simulation.simulated_server import SimulatedServer
 from simulation.wire import Wire
@@ -19,7 +24,7 @@ COMPONENT = "jangar-controllers"
 
 
 class Life:
-    """Runs until it dies, by plan or by `wire.end`. With a `candidate` name it acts only while it holds the lease."""
+    """Runs until it dies, by plan or by `wire.end`. With a `candidate` name it acts on the shards that it holds."""
 
     def __init__(
         self,
@@ -30,13 +35,15 @@ class Life:
         start: datetime,
         *,
         candidate: str = "",
+        shards: int = 1,
     ) -> None:
         self.died = asyncio.Event()
         self.wire = Wire(server.transport(), faults, random, self.died.set)
         self._server = server
         self._settings = settings
         self._now = _clock(faults, start)
-        self.elector = self._elector(candidate, random) if candidate else None
+        self._running: Manager | None = None
+        self.sharing = self._sharing(candidate, shards) if candidate else None
 
     async def run(self) -> None:
         manager = self._manager()
@@ -62,29 +69,33 @@ class Life:
         recorder = EventRecorder(client, component=COMPONENT, now=self._now)
         manager = Manager(stop_bound=0.0, service_stop_bound=0.0)
         manager.add_service("events", recorder.run)
-        elector = self.elector
+        shards = self.sharing.shards if self.sharing is not None else None
+        fenced = FencedTransport(self.wire, shards.holds) if shards is not None else self.wire
         engine = Engine(
-            client,
+            Client(fenced, manager=COMPONENT),
             self._settings,
             compile_condition=compile_when,
+            compile_loop=compile_loop,
             recorder=recorder,
             now=self._now,
-            may_act=(lambda _: elector.holds()) if elector else None,
+            may_act=shards.accepts if shards is not None else None,
         )
         engine.join(manager)
-        if elector is not None:
-            manager.add_service("lease", elector.run)
-            elector.subscribe(lambda _, held: _on_lease(engine, held=held))
+        if self.sharing is not None:
+            self.sharing.tell(engine)
+            manager.add_service("shards", self.sharing.shards.run)
+        self._running = manager
         return manager
 
-    def _elector(self, identity: str, random: Random) -> Elector:
-        return Elector(
+    def _sharing(self, identity: str, shards: int) -> Sharing:
+        return Sharing(
             Client(self.wire, manager=COMPONENT),
-            name="leader",
-            namespace="default",
-            identity=identity,
+            SetNames(name="leader", namespace="default", domain=DOMAIN),
+            member=Member(identity=identity),
+            count_if_new=shards,
             now=self._now,
-            random=random.random,
+            timing=LeaseTiming(),
+            is_ready=lambda: self._running is not None and self._running.stage is Stage.RUNNING,
         )
 
     async def _relist_storms(self, faults: Faults) -> None:
@@ -93,14 +104,6 @@ class Life:
             await asyncio.sleep(faults.compactions)
             await self._server.forget_past()
             self.wire.cut_watches()
-
-
-def _on_lease(engine: Engine, *, held: bool) -> None:
-    for controller in engine.controllers:
-        if held:
-            controller.enqueue_all()
-        else:
-            controller.abandon_lost()
 
 
 def _clock(faults: Faults, start: datetime) -> Callable[[], datetime]:

@@ -66,8 +66,30 @@ def test_a_test_that_failed_before_it_counted_is_told(tmp_path, monkeypatch):
     """Else a page could say that nothing failed."""
     target = tmp_path / "page.md"
     monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     good = Report("t.py::good", told("1: killed", range(10)))
     bad, elsewhere = Report("t.py::bad", failed=True), Report("u.py::other", failed=True)
     write_reliability_page(Terminal(passed=[good], failed=[bad, elsewhere]))
     assert "Failed before it could count its trials: `t.py::bad`." in target.read_text()
     assert "u.py" not in target.read_text()
+
+
+def test_beds_that_ran_one_after_another_are_on_one_page(tmp_path, monkeypatch):
+    """One needs a quiet machine for an hour, the other does not."""
+    target = tmp_path / "page.md"
+    monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    monkeypatch.setenv("JANGAR_PROVE_RECORDS", str(tmp_path / "records"))
+    monkeypatch.setattr("os.getpid", iter((1, 2)).__next__)
+    write_reliability_page(Terminal(passed=[Report("t.py::one", told("1: killed", range(10)))]))
+    write_reliability_page(Terminal(passed=[Report("u.py::two", told("1: killed", range(5), bed="P"))]))
+    assert "15 trials, 0 failed." in target.read_text()
+
+
+def test_a_worker_leaves_the_telling_to_the_one_who_has_all_reports(tmp_path, monkeypatch):
+    """Else every trial would be counted twice."""
+    target = tmp_path / "page.md"
+    monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")
+    write_reliability_page(Terminal(passed=[Report("t.py::one", told("1: killed", range(10)))]))
+    assert not target.exists()

@@ -1,10 +1,11 @@
-"""Two processes and one lease: the holder is killed, stands still, or cannot be reached. Row 8 of the matrix."""
+"""Processes that share the work: a holder is killed, stands still, or cannot be reached. Row 8 of the matrix."""
 
 import asyncio
 from random import Random
 
 import pytest
 
+from jangar.kube.shards.fence import acted_on
 from simulation.bed import bed
 from simulation.faults import Faults
 from simulation.plans import BLOCKS, block_of, clean, undisturbed
@@ -15,31 +16,32 @@ from support.reliability_page import record_trials
 TAKEN_OVER = 60.0
 """Seconds of silence after which a lease of 30 s is surely the other's."""
 LONG = ("chain", "diamond", "fan-out", "nested")
+OTHERS = ("two", "three")
 WAYS = ("killed", "paused", "partitioned")
 
 
-@pytest.mark.rule("RUN-3")
+@pytest.mark.rule("RUN-3", "CHART-4")
+@pytest.mark.parametrize("shards", [1, 12])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_one_of_two_acts(way, block, record_property):
-    """The other takes over; never do both decide at once, no work is done twice, and the end is the same."""
+def test_one_of_several_acts(way, shards, block, record_property):
+    """Others take over; never do two decide on one object at once, no work is done twice, and the end is the same."""
     failed = []
     seeds = block_of(block, 70, 1)
     for seed in seeds:
         name = list(STORIES)[(seed + WAYS.index(way)) % len(STORIES)]
         try:
-            found = undisturbed(_rivalry(name, way, seed, clean(name).end))
+            found = undisturbed(_rivalry(name, way, seed, shards, clean(name).end))
         except Exception as error:  # noqa: BLE001 - whatever it was, the trial failed
             found = [repr(error)]
         if found:
             failed.append((name, way, seed, found))
-    record_trials(
-        record_property, row=f"8: the lease's holder is {way}", bed="S", seeds=seeds, failures=len(failed)
-    )
+    row = f"8: the lease's holder is {way}" if shards == 1 else f"8: a holder of {shards} shards is {way}"
+    record_trials(record_property, row=row, bed="S", seeds=seeds, failures=len(failed))
     assert failed == []
 
 
-async def _rivalry(name: str, way: str, seed: int, end: End) -> list[str]:
+async def _rivalry(name: str, way: str, seed: int, shards: int, end: End) -> list[str]:
     story = STORIES[name]
     chance = Random(f"rivals {seed}")  # noqa: S311
     moment = 6.0 + 4 * chance.random()
@@ -56,23 +58,31 @@ async def _rivalry(name: str, way: str, seed: int, end: End) -> list[str]:
         if story.nested:
             await made.orchestration("inner", story.nested)
         await made.orchestration("o", story.steps, **story.spec)
-        lives = [made.start_controllers(faults, candidate="one")]
+        lives = [made.start_controllers(faults, candidate="one", shards=shards)]
         await asyncio.sleep(0.5)
-        lives.append(made.start_controllers(candidate="two"))
-        for own, other in (lives, reversed(lives)):
-            own.wire.on_write = _alone(own, other, found)
+        lives += [
+            made.start_controllers(candidate=each, shards=shards) for each in OTHERS[: 1 + (shards > 1)]
+        ]
+        for own in lives:
+            own.wire.on_write = _alone(own, [each for each in lives if each is not own], found)
         await asyncio.sleep(5.5)
         await play(story, made)
         came = await told(made, writes=0)
     must_take_over = name in LONG and moment < 7.5 and (way == "killed" or pause > TAKEN_OVER)
-    if must_take_over and not lives[1].wire.writes:
-        found.append("the other one never acted")
+    if must_take_over and not any(each.wire.writes for each in lives[1:]):
+        found.append("the others never acted")
     return [*found, *came.violations, *came.left_over, *story.judge(came, end)]
 
 
-def _alone(own, other, found):
+def _alone(own, others, found):
     def on_write(what):
-        if other.elector.holds() and not other.wire.dead:
-            found.append(f"{own.elector.identity} decided to {what} while the other held the lease")
+        key = acted_on()
+        if key is None:
+            found.append(f"{what} was decided outside of any pass")
+            return
+        for other in others:
+            if other.sharing.shards.holds(key) and not other.wire.dead:
+                names = [each.sharing.shards.identity for each in (own, other)]
+                found.append(f"{names[0]} decided to {what} for {key} while {names[1]} held its shard")
 
     return on_write

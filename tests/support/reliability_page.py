@@ -1,7 +1,8 @@
 """The page of what was proven: of each row of the matrix the trials, the failures, and what that says.
 
 Works from test reports alone, so that it also counts what the workers of pytest-xdist did. Written where
-JANGAR_PROVE_PAGE says.
+JANGAR_PROVE_PAGE says. Beds may be run one after another: where JANGAR_PROVE_RECORDS names a directory, each run leaves
+there what it counted, and the page tells of all runs of the same commit.
 """
 
 import json
@@ -16,6 +17,9 @@ from typing import Any
 TRIALS = "reliability"
 PAGE = "JANGAR_PROVE_PAGE"
 DATE = "JANGAR_PROVE_DATE"
+RECORDS = "JANGAR_PROVE_RECORDS"
+WORKER = "PYTEST_XDIST_WORKER"
+"""Set in a process whose reports another one has, too."""
 
 HOLDS = {
     1: "I1 I2 I3 I9",
@@ -32,8 +36,19 @@ HOLDS = {
     12: "I2, right reason",
     13: "I2 I7 I8",
     14: "I7",
+    16: "I5 I6",
+    19: "I2, no row lost",
+    21: "stays below the root",
+    22: "stays data",
+    23: "I11",
+    24: "status unaffected",
 }
-"""What each row is there for; every trial checks all of them."""
+"""What each row is there for; every simulated trial checks all of them."""
+HOLDS_BESIDE = {
+    "admission": "no limit broken, none starved",
+    "security": "no more rights than allowed",
+}
+"""The same for rows that are not of the matrix, by what stands before the colon."""
 
 INVARIANTS = {
     "I1": "at most one live Job for a run, step and attempt; none is created for a run that has ended",
@@ -46,11 +61,12 @@ INVARIANTS = {
     "I8": "a cancel of a run that has ended changes one condition, observedGeneration and updatedAt",
     "I9": "an outcome is recorded before its Job is released",
     "I10": "no write without resourceVersion, uid or a field manager: the client refuses to send one",
+    "I11": "no secret value in anything that we write: objects, events, logs, history, metrics",
     "I14": "the same inputs come to the same end",
     "I15": "no write that changes nothing",
 }
 
-NOT_DONE = "Row 13 leaves approvals out: there are none yet."
+NOT_DONE = "Row 13 leaves approvals out: there are none yet. Rows that are not listed are not proven yet."
 
 RESIDUE = (
     "One window is known, and it takes three things at once. The answer to a Job's create is lost, or its sender dies; "
@@ -65,6 +81,8 @@ BEDS = {
     "in virtual time",
     "P": "processes: `jangar apiserver`, `jangar controllers` and `jangar node-agent` on loopback, with real "
     "signals and sockets",
+    "R": "real: kube-apiserver, etcd and kube-controller-manager of Kubernetes; pods are processes of this machine",
+    "G": "generated: the product's own rules and programs on input made by chance",
 }
 
 
@@ -107,7 +125,7 @@ class Row:
     def line(self) -> str:
         bound = f"{3 / self.trials:.2g}" if not self.failures else "-"
         seeds = f"{min(self.seeds)} to {max(self.seeds)}"
-        holds = HOLDS.get(self.number[0], "")
+        holds = HOLDS.get(self.number[0]) or HOLDS_BESIDE.get(self.row.split(":")[0], "")
         return (
             f"| {self.row} | {self.bed} | {holds} | {self.trials:,} | {self.failures} | {bound} | {seeds} |"
         )
@@ -141,8 +159,8 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
             "",
             "A trial is a whole run under faults that follow from its seed. It fails if an invariant does not hold at",
             "any committed version of any object, if the run ends otherwise than it should, if work ran more often",
-            "than it may, or if anything stays held. Zero failures in N trials bound the rate of failures at about",
-            "3/N (95 %).",
+            "than it may, or if anything stays held. In rows about input (G) a trial is one generated example. Zero",
+            "failures in N trials bound the rate of failures at about 3/N (95 %).",
             "",
             *(f"- **{name}**, {what}." for name, what in BEDS.items()),
             "",
@@ -167,22 +185,44 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
 
 def write_reliability_page(terminal: Any) -> None:
     """At the end of a test run, if it is asked for and there is something to tell."""
+    if os.environ.get(WORKER):
+        return
     target = os.environ.get(PAGE)
     outcomes = ("passed", "failed", "error")
     reports = [report for outcome in outcomes for report in terminal.stats.get(outcome, [])]
-    found = rows(each for report in reports if report.when == "call" for each in report.user_properties)
-    if not target or not found:
+    told = [
+        value
+        for report in reports
+        if report.when == "call"
+        for name, value in report.user_properties
+        if name == TRIALS
+    ]
+    if not target or not told:
         return
+    commit = _commit()
+    told, uncounted = _with_other_runs(told, _uncounted(reports), commit)
+    found = rows((TRIALS, value) for value in told)
     text = page(
-        found,
-        commit=_commit(),
-        date=os.environ.get(DATE, ""),
-        machine=_machine(),
-        uncounted=_uncounted(reports),
+        found, commit=commit, date=os.environ.get(DATE, ""), machine=_machine(), uncounted=sorted(uncounted)
     )
     Path(target).write_text(text)
     terminal.write_sep("-", "reliability")
     terminal.write_line(f"{sum(each.trials for each in found)} trials are told in {target}")
+
+
+def _with_other_runs(told: list[str], uncounted: list[str], commit: str) -> tuple[list[str], list[str]]:
+    """What this run counted and what others of the same commit did."""
+    if not os.environ.get(RECORDS):
+        return told, uncounted
+    directory = Path(os.environ[RECORDS])
+    directory.mkdir(parents=True, exist_ok=True)
+    record = {"trials": told, "uncounted": uncounted}
+    (directory / f"{commit}-{os.getpid()}.json").write_text(json.dumps(record))
+    records = [json.loads(each.read_text()) for each in sorted(directory.glob(f"{commit}-*.json"))]
+    return (
+        [value for each in records for value in each["trials"]],
+        [name for each in records for name in each["uncounted"]],
+    )
 
 
 def _uncounted(reports: Sequence[Any]) -> list[str]:

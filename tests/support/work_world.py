@@ -41,6 +41,7 @@ from support.builders import NOON
 
 TEMPLATE = TemplateNames(containers=("main",))
 ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
+STEP_ENDED = ENDED | {"Skipped"}
 MOST_READS = 8
 
 
@@ -55,6 +56,8 @@ class WorkWorld:
     child: ChildFacts
     owner: Owner = Owner.NONE
     work: object = field(default_factory=WorkDefined)
+    course: tuple = ()
+    """Stages, where the work is more than one Job."""
     limits: WorkLimits = field(default_factory=WorkLimits)
     now: object = NOON
     status: dict = field(default_factory=dict)
@@ -78,7 +81,9 @@ class WorkWorld:
         name = record.job.name if record.job else None
         ours = job if job is not None and job.name == name else None
         return WorkObservation(
-            child=self.child,
+            child=self._child(record),
+            course=self.course,
+            reports=bool(self.course),
             work=self.work,
             template=TEMPLATE,
             recorded=record,
@@ -88,6 +93,14 @@ class WorkWorld:
             live=live,
             limits=self.limits,
         )
+
+    def _child(self, record):
+        """With the terms of the attempt under way, as a controller reads them."""
+        terms = (record.job and record.job.terms) or self.child.terms
+        if terms is None:
+            return self.child
+        timeout = timedelta(seconds=terms.timeout_seconds) if terms.timeout_seconds else None
+        return replace(self.child, retries=terms.retries or 0, timeout=timeout)
 
     def planned(self):
         """The plan of a whole pass, its reads answered."""
@@ -148,7 +161,7 @@ class WorkWorld:
             case SetTtl(uid=uid, seconds=seconds):
                 self._on_job(uid, ttl_seconds=seconds)
             case ReleaseJob(uid=uid):
-                assert self.status.get("outcome"), "released before its outcome was recorded"
+                assert self._is_judged(), "released before its outcome was recorded"
                 self._on_job(uid, finalizers=())
             case ReleasePod(uid=uid):
                 assert self._is_judged(), "released before its outcome was recorded"
@@ -183,13 +196,23 @@ class WorkWorld:
 
     def _is_judged(self):
         lost = [each["attempt"] for each in self.status.get("attempts") or ()]
-        return bool(self.status.get("outcome")) or self.status["job"]["attempt"] in lost
+        note = self.status["job"]
+        return bool(self.status.get("outcome")) or note["attempt"] in lost or self._is_past(note)
+
+    def _is_past(self, note):
+        """Whether the Job is of a stage or iteration whose end is on record."""
+        steps = {each["name"]: each for each in (self.status.get("workflow") or {}).get("steps") or ()}
+        step = steps.get(note.get("step"))
+        if step is None:
+            return False
+        loop = step.get("loop") or {}
+        return step["phase"] in STEP_ENDED or loop.get("currentIteration") != note.get("iteration")
 
     def create(self, action):
         """The API server gets the request, now or later."""
         if self.job is not None and self.job.name == action.name:
             return
-        assert self.job is None, "a second Job beside the first"
+        assert self.job is None or not self.job.finalizers, "a second Job beside the first"
         self.uids += 1
         self.creates[action.name] += 1
         self.job = JobFacts(
@@ -247,9 +270,11 @@ class WorkWorld:
         self.started[uid] = self.now.replace(microsecond=0)
         self._on_pod(uid, phase="Running", containers=(ContainerFacts(name="main", running=True),))
 
-    def end_containers(self, uid, code):
+    def end_containers(self, uid, code, result=None):
         moment = self.now.replace(microsecond=0)
-        end = Terminated(exit_code=code, started_at=self.started.get(uid, moment), finished_at=moment)
+        end = Terminated(
+            exit_code=code, started_at=self.started.get(uid, moment), finished_at=moment, message=result
+        )
         self._on_pod(uid, containers=(ContainerFacts(name="main", terminated=end),))
 
     def end_pod(self, uid):
@@ -259,9 +284,10 @@ class WorkWorld:
 
     def sync_job(self):
         """The Job controller looks; at a Job that is being deleted it does not."""
-        job, pods = self.job, list(self.pods.values())
+        job = self.job
         if job is None or job.deleting or job.complete or job.failed:
             return
+        pods = [each for each in self.pods.values() if each.name.startswith(f"{job.name}-")]
         over = [each for each in pods if each.is_over]
         if job.suspended:
             for each in pods:

@@ -4,8 +4,9 @@ import secrets
 
 import pytest
 
+from contract.engine.engine_agents import Agents
 from contract.engine.engine_api import Api
-from contract.engine.engine_beds import BEDS, await_default_account, why_not
+from contract.engine.engine_beds import BEDS, NoImage, await_default_account, why_not
 from contract.engine.engine_place import FAIL, FOREVER, OK, Place
 
 PARAMETERS = [pytest.param(name, marks=pytest.mark.xdist_group(f"engine-{name}")) for name in BEDS]
@@ -48,6 +49,15 @@ def bed(request, running_beds, obstacles):
             obstacles[request.param] = f"did not start: {error}"
             raise
     return running_beds[request.param]
+
+
+@pytest.fixture
+def agents(place):
+    """A place whose containers have the product in them."""
+    try:
+        return Agents(place, place.bed.agent_image())
+    except NoImage as obstacle:
+        pytest.skip(str(obstacle))
 
 
 @pytest.fixture

@@ -11,6 +11,13 @@ _PLACES = {
     "OrchestrationRun": ("/apis/orchestration.proompteng.ai/v1alpha1", "orchestrationruns"),
     "Tool": ("/apis/tools.proompteng.ai/v1alpha1", "tools"),
     "ToolRun": ("/apis/tools.proompteng.ai/v1alpha1", "toolruns"),
+    "Agent": ("/apis/agents.proompteng.ai/v1alpha1", "agents"),
+    "AgentProvider": ("/apis/agents.proompteng.ai/v1alpha1", "agentproviders"),
+    "AgentRun": ("/apis/agents.proompteng.ai/v1alpha1", "agentruns"),
+    "ImplementationSpec": ("/apis/agents.proompteng.ai/v1alpha1", "implementationspecs"),
+    "VersionControlProvider": ("/apis/agents.proompteng.ai/v1alpha1", "versioncontrolproviders"),
+    "SecretBinding": ("/apis/security.proompteng.ai/v1alpha1", "secretbindings"),
+    "Secret": ("/api/v1", "secrets"),
     "Job": ("/apis/batch/v1", "jobs"),
     "Pod": ("/api/v1", "pods"),
     "Event": ("/api/v1", "events"),
@@ -70,6 +77,11 @@ class Api:
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background", **options}
         answer = self._client.request("DELETE", self._path(kind, name), json.dumps(body).encode(), _JSON)
         assert answer.is_success or answer.status == 404, answer.body
+
+    def logs(self, pod: str) -> str:
+        """What a pod has written so far; nothing where nobody can tell yet."""
+        answer = self._client.request("GET", f"{self._path('Pod', pod)}/log")
+        return answer.content.decode(errors="replace") if answer.is_success else ""
 
     def within(self, namespace: str) -> "Api":
         return Api(self._client, namespace)

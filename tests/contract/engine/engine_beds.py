@@ -4,15 +4,16 @@ Each bed runs the shipped processes and is met through its API server alone. `ex
 ran, told by whatever cannot be fooled there: a file that each program writes to, or the containers that a node started.
 """
 
-import os
+import io
+import json
 import shutil
 import signal
-import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections import Counter
-from fcntl import LOCK_EX, flock
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -26,10 +27,12 @@ from e2e.node_agent_process import AgentProcess
 from support.api_servers import CONTROLLERS, ApiServer, EmbeddedApiServer, RealApiServer, wait_for
 from support.child_processes import Child
 from support.envtest import missing_parts
+from support.runner_at_hand import why_no_runner
+from support.whole_cluster import WholeCluster, why_no_cluster
 
 ROOT = Path(__file__).parents[3]
 CRDS = ROOT / "charts" / "agents" / "crds"
-CLUSTER = ROOT / "scripts" / "cluster" / "cluster"
+PRODUCT_IMAGE = ROOT / "dist" / "jangar-image.tar"
 JANGAR = Path(sys.executable).with_name("jangar")
 QUICK_LEASE = {
     "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS": "5",
@@ -38,6 +41,10 @@ QUICK_LEASE = {
 }
 """A killed holder is waited for; half a minute of it would prove nothing more."""
 JOB_CONTROLLERS = ("job-controller", "ttl-after-finished-controller", "pod-garbage-collector-controller")
+
+
+class NoImage(Exception):
+    """Why containers of a bed have no product in them."""
 
 
 class Bed(Protocol):
@@ -63,6 +70,9 @@ class Bed(Protocol):
     def executions(self, namespace: str) -> Counter[str]:
         """How often the work of each mark ran."""
 
+    def agent_image(self) -> str:
+        """An image with the product in it. Raises NoImage."""
+
     def last_words(self) -> str: ...
 
     def stop(self) -> None: ...
@@ -73,6 +83,8 @@ class _Processes:
 
     name = ""
     patience = 20.0
+    settings: Mapping[str, str] = {}
+    """What its controllers are told beside."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix=f"jangar-{self.name}-"))
@@ -89,7 +101,7 @@ class _Processes:
     def start_controllers(self) -> None:
         command = [JANGAR, "controllers", "--kubeconfig", self.server.kubeconfig, "-n", "*"]
         command += ["--data-dir", self.directory / "controllers"]
-        self._controllers = Child("controllers", command, self.directory, env=QUICK_LEASE)
+        self._controllers = Child("controllers", command, self.directory, env=QUICK_LEASE | self.settings)
 
     def kill_controllers(self) -> None:
         if self._controllers is not None:
@@ -103,6 +115,9 @@ class _Processes:
 
     def executions(self, namespace: str) -> Counter[str]:
         return Counter(Path(self.ledger(namespace)).read_text().split())
+
+    def agent_image(self) -> str:
+        raise NoImage("pods of this bed have no image of the product")
 
     def last_words(self) -> str:
         return self._controllers.last_words() if self._controllers is not None else ""
@@ -126,6 +141,11 @@ class LaptopBed(_Processes):
         install_kinds(server)
         self._agent = AgentProcess(self.directory, server.directory / "data", server.kubeconfig).start()
         self.start_controllers()
+
+    def agent_image(self) -> str:
+        if (obstacle := why_no_runner()) is not None:
+            raise NoImage(obstacle)
+        return "jangar"
 
     def stop(self) -> None:
         if self._agent is not None:
@@ -160,20 +180,27 @@ class ClusterBed(_Processes):
     name = "cluster"
     patience = 60.0
     _pods: PodLedger | None = None
-    _state: Path | None = None
+    _cluster: WholeCluster | None = None
+    _has_image = False
 
     def start(self) -> None:
-        self._lock = (Path(tempfile.gettempdir()) / "jangar-cluster-bed.lock").open("w")
-        flock(self._lock, LOCK_EX)  # a machine has one cluster, and a cluster one bed at a time
-        if _cluster("status").returncode != 0:
-            self._state = Path(tempfile.mkdtemp(prefix="jangar-cluster-"))
-            started = _cluster("start", self._state)
-            assert started.returncode == 0, started.stdout + started.stderr
-        where = Path(_cluster("where", self._state).stdout.strip())
-        self._server = ExistingServer("cluster", where / "admin.kubeconfig")
+        self._cluster = WholeCluster()
+        self._server = ExistingServer("cluster", self._cluster.kubeconfig)
         install_kinds(self._server)
         self._pods = PodLedger(self._server.client())
+        if PRODUCT_IMAGE.exists():
+            self.settings = {"JANGAR_AGENT_RUNNER_IMAGE": _name_of(PRODUCT_IMAGE)}
         self.start_controllers()
+
+    def agent_image(self) -> str:
+        if not PRODUCT_IMAGE.exists():
+            raise NoImage(f"no {PRODUCT_IMAGE.relative_to(ROOT)} (make image)")
+        image = _name_of(PRODUCT_IMAGE)
+        if not self._has_image:
+            assert self._cluster is not None
+            self._cluster.images("import", PRODUCT_IMAGE)
+            self._has_image = True
+        return image
 
     def ledger(self, namespace: str) -> str:
         return ""
@@ -186,9 +213,8 @@ class ClusterBed(_Processes):
         if self._pods is not None:
             self._pods.stop()
         super().stop()
-        if self._state is not None:
-            _cluster("stop", self._state)
-        self._lock.close()
+        if self._cluster is not None:
+            self._cluster.stop()
 
 
 BEDS: dict[str, type[_Processes]] = {each.name: each for each in (LaptopBed, ApiServerBed, ClusterBed)}
@@ -199,8 +225,8 @@ def why_not(name: str) -> str | None:
     match name:
         case "apiserver" if missing := missing_parts():
             return f"no {', '.join(missing)} (make envtest)"
-        case "cluster" if (asked := _cluster("missing")).returncode != 0:
-            return "; ".join(asked.stdout.split("\n")).strip("; ")
+        case "cluster":
+            return why_no_cluster()
     return None
 
 
@@ -227,16 +253,10 @@ def _is_served(api: Api, name: str) -> bool:
     return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
 
-def _cluster(verb: str, state: Path | None = None) -> subprocess.CompletedProcess[str]:
-    chosen = {} if state is None else {"JANGAR_CLUSTER_STATE": str(state)}
-    return subprocess.run(
-        [CLUSTER, verb],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        env={**os.environ, **chosen},
-    )
+def _name_of(image: Path) -> str:
+    with tarfile.open(image) as tar:
+        index = json.load(tar.extractfile("index.json") or io.BytesIO(b"{}"))
+    return str(index["manifests"][0]["annotations"]["io.containerd.image.name"])
 
 
 def settle(seconds: float) -> None:

@@ -109,7 +109,7 @@ class Place:
         """What a person would look at first when something is wrong here."""
         shown = [
             {"kind": kind, "name": each["metadata"]["name"], "status": each.get("status")}
-            for kind in ("OrchestrationRun", "ToolRun", "Job", "Pod")
+            for kind in ("OrchestrationRun", "ToolRun", "AgentRun", "Job", "Pod")
             for each in self.api.all(kind)
         ]
         return yaml.safe_dump(shown) + f"executions: {dict(self.executions())}"

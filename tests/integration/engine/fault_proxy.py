@@ -4,10 +4,13 @@ Plain HTTP on loopback, in a thread of its own. Remembers who wrote what and whe
 """
 
 import asyncio
+import json
+import ssl
 import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from random import Random
 
 import aiohttp
@@ -16,6 +19,7 @@ from aiohttp import web
 from simulation.faults import Faults, Window
 
 READS = frozenset({"GET", "HEAD"})
+ACCEPTED = (200, 201)
 HOP = frozenset(
     {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "host"}
 )
@@ -26,13 +30,18 @@ START = 10.0
 class FaultProxy:
     """Listens at `url` from `start` to `stop`; `faults` may be changed at any time, and count from then."""
 
-    def __init__(self, upstream: str, *, seed: int = 0) -> None:
+    def __init__(self, upstream: str, *, seed: int = 0, ca: Path | None = None) -> None:
         self.url = ""
         self.writes: list[tuple[float, str]] = []
         """Moment and request; leases and events aside."""
+        self.accepted: list[tuple[float, str]] = []
+        """Those of them that the server took; the moment is when they came."""
         self.renewals: list[float] = []
         """When a lease was written."""
+        self.holders: list[tuple[float, str, str]] = []
+        """When the server had accepted a lease, its name, and the holder that it names."""
         self._upstream = upstream
+        self._tls = ssl.create_default_context(cafile=ca) if ca is not None else False
         self._random = Random(seed)  # noqa: S311 - a plan repeats
         self._faults, self._since = Faults(), time.monotonic()
         self._loop = asyncio.new_event_loop()
@@ -78,16 +87,17 @@ class FaultProxy:
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[aiohttp.ClientSession]:
         timeout = aiohttp.ClientTimeout(total=None, connect=START)
-        connector = aiohttp.TCPConnector(limit=0)
+        connector = aiohttp.TCPConnector(limit=0, ssl=self._tls)
         async with aiohttp.ClientSession(timeout=timeout, connector=connector, auto_decompress=False) as made:
             yield made
 
     async def _pass(self, request: web.Request, session: aiohttp.ClientSession) -> web.StreamResponse:
         body = await request.read()
+        came = time.monotonic()
         is_write = request.method not in READS
         spared = "/leases" in request.path or "/events" in request.path
         if is_write and not spared:
-            self.writes.append((time.monotonic(), f"{request.method} {request.path}"))
+            self.writes.append((came, f"{request.method} {request.path}"))
         elif is_write and "/leases" in request.path:
             self.renewals.append(time.monotonic())
         if self._inside(self._faults.away):
@@ -106,6 +116,8 @@ class FaultProxy:
                 content = await answer.read()
         except (aiohttp.ClientError, OSError):
             return self._broken(request)
+        if is_write and answer.status in ACCEPTED:
+            self._note(request, came, content)
         if self._inside(self._faults.away) or (
             is_write and not spared and self._happens(self._faults.lost_answers)
         ):
@@ -116,6 +128,17 @@ class FaultProxy:
             if name.lower() not in HOP - {"content-encoding"}
         }
         return web.Response(status=answer.status, body=content, headers=kept)
+
+    def _note(self, request: web.Request, came: float, content: bytes) -> None:
+        if "/events" in request.path:
+            return
+        if "/leases" not in request.path:
+            self.accepted.append((came, f"{request.method} {request.path}"))
+            return
+        lease = json.loads(content)
+        if lease["kind"] == "Lease":
+            holder = (lease.get("spec") or {}).get("holderIdentity") or ""
+            self.holders.append((time.monotonic(), lease["metadata"]["name"], holder))
 
     async def _before(self, request: web.Request, *, is_write: bool) -> web.StreamResponse | None:
         if self._faults.slow and self._is_open():

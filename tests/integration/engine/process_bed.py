@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -29,6 +29,7 @@ QUICK_LEASE = {
     "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS": "5",
     "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "4",
     "JANGAR_LEADER_ELECTION_RETRY_PERIOD_SECONDS": "1",
+    "JANGAR_CONTROLLER_SHARDS": "1",
 }
 ALONE = {"JANGAR_LEADER_ELECTION_ENABLED": "false"}
 
@@ -66,14 +67,22 @@ class ProcessServer:
         return _is_up(self.client(), "/readyz")
 
 
+class Upstream(Protocol):
+    """What a process needs to know of the API server behind its proxy."""
+
+    url: str
+    ca: Path | None
+    kubeconfig: Path
+
+
 class ControllersProcess:
     """`jangar controllers` behind a proxy of its own."""
 
     def __init__(
-        self, name: str, server: ProcessServer, directory: Path, lease: dict[str, str], seed: int
+        self, name: str, server: "Upstream", directory: Path, lease: dict[str, str], seed: int
     ) -> None:
         self.name = name
-        self.proxy = FaultProxy(server.url, seed=seed).start()
+        self.proxy = FaultProxy(server.url, seed=seed, ca=server.ca).start()
         self._directory, self._lease = directory, lease
         config = yaml.safe_load(server.kubeconfig.read_text())
         for each in config["clusters"]:

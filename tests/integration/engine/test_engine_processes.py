@@ -11,13 +11,12 @@ from random import Random
 import pytest
 
 from integration.engine.process_bed import ALONE, QUICK_LEASE, ControllersProcess, ProcessBed, Trial, step
+from integration.engine.shard_history import beside_the_holder
 from simulation.faults import Faults
 from support.api_servers import wait_for
 from support.reliability_page import record_trials
 
 ALL = os.environ.get("JANGAR_SIMULATION") == "all"
-AUTHORITY = 5.0
-"""Seconds after its last renewal in which a holder of QUICK_LEASE stops to act, and one more."""
 LINES = {
     "chain-a": 1,
     "chain-b": 1,
@@ -160,13 +159,14 @@ def test_one_of_two_processes_acts(machine, way, seed, record_property):
     chance = Random(f"rivals {way} {seed}")  # noqa: S311
     trial = Trial(machine, f"{way}-{seed}")
     pair = [machine.controllers(f"{way}-{seed}-{n}", QUICK_LEASE, seed=seed) for n in range(2)]
-    wait_for(lambda: any(each.proxy.renewals for each in pair), seconds=60, what="a lease")
+    wait_for(lambda: all(each.proxy.renewals for each in pair), seconds=60, what="that both are members")
     time.sleep(1.5)
     start_all(trial, chance)
     wait_for(trial.executions, seconds=60, what="the first work")
-    holder, other = sorted(pair, key=lambda each: -len(each.proxy.writes))
-    assert not other.proxy.writes
     time.sleep(chance.random())
+    # The second to join may be the one who should have the shard: the first has then handed it over.
+    other, holder = sorted(pair, key=lambda each: max((at for at, _ in each.proxy.writes), default=0.0))
+    before = len(other.proxy.writes)
     match way:
         case "killed":
             holder.kill()
@@ -174,13 +174,9 @@ def test_one_of_two_processes_acts(machine, way, seed, record_property):
             holder.pause()
         case "partitioned":
             holder.proxy.play(Faults(away=((0.0, 20.0),)))
-    silent_from = time.monotonic() + AUTHORITY
-    wait_for(lambda: other.proxy.writes, seconds=60, what="the other one's first write")
+    wait_for(lambda: len(other.proxy.writes) > before, seconds=60, what="the other one's first write")
     if way == "paused":
         time.sleep(20.0 if ALL else 3.0)
         holder.go_on()
-        silent_from = time.monotonic() + 1.0
-    found = finish_all(trial)
-    if late := [what for when, what in holder.proxy.writes if when > silent_from]:
-        found.append(f"the one that had lost the lease wrote {late}")
+    found = [*finish_all(trial), *beside_the_holder(pair, shards=1)]
     told(record_property, f"8: the lease's holder is {way}", seed, found)

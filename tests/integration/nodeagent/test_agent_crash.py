@@ -43,6 +43,11 @@ def a_job(name, script):
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
 
 
+def _is_told(status):
+    """Whether the job's status is about what it was last asked for."""
+    return bool(status.get("conditions")) and not status.get("terminating")
+
+
 def verdict(job):
     for condition in job.get("status", {}).get("conditions") or ():
         if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
@@ -111,7 +116,7 @@ def test_a_killed_supervisor_fails_what_ran_with_a_reason(server, client, tmp_pa
             ("Failed", "SupervisorLost")
         }
         assert [each.read_text() for each in tmp_path.iterdir()] == ["ran\n"] * 5
-        assert agent._marked() == []
+        assert agent.container_processes() == []
     finally:
         agent.stop()
         agent.end_containers()
@@ -134,7 +139,7 @@ def test_the_grace_of_a_deleted_pod_ends_without_the_agent(server, client, tmp_p
         client.request("DELETE", f"{path}/stubborn")
         wait_for((tmp_path / "told").exists, what="the signal")
         agent.kill()
-        wait_for(lambda: agent._marked() == [], seconds=10, what="the end of its processes")
+        wait_for(lambda: agent.container_processes() == [], seconds=10, what="the end of its processes")
         assert client.request("GET", f"{path}/stubborn").is_success
         agent.start()
         wait_for(lambda: client.request("GET", f"{path}/stubborn").status == 404, what="that the pod is gone")
@@ -156,7 +161,7 @@ def test_a_pod_that_went_while_nobody_looked_is_ended_by_the_next_agent(server, 
         client.request("DELETE", f"{path}/forgotten?gracePeriodSeconds=0")
         assert client.request("GET", f"{path}/forgotten").status == 404
         agent.start()
-        wait_for(lambda: agent._marked() == [], what="the end of its process")
+        wait_for(lambda: agent.container_processes() == [], what="the end of its process")
     finally:
         agent.stop()
         agent.end_containers()
@@ -189,7 +194,7 @@ def test_an_agent_killed_while_jobs_are_suspended_counts_none_of_them_as_failed(
         agent.start()
         pods = f"/api/v1/namespaces/{namespace}/pods"
         wait_for(lambda: not items(client, pods), seconds=60)
-        wait_for(lambda: all(not job["status"].get("terminating") for job in items(client, path)), seconds=30)
+        wait_for(lambda: all(_is_told(job["status"]) for job in items(client, path)), seconds=30)
         for job in items(client, path):
             status = job["status"]
             assert [each["type"] for each in status["conditions"]] == ["Suspended"], status

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from jangar.cli.findings import finding_lines
-from jangar.cli.terminal import has_box_characters, has_colour, printable
+from jangar.cli.terminal import folded, has_box_characters, has_colour, printable
 from jangar.lint.finding import Finding, Severity
 from jangar.lint.marks import Position
 from jangar.lint.reasons import FileReason
@@ -85,3 +85,15 @@ def test_a_finding_without_object_or_field_leaves_them_out():
 @pytest.mark.parametrize(("encoding", "expected"), [("utf-8", True), ("ascii", False), ("latin-1", False)])
 def test_boxes_need_an_encoding_that_has_them(encoding, expected):
     assert has_box_characters(io.TextIOWrapper(io.BytesIO(), encoding=encoding)) is expected
+
+
+def test_a_sentence_breaks_between_words():
+    """A path or a name stays whole, so that it can be copied."""
+    path = "/a/very/long/path/that/is/wider/than/the/terminal.yaml"
+    assert folded(f"cannot read {path}: no such file", 30) == [
+        "cannot read",
+        f"  {path}:",
+        "  no such file",
+    ]
+    assert folded("short", 80) == ["short"]
+    assert folded("", 80) == [""]

@@ -21,7 +21,7 @@ def test_a_transition_is_told_once():
     before = a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING})
     assert plain_lines(before, a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING}, now=at(60))) == []
     after = a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING, "c": FAILED})
-    assert plain_lines(before, after) == ["   4.0s  c Failed in 2.0s: (NonZeroExit: exit code 3)"]
+    assert plain_lines(before, after) == ["   4.0s  c Failed in 2.0s: NonZeroExit: exit code 3"]
 
 
 def test_another_attempt_is_a_transition():
@@ -86,7 +86,7 @@ def test_the_summary_of_a_failure_says_what_failed_and_why():
     assert summary_lines(tree, tails={"c": ["boom", "\x1b]0;x"]}) == [
         "nightly failed after 8.0s: 4 steps, 1 failed, 2 succeeded, 1 pending",
         "Failed:",
-        "  c: (NonZeroExit: exit code 3)",
+        "  c: NonZeroExit: exit code 3",
         "    | boom",
         "    | \\x1b]0;x",
         "Next:",
@@ -102,6 +102,6 @@ def test_a_failure_within_a_nested_run_is_told_by_the_step_at_fault():
     within = a_seen(a_definition(a_step("p")), {"p": FAILED}, name="child", phase=Phase.FAILED)
     tree = a_tree(outer, {"sub": FAILED}, inside={"sub": within}, phase=Phase.FAILED, finished_at=at(9))
     lines = summary_lines(tree, tails={})
-    assert "  sub/p: (NonZeroExit: exit code 3)" in lines
+    assert "  sub/p: NonZeroExit: exit code 3" in lines
     assert "  jangar logs nightly sub/p" in lines
     assert not any(line.startswith("  sub:") for line in lines)

@@ -21,7 +21,7 @@ def test_a_line_has_glyph_name_phase_duration_attempt_and_why():
         "● nightly  Running  2/4 steps  10s",
         "  ✓ a  Succeeded    2.0s",
         "  ● b  Running       10s  2/3",
-        "  ✗ c  Failed       2.0s       (NonZeroExit: exit code 3)",
+        "  ✗ c  Failed       2.0s       NonZeroExit: exit code 3",
         "  · d  Pending                 waits for b (Running), c (Failed)",
     ]
 
@@ -95,7 +95,7 @@ def test_long_names_leave_room_for_the_rest():
     (_, line) = shown(
         a_tree(long, {"a-name-that-is-much-too-long-for-a-narrow-terminal": FAILED}), Size(width=80)
     )
-    assert line == "  ✗ a-name-that-is-much-too…  Failed       2.0s  (NonZeroExit: exit code 3)"
+    assert line == "  ✗ a-name-that-is-much-too…  Failed       2.0s  NonZeroExit: exit code 3"
 
 
 def test_terminals_without_such_characters_get_others():

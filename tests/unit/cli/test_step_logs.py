@@ -2,9 +2,9 @@
 
 import pytest
 
-from jangar.cli.asking import Failure
 from jangar.cli.runs.step_logs import sources
 from jangar.domain.orchestration.state import Attempt
+from jangar.server.refusals import Refused, Why
 from support.builders import a_definition, a_step
 from unit.cli.followed_runs import FAILED, RUNNING, SUCCEEDED, a_seen, nested
 
@@ -55,6 +55,6 @@ def test_an_attempt_has_its_own_child():
 )
 def test_what_is_not_there_is_not_found(step, attempt, said):
     """With what there is instead."""
-    with pytest.raises(Failure, match=said) as refused:
+    with pytest.raises(Refused, match=said) as refused:
         sources(OUTER, step, attempt)
-    assert refused.value.code == 4
+    assert refused.value.why is Why.MISSING

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from jangar.apiserver.apply.json_patch import json_patch
 from jangar.controllers.object_writes import ObjectWrites
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
@@ -58,6 +59,27 @@ def test_a_status_is_written_as_what_differs_for_this_version_of_this_object():
     assert asked.body == [*GUARDS, {"op": "replace", "path": "/status/phase", "value": "Running"}]
     assert written.resource_version == "8"
     assert bench.cached.resource_version == "8"
+
+
+@pytest.mark.rule("CHART-4")
+def test_two_versions_side_by_side_keep_each_others_fields():
+    """Each shard may change hands between an old and a new version at any time: neither drops what it does not know."""
+    old, new = frozenset({"phase"}), frozenset({"phase", "cost"})
+    status = {"phase": "Pending"}
+    turns = [
+        (new, {"phase": "Running", "cost": {"tokens": 5}}),
+        (old, {"phase": "Retrying"}),
+        (new, {"phase": "Running", "cost": {"tokens": 9}}),
+        (old, {"phase": "Succeeded"}),
+    ]
+    for known, decided in turns:
+        seen = a_job(status=status)
+        bench = Bench(a_job("8", status))
+        bench.status(seen, decided, known=known)
+        status = json_patch({"metadata": seen["metadata"], "status": status}, bench.transport.asked[0].body)[
+            "status"
+        ]
+    assert status == {"phase": "Succeeded", "cost": {"tokens": 9}}
 
 
 def test_the_first_status_is_added_whole():

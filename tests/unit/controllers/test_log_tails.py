@@ -1,12 +1,14 @@
 """The last lines of work, kept after its pod is gone."""
 
 import asyncio
+import base64
 import os
 import stat
 
 import pytest
 
 from jangar.controllers.log_tails import TAIL_BYTES, TAIL_LINES, LogTails
+from jangar.kube.cache import Cache, Cached
 from jangar.kube.client import Client
 from jangar.kube.errors import Ambiguous, NotSent, TooManyRequests
 from support.answering_transport import AnsweringTransport
@@ -66,3 +68,45 @@ def test_tails_go_when_their_time_is_over(tmp_path):
     os.utime(tails.path("ci", "new"), (NOON.timestamp() + 10, NOON.timestamp() + 10))
     tails.delete_older(NOON)
     assert (tails.has("ci", "old"), tails.has("ci", "new")) == (False, True)
+
+
+def pods_with(pod):
+    cache = Cache(report=lambda error: pytest.fail(str(error)))
+    cache.saw(
+        Cached.of(
+            {"metadata": {"name": "build-x", "namespace": "ci", "uid": "p", "resourceVersion": "1"}, **pod}
+        )
+    )
+    return cache
+
+
+GIVEN = {"spec": {"containers": [{"envFrom": [{"secretRef": {"name": "token"}}]}]}}
+SECRET = {"metadata": {"name": "token"}, "data": {"t": base64.b64encode(b"hunter22").decode()}}
+
+
+@pytest.mark.rule("GC-6")
+def test_values_of_referenced_secrets_are_masked_in_a_tail(tmp_path):
+    """Nothing that the work was told in secret is kept; whoever stores history is told of the tail."""
+    told = []
+    transport = AnsweringTransport(b"login hunter22 ok\n", SECRET)
+    tails = LogTails(
+        Client(transport, manager="test"),
+        tmp_path,
+        lambda: NOON,
+        pods=pods_with(GIVEN),
+        on_kept=lambda namespace, uid: told.append((namespace, uid)),
+    )
+    keep(tails)
+    assert asyncio.run(tails.read("ci", "c1")) == "login *** ok\n"
+    assert asyncio.run(tails.read("ci", "other")) is None
+    assert told == [("ci", "c1")]
+
+
+@pytest.mark.rule("GC-6")
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_tail_that_cannot_be_masked_is_not_kept(tmp_path, status):
+    """A Secret that we may not read, or that is gone: the reason is kept instead."""
+    transport = AnsweringTransport(b"login hunter22 ok\n", status)
+    tails = LogTails(Client(transport, manager="test"), tmp_path, lambda: NOON, pods=pods_with(GIVEN))
+    keep(tails)
+    assert tails.path("ci", "c1").read_bytes() == b"(no log: on order)\n"

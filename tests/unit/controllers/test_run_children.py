@@ -213,14 +213,24 @@ def a_retention(*, ttl=None, is_root=True, **keeping):
 @pytest.mark.rule("GC-5", "GC-6")
 def test_a_finished_run_goes_when_its_time_is_over(retention, expected):
     """The object's value before the settings; children go with their root."""
-    assert retention.verdict(finished(), now=at(1)) == expected
+    assert retention.verdict(finished(), is_stored=lambda: False, now=at(1)) == expected
+
+
+@pytest.mark.rule("GC-6")
+def test_history_is_asked_for_a_run_that_is_due_and_for_no_other():
+    """Asking is waiting: whoever asks is woken when it is stored."""
+    asked = []
+    kept = a_retention(ttl=60, history_enabled=True)
+    assert isinstance(kept.verdict(finished(), is_stored=lambda: asked.append(1), now=at(1)), Kept)
+    assert asked == []
+    assert kept.verdict(finished(), is_stored=lambda: True, now=at(60)) == Delete()
 
 
 @pytest.mark.rule("CAN-6")
 def test_a_run_that_cleans_up_is_kept():
     """Until nothing is left."""
     left = LeftBehind(kind="ToolRun", name="x")
-    verdict = a_retention(ttl=0).verdict(finished(left_behind=(left,)), now=at(1))
+    verdict = a_retention(ttl=0).verdict(finished(left_behind=(left,)), is_stored=lambda: True, now=at(1))
     assert verdict == Kept(because=KeptBecause.CLEANING_UP)
 
 

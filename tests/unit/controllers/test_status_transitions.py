@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.controllers.transitions import Transition, phase_change, step_change
+from jangar.controllers.transitions import Transition, phase_change, step_change, workflow_changes
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,23 @@ def test_a_phase_that_changed_is_told(before, after, expected):
 def test_a_step_that_changed_is_told(before, after, expected):
     """By phase or attempt, with its name."""
     assert step_change(before, after) == (Transition(*expected) if expected else None)
+
+
+def test_steps_of_an_agents_workflow_are_told_when_they_change():
+    """One that only waits for its turn is not."""
+    before = {"workflow": {"steps": [{"name": "a", "phase": "Running", "attempt": 1}]}}
+    after = {
+        "workflow": {
+            "steps": [
+                {"name": "a", "phase": "Failed", "reason": "NonZeroExit", "attempt": 1, "message": "exit 3"},
+                {"name": "b", "phase": "Pending", "attempt": 0},
+                {"name": "c", "phase": "Skipped", "reason": "DependencyFailed", "attempt": 0},
+            ]
+        }
+    }
+    assert list(workflow_changes(before, after)) == [
+        ("Warning", "NonZeroExit", "step a: Failed, exit 3"),
+        ("Normal", "DependencyFailed", "step c: Skipped"),
+    ]
+    assert list(workflow_changes(after, after)) == []
+    assert list(workflow_changes(None, {})) == []

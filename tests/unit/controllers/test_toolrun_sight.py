@@ -7,7 +7,8 @@ import pytest
 from jangar.api.phases import OnJobMissing
 from jangar.controllers.resources import CHILD_UID, RUN_UID
 from jangar.controllers.stop_order import written_order
-from jangar.controllers.toolrun.observe import (
+from jangar.controllers.toolrun.order import ToolRunOrders
+from jangar.controllers.work.observe import (
     JOB_NAME,
     Caches,
     LiveReads,
@@ -70,12 +71,13 @@ def a_pod(name, job):
 def look(run=None, *, tool=TOOL, jobs=(), pods=(), live=None):
     run = run or an_object("build", spec={"toolRef": {"name": "builder"}, "parameters": {"what": "all"}})
     caches = Caches(
-        toolruns=a_cache(run),
-        tools=a_cache(*([an_object("builder", spec=tool)] if tool is not None else [])),
+        children=a_cache(run),
         jobs=a_cache(*jobs),
         pods=a_cache(*pods, **{CHILD_UID: label_index(CHILD_UID)}),
     )
-    return observe(caches, Cached.of(run), live or LiveReads(), WorkLimits(), logs_kept=True)
+    orders = ToolRunOrders(tools=a_cache(*([an_object("builder", spec=tool)] if tool is not None else [])))
+    seen = Cached.of(run)
+    return observe(caches, seen, orders(seen), live or LiveReads(), WorkLimits(), logs_kept=True)
 
 
 def a_run(status=None, spec=None, **metadata):
@@ -131,7 +133,7 @@ def test_what_is_run_is_defined_missing_or_rejected(tool, spec, expected):
     """A command comes with the first only."""
     sight = look(a_run(spec=spec), tool=tool)
     assert type(sight.observation.work) is expected
-    assert (sight.command is not None) == (expected is WorkDefined)
+    assert (sight.order.command is not None) == (expected is WorkDefined)
 
 
 def test_a_refusal_of_this_pass_comes_first():

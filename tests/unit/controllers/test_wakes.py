@@ -64,6 +64,7 @@ def test_a_request_to_stop_goes_before_all_else_once(spec):
     assert asks_to_stop(a_change(None, an_object(spec=spec)))
     assert not asks_to_stop(a_change(an_object(spec=spec), an_object(2, spec=spec)))
     assert not asks_to_stop(a_change(an_object(spec=spec), None))
+    assert not asks_to_stop(a_change(None, an_object(spec=spec, status={"phase": "Succeeded"})))
 
 
 def test_a_status_written_by_a_pass_waits_and_a_changed_spec_does_not():

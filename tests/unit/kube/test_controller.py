@@ -28,9 +28,8 @@ class Story:
         self.answers = list(answers)
         self.passes = []
         self.outcomes = []
-        self.controller = Controller(
-            "toolrun", self.reconcile, random=lambda: 1.0, on_pass=self.note, **options
-        )
+        self.controller = Controller("toolrun", self.reconcile, random=lambda: 1.0, **options)
+        self.controller.on_pass = self.note
 
     async def reconcile(self, key):
         self.passes.append((key.name, now()))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jangar.kube.backoff import Backoff
+from jangar.kube.haste import Haste
 from jangar.kube.workqueue import ShutDown, WorkQueue
 from support.virtual_time import run_virtual
 
@@ -277,3 +278,51 @@ def test_a_key_that_is_worked_on_comes_back_first_when_it_is_added_so():
         return [await queue.get(), await queue.get(), len(queue), queue.oldest_age()]
 
     assert run_virtual(story()) == ["a", "b", 0, 0.0]
+
+
+def test_what_is_urgent_in_one_queue_goes_before_what_waits_in_another():
+    """Until it is done, and a moment longer: what it leads to is often urgent elsewhere."""
+
+    async def story():
+        haste = Haste(limit=10, linger=1)
+        calls, others = WorkQueue(haste=haste), WorkQueue(haste=haste)
+        calls.add("stop", first=True)
+        others.add("tidy")
+        waiting = asyncio.create_task(others.get())
+        urgent = await calls.get()
+        await asyncio.sleep(3)
+        calls.done(urgent)
+        others.add("stop, too", first=True)
+        taken = [await others.get()]
+        others.done(taken[0])
+        return [*taken, await waiting, now()]
+
+    assert run_virtual(story()) == ["stop, too", "tidy", 4.0]
+
+
+def test_what_can_wait_does_not_wait_for_ever():
+    """A pass that hangs, or an endless row of requests to stop, holds nobody back for longer than the limit."""
+
+    async def story():
+        haste = Haste(limit=2)
+        calls, others = WorkQueue(haste=haste), WorkQueue(haste=haste)
+        calls.add("hangs", first=True)
+        others.add("tidy")
+        await calls.get()
+        return [await others.get(), now(), haste.is_on]
+
+    assert run_virtual(story()) == ["tidy", 2.0, False]
+
+
+def test_a_queue_that_shuts_down_with_urgent_keys_holds_nobody_back():
+    """Its keys are dropped, and so is their haste."""
+
+    async def story():
+        haste = Haste(limit=60, linger=1)
+        calls, others = WorkQueue(haste=haste), WorkQueue(haste=haste)
+        calls.add("stop", first=True)
+        others.add("tidy")
+        calls.shut_down()
+        return [await others.get(), now()]
+
+    assert run_virtual(story()) == ["tidy", 1.0]

@@ -1,6 +1,7 @@
 """The Job of an attempt: what holds of it whatever the command is."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jangar.api.containers import Resources
-from jangar.domain.toolrun.tool import Command
+from jangar.domain.work.command import Command
 from jangar.domain.work.reading import template_names
 from jangar.domain.work.releasing import OUTCOME_FINALIZER
 from jangar.runtimes.kubernetes_job.manifest import (
     RESULT_PATH,
     RESULT_VARIABLE,
-    TEMPLATE,
+    TOOL_TEMPLATE,
     Placement,
     job_manifest,
 )
@@ -80,7 +81,7 @@ def test_every_manifest_is_json_and_says_what_was_asked(command, placement):
     """Nothing is lost, and the same command gives the same Job."""
     job = job_manifest(command, placement)
     assert json.loads(json.dumps(job)) == job == job_manifest(command, placement)
-    assert template_names(job["spec"]["template"]) == TEMPLATE
+    assert template_names(job["spec"]["template"]) == TOOL_TEMPLATE
     pod = job["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["image"] == command.image
@@ -91,3 +92,13 @@ def test_every_manifest_is_json_and_says_what_was_asked(command, placement):
     assert pod.get("serviceAccountName") == (command.service_account or placement.service_account)
     assert ("terminationGracePeriodSeconds" in pod) == (placement.grace is not None)
     assert ("resources" in container) == (command.resources is not None)
+
+
+@given(commands, placements)
+def test_operators_alone_loosen_the_pods_of_work(command, placement):
+    """What they say stands in place of the restricted context; containers stay without privileges."""
+    pod = job_manifest(command, replace(placement, security_context={"runAsUser": 1000}))["spec"]["template"][
+        "spec"
+    ]
+    assert pod["securityContext"] == {"runAsUser": 1000}
+    assert pod["containers"][0]["securityContext"]["allowPrivilegeEscalation"] is False

@@ -2,7 +2,7 @@
 
 import re
 
-from jangar.telemetry.metrics import InformerReadings, Metrics, QueueReadings
+from jangar.telemetry.metrics import InformerReadings, Metrics, QueueReadings, ShardReadings
 
 
 def samples(metrics):
@@ -43,6 +43,16 @@ def test_what_is_is_asked_when_it_is_read():
     )
     metrics.watch_lease(lambda: True)
     metrics.watch_events(lambda: 2)
+    metrics.watch_shards(
+        ShardReadings(
+            shards=lambda: 12,
+            held=lambda: 4,
+            taken=lambda: 7,
+            taken_over=lambda: 2,
+            handed_over=lambda: 3,
+            lost=lambda: 0,
+        )
+    )
     before = samples(metrics)
     keys.clear()
     told["lists"] = 2.0
@@ -52,6 +62,9 @@ def test_what_is_is_asked_when_it_is_read():
     assert (before[lists], after[lists]) == (1, 2)
     assert after['jangar_informer_age_seconds{kind="Job"}'] == 0.5
     assert (after["jangar_lease_held"], after["jangar_events_dropped_total"]) == (1, 2)
+    assert (after["jangar_shards"], after["jangar_shards_held"]) == (12, 4)
+    counts = [after[f"jangar_shards_{word}_total"] for word in ("taken", "taken_over", "handed_over", "lost")]
+    assert counts == [7, 2, 3, 0]
 
 
 def test_labels_are_bounded():

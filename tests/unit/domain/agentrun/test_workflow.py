@@ -1,67 +1,40 @@
-"""The workflow of an AgentRun is planned like any other list of steps."""
+"""The workflow of an AgentRun as the course of its work."""
 
 import pytest
 
-from jangar.api.agents.agentrun import Workflow
-from jangar.api.phases import ExecutionMode, OnJobMissing, Phase, StepKind, StepPhase
+from jangar.api.agents.agentrun import AgentRunSpec
 from jangar.api.reasons import Reason
-from jangar.domain.agentrun.workflow import define_workflow
-from jangar.domain.orchestration.actions import StartChild
-from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.plan import plan
-from support.builders import a_child, an_observation, at
+from jangar.domain.agentrun.workflow import CONTROL_PATH, StepPlace, define_workflow
+from jangar.domain.work.course import Again, Enough, Stage, after_iteration
+from jangar.lint.conditions import compile_loop
+
+CLAIM = {"type": "pvc", "name": "state", "mountPath": "/state", "claimName": "kept"}
+SCRATCH = {"type": "emptyDir", "name": "scratch", "mountPath": "/scratch"}
 
 
-def a_workflow(*steps):
-    return Workflow.model_validate({"steps": list(steps)})
+def a_run(*steps, **spec):
+    given = {
+        "agentRef": {"name": "a"},
+        "runtime": {"type": "workflow"},
+        "implementation": {"inline": {"text": "do"}},
+        "workflow": {"steps": list(steps)},
+    }
+    return AgentRunSpec.model_validate(given | spec)
 
 
-def defined(*steps, **options):
-    found = define_workflow(a_workflow(*steps), **options)
-    assert isinstance(found, Definition)
-    return found
+def defined(*steps, **spec):
+    return define_workflow(a_run(*steps, **spec), compile_condition=compile_loop)
 
 
 @pytest.mark.rule("DAG-1")
-def test_a_workflow_is_a_list_of_jobs():
-    """Each step needs the one before it, and its child is a Job."""
-    definition = defined({"name": "plan"}, {"name": "code"}, {"name": "test"})
-    assert definition.mode is ExecutionMode.SEQUENTIAL
-    assert definition.graph.needs == ((), (0,), (1,))
-    assert {step.kind for step in definition.steps} == {StepKind.JOB}
-
-
-def test_a_workflow_goes_through_the_planner_step_by_step():
-    """The second Job starts when the first has succeeded, with the parameters of its step as they stand."""
-    definition = defined({"name": "plan"}, {"name": "code", "parameters": {"stage": "{{ not.a.template }}"}})
-    first = plan(an_observation(definition), at(0))
-    [start] = first.actions
-    assert (start.step, start.kind, start.attempt) == ("plan", StepKind.JOB, 1)
-    done = a_child(start.child, Phase.SUCCEEDED, finished_at=at(5))
-    second = plan(an_observation(definition, recorded=first.status, children=[done]), at(5))
-    [start] = second.actions
-    assert isinstance(start, StartChild)
-    assert (start.step, start.parameters) == ("code", {"stage": "{{ not.a.template }}"})
-    assert [state.phase for state in second.status.steps] == [StepPhase.SUCCEEDED, StepPhase.PENDING]
-
-
-def test_retries_and_timeouts_of_a_workflow_step_are_the_planners():
-    """A step's own retries win over the agent's default; 0 seconds is no limit."""
-    definition = defined(
-        {"name": "a", "retries": 0, "timeoutSeconds": 0},
-        {"name": "b", "retryBackoffSeconds": 7, "timeoutSeconds": 60},
-        default_retries=3,
-        on_job_missing=OnJobMissing.RETRY,
-    )
-    first, second = definition.steps
-    assert (first.retries, first.timeout, first.on_job_missing) == (0, None, OnJobMissing.RETRY)
-    assert (second.retries, second.retry_backoff.seconds, second.timeout.seconds) == (3, 7, 60)
-    assert defined({"name": "a"}).steps[0].on_job_missing is OnJobMissing.FAIL
+def test_a_workflow_is_a_list_of_stages():
+    """In the order in which they are written."""
+    assert defined({"name": "plan"}, {"name": "code"}) == (Stage(name="plan"), Stage(name="code"))
 
 
 def test_all_mistakes_of_a_workflow_are_told_at_once():
     """Names are checked as those of an orchestration's steps are."""
-    problems = define_workflow(a_workflow({"name": "a"}, {"name": "-"}, {"name": "a"}))
+    problems = defined({"name": "a"}, {"name": "-"}, {"name": "a"})
     assert [(problem.reason, problem.field, problem.step) for problem in problems] == [
         (Reason.INVALID_STEP_NAME, "spec.workflow.steps[1].name", "-"),
         (Reason.DUPLICATE_STEP, "spec.workflow.steps[2].name", "a"),
@@ -70,9 +43,84 @@ def test_all_mistakes_of_a_workflow_are_told_at_once():
 
 def test_an_empty_workflow_is_refused():
     """There must be something to do."""
-    [problem] = define_workflow(a_workflow())
-    assert (problem.reason, problem.field, problem.fix) == (
-        Reason.MISSING_STEPS,
-        "spec.workflow.steps",
-        "add at least one step",
-    )
+    for found in (defined(), defined(workflow=None)):
+        assert [(each.reason, each.fix) for each in found] == [
+            (Reason.MISSING_STEPS, "add at least one step")
+        ]
+
+
+def loop_of(**loop):
+    (stage,) = defined({"name": "a", "loop": {"maxIterations": 9, **loop}})
+    return stage.loop
+
+
+def test_a_condition_is_cel_over_the_iteration():
+    """Its number, the bound, how the last one ended and what it wrote."""
+    loop = loop_of(condition={"expression": "iteration.index < 3 && iteration.last.phase == 'Succeeded'"})
+    assert not loop.needs_control
+    assert isinstance(after_iteration(loop, 2, None), Again)
+    assert isinstance(after_iteration(loop, 3, None), Enough)
+    scored = loop_of(condition={"expression": "iteration.last.control.score < 0.9"})
+    assert scored.needs_control
+    assert isinstance(after_iteration(scored, 1, {"control": {"score": 0.5}}), Again)
+    assert isinstance(after_iteration(scored, 1, {"control": {"score": 0.95}}), Enough)
+
+
+def test_what_to_do_without_the_file_is_the_loops_own_choice():
+    """It stops where there is none and fails where it cannot be read, unless told otherwise."""
+    expression = {"expression": "iteration.last.control.more"}
+    usual = loop_of(condition=expression)
+    assert (usual.stops_if_missing, usual.stops_if_invalid) == (True, False)
+    other = loop_of(condition={**expression, "source": {"onMissing": "fail", "onInvalid": "stop"}})
+    assert (other.stops_if_missing, other.stops_if_invalid) == (False, True)
+
+
+def test_a_condition_that_is_none_is_refused_with_its_place():
+    """What is wrong with it stands in the message."""
+    for expression in ("iteration.", "'text'", "steps.a.phase == 'x'"):
+        (problem,) = defined(
+            {"name": "a", "loop": {"maxIterations": 2, "condition": {"expression": expression}}}
+        )
+        assert problem.reason == Reason.INVALID_CONDITION
+        assert problem.field == "spec.workflow.steps[0].loop.condition.expression"
+
+
+@pytest.mark.parametrize(
+    ("state", "workload", "words"),
+    [
+        pytest.param({"required": True}, {"volumes": [CLAIM]}, None, id="a-claim-is-enough"),
+        pytest.param({"required": True}, {}, "no volume outlives", id="none"),
+        pytest.param(
+            {"required": True, "volumeNames": ["scratch"]},
+            {"volumes": [SCRATCH]},
+            "does not outlive",
+            id="scratch",
+        ),
+        pytest.param(
+            {"required": True, "volumeNames": ["x"]}, {"volumes": [CLAIM]}, "no volume x", id="unknown"
+        ),
+        pytest.param({"volumeNames": ["x"]}, {}, None, id="not-required"),
+    ],
+)
+def test_state_that_is_required_must_outlive_an_iteration(state, workload, words):
+    """A claim does, a scratch directory does not."""
+    found = defined({"name": "a", "loop": {"maxIterations": 2, "state": state}}, workload=workload)
+    if words is None:
+        assert isinstance(found, tuple)
+    else:
+        assert words in found[0].message
+
+
+def test_the_file_that_a_condition_looks_at():
+    """The loop's own, else the usual one; none where nobody looks."""
+    plain, looped, own = a_run(
+        {"name": "a"},
+        {"name": "b", "loop": {"maxIterations": 2, "condition": {"expression": "true"}}},
+        {
+            "name": "c",
+            "loop": {"maxIterations": 2, "condition": {"expression": "true", "source": {"path": "x.json"}}},
+        },
+    ).workflow.steps
+    assert StepPlace(step=plain, index=0).control_path is None
+    assert StepPlace(step=looped, index=1).control_path == CONTROL_PATH
+    assert StepPlace(step=own, index=2).control_path == "x.json"

@@ -231,3 +231,13 @@ def test_the_list_names_objects_as_kubectl_does(kind, shown):
     """CAN-6: kind and name lead to the object."""
     record = RunRecord(lifecycle=OVER, steps=(replace(STARTED, kind=kind),))
     assert arrived_late(record, {"a-1": a_child("a-1")})[0].kind == shown
+
+
+@pytest.mark.rule("GC-6", "GC-9")
+def test_a_deleted_run_waits_for_its_history_within_the_bound():
+    """And goes all the same when that is over."""
+    record = RunRecord(lifecycle=OVER)
+    observation = an_observation(DEFINITION, run=a_run(deleted_at=NOON), history_pending=True)
+    bound = NOON + observation.limits.cancel_timeout
+    assert aftermath(observation, record, NOON) == Aftermath(look_again_at=bound)
+    assert aftermath(observation, record, bound) == Aftermath(actions=(ReleaseRun(left=()),))

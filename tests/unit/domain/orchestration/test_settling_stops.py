@@ -164,3 +164,12 @@ def test_work_left_behind_is_retried_over_only_where_that_was_asked_for():
     assert (found.state.phase, found.left_behind) == (StepPhase.RETRYING, True)
     kept = settled(state, None, retries=1, on_job_missing=OnJobMissing.FAIL)
     assert kept.state.phase is StepPhase.FAILED
+
+
+@pytest.mark.rule("CAN-7", "DAG-11")
+def test_a_cancelled_step_shows_what_its_child_had_written():
+    """Of a cancel of the run or of the child alone; a step that timed out and may be repeated shows nothing."""
+    child = a_child("child", Phase.CANCELLED, outputs={"half": "done"})
+    assert settled(stopping("Cancelled"), child).state.outputs == {"half": "done"}
+    assert settled(STARTED, child).state.outputs == {"half": "done"}
+    assert settled(stopping("StepTimedOut"), child).state.outputs is None

@@ -140,7 +140,6 @@ def test_a_step_reads_back_as_it_was_written(state):
             {"apiVersion": "agents.proompteng.ai/v1alpha1", "kind": "AgentRun", "name": "c"},
             id="agent-run",
         ),
-        pytest.param(StepKind.JOB, {"kind": "Job", "name": "c"}, id="job-of-a-workflow"),
         pytest.param(StepKind.APPROVAL_GATE, {"kind": "ApprovalGate", "name": "c"}, id="gate"),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.api.orchestration import Step
-from jangar.api.phases import ORCHESTRATION_KINDS, StepKind
+from jangar.api.phases import StepKind
 from jangar.domain.orchestration.step_references import (
     REQUIRED,
     has_reference,
@@ -140,4 +140,4 @@ def test_keys_read_as_references_are_not_parameters(kind, expected):
 
 def test_every_kind_says_what_it_needs():
     """DAG-2: a new kind that users can write cannot be forgotten."""
-    assert set(REQUIRED) == set(ORCHESTRATION_KINDS)
+    assert set(REQUIRED) == set(StepKind)

@@ -26,16 +26,13 @@ JOB = Resolved(keep=Keep(duration=timedelta(seconds=600)), source=Source.DEFAULT
 RUN = Resolved(keep=HOUR, source=Source.OBJECT)
 
 
-def status(
-    *, job=JOB, run=RUN, jobs_ended_at=None, finished_at=None, history_enabled=True, history_stored=False
-):
+def status(*, job=JOB, run=RUN, jobs_ended_at=None, finished_at=None, history_enabled=True):
     return retention_status(
         job=job,
         run=run,
         jobs_ended_at=jobs_ended_at,
         finished_at=finished_at,
         history_enabled=history_enabled,
-        history_stored=history_stored,
     )
 
 
@@ -49,13 +46,12 @@ def status(
                 job_source="default",
                 run_retention_seconds=3600,
                 run_source="spec.ttlSecondsAfterFinished",
+                history=History.ON,
             ),
             id="running-has-values-and-no-times",
         ),
         pytest.param(
-            lambda: status(
-                jobs_ended_at=NOON + timedelta(milliseconds=1), finished_at=NOON, history_stored=True
-            ),
+            lambda: status(jobs_ended_at=NOON + timedelta(milliseconds=1), finished_at=NOON),
             Retention(
                 job_ttl_seconds=600,
                 job_expires_at=NOON + timedelta(seconds=601),
@@ -63,7 +59,7 @@ def status(
                 run_retention_seconds=3600,
                 run_expires_at=AT_ONE,
                 run_source="spec.ttlSecondsAfterFinished",
-                history=History.STORED,
+                history=History.ON,
             ),
             id="finished-has-times-in-whole-seconds",
         ),
@@ -84,6 +80,7 @@ def status(
             Retention(
                 job_source="controller.jobTtlSecondsAfterFinished",
                 run_source="controller.agentRunRetentionSeconds",
+                history=History.ON,
             ),
             id="kept-for-ever-says-who-decided",
         ),
@@ -98,7 +95,7 @@ def test_the_status_says_what_is_deleted_when_and_which_value_decides(found, exp
 @pytest.mark.rule("GC-4", "GC-6")
 def test_the_status_has_the_fields_of_the_api():
     """GC-4, GC-6: nothing is lost on the way to status.retention."""
-    found = status(jobs_ended_at=NOON, finished_at=NOON, history_stored=True)
+    found = status(jobs_ended_at=NOON, finished_at=NOON)
     assert retention_from(retention_document(found)) == found
     assert RetentionStatus.model_validate(retention_document(found)) == RetentionStatus(
         job_ttl_seconds=600,
@@ -107,7 +104,7 @@ def test_the_status_has_the_fields_of_the_api():
         run_retention_seconds=3600,
         run_expires_at=AT_ONE,
         run_source="spec.ttlSecondsAfterFinished",
-        history="Stored",
+        history="On",
     )
 
 

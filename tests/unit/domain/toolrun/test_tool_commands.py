@@ -4,7 +4,8 @@ import pytest
 
 from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
-from jangar.domain.toolrun.tool import Command, NoCommand, command_of, tool_problems
+from jangar.domain.toolrun.tool import NoCommand, command_of, tool_problems
+from jangar.domain.work.command import Command
 from jangar.nodeagent.pods.expansion import expanded
 
 

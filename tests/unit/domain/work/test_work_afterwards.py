@@ -219,3 +219,28 @@ def test_what_the_work_asks_for_comes_before_the_operators_job_ttl():
     assert asked.status["retention"]["jobTtlSeconds"] == 3600
     assert settled().status["retention"]["jobTtlSeconds"] == 600
     assert settled(job_ttl=1).status["retention"]["jobTtlSeconds"] > 1
+
+
+@pytest.mark.rule("GC-6")
+def test_a_child_of_its_own_goes_after_its_history():
+    """Its time is over, and its row is waited for without a bound."""
+    world = settled(ttl=0)
+    world.limits = replace(world.limits, history_enabled=True)
+    world.advance(3600)
+    observation = world.observation()
+    waiting = plan_work(replace(observation, history_pending=True), world.now)
+    assert (waiting.actions, waiting.look_again_at) == ((), None)
+    assert plan_work(observation, world.now).actions == (DeleteChild(),)
+
+
+@pytest.mark.rule("GC-6", "GC-9")
+def test_a_deletion_waits_for_the_history_within_its_bound():
+    """And no longer: then it goes all the same."""
+    world = settled()
+    deleted(world)
+    observation = replace(world.observation(), live=True, history_pending=True)
+    bound = world.now + observation.limits.cancel_timeout
+    waiting = plan_work(observation, world.now)
+    assert (waiting.actions, waiting.look_again_at) == ((), bound)
+    assert ReleaseChild(left=()) in plan_work(observation, bound).actions
+    assert ReleaseChild(left=()) in plan_work(replace(observation, history_pending=False), world.now).actions

@@ -1,0 +1,273 @@
+"""The chart on a whole real cluster: the product's image on its node, releases by helm, and a load of runs.
+
+Knows how each is made and watched; knows nothing of what should come of it.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from chart_render import CHART, ROOT, Ran, nested, run_helm
+
+import jangar
+from contract.engine.engine_api import Api
+from contract.engine.existing_server import ExistingServer
+from contract.engine.pod_ledger import PodLedger
+from e2e.kubectl_command import Kubectl
+from support.api_servers import wait_for
+from support.kube_http import HttpClient
+from support.object_follower import ObjectFollower
+
+REPOSITORY = "jangar.local/jangar"
+IMAGE = ROOT / "dist" / "jangar-image.tar"
+NOW, NEXT = jangar.__version__, f"{jangar.__version__}+next"
+TAGS = {NOW: NOW, NEXT: "next"}
+"""Two versions of the product, and the tags of their images: the second is the first by another name of its own."""
+RUNS_PATH = "/apis/orchestration.proompteng.ai/v1alpha1/orchestrationruns"
+QUICK = {"leaseDurationSeconds": 10, "renewDeadlineSeconds": 8, "retryPeriodSeconds": 2}
+PATIENCE = 180.0
+"""Seconds; the machine may be busy with other tests."""
+CONTROLLERS = "app.kubernetes.io/name=agents-controllers"
+
+
+def why_no_image() -> str | None:
+    """The image of this very source is built where it is missing or older; what kept it from being built."""
+    newest = max(path.stat().st_mtime for path in (ROOT / "src").rglob("*.py"))
+    if IMAGE.exists() and IMAGE.stat().st_mtime > newest:
+        return None
+    made = subprocess.run(
+        ["make", "image"], cwd=ROOT, check=False, capture_output=True, text=True, timeout=900
+    )
+    return None if made.returncode == 0 else f"make image: {made.stderr.strip().splitlines()[-1]}"
+
+
+def next_image(to: Path) -> Path:
+    """The same product that calls itself by the next version."""
+    package = to / "next" / "usr/local/lib/python3.11/dist-packages/jangar"
+    (package / "__pycache__").mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        (ROOT / "src/jangar/__init__.py").read_text("utf-8").replace(f'"{NOW}"', f'"{NEXT}"'), "utf-8"
+    )
+    # What the layers below have compiled is covered, and read anew from the text.
+    (package / "__pycache__" / ".wh.__init__.cpython-311.pyc").touch()
+    layers = [ROOT / "build" / "image" / each for each in ("base", "wheels", "product")]
+    out = to / "next.tar"
+    words = [
+        sys.executable,
+        ROOT / "scripts/image/write-oci",
+        f"{REPOSITORY}:{TAGS[NEXT]}",
+        out,
+        *layers,
+        to / "next",
+    ]
+    subprocess.run(words, check=True, capture_output=True, timeout=240)
+    return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """The chart as `agents` in one namespace."""
+
+    server: ExistingServer
+    kubectl: Kubectl
+    namespace: str
+    _clients: list[HttpClient] = field(default_factory=list)
+
+    def close(self) -> None:
+        for each in self._clients:
+            each.close()
+
+    def helm(self, *words: str, values: dict[str, Any] | None = None) -> str:
+        ran = self.try_helm(*words, values=values)
+        assert ran.code == 0, ran.out + ran.err
+        return ran.out
+
+    def try_helm(self, *words: str, values: dict[str, Any] | None = None) -> Ran:
+        return run_helm(
+            *words,
+            "--namespace",
+            self.namespace,
+            *(("--values", "-") if values is not None else ()),
+            environment={"KUBECONFIG": str(self.server.kubeconfig)},
+            stdin=json.dumps(nested(values or {})),
+            seconds=400,
+        )
+
+    def deploy(self, values: dict[str, Any] | None = None, *words: str, version: str = NOW) -> str:
+        """Install or upgrade, and wait for what Helm can wait for."""
+        chosen = {
+            "image.repository": REPOSITORY,
+            "image.tag": TAGS[version],
+            "controller.leaderElection": QUICK,
+            "resources": {"requests": {"cpu": "20m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}},
+            **(values or {}),
+        }
+        return self.helm(
+            "upgrade", "--install", "agents", str(CHART), "--wait", "--timeout", "180s", *words, values=chosen
+        )
+
+    def api(self) -> Api:
+        """With a connection of its own."""
+        self._clients.append(self.server.client())
+        return Api(self._clients[-1], self.namespace)
+
+    def http(self, url: str) -> HttpClient:
+        self._clients.append(HttpClient(url=url))
+        return self._clients[-1]
+
+    def wait_for(self, kind: str, name: str, phase: str, *, seconds: float = PATIENCE) -> None:
+        """Until a run is in this phase; that it ended in another one is told at once."""
+
+        def is_there() -> bool:
+            status = api.get(kind, name).get("status") or {}
+            found = status.get("phase")
+            assert found == phase or "finishedAt" not in status, f"{name} is {found}: {status.get('message')}"
+            return found == phase
+
+        api = self.api()
+        wait_for(is_there, what=f"that {name} is {phase}", seconds=seconds)
+
+    def pods(self, labels: str = CONTROLLERS) -> list[Any]:
+        return self.kubectl.json(f"get pods -l {labels}")["items"]
+
+    def members(self) -> list[Any]:
+        """The controllers, as `jangar controllers list` tells of them."""
+        return list(json.loads(self.jangar("controllers", "list", "--output", "json"))["members"])
+
+    def versions(self) -> dict[str, int]:
+        """How many shards the controllers of each version hold."""
+        found: dict[str, int] = {}
+        for each in self.members():
+            if each["alive"]:
+                found[each["version"]] = found.get(each["version"], 0) + len(each["holds"])
+        return found
+
+    def jangar(self, *words: str) -> str:
+        command = [Path(sys.executable).with_name("jangar"), *words, "-n", self.namespace]
+        command += ["--kubeconfig", self.server.kubeconfig]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    def metrics(self, pod: Any) -> str:
+        answer = self.http(f"http://{pod['status']['podIP']}:8081").request("GET", "/metrics")
+        assert answer.is_success
+        return str(answer.body)
+
+
+class RunEnds(ObjectFollower):
+    """Every end that a run was ever seen with."""
+
+    def __init__(self, client: HttpClient) -> None:
+        self._ends: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        super().__init__(client, RUNS_PATH)
+
+    def of(self, namespace: str) -> dict[str, set[tuple[str, str]]]:
+        with self._lock:
+            return {name: set(ends) for (within, name), ends in self._ends.items() if within == namespace}
+
+    def take(self, seen: dict[str, Any]) -> None:
+        status = seen.get("status") or {}
+        if status.get("finishedAt"):
+            key = (seen["metadata"]["namespace"], seen["metadata"]["name"])
+            self._ends.setdefault(key, set()).add((status["phase"], status["finishedAt"]))
+
+
+TOOL = {
+    "image": "busybox:1.37",
+    "command": ["sleep", "2"],
+    "env": [{"name": "MARK", "value": "{{ parameters.mark }}"}],
+    "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}},
+}
+
+
+class Load:
+    """Runs of a few steps, so many in all, so many at once; made beside whatever else happens."""
+
+    def __init__(
+        self, api: Api, ends: RunEnds, *, total: int, at_once: int, steps: int = 1, name: str = "run"
+    ) -> None:
+        self._api, self._ends, self._over = api, ends, Event()
+        self.names = [f"{name}-{number:03}" for number in range(total)]
+        self.marks = {f"{each}-{step}" for each in self.names for step in range(steps)}
+        self._at_once, self._steps = at_once, steps
+        api.apply(
+            {
+                "apiVersion": "tools.proompteng.ai/v1alpha1",
+                "kind": "Tool",
+                "metadata": {"name": "work"},
+                "spec": TOOL,
+            }
+        )
+        self._thread = Thread(target=self._make, name="load", daemon=True)
+        self._thread.start()
+
+    @property
+    def ended(self) -> int:
+        return len(self._ends.of(self._api.namespace).keys() & set(self.names))
+
+    def wait_for(self, number: int, *, seconds: float) -> None:
+        """Until so many more have ended than now."""
+        wanted = min(self.ended + number, len(self.names))
+        wait_for(lambda: self.ended >= wanted, what=f"that {wanted} runs have ended", seconds=seconds)
+
+    def finish(self, *, seconds: float) -> None:
+        self.wait_for(len(self.names), seconds=seconds)
+        self._thread.join(10)
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join(10)
+
+    def _make(self) -> None:
+        for number, name in enumerate(self.names):
+            while number - self.ended >= self._at_once and not self._over.is_set():
+                time.sleep(0.1)
+            if self._over.is_set():
+                return
+            self._api.create(
+                "OrchestrationRun",
+                name,
+                {"orchestration": {"steps": [self._step(name, at) for at in range(self._steps)]}},
+            )
+
+    def _step(self, run: str, at: int) -> dict[str, Any]:
+        return {
+            "name": f"s{at}",
+            "kind": "ToolRun",
+            "toolRef": {"name": "work"},
+            "with": {"mark": f"{run}-{at}"},
+        }
+
+
+def assert_once(load: Load, namespace: str, pods: PodLedger, ends: RunEnds) -> None:
+    """Every run has succeeded, was never seen with another end, and every step of it ran once."""
+    seen = ends.of(namespace)
+    assert {phase for name in load.names for phase, _ in seen[name]} == {"Succeeded"}
+    assert {len(seen[name]) for name in load.names} == {1}, "a run has ended twice"
+    ran = pods.executions(namespace)
+    ran.pop("", None)  # the product's own pods
+    assert ran == Counter(dict.fromkeys(load.marks, 1))
+
+
+@contextmanager
+def sampled(look: Callable[[], int]) -> Iterator[list[int]]:
+    """What `look` answered, twice a second, for as long as the block lasts."""
+    seen: list[int] = []
+    over = Event()
+
+    def follow() -> None:
+        while not over.wait(0.5):
+            seen.append(look())
+
+    thread = Thread(target=follow, daemon=True)
+    thread.start()
+    yield seen
+    over.set()
+    thread.join(10)

@@ -1,0 +1,192 @@
+"""The chart as helm renders it. Knows the command; knows nothing of what should be rendered."""
+
+import copy
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "charts" / "agents"
+ROLLOUT = "argoproj.io/v1alpha1/Rollout"
+DEADLINE = 120.0
+
+
+@cache
+def helm_binary() -> Path | None:
+    """Beside this Python, where `make setup` puts it, else from the PATH."""
+    beside = Path(sys.executable).with_name("helm")
+    if beside.exists():
+        return beside
+    found = shutil.which("helm")
+    return Path(found) if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+def run_helm(
+    *words: str | Path,
+    environment: Mapping[str, str] | None = None,
+    stdin: str = "",
+    seconds: float = DEADLINE,
+) -> Ran:
+    """Helm with a home of its own, so that nothing of this machine's user counts."""
+    binary = helm_binary()
+    if binary is None:
+        pytest.skip("no helm: make setup installs one on Linux (x86-64); else put one on the PATH")
+    with tempfile.TemporaryDirectory(prefix="jangar-helm-") as home:
+        env = {"HOME": home, "PATH": os.environ.get("PATH", os.defpath), **(environment or {})}
+        ran = subprocess.run(
+            [binary, *words],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            env=env,
+            input=stdin,
+        )
+    return Ran(code=ran.returncode, out=ran.stdout, err=ran.stderr)
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by dotted path as a tree."""
+    tree: dict[str, Any] = {}
+    for path, value in values.items():
+        node = tree
+        *parents, last = path.split(".")
+        for key in parents:
+            node = node.setdefault(key, {})
+        node[last] = value
+    return tree
+
+
+def merged(base: Any, over: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(over, dict)):
+        return copy.deepcopy(over)
+    return {**base, **{key: merged(base.get(key), value) for key, value in over.items()}}
+
+
+def template(
+    values: Mapping[str, Any] | None = None,
+    *,
+    words: tuple[str, ...] = (),
+    files: tuple[str, ...] = (),
+    namespace: str = "agents",
+    release: str = "agents",
+) -> Ran:
+    """`helm template` with values by dotted path, over files of the chart's folder."""
+    arguments = ["template", release, CHART, "--namespace", namespace, *words]
+    for each in files:
+        arguments += ["--values", CHART / each]
+    return run_helm(*arguments, "--values", "-", stdin=json.dumps(nested(values or {})))
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What was rendered."""
+
+    all: tuple[dict[str, Any], ...]
+    text: str
+
+    def of(self, kind: str) -> dict[str, dict[str, Any]]:
+        return {each["metadata"]["name"]: each for each in self.all if each["kind"] == kind}
+
+    def one(self, kind: str, name: str) -> dict[str, Any]:
+        return self.of(kind)[name]
+
+    def installed(self) -> "Objects":
+        """Without hooks."""
+        kept = [
+            each for each in self.all if "helm.sh/hook" not in (each["metadata"].get("annotations") or {})
+        ]
+        return Objects(tuple(kept), self.text)
+
+
+def rendered(values: Mapping[str, Any] | None = None, **more: Any) -> Objects:
+    ran = template(values, **more)
+    assert ran.code == 0, ran.err
+    return Objects(tuple(documents(ran.out)), ran.out)
+
+
+def refusal(values: Mapping[str, Any] | None = None, **more: Any) -> str:
+    """What helm says of values that must be refused."""
+    ran = template(values, **more)
+    assert ran.code != 0, "these values were rendered, but must be refused"
+    return ran.err
+
+
+class _Strict(yaml.SafeLoader):
+    """Refuses what YAML tools disagree about: a key that stands twice."""
+
+
+def _mapping(loader: _Strict, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys = [loader.construct_object(key) for key, _ in node.value]
+    assert len(keys) == len(set(keys)), f"a key stands twice: {keys}"
+    return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
+
+
+_Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def documents(text: str) -> Iterator[dict[str, Any]]:
+    for each in yaml.load_all(text, _Strict):
+        if each is not None:
+            yield each
+
+
+def defaults() -> dict[str, Any]:
+    found = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def schema() -> dict[str, Any]:
+    return json.loads((CHART / "values.schema.json").read_text("utf-8"))
+
+
+def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value by its path; an empty object is one."""
+    if isinstance(node, dict) and node:
+        for key, value in node.items():
+            yield from leaves(value, f"{path}.{key}" if path else key)
+    else:
+        yield path, node
+
+
+def container(workload: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
+    found = workload["spec"]["template"]["spec"]["containers"]
+    return next(each for each in found if name in (None, each["name"]))
+
+
+def environment(of: Mapping[str, Any]) -> dict[str, Any]:
+    """Names to texts, or to where they come from; a name that stands twice is a mistake."""
+    entries = of.get("env") or []
+    names = [each["name"] for each in entries]
+    assert len(names) == len(set(names)), f"a name stands twice: {sorted(names)}"
+    assert all(isinstance(each.get("value", ""), str) for each in entries)
+    return {each["name"]: each.get("value", each.get("valueFrom")) for each in entries}
+
+
+def pod_specs(objects: Objects) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every pod that could come of it."""
+    for each in objects.all:
+        name = f"{each['kind']}/{each['metadata']['name']}"
+        if each["kind"] == "Pod":
+            yield name, each["spec"]
+        elif each["kind"] in ("Deployment", "Rollout", "Job"):
+            yield name, each["spec"]["template"]["spec"]

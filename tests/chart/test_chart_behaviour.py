@@ -1,0 +1,385 @@
+"""Every mapped value changes what the controllers do, not only what they are told.
+
+Each is flipped in the chart. What a process that gets the rendered environment makes of the same objects is held
+against what it makes of them by default; limits and lists of admission against the decision that they enter.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chart_render import container, environment, rendered
+from test_chart_environment import MAPPED
+
+from contract.engine.engine_api import Api
+from contract.engine.engine_beds import install_kinds
+from jangar.domain.policies.admit import admit
+from jangar.domain.policies.ask import Ask, SecretUse
+from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.verdicts import Allow, Hold
+from jangar.settings.admission import admission_policy
+from jangar.settings.controllers import controller_settings
+from support.api_servers import EmbeddedApiServer, wait_for
+from support.child_processes import Child, free_port
+from support.kube_http import HttpClient
+
+JANGAR = Path(sys.executable).with_name("jangar")
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
+WITHOUT = {
+    "controller.leaderElection.renewDeadlineSeconds": "only a holder that is cut off shows it: tests/unit/kube",
+    "controller.leaderElection.retryPeriodSeconds": "a rhythm of renewals: tests/unit/kube",
+}
+"""Rows that no object shows."""
+
+
+def rendered_environment(values: dict[str, Any], namespace: str = "agents") -> dict[str, str]:
+    deployment = rendered(values, namespace=namespace).one("Deployment", "agents-controllers")
+    return {k: v for k, v in environment(container(deployment)).items() if isinstance(v, str)}
+
+
+# What is decided about a crowd of AgentRuns.
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def crowd() -> Observation:
+    """Two live runs, one admitted 40 s ago, and three that wait."""
+    ask = Ask(
+        agent="a",
+        labels=("team",),
+        images=("busybox:1.37",),
+        secrets=(SecretUse("token", "the run"),),
+        bound_secrets=frozenset({"token"}),
+        repositories=("team/repo",),
+    )
+    return Observation(
+        live=[LiveRun(namespace="agents", agent="a")] * 2,
+        admitted=[Admitted(namespace="agents", repository="team/repo", at=NOW - timedelta(seconds=40))],
+        waiting=[
+            WaitingRun(
+                uid=f"{n}",
+                namespace="agents",
+                name=f"r{n}",
+                created_at=NOW - timedelta(seconds=9 - n),
+                ask=ask,
+            )
+            for n in range(3)
+        ],
+    )
+
+
+def verdicts(values: dict[str, Any]) -> list[str]:
+    policy = admission_policy(controller_settings(rendered_environment(values)))
+    told = admit(crowd(), policy, NOW)
+    return [_word(told[f"{n}"]) for n in range(3)]
+
+
+def _word(verdict: Any) -> str:
+    match verdict:
+        case Allow():
+            return "starts"
+        case Hold(position=position):
+            return f"{verdict.reason} {'in the queue' if position else 'beside it'}"
+    return str(verdict.reason)
+
+
+BUSY = {"controller.concurrency.perAgent": 2}
+ADMISSION: list[tuple[str, Any, dict[str, Any]]] = [
+    ("controller.concurrency.perAgent", 3, {}),
+    ("controller.concurrency.perNamespace", 3, {}),
+    ("controller.concurrency.cluster", 3, {}),
+    ("controller.queue.perNamespace", 1, BUSY),
+    ("controller.queue.perRepo", 1, BUSY),
+    ("controller.queue.cluster", 1, BUSY),
+    ("controller.rate.perNamespace", 2, {}),
+    ("controller.rate.perRepo", 2, {}),
+    ("controller.rate.cluster", 2, {}),
+    ("controller.rate.windowSeconds", 30, {"controller.rate.perNamespace": 2}),
+    ("controller.admissionPolicy.labels.required", ["owner"], {}),
+    ("controller.admissionPolicy.labels.allowed", ["owner"], {}),
+    ("controller.admissionPolicy.labels.denied", ["team"], {}),
+    ("controller.admissionPolicy.images.allowed", ["registry.example/*"], {}),
+    ("controller.admissionPolicy.images.denied", ["busybox"], {}),
+    ("controller.admissionPolicy.secrets.blocked", ["token"], {}),
+]
+
+
+@pytest.mark.rule("CHART-6")
+@pytest.mark.parametrize(("value", "flipped", "world"), ADMISSION, ids=[each[0] for each in ADMISSION])
+def test_a_limit_or_list_changes_who_starts(value, flipped, world):
+    """The same runs, decided under the default and under the flipped value."""
+    assert verdicts(world) != verdicts(world | {value: flipped})
+
+
+# What processes make of the same objects.
+
+WORLDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "work": {
+        "controller.defaultWorkload.serviceAccountName": "worker",
+        "controller.defaultWorkload.nodeSelector": {"disk": "fast"},
+        "controller.defaultWorkload.tolerations": [{"key": "agents", "operator": "Exists"}],
+        "controller.defaultWorkload.affinity": {"nodeAffinity": {}},
+        "controller.defaultWorkload.topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+        ],
+        "controller.defaultWorkload.podSecurityContext": {"runAsUser": 1000},
+        "controller.defaultWorkload.imagePullSecrets": ["registry"],
+        "controller.defaultWorkload.priorityClassName": "low",
+        "controller.defaultWorkload.schedulerName": "other",
+        "controller.defaultWorkload.resources": {"requests": {"cpu": "1"}},
+        "runner.image": {"repository": "registry.example/runner", "tag": "v1"},
+        "orchestrationController.cancel.timeoutMs": 5000,
+        "controller.logRetentionSeconds": 77,
+    },
+    "kept": {
+        "controller.agentRunRetentionSeconds": 1111,
+        "controller.jobTtlSecondsAfterFinished": 2222,
+        "orchestrationController.retentionSeconds": 3333,
+        "runtime.agentImage": "registry.example/agent:v1",
+        "controller.leaderElection.leaseName": "other-name",
+        "controller.leaderElection.leaseNamespace": "leases",
+        "controller.leaderElection.leaseDurationSeconds": 40,
+        "controller.shards": 5,
+        "metrics.path": "/elsewhere",
+    },
+    "less": {
+        "controller.enabled": False,
+        "orchestrationController.cancel.enabled": False,
+        "controller.leaderElection.enabled": False,
+        "controllers.deploymentStrategy.type": "Recreate",
+        "metrics.enabled": False,
+    },
+    "no-runs": {"orchestrationController.enabled": False},
+    "no-tools": {"supportingController.enabled": False},
+    "elsewhere": {
+        "controller.namespaces": ["other-a"],
+        "orchestrationController.namespaces": ["other-b"],
+        "supportingController.namespaces": ["other-c"],
+    },
+}
+DEFINITIONS: list[tuple[str, str, dict[str, Any]]] = [
+    ("AgentProvider", "p", {"binary": "sh", "argsTemplate": ["-c", "true"]}),
+    ("Agent", "a", {"providerRef": {"name": "p"}, "defaults": {"timeoutSeconds": 100}}),
+    ("Tool", "t", {"image": "busybox:1.37"}),
+]
+STEP = {"name": "s", "kind": "ToolRun", "toolRef": {"name": "t"}}
+AGENT_RUN = {
+    "agentRef": {"name": "a"},
+    "implementation": {"inline": {"text": "x"}},
+    "runtime": {"type": "job"},
+}
+WORK: list[tuple[str, str, dict[str, Any]]] = [
+    ("AgentRun", "goes", AGENT_RUN),
+    ("AgentRun", "ended", AGENT_RUN | {"cancel": True}),
+    ("OrchestrationRun", "ended", {"cancel": True, "orchestration": {"steps": [STEP]}}),
+    ("ToolRun", "ended", {"toolRef": {"name": "t"}, "cancel": True}),
+]
+
+
+@dataclass(frozen=True)
+class World:
+    """A namespace whose controllers have been at work."""
+
+    api: Api
+    client: HttpClient
+    metrics: HttpClient
+
+    def job(self) -> Any:
+        (found,) = [
+            each
+            for each in self.api.all("Job")
+            if "agents.proompteng.ai/agent-run" in each["metadata"]["labels"]
+        ]
+        return found["spec"]
+
+    def pod(self) -> Any:
+        return self.job()["template"]["spec"]
+
+    def runner(self) -> Any:
+        files = [each.get("data") or {} for each in self.api.all("ConfigMap")]
+        (found,) = [each["agent-runner.json"] for each in files if "agent-runner.json" in each]
+        return json.loads(found)
+
+    def status(self, kind: str, name: str = "ended") -> Any:
+        return self.api.get(kind, name).get("status") or {}
+
+    def leases(self) -> dict[str, Any]:
+        """Its own, wherever they are."""
+        return self.leases_in(self.api.namespace) or self.leases_in("leases")
+
+    def leases_in(self, namespace: str) -> dict[str, Any]:
+        answer = self.client.request("GET", LEASES.format(namespace))
+        return {each["metadata"]["name"]: each for each in answer.body["items"]}
+
+    def conditions(self, kind: str) -> dict[str, str]:
+        return {each["type"]: each["status"] for each in self.status(kind).get("conditions", ())}
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory) -> Iterator[dict[str, World]]:
+    """All of them on one API server, with the same objects, each with controllers as its pod would run them."""
+    server, home = EmbeddedApiServer(), tmp_path_factory.mktemp("behaviour")
+    running: list[Child] = []
+    clients: list[HttpClient] = []
+    made: dict[str, World] = {}
+    try:
+        install_kinds(server)
+        Api(server_client := server.client()).create("Namespace", "leases")
+        clients.append(server_client)
+        for name in (*WORLDS, "other-a", "other-b", "other-c"):
+            clients.append(server.client())
+            Api(clients[-1]).create("Namespace", name)
+            api, health = Api(clients[-1], name), f"127.0.0.1:{free_port()}"
+            for kind, each, spec in (*DEFINITIONS, *WORK):
+                api.create(kind, each, spec)
+            clients.append(HttpClient(url=f"http://{health}"))
+            made[name] = World(api, *clients[-2:])
+            if name in WORLDS:
+                told = rendered_environment(WORLDS[name], namespace=name)
+                told |= {"JANGAR_POD_NAMESPACE": name, "JANGAR_HEALTH_ADDRESS": health}
+                command = [JANGAR, "controllers", "--kubeconfig", server.kubeconfig]
+                running.append(Child(name, command, home, env=told))
+        _await_work(made)
+        yield made
+    finally:
+        for each in running:
+            each.stop()
+        for client in clients:
+            client.close()
+        server.stop()
+
+
+def _await_work(made: dict[str, World]) -> None:
+    """What every world must come to by itself, so that what is not done was not to be done."""
+
+    def is_over(name: str, kind: str) -> bool:
+        return bool(made[name].status(kind).get("finishedAt"))
+
+    for name in ("plain", "work", "kept"):
+        wait_for(lambda name=name: made[name].api.all("Job"), what=f"a Job in {name}", seconds=90)
+    done = {
+        "plain": ("AgentRun", "OrchestrationRun", "ToolRun"),
+        "kept": ("AgentRun", "OrchestrationRun"),
+        "no-runs": ("AgentRun", "ToolRun"),
+        "no-tools": ("AgentRun", "OrchestrationRun"),
+        "other-a": ("AgentRun",),
+        "other-b": ("OrchestrationRun",),
+        "other-c": ("ToolRun",),
+    }
+    for name, kinds in done.items():
+        for kind in kinds:
+            wait_for(
+                lambda name=name, kind=kind: is_over(name, kind),
+                what=f"an end of {kind} in {name}",
+                seconds=90,
+            )
+    wait_for(
+        lambda: made["less"].conditions("OrchestrationRun").get("CancelIgnored"), what="a remark", seconds=90
+    )
+
+
+def image(world: World) -> str:
+    return str(world.pod()["containers"][0]["image"])
+
+
+def is_acted_on(kind: str) -> Callable[[World], bool]:
+    return lambda world: bool(world.status(kind))
+
+
+SHOWN: dict[str, tuple[str, Callable[[World], Any]]] = {
+    **{
+        f"controller.defaultWorkload.{value}": ("work", lambda world, field=field: world.pod().get(field))
+        for value, field in {
+            "serviceAccountName": "serviceAccountName",
+            "nodeSelector": "nodeSelector",
+            "tolerations": "tolerations",
+            "affinity": "affinity",
+            "topologySpreadConstraints": "topologySpreadConstraints",
+            "podSecurityContext": "securityContext",
+            "imagePullSecrets": "imagePullSecrets",
+            "priorityClassName": "priorityClassName",
+            "schedulerName": "schedulerName",
+        }.items()
+    },
+    "controller.defaultWorkload.resources": (
+        "work",
+        lambda world: world.pod()["containers"][0].get("resources"),
+    ),
+    "runner.image": ("work", image),
+    "runtime.agentImage": ("kept", image),
+    "orchestrationController.cancel.timeoutMs": ("work", lambda world: world.job()["activeDeadlineSeconds"]),
+    "controller.logRetentionSeconds": (
+        "work",
+        lambda world: world.runner()["artifacts"]["logRetentionSeconds"],
+    ),
+    "controller.agentRunRetentionSeconds": (
+        "kept",
+        lambda world: world.status("AgentRun")["retention"]["runRetentionSeconds"],
+    ),
+    "controller.jobTtlSecondsAfterFinished": (
+        "kept",
+        lambda world: world.status("OrchestrationRun")["retention"]["jobTtlSeconds"],
+    ),
+    "orchestrationController.retentionSeconds": (
+        "kept",
+        lambda world: world.status("OrchestrationRun")["retention"]["runRetentionSeconds"],
+    ),
+    "controller.leaderElection.leaseName": (
+        "kept",
+        lambda world: "agents-controller-leader" in world.leases(),
+    ),
+    "controller.leaderElection.leaseNamespace": (
+        "kept",
+        lambda world: bool(world.leases_in(world.api.namespace)),
+    ),
+    "controller.leaderElection.leaseDurationSeconds": (
+        "kept",
+        lambda world: {
+            each["spec"]["leaseDurationSeconds"]
+            for each in world.leases().values()
+            if "-shard-" in each["metadata"]["name"]
+        },
+    ),
+    "controller.shards": (
+        "kept",
+        lambda world: sum("-shard-" in name for name in world.leases()),
+    ),
+    "metrics.path": ("kept", lambda world: world.metrics.request("GET", "/metrics").status),
+    "metrics.enabled": ("less", lambda world: world.metrics.request("GET", "/metrics").status),
+    "controller.leaderElection.enabled": ("less", lambda world: bool(world.leases_in(world.api.namespace))),
+    "orchestrationController.cancel.enabled": (
+        "less",
+        lambda world: world.status("OrchestrationRun")["phase"],
+    ),
+    "controller.enabled": ("less", is_acted_on("AgentRun")),
+    "orchestrationController.enabled": ("no-runs", is_acted_on("OrchestrationRun")),
+    "supportingController.enabled": ("no-tools", is_acted_on("ToolRun")),
+    "controller.namespaces": ("elsewhere", is_acted_on("AgentRun")),
+    "orchestrationController.namespaces": ("elsewhere", is_acted_on("OrchestrationRun")),
+    "supportingController.namespaces": ("elsewhere", is_acted_on("ToolRun")),
+}
+"""In which world a value is flipped, and what of it shows that."""
+
+
+@pytest.mark.rule("CHART-6")
+@pytest.mark.parametrize("value", SHOWN)
+def test_a_value_changes_what_the_controllers_do(worlds, value):
+    """Seen in the objects that they make and write, or in what they answer."""
+    flipped, shown = SHOWN[value]
+    assert value in WORLDS[flipped], "the world does not flip it"
+    assert shown(worlds[flipped]) != shown(worlds["plain"])
+
+
+@pytest.mark.rule("CHART-6")
+def test_every_mapped_value_is_shown_to_change_something():
+    """A new row needs a world here, a decision, or a reason why nothing can show it."""
+    covered = {*SHOWN, *WITHOUT, *(value for value, _, _ in ADMISSION)}
+    assert {
+        row.helm_value for row in MAPPED if "controllers" in row.processes and not row.is_secret
+    } == covered

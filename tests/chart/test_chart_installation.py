@@ -1,0 +1,413 @@
+"""The chart on API servers: accepted as it is rendered, installed by helm, and enough for the processes it starts."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from chart_render import CHART, Objects, Ran, container, environment, nested, rendered, run_helm
+
+from contract.engine.kubelet_thread import KubeletThread
+from e2e.kubectl_command import Kubectl, install_own_kinds, kubectl_binary
+from support.api_servers import CONTROLLERS, ApiServer, EmbeddedApiServer, RealApiServer, wait_for
+from support.child_processes import Child, free_port
+from support.envtest import missing_parts
+
+JANGAR = Path(sys.executable).with_name("jangar")
+DIGEST = {"image.digest": "sha256:" + "0" * 64}
+NO_HOOK = {"uninstall.releaseFinalizers": False}
+"""Nothing runs pods here that a hook could wait for."""
+FOREIGN = {
+    "argoproj.io": ("v1alpha1", {"Rollout": "rollouts", "AnalysisTemplate": "analysistemplates"}),
+    "monitoring.coreos.com": (
+        "v1",
+        {"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"},
+    ),
+}
+RESTRICTED = {
+    "pod-security.kubernetes.io/enforce": "restricted",
+    "pod-security.kubernetes.io/warn": "restricted",
+}
+JOBS = ("job-controller", "root-ca-certificate-publisher-controller")
+
+
+@dataclass(frozen=True)
+class Place:
+    server: ApiServer
+    kubectl: Kubectl
+    home: Path
+
+    def helm(self, *words: str, values: dict[str, Any] | None = None) -> Ran:
+        arguments = [*words, *(("--values", "-") if values is not None else ())]
+        return run_helm(
+            *arguments,
+            environment={"KUBECONFIG": str(self.server.kubeconfig)},
+            stdin=json.dumps(nested(values or {})),
+        )
+
+    def deploy(self, namespace: str, values: dict[str, Any]) -> Ran:
+        return self.helm(
+            "upgrade",
+            "--install",
+            "agents",
+            str(CHART),
+            "--namespace",
+            namespace,
+            "--skip-crds",
+            values=NO_HOOK | values,
+        )
+
+    def namespace(self, name: str) -> str:
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": RESTRICTED}}
+        self.kubectl("apply -f -", body)
+        return name
+
+    def account_kubeconfig(self, namespace: str, name: str) -> Path:
+        """The same server, entered as a service account."""
+        token = self.kubectl(f"create token {name} -n {namespace}").strip()
+        config = yaml.safe_load(self.server.kubeconfig.read_text())
+        config["users"] = [{"name": each["name"], "user": {"token": token}} for each in config["users"]]
+        for each in config["contexts"]:
+            each["context"]["namespace"] = namespace
+        path = self.home / f"{namespace}-{name}.kubeconfig"
+        path.write_text(yaml.safe_dump(config))
+        return path
+
+
+def foreign_kinds() -> list[dict[str, Any]]:
+    """Kinds of others, open: what is in them is theirs to check."""
+    open_schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return [
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{group}"},
+            "spec": {
+                "group": group,
+                "scope": "Namespaced",
+                "names": {
+                    "kind": kind,
+                    "plural": plural,
+                    "singular": kind.lower(),
+                    "listKind": f"{kind}List",
+                },
+                "versions": [
+                    {
+                        "name": version,
+                        "served": True,
+                        "storage": True,
+                        "schema": {"openAPIV3Schema": open_schema},
+                    }
+                ],
+            },
+        }
+        for group, (version, kinds) in FOREIGN.items()
+        for kind, plural in kinds.items()
+    ]
+
+
+@pytest.fixture(scope="module", params=["embedded", "real"])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    binary = kubectl_binary()
+    if binary is None:
+        pytest.skip("no kubectl: run scripts/envtest/build kubectl, or set KUBEBUILDER_ASSETS")
+    if request.param == "real" and (missing := missing_parts()):
+        pytest.skip(f"no real API server ({', '.join(missing)} missing): run scripts/envtest/build")
+    server = RealApiServer() if request.param == "real" else EmbeddedApiServer()
+    home = Path(tempfile.mkdtemp(prefix="jangar-chart-"))
+    try:
+        kubectl = Kubectl(server=server, binary=binary, home=home)
+        install_own_kinds(kubectl)
+        server.start_controllers((*CONTROLLERS, *JOBS))
+        yield Place(server, kubectl, home)
+    finally:
+        server.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def with_rollouts(place: Place) -> None:
+    place.kubectl("apply --server-side -f -", foreign_kinds())
+    plurals = [f"{plural}.{group}" for group, (_, kinds) in FOREIGN.items() for plural in kinds.values()]
+    wait_for(lambda: place.kubectl.run(f"get {','.join(plurals)}").code == 0, what="the kinds of others")
+
+
+@pytest.mark.rule("CHART-3", "CHART-7")
+def test_a_release_lives_under_the_strictest_pod_security(place):
+    """Install, upgrade, roll back, uninstall; the API server takes every object, and warns of none."""
+    namespace = place.namespace("strict")
+    for values in ({}, {"controllers.enabled": False}, {"controllers.replicaCount": 2}):
+        ran = place.deploy(namespace, values)
+        assert ran.code == 0, ran.err
+        assert "would violate PodSecurity" not in ran.err
+    assert place.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"] == 2
+    assert place.helm("rollback", "agents", "1", "--namespace", namespace).code == 0
+    assert place.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"] == 1
+    refused = place.deploy(namespace, {"progressiveDelivery.enabled": True})
+    assert refused.code != 0
+    assert "does not serve argoproj.io/v1alpha1 Rollout" in refused.err
+    assert place.helm("uninstall", "agents", "--namespace", namespace).code == 0
+    left = place.kubectl(f"get deployments,services,roles,networkpolicies -n {namespace} -o name").split()
+    assert left == []
+
+
+@pytest.mark.parametrize("preset", ["values.yaml", "values-dev.yaml", "values-kind.yaml", "values-prod.yaml"])
+def test_every_field_of_every_preset_is_known_to_the_api_server(place, preset):
+    """A strict dry run of all that could be rendered: unknown and repeated fields are errors."""
+    with_rollouts(place)
+    namespace = place.namespace("dry")
+    everything = DIGEST | {
+        "crds.upgrade.enabled": True,
+        "progressiveDelivery": {"enabled": True, "analysis": {"enabled": True}, "migration": "sideBySide"},
+        "autoscaling.enabled": True,
+        "controllers.autoscaling.enabled": True,
+        "versionControlProvider.enabled": True,
+        "resourceQuota": {"enabled": True, "hard": {"pods": "10"}},
+        "limitRange": {"enabled": True, "limits": [{"type": "Container", "default": {"cpu": "1"}}]},
+        "database.url": "postgresql://db/x",
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+        ],
+    }
+    objects = rendered(everything, files=(preset,), namespace=namespace)
+    # A pod is refused without its account, even dry.
+    place.kubectl.within(namespace)("apply -f -", list(objects.of("ServiceAccount").values()))
+    ran = place.kubectl.within(namespace).run(
+        "apply --dry-run=server --validate=strict -f -", list(objects.all)
+    )
+    assert ran.code == 0, ran.err
+    assert "would violate PodSecurity" not in ran.err
+
+
+def kinds_of(place: Place, namespace: str) -> dict[str, int]:
+    found = {}
+    for kind in ("deployments", "rollouts"):
+        for each in place.kubectl.json(f"get {kind} -n {namespace}")["items"]:
+            found[each["kind"]] = each["spec"].get("replicas", 1)
+    return found
+
+
+@pytest.mark.rule("CHART-1")
+def test_the_kind_of_live_pods_changes_in_steps_only(place):
+    """One step would be a moment without controllers: it is refused with the way that is none, there and back."""
+    with_rollouts(place)
+    namespace = place.namespace("moving")
+    base = {"controlPlane.enabled": False}
+    on = base | {"progressiveDelivery.enabled": True}
+    assert place.deploy(namespace, base).code == 0
+    refused = place.deploy(namespace, on)
+    assert "Upgrade with progressiveDelivery.migration=sideBySide" in refused.err
+    seen = []
+    for values in (
+        on | {"progressiveDelivery.migration": "sideBySide"},
+        on | {"progressiveDelivery.migration": "cutover"},
+        on,
+        on | {"progressiveDelivery.migration": "sideBySide"},
+        base | {"progressiveDelivery.migration": "cutover"},
+        base,
+    ):
+        ran = place.deploy(namespace, values)
+        assert ran.code == 0, ran.err
+        seen.append(kinds_of(place, namespace))
+    assert seen == [
+        {"Deployment": 1, "Rollout": 1},
+        {"Deployment": 0, "Rollout": 1},
+        {"Rollout": 1},
+        {"Deployment": 1, "Rollout": 1},
+        {"Deployment": 1, "Rollout": 0},
+        {"Deployment": 1},
+    ]
+    assert place.deploy(namespace, on | {"progressiveDelivery.skipMigrationCheck": True}).code == 0
+
+
+def test_the_notes_say_how_to_go_on(place):
+    """How to look, how to promote, what share a canary has, and what was set in vain."""
+    with_rollouts(place)
+    namespace = place.namespace("notes")
+    ran = place.deploy(
+        namespace, {"progressiveDelivery.enabled": True, "controllers.replicaCount": 4, "grpc.enabled": True}
+    )
+    assert ran.code == 0, ran.err
+    for words in (
+        "kubectl argo rollouts -n notes promote agents-controllers",
+        "kubectl -n notes rollout status deployment/agents",
+        "The share of a canary follows its pods, not its weight",
+        "1/5 of it",
+        "NOT BUILT YET, and without effect: grpc.enabled.",
+        "No database is set: history is off",
+    ):
+        assert words in ran.out
+
+
+def as_a_pod_would(objects: Objects, component: str, namespace: str) -> dict[str, str]:
+    """The environment of a container, with what a kubelet fills in."""
+    found = environment(container(objects.one("Deployment", component)))
+    texts = {name: value for name, value in found.items() if isinstance(value, str)}
+    return texts | {"JANGAR_POD_NAMESPACE": namespace, "JANGAR_HEALTH_ADDRESS": f"127.0.0.1:{free_port()}"}
+
+
+RUN = """\
+apiVersion: tools.proompteng.ai/v1alpha1
+kind: Tool
+metadata: {name: say}
+spec: {image: "busybox:1.37", command: [sh, -c, 'echo "{\\"word\\": \\"done\\"}" > "$JANGAR_RESULT_PATH"']}
+---
+apiVersion: orchestration.proompteng.ai/v1alpha1
+kind: OrchestrationRun
+metadata: {name: NAME}
+spec:
+  orchestration:
+    steps:
+      - {name: one, kind: ToolRun, toolRef: {name: say}, outputs: [{name: word}]}
+      - {name: two, kind: ToolRun, toolRef: {name: say}}
+"""
+
+
+@pytest.mark.rule("CHART-7")
+def test_the_rights_of_the_chart_are_enough_for_the_controllers(place):
+    """With the account, the Role and the environment that the chart gives, and no more, a run succeeds, another is
+    cancelled and one is deleted; nothing is forbidden on the way.
+    """
+    if place.server.name != "real":
+        pytest.skip(
+            "pods are run by a kubelet beside a real API server; the engine's own tests cover the embedded one"
+        )
+    namespace = place.namespace("rights")
+    values = {
+        "controller.leaderElection": {
+            "leaseDurationSeconds": 5,
+            "renewDeadlineSeconds": 4,
+            "retryPeriodSeconds": 1,
+        },
+        "controller.agentRunRetentionSeconds": 5,
+    }
+    assert place.deploy(namespace, values).code == 0
+    environ = as_a_pod_would(rendered(values, namespace=namespace), "agents-controllers", namespace)
+    kubeconfig = place.account_kubeconfig(namespace, "agents-controllers")
+    k = place.kubectl.within(namespace)
+    kubelet = KubeletThread(place.server.kubeconfig)
+    controllers = Child(
+        "controllers", [JANGAR, "controllers", "--kubeconfig", kubeconfig], place.home, env=environ
+    )
+    try:
+        documents = list(yaml.safe_load_all(RUN.replace("NAME", "done")))
+        k("apply -f -", documents)
+        k("wait orun/done --for=condition=Succeeded --timeout=50s")
+        slow = [
+            documents[0]
+            | {"metadata": {"name": "slow"}, "spec": {"image": "busybox:1.37", "command": ["sleep", "300"]}},
+            documents[1]
+            | {
+                "metadata": {"name": "stopped"},
+                "spec": {
+                    "orchestration": {
+                        "steps": [{"name": "one", "kind": "ToolRun", "toolRef": {"name": "slow"}}]
+                    }
+                },
+            },
+        ]
+        k("apply -f -", slow)
+        wait_for(
+            lambda: k("get jobs -l jangar.proompteng.ai/step=one -o name").count("job") >= 1, what="a Job"
+        )
+        k('patch orun stopped --type=merge -p \'{"spec":{"cancel":true}}\'')
+        k("wait orun/stopped --for=condition=Cancelled --timeout=50s")
+        k("delete orun stopped --timeout=50s")
+        wait_for(
+            lambda: not k("get orun done --ignore-not-found"),
+            what="that retention deletes the run",
+            seconds=60,
+        )
+        assert k("get events -o name").strip()
+        assert "orbidden" not in controllers.last_words()
+        assert not controllers.has_ended
+    finally:
+        controllers.stop()
+        kubelet.stop()
+
+
+@pytest.mark.rule("GC-7")
+def test_the_script_of_the_uninstall_hook_stops_the_controllers(place):
+    """As the hook's account: the workload has no replicas, its pods are waited for, and a second time is the same."""
+    if place.server.name != "real":
+        pytest.skip("the embedded server runs no Deployments, and has no scale of them")
+    namespace = place.namespace("going")
+    assert place.deploy(namespace, {"controllers.replicaCount": 2}).code == 0
+    hook = [
+        each
+        for each in rendered(namespace=namespace).all
+        if each["metadata"]["name"].startswith("agents-uninstall") and each["kind"] != "Job"
+    ]
+    place.kubectl.within(namespace)("apply -f -", hook)
+    account = place.home / "account"
+    account.mkdir(exist_ok=True)
+    (account / "token").write_text(place.kubectl(f"create token agents-uninstall -n {namespace}").strip())
+    if place.server.ca is not None:
+        shutil.copy(place.server.ca, account / "ca.crt")
+    labels = {"app.kubernetes.io/name": "agents-controllers", "app.kubernetes.io/instance": "agents"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "left", "namespace": namespace, "labels": labels},
+        "spec": rendered(namespace=namespace).one("Deployment", "agents-controllers")["spec"]["template"][
+            "spec"
+        ]
+        | {"serviceAccountName": "default"},
+    }
+    wait_for(
+        lambda: place.kubectl(f"get serviceaccount default -n {namespace} --ignore-not-found"),
+        what="an account",
+    )
+    place.kubectl.within(namespace)("create -f -", pod)
+    command = [sys.executable, CHART / "files/stop-controllers.py", "--namespace", namespace]
+    command += ["--name", "agents-controllers", "--account", account, "--server", place.server.url]
+    command += ["--selector", ",".join(f"{key}={value}" for key, value in labels.items())]
+    waiting = _ran([*command, "--seconds", "1"])
+    assert waiting.returncode == 1
+    assert "still there after 1 s: left" in waiting.stderr
+    assert place.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"] == 0
+    place.kubectl(f"delete pod left -n {namespace} --force --grace-period=0")
+    done = _ran(command)
+    assert done.returncode == 0, done.stderr
+    assert "no pod of agents-controllers is left" in done.stdout
+
+
+def _ran(command: list[Any]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+    )
+
+
+def test_the_definitions_are_upgraded_with_the_rights_of_their_hook(place):
+    """An old definition is brought up to date, a missing one comes, and no other definition may be touched."""
+    namespace = place.namespace("kinds")
+    hook = [
+        each
+        for each in rendered({"crds.upgrade.enabled": True}, namespace=namespace).all
+        if each["metadata"]["name"].endswith("agents-crds") and each["kind"] != "Job"
+    ]
+    place.kubectl.within(namespace)("apply -f -", hook)
+    old, gone = "signals.signals.proompteng.ai", "swarms.swarm.proompteng.ai"
+    place.kubectl(f'patch crd {old} --type=json -p \'[{{"op":"remove","path":"/spec/names/categories"}}]\'')
+    place.kubectl(f"delete crd {gone}")
+    kubeconfig = place.account_kubeconfig(namespace, "agents-crds")
+    ran = _ran([JANGAR, "crds", "install", "--kubeconfig", kubeconfig])
+    assert ran.returncode == 0, ran.stderr
+    assert f"{gone} created" in ran.stdout
+    assert place.kubectl.json(f"get crd {old}")["spec"]["names"]["categories"] == ["agents"]
+    again = _ran([JANGAR, "crds", "install", "--kubeconfig", kubeconfig])
+    assert all(line.endswith("unchanged") for line in again.stdout.splitlines()), again.stdout
+    refused = place.kubectl.run(f"--kubeconfig={kubeconfig} get crds")
+    assert "forbidden" in refused.err

@@ -1,0 +1,184 @@
+"""The chart on a whole real cluster: installed, used, upgraded under load, rolled back, and gone without a trace."""
+
+import sys
+import time
+
+import pytest
+import yaml
+from chart_cluster import NEXT, NOW, PATIENCE, Load, assert_once
+from chart_render import CHART
+
+from support.api_servers import wait_for
+
+pytestmark = pytest.mark.xdist_group("engine-cluster")
+EXAMPLES = CHART / "examples"
+SMOKE_AGENT = ("agentprovider", "agent", "implementationspec")
+SAMPLE_AGENT = ("secretbinding", "agentprovider", "agent", "implementationspec", "agentrun")
+FINALIZER = "jangar.proompteng.ai/"
+
+
+@pytest.fixture
+def told(capsys):
+    """Says how long a step took, for whoever runs with -s or reads the note of a release."""
+
+    class Told:
+        since = time.monotonic()
+
+        def __call__(self, step: str) -> None:
+            now = time.monotonic()
+            with capsys.disabled():
+                sys.stdout.write(f"\n  {step}: {now - self.since:.1f} s")
+            self.since = now
+
+    return Told()
+
+
+@pytest.mark.rule("CHART-7")
+def test_an_installation_tests_itself_and_runs_the_examples(release, told):
+    """Under restricted pods: `helm test`, the sample agent and two graphs succeed, and a run is cancelled."""
+    release.deploy({"controllers.replicaCount": 2})
+    told("helm install --wait")
+    release.helm("test", "agents", "--timeout", "120s")
+    told("helm test")
+    k = release.kubectl
+    for each in SAMPLE_AGENT:
+        k(f"apply -f {EXAMPLES / each}-sample.yaml")
+    release.wait_for("AgentRun", "review-branch-main", "Succeeded")
+    told("AgentRun of the examples")
+    for each in (*SMOKE_AGENT, "agentrun-workflow"):
+        k(f"apply -f {EXAMPLES / each}-smoke.yaml")
+    release.wait_for("AgentRun", "workflow-smoke", "Succeeded")
+    told("AgentRun of the examples with a workflow of two steps")
+    for each in (
+        "tool-sample",
+        "orchestration-diamond",
+        "orchestrationrun-diamond",
+        "orchestrationrun-inline",
+    ):
+        k(f"apply -f {EXAMPLES / each}.yaml")
+    for each in ("diamond-1", "fan-out-1"):
+        release.wait_for("OrchestrationRun", each, "Succeeded")
+    told("two OrchestrationRuns of the examples, nine steps")
+    slow = yaml.safe_load((EXAMPLES / "tool-sample.yaml").read_text())
+    slow["metadata"]["name"], slow["spec"]["command"] = "slow", ["/bin/sleep", "600"]
+    slow["spec"]["timeoutSeconds"] = 600
+    k("apply -f -", slow)
+    release.api().create(
+        "OrchestrationRun",
+        "stopped",
+        {
+            "orchestration": {
+                "steps": [
+                    {"name": "one", "kind": "ToolRun", "toolRef": {"name": "slow"}, "with": {"who": "x"}}
+                ]
+            }
+        },
+    )
+    working = "jangar.proompteng.ai/step=one"
+    wait_for(
+        lambda: any(_runs(pod) for pod in release.pods(working)), what="a container at work", seconds=PATIENCE
+    )
+    told("a run to be cancelled is at work")
+    k('patch orun stopped --type=merge -p \'{"spec":{"cancel":true}}\'')
+    release.wait_for("OrchestrationRun", "stopped", "Cancelled")
+    assert not any(_runs(pod) for pod in release.pods(working))
+    told("cancel, every container ended")
+
+
+def _is_ready(client) -> bool:
+    """The node's proxy hears of a ready pod a moment after its Deployment does."""
+    try:
+        return client.request("GET", "/ready").is_success
+    except OSError:
+        return False
+
+
+def _runs(pod) -> bool:
+    return any(
+        "running" in each.get("state", {}) for each in pod.get("status", {}).get("containerStatuses", ())
+    )
+
+
+def test_the_control_plane_shows_what_its_callers_may_see(release):
+    """Ready, through its Service, with the rights that the chart gives it; a caller acts by a token of its own."""
+    release.deploy()
+    service = release.kubectl.json("get service agents")
+    client = release.http(f"http://{service['spec']['clusterIP']}:{service['spec']['ports'][0]['port']}")
+    wait_for(lambda: _is_ready(client), what="a ready control plane")
+    assert client.request("GET", "/v1/runs").status == 401
+    release.kubectl("create serviceaccount viewer")
+    release.kubectl(
+        "create role viewer --verb=get,list,watch --resource=orchestrationruns.orchestration.proompteng.ai"
+    )
+    release.kubectl(f"create rolebinding viewer --role=viewer --serviceaccount={release.namespace}:viewer")
+    token = release.kubectl("create token viewer").strip()
+    caller = {"Authorization": f"Bearer {token}"}
+    seen = client.request("GET", "/v1/runs", headers=caller)
+    assert seen.status == 200, seen.body
+
+    def held() -> dict[str, int]:
+        told = client.request("GET", "/v1/control-plane/status", headers=caller).body
+        return {each["version"]: each["shards"] for each in told["controllers"]}
+
+    wait_for(lambda: held() == {NOW: 12}, what="that it tells which version holds what")
+
+
+@pytest.mark.rule("RUN-3")
+def test_an_upgrade_and_a_rollback_lose_and_double_nothing(release, pods, ends, told):
+    """Runs go on while every controller is replaced by another version, and again on the way back."""
+    release.deploy({"controllers.replicaCount": 2})
+    told("helm install --wait")
+    load = Load(release.api(), ends, total=40, at_once=6, steps=2)
+    load.wait_for(4, seconds=PATIENCE)
+    told("first 4 runs")
+    release.deploy({"controllers.replicaCount": 2}, version=NEXT)
+    told("helm upgrade --wait")
+    wait_for(
+        lambda: release.versions() == {NEXT: 12},
+        what="that the new version holds every shard",
+        seconds=PATIENCE,
+    )
+    load.wait_for(4, seconds=PATIENCE)
+    told("4 more runs")
+    release.helm("rollback", "agents", "1", "--wait", "--timeout", "180s")
+    told("helm rollback --wait")
+    wait_for(
+        lambda: release.versions() == {NOW: 12},
+        what="that the old version holds every shard again",
+        seconds=PATIENCE,
+    )
+    load.finish(seconds=300)
+    told("all 40 runs, 80 steps")
+    assert_once(load, release.namespace, pods, ends)
+
+
+@pytest.mark.rule("GC-7")
+def test_an_uninstall_in_the_middle_of_work_leaves_nothing_stuck(release, pods, ends, told):
+    """The hook releases every finalizer: what is left can be deleted at once, and so can the namespace."""
+    release.deploy()
+    told("helm install --wait")
+    load = Load(release.api(), ends, total=12, at_once=12, steps=2)
+    wait_for(lambda: sum(pods.executions(release.namespace).values()) >= 4, what="work", seconds=PATIENCE)
+    load.stop()
+    told("12 runs at work")
+    release.helm("uninstall", "agents", "--wait", "--timeout", "180s")
+    told("helm uninstall --wait")
+    k = release.kubectl
+    kinds = "orchestrationruns,agentruns,toolruns,jobs,pods"
+    held = [
+        each["metadata"]["name"]
+        for each in k.json(f"get {kinds}")["items"]
+        if any(name.startswith(FINALIZER) for name in each["metadata"].get("finalizers", ()))
+    ]
+    assert held == []
+    left = k("get deployments,roles,rolebindings,networkpolicies,services,serviceaccounts -o name").split()
+    assert left == ["serviceaccount/default"]
+    k(f"delete namespace {release.namespace} --wait=false")
+    wait_for(
+        lambda: not k(f"get namespace {release.namespace} --ignore-not-found"),
+        what="no namespace",
+        seconds=PATIENCE,
+    )
+    told("namespace deleted")
+    assert release.kubectl.json("get crds -l app.kubernetes.io/part-of!=x")["items"], "definitions stay"
+    k("create namespace " + release.namespace)

@@ -1,0 +1,208 @@
+"""What an installation may do: least privilege by default, and no way to a wildcard."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from chart_render import ROOT, pod_specs, refusal, rendered
+
+from jangar.kube.namespaces import Namespaces
+from jangar.processes.controllers import engine
+from jangar.settings.controllers import controller_settings
+
+PRESETS = ("values-dev.yaml", "values-kind.yaml", "values-prod.yaml")
+DIGEST = {"image.digest": "sha256:" + "0" * 64}
+EVERYTHING = {
+    "crds.upgrade.enabled": True,
+    "controlPlane.rbac.extraRules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
+}
+
+
+def rules(objects, kinds=("Role", "ClusterRole")) -> Iterator[tuple[str, dict[str, Any]]]:
+    for kind in kinds:
+        for name, each in objects.of(kind).items():
+            for rule in each["rules"]:
+                yield f"{kind}/{name}", rule
+
+
+@pytest.mark.rule("CHART-7")
+@pytest.mark.parametrize(
+    "values", [{}, EVERYTHING, {"rbac.clusterScoped": True}], ids=["defaults", "all", "cluster"]
+)
+def test_no_rule_has_a_wildcard_or_lists_secrets(values):
+    """Every group, resource and verb is named; Secrets are not listed or watched, by anybody."""
+    for name, rule in rules(rendered(values)):
+        assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]], (name, rule)
+        if "secrets" in rule["resources"]:
+            assert not {"list", "watch"} & set(rule["verbs"]), (name, rule)
+        assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"])
+
+
+@pytest.mark.rule("CHART-7")
+def test_a_default_installation_is_namespaced():
+    """No ClusterRole, no object in another namespace, none outside of one."""
+    objects = rendered()
+    assert not objects.of("ClusterRole")
+    assert not objects.of("ClusterRoleBinding")
+    assert {each["metadata"].get("namespace") for each in objects.all} == {"agents"}
+
+
+@pytest.mark.rule("CHART-7")
+def test_several_namespaces_get_a_role_each():
+    """And an account for work each; only all namespaces need a ClusterRole, and only if asked for."""
+    objects = rendered(
+        {"controller.namespaces": ["team-a", "team-b"], "orchestrationController.namespaces": ["team-b"]}
+    )
+    where = {
+        each["metadata"]["namespace"]
+        for each in objects.installed().all
+        if each["kind"] == "Role" and not each["metadata"]["name"].endswith("-leases")
+    }
+    assert where == {"agents", "team-a", "team-b"}
+    accounts = {
+        each["metadata"]["namespace"]
+        for each in objects.all
+        if each["kind"] == "ServiceAccount" and each["metadata"]["name"] == "agents-runner"
+    }
+    assert accounts == {"agents", "team-a", "team-b"}
+    assert "set rbac.clusterScoped=true" in refusal({"controller.namespaces": ["*"]})
+    assert "controller.namespaces" in refusal(
+        {"controller.namespaces": ["*", "team-a"], "rbac.clusterScoped": True}
+    )
+    wide = rendered({"controller.namespaces": ["*"], "rbac.clusterScoped": True})
+    assert sorted(wide.of("ClusterRole")) == [
+        "agents-agents",
+        "agents-agents-controllers",
+        "agents-agents-uninstall",
+    ]
+
+
+def restricted_problems(spec: dict[str, Any]) -> list[str]:
+    """What the Pod Security standard `restricted` would say, in our words."""
+    found = []
+    pod = spec.get("securityContext") or {}
+    if spec.get("hostNetwork") or spec.get("hostPID") or spec.get("hostIPC"):
+        found.append("host namespaces")
+    found += [
+        f"volume {each['name']}"
+        for each in spec.get("volumes", [])
+        if not {*each} & {"emptyDir", "configMap", "secret"}
+    ]
+    for each in [*spec.get("initContainers", []), *spec["containers"]]:
+        own = each.get("securityContext") or {}
+        checks = {
+            "allowPrivilegeEscalation": own.get("allowPrivilegeEscalation") is False,
+            "capabilities": own.get("capabilities") == {"drop": ["ALL"]},
+            "runAsNonRoot": own.get("runAsNonRoot", pod.get("runAsNonRoot")) is True,
+            "seccompProfile": (own.get("seccompProfile") or pod.get("seccompProfile"))
+            == {"type": "RuntimeDefault"},
+            "readOnlyRootFilesystem": own.get("readOnlyRootFilesystem") is True,
+            "resources": "limits" in each["resources"] and "memory" in each["resources"]["limits"],
+            "image": not each["image"].endswith(":latest"),
+        }
+        found += [f"{each['name']}: {name}" for name, holds in checks.items() if not holds]
+    return found
+
+
+@pytest.mark.rule("CHART-7")
+@pytest.mark.parametrize("preset", ["values.yaml", *PRESETS])
+def test_every_pod_is_restricted(preset):
+    """Those of hooks and tests, too: not root, no privileges, nothing written but /tmp, whatever the preset."""
+    objects = rendered({**DIGEST, "crds.upgrade.enabled": True}, files=(preset,))
+    found = dict(pod_specs(objects))
+    assert {"Job/agents-uninstall", "Job/agents-crds", "Pod/agents-test"} <= found.keys()
+    assert {name: problems for name, spec in found.items() if (problems := restricted_problems(spec))} == {}
+
+
+@pytest.mark.rule("CHART-7")
+def test_components_and_work_have_accounts_of_their_own():
+    """Work has no rights at all, the control plane only reads; tokens are mounted only where they are used."""
+    objects = rendered()
+    bound = {
+        subject["name"]
+        for each in objects.installed().of("RoleBinding").values()
+        for subject in each["subjects"]
+    }
+    assert bound == {"agents-controllers", "agents-sa"}
+    reads = objects.one("Role", "agents")["rules"]
+    assert {verb for rule in reads for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert {name for rule in reads for name in rule["resources"]} == {
+        "orchestrationruns",
+        "orchestrations",
+        "configmaps",
+        "leases",
+    }
+    assert all(
+        each["automountServiceAccountToken"] is False for each in objects.of("ServiceAccount").values()
+    )
+    assert {
+        objects.one("Deployment", name)["spec"]["template"]["spec"]["serviceAccountName"]
+        for name in ("agents", "agents-controllers")
+    } == {"agents-sa", "agents-controllers"}
+
+
+@pytest.mark.rule("CHART-7")
+def test_both_components_and_work_are_behind_policies():
+    """Each policy selects its pods and no others; work may not be called, nor call inside the cluster."""
+    policies = rendered().of("NetworkPolicy")
+    assert sorted(policies) == ["agents", "agents-controllers", "agents-runner"]
+    work = policies["agents-runner"]["spec"]
+    assert work["podSelector"]["matchExpressions"][0]["key"] == "jangar.proompteng.ai/child-uid"
+    assert work["ingress"] == []
+    assert "10.0.0.0/8" in work["egress"][1]["to"][0]["ipBlock"]["except"]
+
+
+class _Nowhere:
+    """A transport that nobody asks: wiring alone reads nothing."""
+
+    async def request(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError("wiring asks the API server nothing")
+
+
+def test_the_controllers_may_read_what_they_watch():
+    """Every kind that the engine has an informer for is in their Role, with get, list and watch."""
+    manager = engine(_Nowhere(), controller_settings({}), own=Namespaces.of("agents"))  # type: ignore[arg-type]
+    allowed = {
+        (group, resource): set(rule["verbs"])
+        for name, rule in rules(rendered().installed(), ("Role",))
+        if name == "Role/agents-controllers"
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    watched = {(each.resource.group, each.resource.plural) for each in manager.informers.values()}
+    missing = {each for each in watched if not {"get", "list", "watch"} <= allowed.get(each, set())}
+    assert missing == set(), f"add {missing} to agents.controllerRules in charts/agents/templates/_rules.tpl"
+
+
+def test_a_wildcard_cannot_be_added():
+    """Not as a verb of extraRules."""
+    extra = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]}]
+    assert "rbac.extraRules.0.verbs" in refusal({"rbac.extraRules": extra})
+
+
+def test_a_digest_can_be_demanded():
+    """Then every image has one, or nothing is rendered and each that lacks it is named."""
+    told = refusal({"imagePolicy.requireDigest": True, "runner.image.repository": "registry.example/runner"})
+    assert "controllers.image is" in told
+    assert "runner.image is registry.example/runner" in told
+    assert "without a digest" in refusal(files=("values-prod.yaml",))
+    assert rendered(DIGEST, files=("values-prod.yaml",))
+
+
+def test_checkov_finds_nothing_but_what_is_listed_with_a_reason():
+    """0 failed on the default rendering; scripts/agents/checkov-skips.yaml is the list."""
+    if not (os.environ.get("CHECKOV") or shutil.which("checkov")):
+        pytest.skip("no checkov: install it into an environment of its own, and name it in CHECKOV")
+    ran = subprocess.run(
+        [sys.executable, ROOT / "scripts/agents/checkov"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert " 0 failed," in ran.stdout

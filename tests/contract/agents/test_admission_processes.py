@@ -1,0 +1,133 @@
+"""Admission as people meet it: the shipped processes, with one AgentRun at a time."""
+
+import time
+
+import pytest
+
+from contract.agents.fresh_place import fresh_place
+from contract.engine.engine_beds import JANGAR, QUICK_LEASE, LaptopBed
+from contract.engine.engine_place import IMAGE
+from support.child_processes import Child
+from support.runner_at_hand import why_no_runner
+
+ONE = {
+    "JANGAR_AGENTS_CONTROLLER_CONCURRENCY_CLUSTER": "1",
+    "JANGAR_AGENTS_CONTROLLER_BLOCKED_SECRETS": "root-token",
+}
+
+
+class OneAtATime(LaptopBed):
+    name = "admission"
+
+    def start_controllers(self):
+        command = [JANGAR, "controllers", "--kubeconfig", self.server.kubeconfig, "-n", "*"]
+        command += ["--data-dir", self.directory / "controllers"]
+        self._controllers = Child("controllers", command, self.directory, env={**QUICK_LEASE, **ONE})
+
+
+@pytest.fixture(scope="module")
+def bed():
+    if (obstacle := why_no_runner()) is not None:
+        pytest.skip(obstacle)
+    made = OneAtATime()
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def places(bed):
+    with fresh_place(bed) as one, fresh_place(bed) as other:
+        for place in (one, other):
+            for name, script in (("slow", "sleep 4"), ("quick", "true")):
+                provider = {"binary": "sh", "argsTemplate": ["-c", script], "workload": {"image": IMAGE}}
+                place.api.create("AgentProvider", name, provider)
+                place.api.create("Agent", name, {"providerRef": {"name": name}})
+        yield one, other
+
+
+def start(place, name, agent="quick", **spec):
+    given = {
+        "agentRef": {"name": agent},
+        "implementation": {"inline": {"text": "work"}},
+        "runtime": {"type": "job"},
+        **spec,
+    }
+    place.api.create("AgentRun", name, given)
+
+
+def status(place, name):
+    return place.api.get("AgentRun", name).get("status") or {}
+
+
+def blocked(place, name):
+    conditions = status(place, name).get("conditions") or ()
+    return next((each for each in conditions if each["type"] == "Blocked"), {})
+
+
+@pytest.mark.rule("RUN-3", "ST-5")
+def test_a_run_over_the_limit_is_blocked_with_its_place_and_goes_on_by_itself(places):
+    """Across namespaces, over a restart of the controllers; what was told while it waited is False afterwards."""
+    here, there = places
+    start(here, "first", "slow")
+    here.await_(lambda: status(here, "first").get("phase") == "Running", "the first one")
+    start(there, "second")
+    there.await_(lambda: blocked(there, "second").get("status") == "True", "that the second is Blocked")
+    held = status(there, "second")
+    assert (held["phase"], held["reason"]) == ("Pending", "ConcurrencyLimit")
+    assert held["admission"]["position"] == 1
+    assert blocked(there, "second")["message"].endswith("at most 1 from the front of its namespace's queue")
+    there.bed.kill_controllers()
+    there.bed.start_controllers()
+    there.await_(lambda: status(there, "second").get("phase") == "Succeeded", "its turn", seconds=40)
+    ended = status(there, "second")
+    assert ended["admission"]["phase"] == "Admitted"
+    assert blocked(there, "second")["status"] == "False"
+    assert ended["startedAt"] >= status(here, "first")["finishedAt"]
+
+
+def test_a_denied_run_fails_at_once_with_the_reason_and_holds_no_place(places):
+    """Nothing is created for it, and others go on."""
+    here, _ = places
+    start(here, "greedy", secrets=["root-token"])
+    here.await_(lambda: status(here, "greedy").get("phase") == "Failed", "that it is denied")
+    assert status(here, "greedy")["reason"] == "SecretBlocked"
+    assert here.api.all("Job") == []
+    start(here, "unbound", secrets=["mine"])
+    here.await_(lambda: status(here, "unbound").get("phase") == "Failed", "that it is denied, too")
+    assert status(here, "unbound")["reason"] == "SecretNotBound"
+    start(here, "good")
+    here.await_(lambda: status(here, "good").get("phase") == "Succeeded", "that a good one goes on")
+
+
+def test_a_secret_that_a_provider_names_after_the_admission_is_not_given(places):
+    """A second attempt waits for the SecretBinding, and goes on when there is one."""
+    here, _ = places
+    script = 'echo "got ${KEY:-nothing}"; [ -n "$KEY" ]'
+    provider = {"binary": "sh", "argsTemplate": ["-c", script], "workload": {"image": IMAGE}}
+    here.api.create("AgentProvider", "shifty", provider | {"argsTemplate": ["-c", "sleep 3; exit 1"]})
+    here.api.create("Agent", "shifty", {"providerRef": {"name": "shifty"}, "defaults": {"retryLimit": 1}})
+    here.api.create("Secret", "not-mine", data={"key": "czNjcmV0LW9uZQ=="})
+    start(here, "run", "shifty")
+    here.await_(lambda: status(here, "run").get("phase") == "Running", "the first attempt")
+    stolen = [{"name": "KEY", "secretName": "not-mine", "key": "key"}]
+    here.api.merge("AgentProvider", "shifty", {"spec": provider | {"secretEnv": stolen}})
+    here.await_(
+        lambda: status(here, "run").get("reason") == "SecretNotBound", "that the next one is held back"
+    )
+    assert len(here.api.all("Job")) == 1
+    subject = {"kind": "Agent", "name": "shifty"}
+    here.api.create("SecretBinding", "late", {"subjects": [subject], "allowedSecrets": ["not-mine"]})
+    here.await_(lambda: status(here, "run").get("phase") == "Succeeded", "that it goes on", seconds=60)
+
+
+def test_a_namespace_does_not_wait_behind_anothers_flood(places):
+    """Ten wait in one; the one of the other starts as the second or third, not as the eleventh."""
+    flooded, quiet = places
+    for number in range(10):
+        start(flooded, f"flood-{number}")
+    start(quiet, "lone")
+    quiet.await_(lambda: status(quiet, "lone").get("phase") == "Succeeded", "the lone one", seconds=60)
+    time.sleep(0.1)
+    ended = [each for each in flooded.api.all("AgentRun") if (each["status"].get("phase")) == "Succeeded"]
+    assert len(ended) <= 5

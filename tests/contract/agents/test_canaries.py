@@ -1,0 +1,151 @@
+"""Canary secrets given to agents in every way, and agents that tell them in every way: they are nowhere that we write.
+
+Everything is looked through as bytes: every version of every object, events and history in their databases, the last
+lines of logs, the containers' logs, the controllers' own log, and metrics.
+"""
+
+import base64
+import secrets
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from contract.agents.fresh_place import fresh_place
+from contract.engine.engine_place import IMAGE
+from contract.store.history_bed import BedWithHistory
+from jangar.api.phases import TERMINAL
+from support.proving import FULL
+from support.reliability_page import record_trials
+from support.runner_at_hand import why_no_runner
+
+MARK = "plain-word"
+"""No secret, told in the same places: where it is not found, nothing else would be."""
+WAYS = {
+    "env": 'tell "$PROVIDER_KEY"',
+    "whole Secret": 'tell "$WHOLE_KEY"',
+    "file": 'tell "$(cat /keys/key)"',
+    "args": 'tell "$PROVIDER_KEY"; sh -c "exit 0" "$PROVIDER_KEY"',
+    "url": 'tell "https://bot:$PROVIDER_KEY@git.example.org/r.git"',
+    "error": 'echo "fatal: cannot open $WHOLE_KEY" >&2; tell "$(cat /keys/key)"; exit 3',
+    "long line": 'head -c 70000 /dev/zero | tr "\\0" x; tell "$PROVIDER_KEY"',
+    "no newline": 'tell "$WHOLE_KEY"; printf "%s" "$PROVIDER_KEY"',
+}
+TELL = f"""
+tell() {{
+  echo "{MARK} $1"; echo "$1" >&2
+  printf '{{"said": "{MARK} %s", "%s": 1}}' "$1" "$1" > "$JANGAR_RESULT_PATH"
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    if (obstacle := why_no_runner()) is not None:
+        pytest.skip(obstacle)
+    made = BedWithHistory()
+    made.directory_of_history = tmp_path_factory.mktemp("history")
+    made.url = f"sqlite:///{made.directory_of_history / 'history.sqlite'}"
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def place(bed):
+    with fresh_place(bed) as made:
+        yield made
+
+
+def start(place, number, way, values):
+    """One run that is given all its values and tells them in this way."""
+    name = f"run-{number}"
+    keys = ("PROVIDER_KEY", "WHOLE_KEY", "key")
+    for secret, key in zip(("provider", "whole", "file"), keys, strict=True):
+        data = {key: base64.b64encode(values[key].encode()).decode()}
+        place.api.create("Secret", f"{name}-{secret}", data=data)
+    subject = {"kind": "AgentRun", "name": name}
+    bound = [f"{name}-{each}" for each in ("provider", "whole", "file")]
+    place.api.create("SecretBinding", name, {"subjects": [subject], "allowedSecrets": bound})
+    place.api.create(
+        "AgentProvider",
+        name,
+        {
+            "binary": "sh",
+            "argsTemplate": ["-c", TELL + WAYS[way]],
+            "secretEnv": [{"name": "PROVIDER_KEY", "secretName": f"{name}-provider", "key": "PROVIDER_KEY"}],
+            "workload": {"image": IMAGE},
+        },
+    )
+    place.api.create("Agent", name, {"providerRef": {"name": name}})
+    volume = {"type": "secret", "name": "keys", "mountPath": "/keys", "secretName": f"{name}-file"}
+    place.api.create(
+        "AgentRun",
+        name,
+        {
+            "agentRef": {"name": name},
+            "implementation": {"inline": {"text": MARK}},
+            "runtime": {"type": "job"},
+            "secrets": [f"{name}-whole"],
+            "workload": {"volumes": [volume]},
+        },
+    )
+    return name
+
+
+def forms(value):
+    """As programs write a value; base64 is how the Secret itself is stored."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return {value.encode(), escaped.encode(), quote(value, safe="").encode()}
+
+
+def written(bed, directories):
+    """Everything that our processes wrote, by where; what Secrets are mounted as is not ours."""
+    found = {"metrics": bed.metrics().encode(), "the controllers' words": bed.last_words().encode()}
+    for directory in directories:
+        for path in Path(directory).rglob("*"):
+            if path.is_file() and not path.is_symlink() and "/pods/" not in str(path):
+                found[str(path)] = path.read_bytes()
+    return found
+
+
+def test_canaries_are_nowhere_that_we_write(place, record_property):
+    """Succeeded or failed: what the agents told is masked in status, logs and history, and the rest never had it."""
+    ways = [way for _ in range(5 if FULL else 1) for way in WAYS]
+    values = {
+        number: {
+            key: f'c4nary/{secrets.token_hex(8)}+"{key[0]}' for key in ("PROVIDER_KEY", "WHOLE_KEY", "key")
+        }
+        for number in range(len(ways))
+    }
+    runs = [start(place, number, way, values[number]) for number, way in enumerate(ways)]
+    for name in runs:
+        place.await_(
+            lambda name=name: (place.api.get("AgentRun", name).get("status") or {}).get("phase") in TERMINAL,
+            f"that {name} ends",
+            seconds=120,
+        )
+    for name in runs:
+        place.api.delete("AgentRun", name)
+    place.await_(lambda: not place.api.all("AgentRun"), "that all are stored and gone", seconds=120)
+    bed = place.bed
+    places = written(bed, [bed.directory, bed.directory_of_history, bed.server.directory])
+    told = [path for path, content in places.items() if MARK.encode() in content]
+    assert any("history" in each for each in told), sorted(places)
+    assert any(each.endswith((".db", "-wal")) for each in told), sorted(places)
+    found = [
+        f"{way}: {key} of run-{number} is in {path}"
+        for number, way in enumerate(ways)
+        for key, value in values[number].items()
+        for form in forms(value)
+        for path, content in places.items()
+        if form in content
+    ]
+    record_trials(
+        record_property,
+        row="23: canary secrets in env, files, args, URLs, errors",
+        bed="P",
+        seeds=range(len(ways)),
+        failures=len({each.split(":")[0] for each in found}),
+    )
+    assert found == []

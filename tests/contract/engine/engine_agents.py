@@ -1,0 +1,99 @@
+"""Agents from shell scripts, run for real by the runner in their containers; and runs of them."""
+
+from pathlib import Path
+
+from contract.engine.engine_place import COUNT
+from jangar.api.phases import TERMINAL
+
+SAY = 'printf \'{"said": "%s"}\' "$MARK" > "$JANGAR_RESULT_PATH"\n'
+"""Writes a result and goes on."""
+WITH_COMPANY = """
+sleep 1000 & printf '{"beside": "%s"}' $! > "$JANGAR_RESULT_PATH"
+echo all said
+"""
+"""Starts a program beside itself, and writes its number as a result before it goes on."""
+ANSWER = 'printf \'{"answer": "%s"}\' "$TASK" > "$JANGAR_RESULT_PATH"'
+
+
+class Agents:
+    """Agents from shell scripts, and runs of them."""
+
+    def __init__(self, place, image):
+        self.place, self.api, self.image = place, place.api, image
+
+    def provider(self, name, script):
+        env = {
+            "MARK": '{{ parameters.mark | default("none") }}',
+            "LEDGER": self.place.bed.ledger(self.api.namespace),
+            "ITERATION": "{{ agentRun.iteration | default(1) }}",
+            "TASK": "{{ implementation.text }}",
+        }
+        args = ["-c", COUNT + script]
+        # A script is no template: its braces are its own.
+        self.api.create(
+            "AgentProvider",
+            name,
+            {"binary": "sh", "argsTemplate": args, "envTemplate": env, "workload": {"image": self.image}},
+        )
+
+    def agent(self, name, script, **defaults):
+        self.provider(name, script)
+        self.api.create("Agent", name, {"providerRef": {"name": name}, "defaults": defaults})
+
+    def run(self, agent, name="run", mark="work", **spec):
+        given = {
+            "agentRef": {"name": agent},
+            "implementation": {"inline": {"text": "say {{ parameters.mark }}"}},
+            "runtime": {"type": "job"},
+            "parameters": {"mark": mark},
+            **spec,
+        }
+        self.api.create("AgentRun", name, given)
+        return name
+
+    def workflow(self, agent, *steps, name="run", **spec):
+        """A run of several steps; each counts itself under its own name."""
+        marked = [
+            {**step, "parameters": {"mark": step["name"], **step.get("parameters", {})}} for step in steps
+        ]
+        return self.run(agent, name, runtime={"type": "workflow"}, workflow={"steps": marked}, **spec)
+
+    def steps(self, name="run"):
+        workflow = self.status(name).get("workflow") or {}
+        return {each["name"]: each for each in workflow.get("steps") or ()}
+
+    def status(self, name):
+        return self.api.get("AgentRun", name).get("status") or {}
+
+    def reaches(self, name, phase):
+        return self.place.await_(
+            lambda: status if (status := self.status(name)).get("phase") == phase else None,
+            f"that {name} is {phase}",
+        )
+
+    def ends(self, name, phase):
+        status = self.place.await_(
+            lambda: status if (status := self.status(name)).get("phase") in TERMINAL else None,
+            f"that {name} ends",
+        )
+        assert status["phase"] == phase, self.place.state()
+        return status
+
+    def says_all(self, name):
+        """Until the program has written its result: it says so afterwards."""
+        job = self.status(name)["job"]["name"]
+
+        def told():
+            pods = self.api.all("Pod", **{"batch.kubernetes.io/job-name": job})
+            return pods and "all said" in self.api.logs(pods[0]["metadata"]["name"])
+
+        self.place.await_(told, f"that {name} has written its result")
+
+    def is_alone(self, outputs):
+        """What the program had started beside itself is gone, where its number means anything here."""
+        if self.place.bed.name == "laptop":
+            assert not Path("/proc", outputs["beside"]).exists()
+
+    def begins(self, name, mark="work"):
+        self.reaches(name, "Running")
+        self.place.await_(lambda: self.place.executions()[mark], f"that the program of {name} begins")

@@ -1,0 +1,164 @@
+"""AgentRuns of several steps: one Job after another, repeated, looped, stopped, and lost."""
+
+import pytest
+
+from contract.engine.engine_agents import ANSWER, SAY
+from contract.engine.engine_place import FOREVER
+
+LATER = 'case "$HOSTNAME" in run-"$MARK"-1-*) %s;; esac\n'
+"""What only the first attempt does: the name of its pod tells it."""
+COUNT_DOWN = """
+printf '{"more": %s}' "$([ "$ITERATION" -lt 3 ] && echo true || echo false)" > "$AGENT_LOOP_CONTROL_PATH"
+"""
+
+
+def step(name, **fields):
+    return {"name": name, **fields}
+
+
+def phases(status):
+    return [each["phase"] for each in status["workflow"]["steps"]]
+
+
+def at_work(agents, name, mark):
+    """Until the program of a step runs."""
+    agents.place.await_(lambda: agents.place.executions()[mark], f"that the program of {mark} begins")
+    agents.place.await_(lambda: agents.steps(name)[mark]["phase"] == "Running", f"that {mark} is Running")
+
+
+def job_of(agents, name, mark):
+    return agents.steps(name)[mark]["jobRef"]["name"]
+
+
+@pytest.mark.rule("DAG-4", "DAG-11", "GC-1")
+def test_steps_of_an_agent_run_one_after_another(agents):
+    """Each in a Job of its own with its own task; what the last one returns is what the run returns."""
+    agents.agent("teller", ANSWER)
+    name = agents.workflow(
+        "teller",
+        step("plan"),
+        step("code", implementation={"inline": {"text": "code {{ parameters.mark }}"}}),
+    )
+    status = agents.ends(name, "Succeeded")
+    assert phases(status) == ["Succeeded", "Succeeded"]
+    assert status["outputs"] == {"answer": "code code"}
+    plan, code = status["workflow"]["steps"]
+    assert plan["outcome"]["outputs"] == {"answer": "say plan"}
+    assert plan["finishedAt"] <= code["startedAt"]
+    agents.place.await_executions(plan=1, code=1)
+    assert len(agents.api.all("Job")) == 2
+    labels = {each["metadata"]["labels"]["agents.proompteng.ai/step"] for each in agents.api.all("Job")}
+    assert labels == {"plan", "code"}
+
+
+@pytest.mark.rule("DAG-5")
+def test_nothing_runs_after_a_step_that_failed(agents):
+    """It is Skipped, and the run says why it failed."""
+    agents.agent("bad", "exit 3")
+    status = agents.ends(agents.workflow("bad", step("plan"), step("code")), "Failed")
+    assert status["reason"] == "NonZeroExit"
+    assert phases(status) == ["Failed", "Skipped"]
+    agents.place.await_executions(plan=1)
+
+
+@pytest.mark.rule("DAG-9")
+def test_a_step_is_repeated_after_its_backoff(agents):
+    """By a timer; the steps before it are not."""
+    agents.agent("second-time", LATER % "exit 3")
+    name = agents.workflow("second-time", step("try", retries=2, retryBackoffSeconds=1))
+    status = agents.ends(name, "Succeeded")
+    (tried,) = status["workflow"]["steps"]
+    assert tried["attempt"] == 2
+    assert [each["outcome"]["exitCode"] for each in tried["attempts"]] == [3]
+    agents.place.await_executions(**{"try": 2})
+
+
+@pytest.mark.rule("DAG-10")
+def test_the_time_limit_of_a_step_stops_it(agents):
+    """On its own, and what it had written is kept."""
+    agents.agent("slow", SAY + FOREVER)
+    name = agents.workflow("slow", step("hang", timeoutSeconds=2), step("after"))
+    status = agents.ends(name, "Failed")
+    assert status["reason"] == "StepTimedOut"
+    assert phases(status) == ["Failed", "Skipped"]
+    assert status["outputs"] == {"said": "hang"}
+    agents.place.await_executions(hang=1)
+
+
+def test_a_loop_goes_on_while_its_condition_holds(agents):
+    """The condition reads what each iteration wrote; every iteration has a Job of its own."""
+    agents.agent("better", COUNT_DOWN + ANSWER)
+    loop = {"maxIterations": 9, "condition": {"expression": "iteration.last.control.more"}}
+    status = agents.ends(agents.workflow("better", step("improve", loop=loop), step("report")), "Succeeded")
+    improved = status["workflow"]["steps"][0]["loop"]
+    assert (improved["completedIterations"], improved["stopReason"]) == (3, "LoopConditionFalse")
+    assert len({each["jobRef"]["name"] for each in improved["iterations"]}) == 3
+    agents.place.await_executions(improve=3, report=1)
+
+
+@pytest.mark.rule("CAN-2", "CAN-4", "CAN-7")
+def test_a_cancel_stops_the_step_under_way_and_keeps_what_it_wrote(agents):
+    """Its program ends; what was done stays done, what was not begun never begins."""
+    agents.agent("busy", SAY + '[ "$MARK" = plan ] && exit 0\n' + FOREVER)
+    name = agents.workflow("busy", step("plan"), step("code"), step("test"))
+    at_work(agents, name, "code")
+    agents.api.merge("AgentRun", name, {"spec": {"cancel": True}})
+    status = agents.ends(name, "Cancelled")
+    assert phases(status) == ["Succeeded", "Cancelled", "Skipped"]
+    assert status["outputs"] == {"said": "code"}
+    assert status["outcome"]["outputs"] == {"said": "code"}
+    agents.place.await_executions(plan=1, code=1)
+
+
+@pytest.mark.rule("GC-3")
+def test_a_job_of_a_step_that_is_deleted_by_hand_fails_it(agents):
+    """JobDeleted, once its program has ended; it is not run again by itself."""
+    agents.agent("busy", FOREVER)
+    name = agents.workflow("busy", step("plan"), step("code"))
+    at_work(agents, name, "plan")
+    agents.api.delete("Job", job_of(agents, name, "plan"))
+    status = agents.ends(name, "Failed")
+    assert status["reason"] == "JobDeleted"
+    assert phases(status) == ["Failed", "Skipped"]
+    agents.place.await_executions(plan=1)
+
+
+@pytest.mark.rule("GC-3", "DAG-9")
+def test_a_pod_of_a_step_that_is_deleted_by_hand_is_a_failure_like_any_other(agents):
+    """The step is repeated where it says so."""
+    agents.agent("second-time", LATER % FOREVER)
+    name = agents.workflow("second-time", step("plan", retries=1), step("code", retries=1))
+    at_work(agents, name, "plan")
+    job = job_of(agents, name, "plan")
+    (pod,) = agents.api.all("Pod", **{"batch.kubernetes.io/job-name": job})
+    agents.api.delete("Pod", pod["metadata"]["name"])
+    agents.place.await_(lambda: agents.steps(name)["plan"].get("attempts"), "that the end is on record")
+    (ended,) = agents.steps(name)["plan"]["attempts"]
+    assert ended["outcome"]["reason"] == "PodDeleted"
+    at_work(agents, name, "code")
+    agents.api.delete("Job", job_of(agents, name, "code"))
+    agents.ends(name, "Succeeded")
+    agents.place.await_executions(plan=2, code=2)
+
+
+@pytest.mark.rule("RUN-3", "CAN-8")
+def test_a_workflow_outlives_its_controllers(agents):
+    """Killed while a step runs and again while the next one does: each step runs once."""
+    agents.agent("waits", "sleep 2")
+    name = agents.workflow("waits", step("plan"), step("code"), step("test"))
+    for mark in ("plan", "code"):
+        agents.place.await_(lambda mark=mark: agents.place.executions()[mark], f"that {mark} begins")
+        agents.place.bed.kill_controllers()
+        agents.place.bed.start_controllers()
+    status = agents.ends(name, "Succeeded")
+    assert phases(status) == ["Succeeded"] * 3
+    agents.place.await_executions(plan=1, code=1, test=1)
+
+
+def test_a_mistake_in_a_workflow_is_told_with_its_place(agents):
+    """And nothing is started."""
+    agents.agent("teller", ANSWER)
+    status = agents.ends(agents.workflow("teller", step("a"), step("a")), "Failed")
+    assert status["reason"] == "InvalidSpec"
+    assert "spec.workflow.steps[1].name" in status["message"]
+    assert agents.api.all("Job") == []

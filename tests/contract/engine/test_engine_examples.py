@@ -1,0 +1,48 @@
+"""The examples as they stand: what they come to does not depend on where they run."""
+
+import json
+import subprocess
+
+import pytest
+
+from contract.engine.engine_beds import JANGAR, NoImage
+from e2e.example_ends import AGENTS, OVER, SMALL, assert_ended_as_expected, expected, is_to_be_cancelled
+from support.api_servers import wait_for
+
+PATIENCE = 180.0
+CLUSTER = pytest.param("cluster", marks=pytest.mark.xdist_group("engine-cluster"))
+"""On a laptop they are run by tests/e2e/test_examples.py."""
+
+
+def jangar(place, *words):
+    """A command as a user of this bed types it."""
+    where = ("--kubeconfig", place.bed.server.kubeconfig, "-n", place.api.namespace)
+    ran = subprocess.run(
+        [JANGAR, *map(str, words), *map(str, where)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize("bed", [CLUSTER], indirect=True)
+@pytest.mark.parametrize("folder", SMALL, ids=lambda folder: folder.name)
+def test_an_example_ends_on_a_cluster_as_on_a_laptop(place, folder):
+    """Applied unchanged with our own command; run, steps, attempts, outputs and causes are those of expected.toml."""
+    wanted = expected(folder)
+    if folder in AGENTS:
+        try:
+            place.bed.agent_image()
+        except NoImage as obstacle:
+            pytest.skip(str(obstacle))
+    jangar(place, "apply", "-f", folder)
+    cancelled = False
+
+    def over():
+        nonlocal cancelled
+        status = json.loads(jangar(place, "get", "run", wanted["run"], "-o", "json")).get("status") or {}
+        if not cancelled and is_to_be_cancelled(wanted, status):
+            jangar(place, "cancel", wanted["run"])
+            cancelled = True
+        return status if status.get("phase") in OVER else None
+
+    assert_ended_as_expected(wanted, wait_for(over, what=f"the end of {wanted['run']}", seconds=PATIENCE))

@@ -1,0 +1,56 @@
+"""The OpenAPI document is kept, whatever is sent: schemathesis makes requests from it, right ones and wrong ones.
+
+A bounded run by default; JANGAR_SCHEMATHESIS_SECONDS and JANGAR_SCHEMATHESIS_EXAMPLES make it longer.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract.server.conftest import HERE
+
+SECONDS = int(os.environ.get("JANGAR_SCHEMATHESIS_SECONDS", "60"))
+EXAMPLES = os.environ.get("JANGAR_SCHEMATHESIS_EXAMPLES", "8")
+SCHEMATHESIS = Path(sys.executable).with_name("st")
+KNOWN_OBJECTS = f"""
+[[operations]]
+include-path-regex = "/v1/namespaces/"
+parameters = {{ "path.namespace" = "{HERE}", "path.name" = "live" }}
+"""
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["anything", "of-a-run-that-is-there"])
+def test_nothing_that_is_sent_breaks_the_contract(plane, tmp_path, known):
+    """No 5xx, no status, type or body that the document does not tell of, no method or header that slips through."""
+    if known:
+        (tmp_path / "schemathesis.toml").write_text(KNOWN_OBJECTS)
+    command = [
+        *(SCHEMATHESIS, "run", f"{plane.face.url}/openapi.json"),
+        *("--header", f"Authorization: Bearer {plane.server.token}"),
+        # Streams never end; deleting the run that the other requests are about would leave them nothing.
+        *("--exclude-path-regex", "/watch$|/logs$", "--exclude-method", "DELETE"),
+        # A cursor that was made up, or a definition without steps, fits the schema and is refused all the same.
+        *("--exclude-checks", "positive_data_acceptance"),
+        *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES),
+        *(
+            "--max-time",
+            str(SECONDS),
+            "--request-timeout",
+            "30",
+            "--warnings",
+            "off",
+            "--seed",
+            "1",
+            "--no-shrink",
+        ),
+        *(("--include-path-regex", "/v1/namespaces/") if known else ()),
+    ]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS * 3 + 60, check=False
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    if known:
+        assert f"path=/v1/namespaces/{HERE}/runs/live/graph status=200" in plane.process.log.read_text()

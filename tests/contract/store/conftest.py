@@ -1,0 +1,37 @@
+"""History on SQLite and on a real PostgreSQL, a database of its own for every test."""
+
+import secrets
+
+import pytest
+
+from jangar.store.database_history import DatabaseHistory
+from jangar.store.urls import parse_url
+from support.postgres_server import PostgresServer, why_no_postgres
+
+PARAMETERS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgresql"))]
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    if obstacle := why_no_postgres():
+        pytest.skip(f"history on postgresql: {obstacle}")
+    server = PostgresServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=PARAMETERS)
+def url(request, tmp_path):
+    """Where a database is, or will be when something is written."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'own' / 'history.sqlite'}"
+    server = request.getfixturevalue("postgres")
+    name = f"t_{secrets.token_hex(6)}"
+    server.sql(f"CREATE DATABASE {name}")
+    return server.url.removesuffix("postgres") + name
+
+
+@pytest.fixture
+def opened(url):
+    """Opens the history of this database, as often as asked."""
+    return lambda **how: DatabaseHistory(parse_url(url), **how)

@@ -1,0 +1,218 @@
+"""Lists by creation, whole objects, events, the audit trail and idempotency keys, whatever database they are in."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from contract.store.history_rows import NOON, ended, run
+from jangar.store.rows import AuditRow, EventRow, KeyRow, Listing, Place, Whole
+
+KIND = "OrchestrationRun"
+
+
+def created(name, at, **fields):
+    return ended(name, at=at, created_at=NOON + timedelta(seconds=at), **fields)
+
+
+async def names(history, **listing):
+    return [each.name for each in await history.listed(Listing(kind=KIND, **listing))]
+
+
+def test_a_list_by_creation_goes_on_behind_a_place(opened):
+    """Also where several were created in one second and namespaces and phases are walked one by one."""
+    rows = [
+        created(
+            f"r{number:02}",
+            number // 4,
+            namespace=f"n{number % 3}",
+            phase=("Failed", "Succeeded")[number % 2],
+        )
+        for number in range(40)
+    ]
+
+    async def scenario():
+        history = opened()
+        await history.store(rows)
+        for filters in ({}, {"namespaces": ("n0", "n2"), "phases": ("Failed", "Succeeded")}):
+            wanted = [
+                each
+                for each in sorted(rows, key=lambda each: (each.run.created_at, each.run.uid), reverse=True)
+                if each.run.namespace in filters.get("namespaces", ("n0", "n1", "n2"))
+            ]
+            seen, after = [], None
+            while page := await history.listed(Listing(kind=KIND, limit=7, after=after, **filters)):
+                seen += [each.uid for each in page]
+                after = Place(created_at=page[-1].created_at, uid=page[-1].uid)
+            assert seen == [each.run.uid for each in wanted]
+        await history.close()
+
+    run(scenario())
+
+
+def test_a_list_by_creation_lets_through_what_is_asked_for(opened):
+    """By namespace, phase, definition, text whatever its case, age, and whether it is a step of another."""
+    rows = [
+        created("plain", 1, definition="nightly"),
+        created("failed", 2, phase="Failed", message="the Disk is FULL (50%)", definition="weekly"),
+        created("inner", 3, owner_uid="uid-plain", owner_name="plain"),
+        created("there", 4, namespace="prod", definition="Straße"),
+        created("tool", 5, kind="ToolRun"),
+    ]
+
+    async def scenario():
+        history = opened()
+        await history.store(rows)
+        assert await names(history) == ["there", "failed", "plain"]
+        assert await names(history, roots_only=False) == ["there", "inner", "failed", "plain"]
+        assert await names(history, namespaces=("ci",)) == ["failed", "plain"]
+        assert await names(history, namespaces=()) == []
+        assert await names(history, phases=("Failed",)) == ["failed"]
+        assert await names(history, definition="weekly") == ["failed"]
+        assert await names(history, text="disk is full (50%") == ["failed"]
+        assert await names(history, text="STRASSE") == ["there"]
+        assert await names(history, text="%") == ["failed"]
+        assert await names(history, created_after=NOON + timedelta(seconds=2)) == ["there", "failed"]
+        assert await history.namespaces(KIND) == ["ci", "prod"]
+        await history.close()
+
+    run(scenario())
+
+
+def test_an_object_is_read_back_whole(opened):
+    """With what it executed, which an object that was seen again later does not lose."""
+    obj = {"metadata": {"name": "a", "labels": {"x": "ü"}}, "status": {"stepStatuses": [{"name": "s"}]}}
+
+    async def scenario():
+        history = opened()
+        await history.store([ended("a", version=1, whole=Whole(obj=obj, definition=b"\x1f\x8b"))])
+        assert await history.whole("uid-a") == Whole(obj=obj, definition=b"\x1f\x8b")
+        later = obj | {"status": {}}
+        await history.store([ended("a", version=2, whole=Whole(obj=later))])
+        await history.store([ended("a", version=1, whole=Whole(obj=obj))])
+        assert await history.whole("uid-a") == Whole(obj=later, definition=b"\x1f\x8b")
+        assert await history.whole("uid-b") is None
+        await history.close()
+
+    run(scenario())
+
+
+def event(reason, count=1, at=0, uid="uid-a"):
+    told = NOON + timedelta(seconds=at)
+    return EventRow(
+        uid=uid,
+        type="Normal",
+        reason=reason,
+        message="m",
+        source="s",
+        count=count,
+        first_at=NOON,
+        last_at=told,
+    )
+
+
+def test_what_is_told_again_is_one_event(opened):
+    """With the higher count, whichever came last."""
+
+    async def scenario():
+        history = opened()
+        await history.add_events([event("Started"), event("Succeeded", at=3), event("Other", uid="uid-b")])
+        await history.add_events([event("Started", count=4, at=5)])
+        await history.add_events([event("Started", count=2, at=2)])
+        assert await history.events("uid-a", 10) == [
+            event("Succeeded", at=3),
+            event("Started", count=4, at=5),
+        ]
+        assert await history.events("uid-a", 1) == [event("Started", count=4, at=5)]
+        await history.close()
+
+    run(scenario())
+
+
+def test_the_audit_trail_is_in_order_and_has_an_end(opened):
+    """The newest first, page by page, by namespace; what is too old is deleted."""
+    rows = [
+        AuditRow(
+            at=NOON + timedelta(seconds=number),
+            actor="ann",
+            action="cancel",
+            namespace=f"n{number % 2}",
+            kind=KIND,
+            name=f"r{number}",
+            status=200,
+        )
+        for number in range(6)
+    ]
+
+    async def scenario():
+        history = opened()
+        await history.add_audit(rows[:3])
+        await history.add_audit(rows[3:])
+        found = await history.audit(None, None, 4)
+        assert [replace(each, number=None) for each in found] == rows[:1:-1]
+        assert [each.name for each in await history.audit(None, found[-1].number, 4)] == ["r1", "r0"]
+        assert [each.name for each in await history.audit(["n1"], None, 10)] == ["r5", "r3", "r1"]
+        await history.prune(tails=None, audits=NOON + timedelta(seconds=4))
+        assert [each.name for each in await history.audit(None, None, 10)] == ["r5", "r4"]
+        await history.close()
+
+    run(scenario())
+
+
+def key(text, **fields):
+    told = {"namespace": "ci", "kind": KIND, "key": text, "digest": "d1", "name": f"run-{text}"}
+    return KeyRow(**told | {"created_at": NOON} | fields)
+
+
+def test_a_key_belongs_to_one_namespace_and_kind(opened):
+    """Who comes second is told what the first one asked for, and what came of it."""
+
+    async def scenario():
+        history = opened()
+        assert await history.reserve(key("k")) == key("k")
+        assert await history.reserve(key("k", digest="d2")) == key("k")
+        assert await history.reserve(key("k", namespace="prod", digest="d3")) == key(
+            "k", namespace="prod", digest="d3"
+        )
+        assert await history.reserve(key("k", kind="AgentRun", digest="d4")) == key(
+            "k", kind="AgentRun", digest="d4"
+        )
+        await history.settle(key("k", uid="uid-1"))
+        await history.forget(key("k"))
+        assert (await history.reserve(key("k", digest="d5"))).uid == "uid-1"
+        await history.forget(key("k", kind="AgentRun"))
+        assert (await history.reserve(key("k", kind="AgentRun", digest="d6"))).digest == "d6"
+        await history.close()
+
+    run(scenario())
+
+
+@pytest.mark.rule("GC-6")
+def test_a_key_outlives_what_it_made(opened):
+    """The end of a run is stored with its key, whoever made the run, before the run may be deleted."""
+
+    async def scenario():
+        history = opened()
+        await history.reserve(key("reserved"))
+        await history.store([ended("a", key="reserved"), ended("b", key="by-kubectl")])
+        assert (await history.reserve(key("reserved"))).uid == "uid-a"
+        assert (await history.reserve(key("by-kubectl"))).uid == "uid-b"
+        await history.close()
+
+    run(scenario())
+
+
+@pytest.mark.rule("GC-6")
+def test_stored_log_tails_are_deleted_when_their_time_is_over(opened):
+    """As the files are."""
+
+    async def scenario():
+        history = opened()
+        await history.store([ended("a", log_tail="x")])
+        await history.prune(tails=NOON - timedelta(days=365 * 20), audits=None)
+        assert await history.log_tail("uid-a") == "x"
+        await history.prune(tails=NOON + timedelta(days=365 * 20), audits=None)
+        assert await history.log_tail("uid-a") is None
+        await history.close()
+
+    run(scenario())

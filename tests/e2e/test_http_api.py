@@ -1,0 +1,306 @@
+"""The HTTP API of the shipped process: who may ask, what is answered, what is told as it changes."""
+
+import http.client
+import json
+import re
+import ssl
+
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from e2e.http_face import HttpFace
+from e2e.laptop_process import LaptopProcess, run, step, tool
+from jangar.server.http.routes import ROUTES
+from support.every_route import GUARDED, PLACED, address, body_of, wanted
+
+pytestmark = pytest.mark.xdist_group("laptop")
+
+R = "/v1/namespaces/default/runs"
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory):
+    process = LaptopProcess(tmp_path_factory.mktemp("http"))
+    process.start()
+    process.apply(
+        tool("say", "echo hello; echo world"),
+        tool("wait", "echo waiting; sleep 300"),
+        {
+            "apiVersion": "orchestration.proompteng.ai/v1alpha1",
+            "kind": "Orchestration",
+            "metadata": {"name": "greeting"},
+            "spec": {"parameters": [{"name": "whom", "required": True}], "steps": [step("say", "say")]},
+        },
+        run("done", step("say", "say"), step("again", "say", "say")),
+        run("slow", step("wait", "wait"), step("after", "say", "wait")),
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}},
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": "guest", "namespace": "elsewhere"},
+        },
+    )
+    process.until(lambda: process.phase("done") == "Succeeded" and process.phase("slow") == "Running")
+    yield process
+    process.end()
+
+
+@pytest.fixture(scope="module")
+def face(laptop):
+    return HttpFace(laptop)
+
+
+@pytest.fixture(scope="module")
+def guest(laptop, face):
+    """Somebody who is known to the Kubernetes API and has no right at all."""
+    known = yaml.safe_load((laptop.data / "kubeconfig").read_text())
+    server, admin = known["clusters"][0]["cluster"]["server"], known["users"][0]["user"]["token"]
+    # The certificate is of a moment ago, and this machine's own.
+    trusting = ssl._create_unverified_context()  # noqa: S323
+    connection = http.client.HTTPSConnection(server.removeprefix("https://"), context=trusting)
+    wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}}
+    connection.request(
+        "POST",
+        "/api/v1/namespaces/elsewhere/serviceaccounts/guest/token",
+        json.dumps(wanted),
+        {"Authorization": f"Bearer {admin}", "Content-Type": "application/json"},
+    )
+    made = json.load(connection.getresponse())
+    connection.close()
+    return made["status"]["token"]
+
+
+@pytest.mark.parametrize("entry", GUARDED, ids=lambda each: each.operation)
+def test_nobody_gets_past_without_a_token(face, entry):
+    """No route but the open ones answers somebody who is not known; a made-up token is as good as none."""
+    for token in (None, "made-up"):
+        answer = face.ask(
+            entry.method, address(entry, "default", "slow"), body_of(entry, "default"), token=token
+        )
+        assert answer.status == 401, answer.body
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize("entry", PLACED, ids=lambda each: each.operation)
+def test_who_lacks_the_right_is_told_which(face, guest, entry):
+    """A caller of another namespace is refused by the rights of Kubernetes, and told which one is missing."""
+    path, body = address(entry, "default", "slow"), body_of(entry, "default")
+    answer = face.ask(entry.method, path, body, token=guest, Idempotency_Key="k")
+    assert answer.status == 403, answer.body
+    assert wanted(entry) in answer.json["detail"]
+
+
+def test_lists_show_what_the_caller_may_see(face, guest):
+    """Who may list nothing is refused, and a summary counts nothing for them."""
+    assert face.ask("GET", "/v1/runs", token=guest).status == 403
+    assert face.ask("GET", "/v1/runs?namespace=default", token=guest).status == 403
+    assert face.ask("GET", "/v1/watch", token=guest).status == 403
+    assert face.get("/v1/summary", token=guest)["total"] == 0
+    assert face.get("/v1/retention", token=guest)["items"] == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [each for each in ROUTES if each.method == "GET" and each.answers and "agent" not in each.path],
+    ids=lambda each: each.operation,
+)
+def test_answers_are_as_the_document_says(face, entry):
+    """What is answered fits the model that the OpenAPI document shows."""
+    path = address(entry, "default", "slow")
+    if entry.path.startswith("/v1/orchestrations/") or "/orchestrations/" in entry.path:
+        path = path.replace("slow", "greeting")
+    TypeAdapter(entry.answers).validate_json(face.ask("GET", path).body)
+
+
+def test_the_document_names_every_route(face):
+    """/openapi.json is made from the table."""
+    document = face.get("/openapi.json", token=None)
+    assert document["openapi"] == "3.1.0"
+    told = {(method.upper(), path) for path, each in document["paths"].items() for method in each}
+    assert told == {(entry.method, entry.path) for entry in ROUTES}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({"Host": "evil.example"}, 421, id="another-name"),
+        pytest.param({"Origin": "https://evil.example"}, 403, id="page-of-another-site"),
+        pytest.param({"Sec_Fetch_Site": "cross-site"}, 403, id="browser-says-so"),
+    ],
+)
+def test_pages_of_other_sites_change_nothing(face, headers, status):
+    """A browser that has another site open cannot be made to cancel a run, whatever name that site has."""
+    answer = face.ask("POST", f"{R}/slow/cancel", **headers)
+    assert answer.status == status
+    assert face.get(f"{R}/slow")["cancelRequested"] is False
+
+
+def test_a_session_needs_a_header_that_only_our_page_sends(face):
+    """The cookie alone reads and does not write."""
+    opened = face.ask("GET", f"/?token={face.token}", token=None)
+    assert (opened.status, opened.headers["location"]) == (303, "/")
+    cookie = opened.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    session = cookie.partition(";")[0]
+    assert face.ask("GET", "/v1/runs", token=None, Cookie=session).status == 200
+    assert face.ask("POST", f"{R}/slow/suspend", token=None, Cookie=session).status == 403
+    again = face.ask("POST", f"{R}/slow/suspend", token=None, Cookie=session, X_Jangar_Request="1")
+    assert again.json["changed"] is True
+    assert face.ask("POST", f"{R}/slow/resume").json["changed"] is True
+    assert face.ask("GET", "/v1/runs", token=None, Cookie=session + "0").status == 401
+
+
+def test_the_token_in_an_address_leads_nowhere_else(face):
+    """An address of two slashes is not taken for another host."""
+    answer = face.ask("GET", f"//evil.example/?token={face.token}", token=None)
+    assert answer.headers["location"] == "/evil.example/"
+
+
+def test_a_body_that_is_too_big_is_not_read(face):
+    """413, and 415 for what is no JSON."""
+    assert face.ask("POST", R, b" " * (1024 * 1024 + 1)).status == 413
+    assert face.ask("POST", R, b"a: b", Content_Type="application/yaml").status == 415
+    assert face.ask("POST", R, b"{").status == 400
+
+
+def test_all_mistakes_are_told_at_once(face):
+    """A refusal names everything that is wrong with a body, and what to do."""
+    answer = face.ask("POST", R, {"orchestration": "UPPER", "wrong": 1})
+    assert answer.status == 422
+    assert len(answer.json["problems"]) == 2
+    assert answer.json["fix"]
+
+
+def test_one_key_makes_one_run(face):
+    """Asking twice with one Idempotency-Key gives the same run; asking for something else with it is refused."""
+    order = {"orchestration": "greeting", "parameters": {"whom": "you"}}
+    first = face.ask("POST", R, order, Idempotency_Key="order-1")
+    second = face.ask("POST", R, order, Idempotency_Key="order-1")
+    other = face.ask("POST", R, order | {"parameters": {"whom": "me"}}, Idempotency_Key="order-1")
+    assert (first.status, second.status, other.status) == (201, 200, 422)
+    assert first.json["run"]["uid"] == second.json["run"]["uid"]
+    assert second.json["repeated"] is True
+
+
+def test_parameters_are_checked_before_anything_is_made(face):
+    """What the definition does not take is refused with the definition's own words."""
+    answer = face.ask("POST", R, {"orchestration": "greeting"})
+    assert answer.status == 422
+    assert "whom" in answer.json["detail"]
+    assert face.ask("POST", R, {"orchestration": "gone"}).status == 404
+
+
+def test_pages_of_a_list_meet_without_gap_or_overlap(face):
+    """Following `next` shows every run once, the newest first."""
+    whole = [each["uid"] for each in face.get("/v1/runs?limit=1000")["items"]]
+    found, cursor = [], ""
+    while cursor is not None:
+        page = face.get(f"/v1/runs?limit=1{f'&cursor={cursor}' if cursor else ''}")
+        found += [each["uid"] for each in page["items"]]
+        cursor = page["next"]
+    assert found == whole
+    assert face.ask("GET", "/v1/runs?cursor=nonsense").status == 400
+
+
+def test_filters_are_those_of_the_list(face):
+    """By phase, orchestration and text."""
+    assert {each["name"] for each in face.get("/v1/runs?phase=Running&q=slow")["items"]} == {"slow"}
+    assert [each["name"] for each in face.get("/v1/runs?q=DON")["items"]] == ["done"]
+    assert face.ask("GET", "/v1/runs?phase=Asleep").status == 400
+    assert face.ask("GET", "/v1/runs?fase=Running").status == 400
+
+
+@pytest.mark.rule("RUN-4")
+def test_a_step_is_explained_in_the_words_of_the_rules(face):
+    """HTTP says what `jangar explain` says."""
+    found = face.get(f"{R}/slow/explain?step=after")
+    assert found["steps"][0]["sentence"].startswith("waits for wait (")
+    assert face.ask("GET", f"{R}/slow/explain?step=wiat").json["detail"].endswith("did you mean wait?")
+
+
+def test_logs_are_kept_and_followed(face):
+    """Whole, the last lines, and line by line; a reader that was cut off goes on where it was."""
+    assert face.get(f"{R}/done/logs?step=say")["lines"] == ["hello", "world"]
+    assert face.get(f"{R}/done/logs?step=say&tail=1")["lines"] == ["world"]
+    with face.events(f"{R}/done/logs?step=say&follow=true", Last_Event_ID="1") as events:
+        assert [(name, number) for name, number, _ in events] == [("line", "2"), ("end", "2")]
+    with face.events(f"{R}/slow/logs?step=wait&follow=true") as events:
+        assert next(events) == ("line", "1", {"line": "waiting"})
+
+
+def test_nothing_is_missed_between_a_list_and_its_watch(face, laptop):
+    """A watch that begins at the list's position tells all that came after; who comes from another life begins anew."""
+    position = face.get("/v1/runs")["position"]
+    face.ask("POST", f"{R}/done/resubmit", {"name": "made-between"})
+    with face.events("/v1/watch", Last_Event_ID=position) as events:
+        told, number = [], ""
+        for event in events:
+            name, number, row = event
+            told.append((name, row.get("name")))
+            if row.get("name") == "made-between" and row["phase"] == "Succeeded":
+                break
+    assert ("run", "made-between") in told
+    with face.events("/v1/watch", Last_Event_ID=number) as events:
+        assert next(events)[0] == "hello"
+    with face.events("/v1/watch", Last_Event_ID="another-7") as events:
+        assert [next(events)[0], next(events)[0]] == ["hello", "reset"]
+
+
+@pytest.mark.rule("GC-4")
+def test_what_will_be_deleted_when_is_told(face):
+    """Ended runs show when they go, and what decides it."""
+    found = {each["name"]: each["retention"] for each in face.get("/v1/retention")["items"]}
+    assert found["done"]["runExpiresAt"] > "2026"
+
+
+def test_the_older_routes_keep_their_envelopes(face):
+    """`{ok, orchestrationRun, resource}`, 200 and `idempotent` the second time, errors as `{ok: false, error}`."""
+    order = {"orchestrationRef": {"name": "greeting"}, "parameters": {"whom": "all"}}
+    assert face.ask("POST", "/v1/orchestration-runs", order).json["ok"] is False
+    made = face.ask("POST", "/v1/orchestration-runs", order, Idempotency_Key="older")
+    again = face.ask("POST", "/v1/orchestration-runs", order, Idempotency_Key="older")
+    assert (made.status, again.status, again.json["idempotent"]) == (201, 200, True)
+    row = made.json["orchestrationRun"]
+    assert row["deliveryId"] == "older"
+    assert face.get(f"/v1/runs/{row['id']}")["kind"] == "orchestration"
+    listed = face.get("/v1/orchestration-runs?orchestrationId=greeting")["runs"]
+    assert row["id"] in {each["id"] for each in listed}
+    missing = face.ask("GET", "/v1/agents/nobody")
+    assert (missing.status, missing.json["ok"]) == (404, False)
+
+
+def test_a_cancel_is_seen_as_it_happens(face, laptop):
+    """The last test: the run that the others looked at is stopped, and whoever follows it hears so."""
+    with face.events(f"{R}/slow/watch") as events:
+        assert next(events)[2]["steps"][0]["phase"] == "Running"
+        assert face.ask("POST", f"{R}/slow/cancel").json["changed"] is True
+        for _, _, told in events:
+            if told["phase"] == "Cancelled":
+                break
+    steps = {each["name"]: each["phase"] for each in face.get(f"{R}/slow")["steps"]}
+    assert steps["wait"] == "Cancelled"
+    assert face.ask("POST", f"{R}/slow/cancel").json["changed"] is False
+    assert face.ask("POST", f"{R}/slow/suspend").status == 409
+    retried = face.ask("POST", f"{R}/slow/retry", {"name": "slow-2"})
+    assert retried.json["run"]["retryOf"] == "slow"
+    assert face.ask("DELETE", f"{R}/slow-2").status == 200
+    metrics = face.ask("GET", "/metrics", token=None).body.decode()
+    assert 'jangar_runs{phase="Cancelled"}' in metrics
+    for name in (
+        "jangar_reconcile_duration_seconds_bucket",
+        "jangar_workqueue_depth",
+        "jangar_workqueue_oldest_age_seconds",
+        'jangar_step_duration_seconds_count{kind="ToolRun",phase="Succeeded"}',
+        'jangar_runs_ended_total{phase="Cancelled"} 1',
+        "jangar_cancels_accepted_total 1",
+        "jangar_workflow_job_missing_total 0",
+        "jangar_informer_watches_total",
+        "jangar_runs_watches_total 1",
+        "jangar_api_requests_total",
+        'jangar_http_requests_total{code="200",method="GET",route="/v1/namespaces/{namespace}/runs/{name}"}',
+    ):
+        assert name in metrics, name
+    assert len(set(helps := re.findall(r"^# HELP (\S+)", metrics, re.MULTILINE))) == len(helps)

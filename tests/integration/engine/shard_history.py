@@ -1,0 +1,62 @@
+"""Who held which shard when, and who wrote beside the holder: read from what went through the processes' proxies."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+
+from integration.engine.process_bed import ControllersProcess
+from jangar.kube.shards.assignment import shard_of
+
+_STATUS = re.compile(
+    r"PATCH .*/namespaces/(?P<namespace>[^/]+)/(orchestration|tool|agent)runs/(?P<name>[^/]+)/status$"
+)
+_SHARD = re.compile(r"-shard-(\d+)$")
+
+Held = dict[int, list[tuple[float, str, str]]]
+"""For each shard, in order: when, which process wrote the record, and the holder that it named."""
+
+
+def history(processes: Sequence[ControllersProcess]) -> Held:
+    """Every accepted record of every shard."""
+    found: Held = defaultdict(list)
+    for process in processes:
+        for when, lease, holder in list(process.proxy.holders):
+            if told := _SHARD.search(lease):
+                found[int(told[1])].append((when, process.name, holder))
+    for records in found.values():
+        records.sort()
+    return found
+
+
+def beside_the_holder(processes: Sequence[ControllersProcess], *, shards: int) -> list[str]:
+    """Statuses that the server took from a process when the last record of the object's shard was not its own."""
+    held = history(processes)
+    found = []
+    for process in processes:
+        for when, what in list(process.proxy.accepted):
+            told = _STATUS.match(what)
+            if told is None:
+                continue
+            shard = shard_of(told["namespace"], told["name"], shards)
+            before = held[shard][: bisect_left(held[shard], (when,))]
+            if not before or before[-1][1] != process.name or not before[-1][2]:
+                since = f"{when - before[-1][0]:.3f} s before by {before[-1][1:]}" if before else "never"
+                found.append(f"{process.name} sent {what} while shard {shard} was last taken {since}")
+    return found
+
+
+def taken_over(held: Held, name: str, since: float) -> dict[int, float]:
+    """Of the shards that the process held then, how many seconds later another had each."""
+    found = {}
+    for shard, records in held.items():
+        before = [each for each in records if each[0] <= since]
+        after = [each for each in records if each[0] > since and each[1] != name and each[2]]
+        if before and before[-1][1] == name and before[-1][2] and after:
+            found[shard] = after[0][0] - since
+    return found
+
+
+def holders_now(held: Held) -> dict[int, str]:
+    """The process that wrote each shard's last record; nobody where it was given back."""
+    return {shard: records[-1][1] if records[-1][2] else "" for shard, records in held.items()}

@@ -1,0 +1,115 @@
+"""Admission against a small model of it, on random crowds of runs."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from jangar.domain.policies.admit import admit
+from jangar.domain.policies.ask import Ask
+from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
+from jangar.domain.policies.verdicts import Allow, Hold
+from support.admission_model import model
+from support.trials import in_blocks, seeds
+
+NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
+NAMESPACES, AGENTS, REPOSITORIES = "abcd", ("x", "y", "z"), (None, "o/one", "o/two")
+
+
+def a_crowd(seed):
+    """Some live, some admitted lately, some waiting, and limits that bite."""
+    chance = Random(f"crowd {seed}")  # noqa: S311
+    at = lambda most: NOON - timedelta(seconds=chance.randint(-90, most))  # noqa: E731
+    live = [
+        LiveRun(namespace=chance.choice(NAMESPACES), agent=chance.choice(AGENTS))
+        for _ in range(chance.randint(0, 12))
+    ]
+    admitted = [
+        Admitted(namespace=chance.choice(NAMESPACES), repository=chance.choice(REPOSITORIES), at=at(150))
+        for _ in range(chance.randint(0, 12))
+    ]
+    waiting = [
+        WaitingRun(
+            uid=f"u{number}",
+            name=f"r{number:02}",
+            namespace=chance.choice(NAMESPACES),
+            created_at=min(NOON, at(900)),
+            ask=Ask(
+                agent=chance.choice(AGENTS),
+                repositories=(repo,) if (repo := chance.choice(REPOSITORIES)) else (),
+            ),
+        )
+        for number in range(chance.randint(0, 30))
+    ]
+    served = {name: min(NOON, at(900)) for name in NAMESPACES if chance.random() < 0.6}
+    policy = AdmissionPolicy(
+        concurrency=Concurrency(
+            namespace=chance.randint(1, 8), agent=chance.randint(1, 5), cluster=chance.randint(1, 20)
+        ),
+        queue=Queue(
+            namespace=chance.choice((0, 2, 5)),
+            repo=chance.choice((0, 1, 4)),
+            cluster=chance.choice((0, 3, 9)),
+        ),
+        rate=Rate(
+            window=timedelta(seconds=60),
+            namespace=chance.choice((0, 2, 5)),
+            repo=chance.choice((0, 1, 4)),
+            cluster=chance.choice((0, 6, 15)),
+        ),
+    )
+    return Observation(live=live, admitted=admitted, waiting=waiting, served_at=served), policy
+
+
+@in_blocks
+def test_admission_allows_what_the_model_allows(block):
+    """The same runs, however many limits bite at once; so nothing that could start is kept back."""
+    for seed in seeds(block):
+        seen, policy = a_crowd(seed)
+        verdicts = admit(seen, policy, NOON)
+        assert verdicts.keys() == {run.uid for run in seen.waiting}
+        allowed = {uid for uid, verdict in verdicts.items() if isinstance(verdict, Allow)}
+        assert allowed == set(model(seen, policy, NOON))
+
+
+@in_blocks
+def test_the_queue_keeps_its_bounds_and_times_are_worth_waiting_for(block):
+    """No more places than there are; places of a namespace are counted without gaps, oldest first."""
+    for seed in seeds(block):
+        seen, policy = a_crowd(seed)
+        verdicts = admit(seen, policy, NOON)
+        runs = {run.uid: run for run in seen.waiting}
+        placed = {
+            uid: verdict.position
+            for uid, verdict in verdicts.items()
+            if isinstance(verdict, Hold) and verdict.position is not None
+        }
+        bounds = policy.queue
+        per_namespace = Counter(runs[uid].namespace for uid in placed)
+        per_repo = Counter(repo for uid in placed if (repo := runs[uid].ask.repository))
+        assert not bounds.cluster or len(placed) <= bounds.cluster
+        assert not bounds.namespace or all(each <= bounds.namespace for each in per_namespace.values())
+        assert not bounds.repo or all(each <= bounds.repo for each in per_repo.values())
+        for namespace in per_namespace:
+            own = sorted((place, uid) for uid, place in placed.items() if runs[uid].namespace == namespace)
+            assert [place for place, _ in own] == list(range(1, len(own) + 1))
+            ages = [(runs[uid].created_at, runs[uid].name) for _, uid in own]
+            assert ages == sorted(ages)
+        assert all(
+            verdict.look_again_at > NOON
+            for verdict in verdicts.values()
+            if isinstance(verdict, Hold) and verdict.look_again_at
+        )
+
+
+@in_blocks
+def test_the_order_in_which_runs_are_seen_decides_nothing(block):
+    """A process that was just started decides as the one before it would have."""
+    for seed in seeds(block):
+        seen, policy = a_crowd(seed)
+        shuffled = list(seen.waiting)
+        Random(seed).shuffle(shuffled)  # noqa: S311
+        again = Observation(
+            live=seen.live[::-1], admitted=seen.admitted[::-1], waiting=shuffled, served_at=seen.served_at
+        )
+        assert admit(again, policy, NOON) == admit(seen, policy, NOON)

@@ -1,0 +1,75 @@
+"""AgentRuns that somebody made to get more than they may: their Jobs stay within what every Job is held to."""
+
+from support.hostile_agents import OURS, attacked, attacks, secrets_of
+from support.proving import FULL, prove
+
+RESTRICTED_VOLUMES = {"configMap", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
+TRIALS = 1000 if FULL else 300
+
+
+def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
+    """Pod Security `restricted`, no token, a deadline, no retries, and our labels, whatever was asked for."""
+
+    def holds(attack):
+        found = attacked(attack)
+        if found.job is None:
+            return
+        job = found.job
+        assert job["spec"].keys() == {
+            "backoffLimit",
+            "podReplacementPolicy",
+            "activeDeadlineSeconds",
+            "template",
+        }
+        assert job["spec"]["backoffLimit"] == 0
+        for labelled in (job, job["spec"]["template"], found.files):
+            assert OURS.items() <= labelled["metadata"]["labels"].items()
+        pod = job["spec"]["template"]["spec"]
+        assert pod["automountServiceAccountToken"] is False
+        assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC", "initContainers", "runtimeClassName"}
+        assert pod["securityContext"] == {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "runAsGroup": 65532,
+            "fsGroup": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+        (container,) = pod["containers"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        for volume in pod["volumes"]:
+            assert volume.keys() - {"name"} <= RESTRICTED_VOLUMES
+            assert "projected" not in volume
+
+    prove(record_property, "security: Jobs of attacker-made AgentRuns", TRIALS, attacks, holds)
+
+
+def test_no_secret_is_given_that_admission_was_not_asked_about(record_property):
+    """So none is read without a SecretBinding: variables, files, prompts, sign-in, memory and images."""
+
+    def holds(attack):
+        found = attacked(attack)
+        if found.job is not None:
+            assert set(secrets_of(found.job)) <= {use.name for use in found.ask.secrets}
+
+    prove(record_property, "security: Secrets of attacker-made AgentRuns", TRIALS, attacks, holds)
+
+
+def test_admission_judges_the_repository_image_and_account_that_are_used(record_property):
+    """By whatever name a run gives them."""
+
+    def holds(attack):
+        found = attacked(attack)
+        if found.job is None:
+            return
+        pod = found.job["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        told = {each["name"]: each.get("value") for each in container["env"]}
+        if repository := told.get("VCS_REPOSITORY"):
+            assert repository.replace("$$", "$").lower() in {each.lower() for each in found.ask.repositories}
+        assert container["image"] == "jangar" or container["image"] in found.ask.images
+        assert pod.get("serviceAccountName", "") == found.ask.service_account
+
+    prove(record_property, "security: what attacker-made AgentRuns use is judged", TRIALS, attacks, holds)

@@ -1,0 +1,56 @@
+"""Two versions of the controllers side by side: each keeps what only the other knows of a status."""
+
+import asyncio
+
+import pytest
+
+from jangar.kube.client import PatchKind
+from simulation.bed import NAMESPACE, RUNS, TOOL_RUNS, bed, step
+from simulation.plans import undisturbed
+from simulation.simulated_cluster import Work
+from simulation.simulated_server import DEFINITIONS
+
+FUTURE = {"score": 7, "notes": ["kept"]}
+ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+async def _know_the_future(made):
+    """As the definitions of a newer version do: they are installed before its controllers."""
+    for resource in (RUNS, TOOL_RUNS):
+        crd = await made.client.get(DEFINITIONS, f"{resource.plural}.{resource.group}")
+        for version in crd["spec"]["versions"]:
+            version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["future"] = ANYTHING
+        await made.client.update(DEFINITIONS, crd)
+    await asyncio.sleep(1)
+
+
+async def _write_the_future(made, resource, name):
+    """As the controllers of a newer version do."""
+    obj = await made.client.get(resource, name, NAMESPACE)
+    body = {"metadata": {"uid": obj["metadata"]["uid"]}, "status": {"future": FUTURE}}
+    await made.client.patch(resource, name, NAMESPACE, body, kind=PatchKind.MERGE, subresource="status")
+
+
+@pytest.mark.rule("ST-1", "CHART-4")
+@pytest.mark.parametrize("shards", [1, 12])
+def test_fields_of_another_version_survive_every_write_of_this_one(shards):
+    """Written in the midst of a run, by turns with ours, over a hand-over: they are there when it has ended."""
+
+    async def story():
+        async with bed(1, scripts=lambda *_: Work(runs=20.0)) as made:
+            await _know_the_future(made)
+            await made.orchestration("o", [step("a"), step("b", "a")])
+            made.start_controllers(candidate="one", shards=shards)
+            await made.start_run()
+            await made.until(lambda run: (run.get("status") or {}).get("phase") == "Running")
+            await _write_the_future(made, RUNS, "run")
+            (child,) = await made.client.list(TOOL_RUNS, NAMESPACE)
+            await _write_the_future(made, TOOL_RUNS, child["metadata"]["name"])
+            made.start_controllers(candidate="two", shards=shards)
+            run = await made.ended()
+            assert run["status"]["phase"] == "Succeeded"
+            assert run["status"]["future"] == FUTURE
+            ended = await made.client.get(TOOL_RUNS, child["metadata"]["name"], NAMESPACE)
+            assert (ended["status"]["phase"], ended["status"]["future"]) == ("Succeeded", FUTURE)
+
+    undisturbed(story())

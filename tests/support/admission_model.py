@@ -1,0 +1,54 @@
+"""Admission in thirty lines, slow and plain: try every waiting run again after each one that was admitted."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+from jangar.domain.policies.observation import Observation
+from jangar.domain.policies.policy import AdmissionPolicy
+
+PATIENCE = timedelta(minutes=5)
+NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def model(seen: Observation, policy: AdmissionPolicy, now) -> list[str]:
+    """The uids that may start, in their order. Nothing is missing, denied or suspended here."""
+    live = [(run.namespace, run.agent) for run in seen.live]
+    window = policy.rate.window
+    times = [
+        (run.namespace, run.repository) for run in seen.admitted if now - window < run.at <= now + window
+    ]
+    served, left, order = dict(seen.served_at), list(seen.waiting), []
+
+    def fits(run):
+        most, rate = policy.concurrency, policy.rate
+        spaces, pairs = Counter(place for place, _ in live), Counter(live)
+        rates = [
+            (rate.cluster, len(times)),
+            (rate.namespace, sum(place == run.namespace for place, _ in times)),
+        ]
+        if run.ask.repository:
+            rates.append((rate.repo, sum(repo == run.ask.repository for _, repo in times)))
+        return (
+            len(live) < most.cluster
+            and spaces[run.namespace] < most.namespace
+            and pairs[run.namespace, run.ask.agent] < most.agent
+            and all(limit == 0 or used < limit for limit, used in rates)
+        )
+
+    def turn(run):
+        since = max(served.get(run.namespace, run.created_at), run.created_at)
+        starved = since <= now - PATIENCE
+        busy = sum(place == run.namespace for place, _ in live)
+        last = served.get(run.namespace, NEVER)
+        return (not starved, since if starved else now, busy, last, run.created_at, run.namespace, run.name)
+
+    while able := [run for run in left if fits(run)]:
+        heads = [min((r for r in able if r.namespace == n), key=lambda r: (r.created_at, r.name)) for n in
+                 {run.namespace for run in able}]  # fmt: skip
+        run = min(heads, key=turn)
+        left.remove(run)
+        order.append(run.uid)
+        live.append((run.namespace, run.ask.agent))
+        times.append((run.namespace, run.ask.repository))
+        served[run.namespace] = now
+    return order

@@ -1,0 +1,45 @@
+"""Every route of the table, with a request that is at fault in nothing but its caller: none can be forgotten."""
+
+from jangar.server.http.identity import Right
+from jangar.server.http.routes import ROUTES
+from jangar.server.http.table import OPEN, Entry
+
+GUARDED = [entry for entry in ROUTES if entry.access is not OPEN]
+OF_NO_NAMESPACE = {"/v1/me", "/v1/control-plane/status", "/v1/kinds", "/v1/kinds/{kind}"}
+"""Known callers may ask these: they tell nothing of any object."""
+PLACED = [entry for entry in GUARDED if entry.path not in OF_NO_NAMESPACE]
+
+
+def address(entry: Entry, namespace: str, name: str) -> str:
+    """With the namespace where the route takes it."""
+    parts = {"{namespace}": namespace, "{name}": name, "{id}": name, "{kind}": "OrchestrationRun"}
+    path = entry.path
+    for part, value in parts.items():
+        path = path.replace(part, value)
+    query = {
+        "agent_id": "agentId=a",
+        "orchestration_id": "orchestrationId=greeting",
+        "step": "step=wait",
+        "namespace": f"namespace={namespace}",
+    }
+    told = [text for field, text in query.items() if field in entry.query.model_fields]
+    return f"{path}?{'&'.join(told)}" if told else path
+
+
+def body_of(entry: Entry, namespace: str) -> dict | None:
+    bodies = {
+        "/v1/agents": {"name": "a", "spec": {}},
+        "/v1/orchestrations": {"name": "a", "spec": {}},
+        "/v1/agent-runs": {"agentRef": {"name": "a"}},
+        "/v1/orchestration-runs": {"orchestrationRef": {"name": "greeting"}},
+    }
+    if entry.body is None:
+        return None
+    return bodies[entry.path] | {"namespace": namespace} if entry.path in bodies else {}
+
+
+def wanted(entry: Entry) -> str:
+    """The right that a refusal must name."""
+    if isinstance(entry.access, Right):
+        return str(entry.access)
+    return "may not get" if "{name}" in entry.path else "may not list"

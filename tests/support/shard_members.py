@@ -1,0 +1,149 @@
+"""Members of a set of shards on a server of Leases that can be watched, over wires that a test can slow and cut."""
+
+import asyncio
+import contextlib
+from contextlib import asynccontextmanager
+from copy import deepcopy
+
+from jangar.kube.client import Page
+from jangar.kube.errors import Ambiguous, Conflict
+from jangar.kube.label_selector import label_selector
+from jangar.kube.reconcile import Key
+from jangar.kube.shards.membership import Member
+from jangar.kube.shards.records import SetNames
+from jangar.kube.shards.shard_set import ShardSet, Work
+from jangar.kube.watch import WatchEvent
+from support.lease_candidates import TIMING, Records, Wire
+from support.virtual_time import wall_clock
+
+NAMES = SetNames(name="controllers", namespace="agents", domain="example.org")
+
+
+class WatchedRecords(Records):
+    """Leases with a history."""
+
+    def __init__(self):
+        super().__init__()
+        self.log = []
+        """An entry for each version."""
+        self.news = asyncio.Event()
+
+    def _put(self, obj):
+        kind = "MODIFIED" if obj["metadata"]["name"] in self.leases else "ADDED"
+        obj = deepcopy(obj)
+        obj["metadata"].setdefault("uid", f"uid-{self.version}")
+        kept = super()._put(obj)
+        self._tell(kind, kept)
+        return kept
+
+    def delete(self, name, uid):
+        if self.get(name)["metadata"]["uid"] != uid:
+            raise Conflict("another", status=409)
+        self.version += 1
+        gone = self.leases.pop(name)
+        gone["metadata"]["resourceVersion"] = str(self.version)
+        self._tell("DELETED", gone)
+
+    def _tell(self, kind, obj):
+        self.log.append(WatchEvent(kind, deepcopy(obj)))
+        self.news.set()
+        self.news = asyncio.Event()
+
+    def annotate(self, name, **annotations):
+        """By hand."""
+        lease = self.get(name)
+        told = {NAMES.key(word): text for word, text in annotations.items()}
+        lease["metadata"]["annotations"] = {**lease["metadata"].get("annotations", {}), **told}
+        self.update(lease)
+
+    def holder_of(self, shard):
+        lease = self.leases.get(NAMES.shard(shard))
+        return (lease or {"spec": {}})["spec"].get("holderIdentity") or ""
+
+
+class WatchingWire(Wire):
+    """The verbs that an informer needs, too."""
+
+    async def delete(self, resource, name, namespace=None, *, uid):
+        self.writes += 1
+        return await self._carry(lambda: self.records.delete(name, uid))
+
+    async def pages(self, resource, namespace, *, labels, fields, page_size):
+        matches = label_selector(labels)
+
+        def listed():
+            found = [deepcopy(each) for each in self.records.leases.values()]
+            items = [each for each in found if matches(each["metadata"].get("labels") or {})]
+            return Page(items, str(self.records.version), "")
+
+        yield await self._carry(listed)
+
+    @asynccontextmanager
+    async def watch(self, resource, namespace, *, resource_version, labels, fields, timeout_seconds):
+        await self._carry(lambda: None)
+        yield self._events(int(resource_version), label_selector(labels), timeout_seconds)
+
+    async def _events(self, told, matches, seconds):
+        clock = asyncio.get_running_loop().time
+        end = clock() + seconds
+        while clock() < end:
+            coming = self.records.log[told:]
+            for event in coming:
+                told += 1
+                await asyncio.sleep(self.back())
+                if self.is_cut:
+                    await asyncio.sleep(10)
+                    raise Ambiguous("reset")
+                if matches(event.object["metadata"].get("labels") or {}):
+                    yield WatchEvent(event.kind, deepcopy(event.object))
+            if not coming:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(end):
+                        await self.records.news.wait()
+
+
+class Sharer:
+    """One process; `busy` are the shards with something under way."""
+
+    def __init__(self, records, name, *, wire=None, offset=0.0, random=lambda: 0.5, count=12):
+        self.name = name
+        self.wire = wire or WatchingWire(records)
+        self.busy = set()
+        self.is_ready = True
+        self.changes = []
+        self.shards = ShardSet(
+            self.wire,
+            NAMES,
+            member=Member(identity=name, about={"version": "1"}),
+            count_if_new=count,
+            now=wall_clock(offset=offset),
+            work=Work(is_ready=lambda: self.is_ready, is_idle=lambda shard: shard not in self.busy),
+            timing=TIMING,
+            random=random,
+        )
+        self.shards.subscribe(
+            lambda shard, held: self.changes.append((asyncio.get_running_loop().time(), shard, held))
+        )
+        self.task = asyncio.create_task(self.shards.run())
+
+    @property
+    def held(self):
+        return set(self.shards.held_shards())
+
+    def kill(self):
+        """As kill -9 does: nothing it says is heard any more."""
+        self.wire.is_cut = True
+        self.task.cancel()
+
+    async def stop(self):
+        self.task.cancel()
+        await asyncio.wait([self.task])
+
+
+def a_key_of(shards, shard):
+    """Some object of that shard."""
+    return next(
+        key
+        for key in (Key("default", f"run-{number}") for number in range(10_000))
+        if shards.shard_of(key) == shard
+    )

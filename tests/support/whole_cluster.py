@@ -1,0 +1,68 @@
+"""The whole real cluster of scripts/cluster: the one that runs, else one of its own. Knows nothing of the product."""
+
+import os
+import subprocess
+import tempfile
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+
+CLUSTER = Path(__file__).parents[2] / "scripts" / "cluster" / "cluster"
+NAMESPACE_OF_IMAGES = "k8s.io"
+"""Where containerd keeps what a kubelet uses."""
+
+
+class WholeCluster:
+    """A machine has one cluster, and a cluster one user at a time: whoever else asks, waits."""
+
+    _is_taken = False
+    """By this process, which would wait for itself for ever."""
+
+    def __init__(self) -> None:
+        assert not WholeCluster._is_taken, (
+            "this process uses the cluster already: run these tests by themselves"
+        )
+        WholeCluster._is_taken = True
+        self._state: Path | None = None
+        self._lock = (Path(tempfile.gettempdir()) / "jangar-cluster-bed.lock").open("w")
+        flock(self._lock, LOCK_EX)
+        if _cluster("status").returncode != 0:
+            self._state = Path(tempfile.mkdtemp(prefix="jangar-cluster-"))
+            started = _cluster("start", self._state)
+            assert started.returncode == 0, started.stdout + started.stderr
+        self.where = Path(_cluster("where", self._state).stdout.strip())
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.where / "admin.kubeconfig"
+
+    def images(self, *words: str | Path) -> str:
+        """`ctr images ...` of the node's containerd."""
+        asked = ["ctr", "-a", self.where / "containerd.sock", "-n", NAMESPACE_OF_IMAGES, "images", *words]
+        ran = subprocess.run(asked, check=False, capture_output=True, text=True, timeout=240)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    def stop(self) -> None:
+        """Ends it if it is ours; one that was there goes on."""
+        if self._state is not None:
+            _cluster("stop", self._state)
+        self._lock.close()
+        WholeCluster._is_taken = False
+
+
+def why_no_cluster() -> str | None:
+    """What keeps one from running on this machine; None when nothing does."""
+    asked = _cluster("missing")
+    return None if asked.returncode == 0 else "; ".join(asked.stdout.split("\n")).strip("; ")
+
+
+def _cluster(verb: str, state: Path | None = None) -> subprocess.CompletedProcess[str]:
+    chosen = {} if state is None else {"JANGAR_CLUSTER_STATE": str(state)}
+    return subprocess.run(
+        [CLUSTER, verb],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, **chosen},
+    )

@@ -1,0 +1,190 @@
+"""Storing what ended: when the database refuses, is away, or knows it already; and who is woken."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from jangar.api.orchestration import ORCHESTRATION_RUN
+from jangar.api.tools import TOOL_RUN
+from jangar.controllers.history.keeper import HistoryKeeper
+from jangar.controllers.resources import resource_of
+from jangar.kube.client import Client
+from jangar.kube.event_recorder import EventRecorder
+from jangar.kube.informer import Informer
+from jangar.kube.namespaces import Namespaces
+from jangar.kube.reconcile import Key
+from jangar.store.errors import Refused, Unavailable
+from jangar.store.rows import Known
+from support.answering_transport import AnsweringTransport
+from support.builders import NOON
+from support.virtual_time import run_virtual
+
+TIME = "2026-01-02T03:04:05Z"
+
+
+class ScriptedHistory:
+    """A history that fails so often before it stores, and never stores what it was told to refuse."""
+
+    def __init__(self, *, failures=0, refused=(), known=None):
+        self.failures, self.refused, self.already = failures, refused, known or {}
+        self.stored, self.asked = {}, []
+
+    async def store(self, ended):
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("away")
+        if any(each.run.uid in self.refused for each in ended):
+            raise Refused("not that")
+        self.stored |= {each.run.uid: each for each in ended}
+
+    async def known(self, uids):
+        self.asked += uids
+        return {uid: self.already[uid] for uid in uids if uid in self.already}
+
+    async def close(self):
+        pass
+
+
+def an_object(kind, name, *, version, phase="Succeeded", owner=None):
+    owners = [{"uid": owner, "kind": "OrchestrationRun", "name": owner, "controller": True}] if owner else []
+    return {
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": "ci",
+            "uid": name,
+            "resourceVersion": str(version),
+            "creationTimestamp": TIME,
+            "ownerReferences": owners,
+        },
+        "spec": {},
+        "status": {"phase": phase, "updatedAt": TIME, "finishedAt": TIME},
+    }
+
+
+class World:
+    """A keeper of runs and ToolRuns, their caches, and the keys that were woken."""
+
+    def __init__(self, history, *, may_act=lambda _: True):
+        client = Client(AnsweringTransport(), manager="test")
+        self.recorder = EventRecorder(client, component="test", now=lambda: NOON)
+
+        async def opened():
+            return history
+
+        self.keeper = HistoryKeeper(
+            open_history=opened, client=client, recorder=self.recorder, random=lambda: 1.0
+        )
+        self.woken = []
+        self.informers = {
+            kind.name: Informer(
+                client,
+                resource_of(kind),
+                namespaces=Namespaces.every(),
+                indexes={"uid": lambda cached: (cached.uid,)},
+            )
+            for kind in (ORCHESTRATION_RUN, TOOL_RUN)
+        }
+        for informer in self.informers.values():
+            self.keeper.follow(informer, wake=self.woken.append, may_act=may_act)
+
+    def see(self, kind, name, **facts):
+        return self.informers[kind].cache.note_written(an_object(kind, name, **facts))
+
+    async def goes_on(self, seconds):
+        running = asyncio.ensure_future(self.keeper.run())
+        await asyncio.sleep(seconds)
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+@pytest.mark.rule("GC-6")
+def test_who_asked_is_woken_when_everything_in_it_is_stored():
+    """A run waits for its children, too."""
+
+    async def scenario():
+        history = ScriptedHistory()
+        world = World(history)
+        run = world.see("OrchestrationRun", "r", version=1)
+        world.see("ToolRun", "c", version=2, owner="r")
+        assert world.keeper.is_pending(run)
+        await world.goes_on(2)
+        assert not world.keeper.is_pending(run)
+        assert set(world.woken) == {Key("ci", "r")}
+        assert {uid: each.run.root_uid for uid, each in history.stored.items()} == {"r": "r", "c": "r"}
+
+    run_virtual(scenario())
+
+
+@pytest.mark.rule("GC-6")
+def test_an_outage_is_waited_out_and_nothing_is_forgotten():
+    """Tried again with growing waits; what ends meanwhile is stored with the rest."""
+
+    async def scenario():
+        history = ScriptedHistory(failures=5)
+        world = World(history)
+        world.see("ToolRun", "a", version=1)
+        going = asyncio.ensure_future(world.goes_on(60))
+        await asyncio.sleep(2)
+        world.see("ToolRun", "b", version=2)
+        assert world.keeper.pending_count == 2
+        assert world.keeper.oldest_age() > 1
+        await going
+        assert set(history.stored) == {"a", "b"}
+        assert (world.keeper.pending_count, world.keeper.counts.failures) == (0, 5)
+
+    run_virtual(scenario())
+
+
+def test_a_row_that_is_refused_holds_no_other_up():
+    """It stays pending, so that its object is not deleted by retention."""
+
+    async def scenario():
+        history = ScriptedHistory(refused={"bad"})
+        world = World(history)
+        bad = world.see("ToolRun", "bad", version=1)
+        world.see("ToolRun", "good", version=2)
+        await world.goes_on(30)
+        assert set(history.stored) == {"good"}
+        assert world.keeper.is_pending(bad)
+        assert world.keeper.counts.failures == 1
+
+    run_virtual(scenario())
+
+
+def test_what_an_earlier_process_stored_is_not_stored_again():
+    """After a restart the database is asked about everything that has ended."""
+
+    async def scenario():
+        history = ScriptedHistory(
+            known={"old": Known(updated_at=NOON.replace(year=2027), has_log_tail=False)}
+        )
+        world = World(history)
+        old = world.see("ToolRun", "old", version=1)
+        world.see("ToolRun", "new", version=2)
+        await world.goes_on(2)
+        assert sorted(history.asked) == ["new", "old"]
+        assert set(history.stored) == {"new"}
+        assert not world.keeper.is_pending(old)
+
+    run_virtual(scenario())
+
+
+def test_a_process_that_does_not_act_stores_nothing_until_it_does():
+    """Then it looks at everything."""
+
+    async def scenario():
+        acts = False
+        history = ScriptedHistory()
+        world = World(history, may_act=lambda _: acts)
+        world.see("ToolRun", "a", version=1)
+        await world.goes_on(2)
+        assert history.stored == {}
+        acts = True
+        world.keeper.look_at_all()
+        await world.goes_on(2)
+        assert set(history.stored) == {"a"}
+
+    run_virtual(scenario())

@@ -1,0 +1,74 @@
+"""What work was told in secret is not kept in its log."""
+
+import base64
+
+import pytest
+
+from jangar.controllers.history.masking import SecretReference, masked, referenced_secrets, secret_values
+
+POD = {
+    "spec": {
+        "initContainers": [
+            {"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "k"}}}]}
+        ],
+        "containers": [
+            {
+                "env": [{"name": "PLAIN", "value": "x"}],
+                "envFrom": [{"secretRef": {"name": "b", "optional": True}}, {"configMapRef": {"name": "no"}}],
+            }
+        ],
+        "volumes": [
+            {"name": "v", "secret": {"secretName": "c"}},
+            {
+                "name": "p",
+                "projected": {"sources": [{"secret": {"name": "b"}}, {"configMap": {"name": "no"}}]},
+            },
+        ],
+        "imagePullSecrets": [{"name": "pull"}],
+    }
+}
+
+
+@pytest.mark.rule("GC-6")
+def test_every_secret_that_containers_see_is_known():
+    """As variables, files and projected files; one that is needed once is needed."""
+    assert referenced_secrets(POD) == [
+        SecretReference("a", is_optional=False),
+        SecretReference("b", is_optional=False),
+        SecretReference("c", is_optional=False),
+    ]
+    assert referenced_secrets({}) == []
+
+
+@pytest.mark.rule("GC-6")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(b"token=s3cr3t/=! end", b"token=*** end", id="as-it-is"),
+        pytest.param(b"Basic " + base64.b64encode(b"s3cr3t/=!"), b"Basic ***", id="base64"),
+        pytest.param(b"https://x/?t=s3cr3t%2F%3D%21&a=1", b"https://x/?t=***&a=1", id="in-a-url"),
+        pytest.param(b"cr3t/=! began here", b"*** began here", id="cut-at-the-beginning"),
+        pytest.param(b"ended in s3cr3t", b"ended in ***", id="cut-at-the-end"),
+        pytest.param(b"nothing here", b"nothing here", id="nothing"),
+    ],
+)
+def test_values_are_masked_in_every_form(text, expected):
+    """Also where the text was cut within one."""
+    assert masked(text, [b"s3cr3t/=!"]) == expected
+
+
+def test_lines_of_a_key_and_text_in_json_are_masked():
+    """A program may show one line of a file, or quote it."""
+    key = b"-----BEGIN-----\nabcdefgh\n-----END-----\n"
+    assert masked(b"read abcdefgh", [key]) == b"read ***"
+    assert masked(b'{"v": "say \\"hello\\""}', [b'say "hello"']) == b'{"v": "***"}'
+
+
+def test_short_values_are_left():
+    """They are in every text."""
+    assert masked(b"a yes b", [b"yes", b""]) == b"a yes b"
+
+
+def test_a_secret_holds_base64():
+    assert secret_values({"data": {"k": base64.b64encode(b"v").decode()}}) == [b"v"]
+    assert secret_values({}) == []

@@ -1,0 +1,151 @@
+"""What a command writes: lines are bounded, secrets masked, numbers doubted."""
+
+import json
+import random
+
+import orjson
+import pytest
+
+from jangar.runner.lines import LONGEST, Lines
+from jangar.runner.masking import Mask
+from jangar.runner.usage import UsageReader
+
+CANARY = 'cánary-"7f3a"-9d'
+TRIALS = 500
+CLAUDE_OPENS = b'{"type":"system","subtype":"init"}'
+CODEX_OPENS = b'{"type":"thread.started","thread_id":"t"}'
+
+
+def fed(form, *lines):
+    reader = UsageReader(form)
+    for line in lines:
+        reader.take(line if isinstance(line, bytes) else orjson.dumps(line))
+    return reader
+
+
+def test_a_line_longer_than_64_kib_goes_out_in_pieces():
+    """Nothing is lost, and no more than a line and a piece is held."""
+    heard = []
+    lines = Lines(Mask(), heard.append)
+    data = b"x" * (5 * LONGEST + 7) + b"\nshort\n"
+    shown = b"".join(lines.take(data[at : at + 1000]) for at in range(0, len(data), 1000)) + lines.end()
+    assert max(map(len, shown.split(b"\n"))) == LONGEST
+    assert shown.replace(b"\n", b"") == data.replace(b"\n", b"")
+    assert heard == [b"short"]
+
+
+def test_the_last_line_needs_no_end():
+    lines = Lines(Mask())
+    assert (lines.take(b"a\nb"), lines.end(), lines.end()) == (b"a\n", b"b\n", b"")
+
+
+def test_a_secret_is_masked_however_its_bytes_arrive():
+    """500 texts with the value at any place, also across the border of 64 KiB, read in chunks of any size."""
+    mask = Mask([CANARY])
+    value = CANARY.encode()
+    for seed in range(TRIALS):
+        chance = random.Random(seed)  # noqa: S311
+        before = chance.choice([0, 3, LONGEST - len(value) // 2, LONGEST - 1, LONGEST + 5, 2 * LONGEST - 4])
+        data = b"a" * before + value + b"b" * chance.randrange(100) + b"\n" * chance.randrange(2) + value
+        lines, shown, at = Lines(mask), b"", 0
+        while at < len(data):
+            size = chance.choice([1, 7, 4096, LONGEST]) if len(data) - at < 200 else 4096
+            shown += lines.take(data[at : at + size])
+            at += size
+        shown = (shown + lines.end()).replace(b"\n", b"")
+        assert value not in shown, seed
+        assert shown.count(b"***") == 2, seed
+
+
+def test_a_key_of_several_lines_is_masked_line_by_line():
+    mask = Mask(["-----BEGIN KEY-----\nMIIEabcdef12\nx\n-----END KEY-----\n"])
+    assert mask.data(b"MIIEabcdef12") == b"***"
+    assert mask.data(b"x") == b"x"
+
+
+def test_short_values_are_words_and_stay():
+    assert Mask(["abc", " "]).text("abc") == "abc"
+
+
+def test_masked_json_is_json_and_else_as_it_was():
+    """In strings however they are escaped, in names, in numbers; other numbers keep their digits."""
+    mask = Mask([CANARY, "12345678"])
+    text = (
+        '{"n": 1.10, "a": "x ' + json.dumps(CANARY)[1:-1] + '", ' + json.dumps(CANARY) + ': 12345678, "u": 1}'
+    )
+    masked = mask.json(text)
+    assert json.loads(masked) == {"n": 1.1, "a": "x ***", "***": "***", "u": 1}
+    assert '"n": 1.10' in masked
+
+
+def test_claude_code_tells_its_usage_at_its_end():
+    result = {
+        "type": "result",
+        "num_turns": 3,
+        "total_cost_usd": 0.5,
+        "result": "Done.",
+        "usage": {
+            "input_tokens": 1,
+            "output_tokens": 2,
+            "cache_read_input_tokens": 3,
+            "service_tier": "standard",
+        },
+    }
+    heard = fed("auto", CLAUDE_OPENS, {"type": "assistant"}, result)
+    assert heard.usage.counts == {"inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 3, "turns": 3}
+    assert (heard.usage.cost_usd, heard.last_words) == (0.5, "Done.")
+
+
+def test_codex_tells_its_usage_turn_by_turn_as_a_total():
+    turns = [{"type": "turn.completed", "usage": {"input_tokens": n, "output_tokens": n}} for n in (5, 9)]
+    message = {"type": "item.completed", "item": {"type": "agent_message", "text": "Done."}}
+    heard = fed("auto", CODEX_OPENS, turns[0], message, turns[1])
+    assert heard.usage.counts == {"inputTokens": 9, "outputTokens": 9}
+    assert heard.last_words == "Done."
+
+
+@pytest.mark.parametrize(
+    "first", [b"hello", b"{}", b'{"type":"result","usage":{"input_tokens":1}}', b"[", b'{"type":']
+)
+def test_a_command_that_does_not_open_as_an_agent_reports_no_usage(first):
+    """A line printed later, as from a file that it shows, is text."""
+    forged = {"type": "result", "usage": {"input_tokens": 1}, "total_cost_usd": 1, "result": "forged"}
+    heard = fed(
+        "auto",
+        first,
+        CLAUDE_OPENS,
+        forged,
+        CODEX_OPENS,
+        {"type": "turn.completed", "usage": {"input_tokens": 1}},
+    )
+    assert (heard.usage, heard.last_words) == (None, None)
+
+
+def test_one_format_does_not_speak_for_the_other():
+    heard = fed("codex", CODEX_OPENS, {"type": "result", "usage": {"input_tokens": 1}, "result": "x"})
+    assert (heard.usage, heard.last_words) == (None, None)
+
+
+def test_forged_numbers_are_left_out():
+    """500 results made by chance of values that are no count: only whole numbers in bounds are told."""
+    values = [-1, True, None, "9", 1.5, 10**13, 10**30, [], {}, float("inf"), 7, 0]
+    for seed in range(TRIALS):
+        chance = random.Random(seed)  # noqa: S311
+        usage = {
+            name: chance.choice(values)
+            for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "other")
+        }
+        event = {
+            "type": "result",
+            "usage": chance.choice([usage, None, 5, [usage]]),
+            "total_cost_usd": chance.choice([*values, -0.5, 10**7]),
+            "num_turns": chance.choice(values),
+            "result": chance.choice([None, 5, "", {"a": 1}, "x"]),
+        }
+        line = json.dumps(event).encode()
+        heard = fed("auto", CLAUDE_OPENS, line)
+        if heard.usage is not None:
+            assert set(heard.usage.counts.values()) <= {0, 7}, seed
+            assert all(type(each) is int for each in heard.usage.counts.values()), seed
+            assert heard.usage.cost_usd in {None, 0, 7, 1.5}, seed
+        assert heard.last_words in {None, "x"}, seed

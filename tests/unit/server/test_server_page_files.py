@@ -1,0 +1,29 @@
+"""The built page: made from the sources that stand here, small enough, and without anything from elsewhere."""
+
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+BUILT = ROOT / "src" / "jangar" / "server" / "web"
+HEAVIEST = 350 * 1000
+
+
+def test_the_built_page_is_that_of_the_sources():
+    """Who changes the sources builds the page (make web), or this says so."""
+    now = subprocess.check_output([sys.executable, ROOT / "scripts" / "web-fingerprint"], text=True)
+    assert (BUILT / "sources.sha256").read_text() == now, "web/ has changed: make web, and commit the result"
+
+
+def test_the_page_is_light():
+    """At most 350 kB over the wire, all of it together."""
+    files = [each for each in BUILT.rglob("*.*") if each.suffix != ".sha256"]
+    assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= HEAVIEST
+
+
+def test_the_page_loads_nothing_from_elsewhere():
+    """It works without the internet, and tells nobody who looks."""
+    page = (BUILT / "index.html").read_text()
+    assert re.findall(r'(?:src|href)="(?!/assets/)[^"]*"', page) == []

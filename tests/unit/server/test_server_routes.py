@@ -1,0 +1,54 @@
+"""The table of routes as a whole: rules that a new line cannot forget."""
+
+import pytest
+
+from jangar.server.http.guards import SAFE
+from jangar.server.http.identity import Right
+from jangar.server.http.openapi import document
+from jangar.server.http.routes import ROUTES
+from jangar.server.http.table import OPEN
+
+CHANGING = [entry for entry in ROUTES if entry.method not in SAFE and entry.path != "/v1/session"]
+
+
+@pytest.mark.parametrize("entry", CHANGING, ids=lambda each: each.operation)
+def test_nothing_changes_without_a_right(entry):
+    """No mutating route without identity: each names the right of Kubernetes that it takes."""
+    assert isinstance(entry.access, Right)
+    assert entry.access.verb in {"create", "patch", "delete"}
+
+
+def test_open_routes_are_few_and_known():
+    """What anybody may ask is listed here."""
+    assert {entry.path for entry in ROUTES if entry.access is OPEN} == {
+        "/health",
+        "/ready",
+        "/metrics",
+        "/openapi.json",
+        "/v1/session",
+    }
+
+
+def test_every_line_has_a_name_of_its_own():
+    """Operations of the document, by which clients are generated."""
+    names = [entry.operation for entry in ROUTES]
+    assert len(set(names)) == len(names)
+
+
+def test_the_document_refers_only_to_what_it_holds():
+    """Every reference has a schema."""
+    made = document(ROUTES, "1")
+    found = set()
+
+    def walk(node):
+        if isinstance(node, dict):
+            if isinstance(node.get("$ref"), str):
+                found.add(node["$ref"].rpartition("/")[2])
+            for each in node.values():
+                walk(each)
+        elif isinstance(node, list):
+            for each in node:
+                walk(each)
+
+    walk(made)
+    assert found <= set(made["components"]["schemas"])

@@ -1,0 +1,76 @@
+"""Lists of runs: filters, order, and pages that meet."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from jangar.api.phases import Phase
+from jangar.server.run_list import BadCursor, Wanted, page, place_of
+
+
+def row(number, **fields):
+    made = {
+        "namespace": "n",
+        "name": f"run-{number}",
+        "uid": f"{number:03}",
+        "orchestration": "nightly",
+        "phase": "Running",
+        "reason": "",
+        "message": "",
+        "createdAt": f"2026-02-07T00:00:{number // 2:02}Z",
+        "parent": None,
+    }
+    return made | fields
+
+
+def test_pages_meet_without_gap_or_overlap():
+    """Also where two runs were created in one second."""
+    rows = [row(number) for number in range(9, -1, -1)]
+    found, after = [], None
+    while True:
+        items, cursor = page(rows, Wanted(), after=after, limit=3)
+        found += items
+        if cursor is None:
+            break
+        after = place_of(cursor)
+    assert found == rows
+
+
+def test_a_run_that_comes_meanwhile_moves_no_page():
+    """A cursor is a place, not a count."""
+    rows = [row(number) for number in range(5, -1, -1)]
+    first, cursor = page(rows, Wanted(), after=None, limit=2)
+    rest, _ = page([row(9), *rows], Wanted(), after=place_of(cursor), limit=10)
+    assert [*first, *rest] == rows
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        pytest.param(Wanted(), ["run-3", "run-2", "run-0"], id="nested-runs-are-left-out"),
+        pytest.param(Wanted(nested=True), ["run-3", "run-2", "run-1", "run-0"], id="unless-asked-for"),
+        pytest.param(Wanted(phases=frozenset({Phase.FAILED})), ["run-2"], id="phase"),
+        pytest.param(Wanted(text="DISK"), ["run-2"], id="text-in-the-message"),
+        pytest.param(Wanted(orchestration="weekly"), ["run-3"], id="orchestration"),
+        pytest.param(Wanted(namespaces=frozenset()), [], id="no-namespace-may-be-seen"),
+        pytest.param(
+            Wanted(since=datetime(2026, 2, 7, 0, 0, 1, tzinfo=UTC)), ["run-3", "run-2"], id="created-since"
+        ),
+    ],
+)
+def test_a_filter_lets_through_what_it_says(wanted, names):
+    """Each filter by itself."""
+    rows = [
+        row(3, orchestration="weekly"),
+        row(2, phase="Failed", message="the disk is full"),
+        row(1, parent="run-3"),
+        row(0),
+    ]
+    assert [each["name"] for each in page(rows, wanted, after=None, limit=10)[0]] == names
+
+
+@pytest.mark.parametrize("text", ["", "x", "AAAA", "Cg", "🙂"])
+def test_what_is_no_cursor_is_refused(text):
+    """In a sentence, not with a traceback."""
+    with pytest.raises(BadCursor):
+        place_of(text)

@@ -1,0 +1,94 @@
+"""A real browser before a real `jangar up`: opening the page as its owner, and what is asked of every view."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from e2e.http_face import HttpFace
+from e2e.laptop_process import LaptopProcess
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+WIDE = {"width": 1440, "height": 900}
+NARROW = {"width": 380, "height": 800}
+HUGE = {"width": 3840, "height": 2160}
+SIZES = {"wide": WIDE, "narrow": NARROW, "4k": HUGE}
+MILLISECONDS = 60_000
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def require_browser():
+    """playwright's API, or the reason why there is none."""
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
+    )
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium (Debian: apt-get install chromium)")
+    return api
+
+
+@contextmanager
+def launched() -> Iterator:
+    with require_browser().sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser, laptop: LaptopProcess, size=WIDE) -> Iterator:
+    """By the address that `jangar up` prints; whatever the page's scripts complain of fails the test."""
+    face = HttpFace(laptop)
+    context = browser.new_context(viewport=size, base_url=face.url, reduced_motion="reduce")
+    context.set_default_timeout(MILLISECONDS)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"/?token={face.token}")
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def picture(page, name: str) -> None:
+    """With JANGAR_SCREENSHOTS=DIR at three widths, light and dark; else nothing."""
+    directory = os.environ.get("JANGAR_SCREENSHOTS")
+    if not directory:
+        return
+    for width, size in SIZES.items():
+        page.set_viewport_size(size)
+        for theme in ("light", "dark"):
+            page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+            page.wait_for_timeout(500)
+            page.screenshot(path=Path(directory) / f"{name}-{width}-{theme}.png")
+    page.set_viewport_size(WIDE)
+
+
+def faults(page) -> list[str]:
+    """What axe finds that is serious or worse, in both themes."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed (cd web && npm install)")
+    found = []
+    for theme in ("light", "dark"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        # Not by an added script: the page's own policy forbids those.
+        page.evaluate(AXE.read_text())
+        told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        found += [
+            f"{theme}: {each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary']}"
+            for each in told["violations"]
+            if each["impact"] in {"serious", "critical"}
+        ]
+    return found
