@@ -56,6 +56,8 @@ check: setup ## Format, lint, types, layers, generated files in sync, architectu
 	$(BIN)/lint-imports
 	$(BIN)/python -m jangar.crdgen --check
 	$(BIN)/python -m jangar.settings --check
+	$(BIN)/python -m jangar.cli.reference --check
+	$(BIN)/python scripts/agents/chart-reference --check
 	$(BIN)/python -m pytest tests/architecture
 
 .PHONY: format
@@ -64,14 +66,25 @@ format: setup ## Format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 
 .PHONY: generate
-generate: setup ## Write the CRDs and the references of the API and the settings from the code
+generate: setup ## Write the CRDs and the references of the API, the settings and the commands from the code
 	$(BIN)/python -m jangar.crdgen
 	$(BIN)/python -m jangar.settings
+	$(BIN)/python -m jangar.cli.reference
+	$(BIN)/python scripts/agents/chart-reference
+
+.PHONY: web
+web: ## Build the web page into the package (needs node 20); commit the result
+	cd web && npm install --no-save --no-audit --no-fund && npm run build
+	scripts/web-fingerprint > src/jangar/server/web/sources.sha256
+
+.PHONY: web-test
+web-test: ## Check the types of the web page and test its pure parts (needs node 20)
+	cd web && npm install --no-save --no-audit --no-fund && npm run check && npm test
 
 .PHONY: verify
 verify: generate check ## Regenerate, check, and fail if that changed a tracked file
-	@git diff --exit-code -- charts/agents/crds docs/reference || { echo "generated files were out of date; commit the result of 'make generate'" >&2; exit 1; }
-	@test -z "$$(git ls-files --others --exclude-standard charts/agents/crds docs/reference)" || { echo "generated files are not tracked; git add them" >&2; exit 1; }
+	@git diff --exit-code -- charts/agents docs/reference src/jangar/crdgen/definitions.json || { echo "generated files were out of date; commit the result of 'make generate'" >&2; exit 1; }
+	@test -z "$$(git ls-files --others --exclude-standard charts/agents/crds docs/reference src/jangar/crdgen/definitions.json)" || { echo "generated files are not tracked; git add them" >&2; exit 1; }
 
 .PHONY: builtin-schemas
 builtin-schemas: setup ## Write what the API server knows of built-in kinds, from a real one (needs 'make envtest')
@@ -84,6 +97,13 @@ envtest: ## Provide a real kube-apiserver, etcd and kubectl for the tests (built
 .PHONY: cluster
 cluster: ## Start a whole real Kubernetes, one node (root, Debian packages); scripts/cluster/cluster stop ends it
 	scripts/cluster/cluster start
+
+IMAGE ?= jangar.local/jangar:$(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/jangar/__init__.py)
+
+.PHONY: image
+image: setup ## Build the container image as dist/jangar-image.tar, without a container engine (Debian 12; no root)
+	PYTHON=$$($(BIN)/python -c 'import sys; print(sys._base_executable)') scripts/image/make-root build/image
+	$(BIN)/python scripts/image/write-oci $(IMAGE) dist/jangar-image.tar build/image/base build/image/wheels build/image/product
 
 .PHONY: transcripts
 transcripts: setup envtest ## Record anew what a real kube-apiserver answers to every conformance case
