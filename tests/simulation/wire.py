@@ -11,7 +11,7 @@ from random import Random
 from typing import TypeAlias
 
 from jangar.kube.errors import Ambiguous, NotSent
-from jangar.kube.transport import NO_QUERY, Response, Transport
+from jangar.kube.transport import NO_QUERY, MayLeave, Response, Transport, always
 from simulation.faults import Death, Faults, Window
 
 READS = frozenset({"GET"})
@@ -48,12 +48,19 @@ class Wire:
         body: bytes | None = None,
         content_type: str = "application/json",
         timeout: float,  # noqa: ASYNC109 - the protocol's
+        may_leave: MayLeave = always,
     ) -> Response:
         self._check_alive()
 
         async def send() -> Response:
             return await self.transport.request(
-                method, path, query=query, body=body, content_type=content_type, timeout=timeout
+                method,
+                path,
+                query=query,
+                body=body,
+                content_type=content_type,
+                timeout=timeout,
+                may_leave=may_leave,
             )
 
         if "/leases" in path or "/events" in path:

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from jangar.kube.errors import Ambiguous, NotSent, from_answer
 from jangar.kube.line_splitting import LineSplitter
-from jangar.kube.transport import JSON, NO_QUERY, Response
+from jangar.kube.transport import JSON, NO_QUERY, MayLeave, Response, always
 
 Message = MutableMapping[str, Any]
 App = Callable[
@@ -47,7 +47,10 @@ class AsgiTransport:
         body: bytes | None = None,
         content_type: str = JSON,
         timeout: float,  # noqa: ASYNC109 - a timeout leaves the request running
+        may_leave: MayLeave = always,
     ) -> Response:
+        if not may_leave():
+            raise NotSent(f"{method} {path}: held back")
         exchange = _Exchange(body or b"")
         self._start(exchange, method, path, query, content_type)
         chunks: list[bytes] = []

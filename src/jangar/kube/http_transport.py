@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -20,7 +21,7 @@ from jangar.kube.connection import Connection, NoConnection
 from jangar.kube.credentials import Credentials, tls_context
 from jangar.kube.errors import Ambiguous, ApiError, NotSent, from_answer
 from jangar.kube.line_splitting import LineSplitter
-from jangar.kube.transport import JSON, NO_QUERY, Response
+from jangar.kube.transport import JSON, NO_QUERY, MayLeave, Response, always
 
 CONNECTIONS: Final = 1000
 KEEP_ALIVE: Final = 30.0
@@ -40,6 +41,21 @@ _NEVER_CONNECTED: Final = (
 
 class _Lost(aiohttp.ClientError):
     """A connection that broke under a request, in a form that aiohttp does not answer by sending again."""
+
+
+class _GuardedBody(aiohttp.BytesPayload):
+    """A body that is asked for when the connection is there; the head of the request leaves with it, or not at all."""
+
+    def __init__(self, body: bytes, content_type: str, may_leave: MayLeave) -> None:
+        super().__init__(body, content_type=content_type)
+        self._may_leave = may_leave
+        self.was_held_back = False
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        self.was_held_back = not self._may_leave()
+        if self.was_held_back:
+            raise _Lost("held back")
+        await super().write_with_length(writer, content_length)
 
 
 class HttpTransport:
@@ -63,15 +79,19 @@ class HttpTransport:
         body: bytes | None = None,
         content_type: str = JSON,
         timeout: float,  # noqa: ASYNC109 - aiohttp tells apart which part of the way took too long
+        may_leave: MayLeave = always,
     ) -> Response:
         # Half the time for the connection: so a timeout while connecting is never taken for one while waiting.
         limits = aiohttp.ClientTimeout(total=timeout, connect=timeout / 2)
         headers = {} if body is None else {"Content-Type": content_type}
+        guarded = None if body is None else _GuardedBody(body, content_type, may_leave)
         try:
-            asking = self._ask(method, path, query, headers, body, limits)
+            asking = self._ask(method, path, query, headers, guarded, limits)
             async with await asking as answer:
                 return Response(answer.status, _lower(answer.headers), await answer.read())
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            if guarded is not None and guarded.was_held_back:
+                raise NotSent(f"{method} {path}: held back") from error
             raise _translated(error, f"{method} {path}") from error
 
     @asynccontextmanager
@@ -104,7 +124,7 @@ class HttpTransport:
         path: str,
         query: Mapping[str, str],
         headers: dict[str, str],
-        body: bytes | None,
+        body: _GuardedBody | None,
         limits: aiohttp.ClientTimeout,
     ) -> aiohttp.ClientResponse:
         if self._is_closed:

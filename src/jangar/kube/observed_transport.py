@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 from jangar.kube.errors import ApiError
-from jangar.kube.transport import JSON, NO_QUERY, Response, Transport
+from jangar.kube.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
 
 OnRequest: TypeAlias = Callable[[str, int, float], None]
 """Told the verb (of a stream: WATCH), the status code (0 without an answer) and the seconds until the answer."""
@@ -31,12 +31,19 @@ class ObservedTransport:
         body: bytes | None = None,
         content_type: str = JSON,
         timeout: float,  # noqa: ASYNC109 - handed on
+        may_leave: MayLeave = always,
     ) -> Response:
         began = asyncio.get_running_loop().time()
         code = 0
         try:
             answer = await self._transport.request(
-                method, path, query=query, body=body, content_type=content_type, timeout=timeout
+                method,
+                path,
+                query=query,
+                body=body,
+                content_type=content_type,
+                timeout=timeout,
+                may_leave=may_leave,
             )
             code = answer.status
             return answer

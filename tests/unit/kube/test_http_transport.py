@@ -141,6 +141,28 @@ def test_a_refused_connection_did_nothing():
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("method", WRITES)
+@pytest.mark.rule("CHART-4")
+def test_a_write_is_held_back_after_it_waited_for_its_connection(method):
+    """Whether it may leave is asked when nothing but the writing is left; no byte of a refused one arrives."""
+
+    async def scenario():
+        async with a_peer() as peer, a_transport(peer.url) as transport:
+            connections = []
+
+            def may_leave():
+                connections.append(peer.connections)
+                return False
+
+            with pytest.raises(NotSent, match="held back"):
+                await transport.request(method, "/api", body=b"{}", timeout=5.0, may_leave=may_leave)
+            assert connections == [1]
+            assert (await ask(transport, method)).status == 200
+            assert peer.methods == [method]
+
+    asyncio.run(scenario())
+
+
 def test_an_unknown_host_did_nothing():
     """The name has no address: certain."""
 

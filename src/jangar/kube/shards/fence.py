@@ -1,7 +1,7 @@
 """The last check before a write leaves: whoever lost the authority over an object while deciding about it is refused.
 
 A pass says which object it is about (`acting_on`); its tasks inherit that. A process that stood still finds out here,
-before its timers have told anybody that its authority is over.
+before its timers have told anybody that its authority is over; also if it stood still while it waited for a connection.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from typing import Final
 
 from jangar.kube.errors import NotSent
 from jangar.kube.reconcile import Key
-from jangar.kube.transport import JSON, NO_QUERY, Response, Transport
+from jangar.kube.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
 
 _ACTING_ON: ContextVar[Key | None] = ContextVar("acting_on", default=None)
 _READS: Final = frozenset({"GET", "HEAD"})
@@ -52,13 +52,32 @@ class FencedTransport:
         body: bytes | None = None,
         content_type: str = JSON,
         timeout: float,  # noqa: ASYNC109 - handed on
+        may_leave: MayLeave = always,
     ) -> Response:
         key = _ACTING_ON.get()
-        if key is not None and method not in _READS and not self._may_write(key):
-            raise AuthorityLost(f"{method} {path} was not sent: another process may act on {key} now")
-        return await self._transport.request(
-            method, path, query=query, body=body, content_type=content_type, timeout=timeout
-        )
+        if key is None or method in _READS:
+            look = may_leave
+        else:
+            look = self._look(key, may_leave)
+            if not look():
+                raise _lost(method, path, key)
+        try:
+            return await self._transport.request(
+                method,
+                path,
+                query=query,
+                body=body,
+                content_type=content_type,
+                timeout=timeout,
+                may_leave=look,
+            )
+        except NotSent as error:
+            if key is not None and not self._may_write(key):
+                raise _lost(method, path, key) from error
+            raise
+
+    def _look(self, key: Key, may_leave: MayLeave) -> MayLeave:
+        return lambda: self._may_write(key) and may_leave()
 
     def stream(
         self, path: str, *, query: Mapping[str, str], idle_timeout: float
@@ -67,3 +86,7 @@ class FencedTransport:
 
     async def close(self) -> None:
         await self._transport.close()
+
+
+def _lost(method: str, path: str, key: Key) -> AuthorityLost:
+    return AuthorityLost(f"{method} {path} was not sent: another process may act on {key} now")

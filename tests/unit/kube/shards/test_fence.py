@@ -22,8 +22,12 @@ class Sent:
 
     def __init__(self):
         self.requests = []
+        self.while_connecting = lambda: None
 
-    async def request(self, method, path, **_):
+    async def request(self, method, path, *, may_leave, **_):
+        self.while_connecting()
+        if not may_leave():
+            raise NotSent("held back")
         self.requests.append(method)
         return Response(200, {}, b"{}")
 
@@ -53,6 +57,21 @@ def test_a_write_for_an_object_that_was_lost_is_not_sent():
             await client.update(THINGS, a_thing(OURS))
         await client.create(THINGS, a_thing(THEIRS))
         assert sent.requests == ["GET", "PUT", "POST"]
+
+    run_virtual(main())
+
+
+@pytest.mark.rule("CHART-4")
+def test_authority_that_ends_while_a_write_waits_for_its_connection_holds_it_back():
+    """A process that stood still there must not wake up and write."""
+
+    async def main():
+        held = {OURS}
+        sent, client = fenced(held)
+        sent.while_connecting = held.clear
+        with acting_on(OURS), pytest.raises(AuthorityLost, match="another process may act on default/ours"):
+            await client.update(THINGS, a_thing(OURS))
+        assert sent.requests == []
 
     run_virtual(main())
 
