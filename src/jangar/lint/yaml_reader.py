@@ -6,6 +6,7 @@ document may hold is the tree's business.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 import yaml
@@ -44,15 +45,16 @@ _FIXES: Final = (
 
 def read_yaml(text: str, budget: Budget) -> Iterator[TreeBuilder | Flaw]:
     """Every document of the text, in order; a Flaw in the place of one that cannot be read to its end."""
-    for count, (start, end) in enumerate(_chunks(text), start=1):
-        if count > MAX_DOCUMENTS:
-            yield Flaw(
-                reason=FileReason.TOO_LARGE,
-                offset=start,
-                message=f"more than {MAX_DOCUMENTS:,} documents in one file",
-                fix="split the file",
-            )
-            return
+    chunks = list(islice(_chunks(text), MAX_DOCUMENTS + 1))
+    if len(chunks) > MAX_DOCUMENTS:
+        yield Flaw(
+            reason=FileReason.TOO_LARGE,
+            offset=chunks[-1][0],
+            message=f"more than {MAX_DOCUMENTS:,} documents in one file",
+            fix="split the file",
+        )
+        return
+    for start, end in chunks:
         try:
             yield from _documents(text[start:end], start, budget)
         except Refused as refused:
