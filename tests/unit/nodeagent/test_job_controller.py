@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import pytest
-from support.virtual_time import run_virtual
 
 from jangar.kube.cache import Cache
 from jangar.kube.haste import Haste
@@ -11,6 +10,7 @@ from jangar.kube.reconcile import Key, LookAgain
 from jangar.nodeagent.jobs.job_controller import JobController
 from jangar.nodeagent.jobs.job_facts import TRACKING
 from jangar.nodeagent.slots import Slots
+from support.virtual_time import run_virtual
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 WORK = Key("default", "work")
