@@ -29,7 +29,7 @@ from jangar.kube.namespaces import Namespaces
 from jangar.kube.resource import Resource
 from jangar.kube.transport import JSON, NO_QUERY, Response, Transport
 from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
-from jangar.processes.apiserver import ApiServerSettings, running
+from jangar.processes.apiserver import ApiServerSettings, running, spare_the_cycle_collector
 from jangar.processes.controllers import engine
 from jangar.settings.controllers import controller_settings
 
@@ -214,6 +214,7 @@ async def _controlled(
     manager = _manager(counted, directory, haste)
     async with _at_work(manager.run(), manager.stop):
         await _ready(manager)
+        spare_the_cycle_collector()
         yield Bed(client=client, counted=counted, kubeconfig=kubeconfig, stop_controllers=manager.stop)
 
 

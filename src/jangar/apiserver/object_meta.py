@@ -33,6 +33,8 @@ _LOOK_AT_CHANGES: Final = frozenset(
 )
 """Kinds that check the metadata of a changed object as changed; the others check it as if it were new, too."""
 
+_SHARED: Final = ("labels", "annotations", "ownerReferences")
+
 _LOOK_AT_NOTHING: Final = frozenset(
     {("events", ""), ("events.events.k8s.io", ""), ("cronjobs.batch", "status")}
 )
@@ -45,13 +47,14 @@ def metadata_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[Fie
 
 
 def changed_metadata_errors(
-    resource: ResourceType, meta: Mapping[str, Any], subresource: str
+    resource: ResourceType, meta: Mapping[str, Any], before: Mapping[str, Any], subresource: str
 ) -> list[FieldError]:
     """What is wrong with the metadata of a changed object, as often as kube-apiserver finds it.
 
     The server looks at the new object and at the change. Its kind looks at the change again; most do at the object.
+    What is as it was stored has been looked at.
     """
-    shared = _shared_errors(meta)
+    shared = [] if all(meta.get(name) == before.get(name) for name in _SHARED) else _shared_errors(meta)
     errors = [*_name_errors(resource, meta), *shared, *_finalizer_name_errors(resource, meta), *shared]
     if (resource.qualified, subresource) in _LOOK_AT_NOTHING:
         return errors

@@ -56,7 +56,10 @@ def checked_update(
     meta = obj["metadata"]
     set_managed(meta, managed_fields)
     _advance_generation(resource, obj, old, subresource)
-    problems = [*_metadata_update_errors(old, meta), *changed_metadata_errors(resource, meta, subresource)]
+    problems = [
+        *_metadata_update_errors(old, meta),
+        *changed_metadata_errors(resource, meta, old["metadata"], subresource),
+    ]
     if resource.is_custom and subresource != "status" and (wrong := _type_errors(resource, obj)):
         group = str(obj["apiVersion"]).rpartition("/")[0]
         raise errors.invalid(obj["kind"], group, old["metadata"]["name"], [*problems, *wrong])

@@ -23,8 +23,7 @@ def watch_all(
     controller: Controller, informer: Informer, mapping: KeysOf, can_wait: Callable[[Change], bool]
 ) -> None:
     """Every change is looked at: some at once, some soon."""
-    controller.watch(informer, mapping, where=lambda change: not can_wait(change))
-    controller.watch(informer, mapping, where=can_wait, after=NO_HURRY_SECONDS)
+    controller.watch(informer, mapping, after=lambda change: NO_HURRY_SECONDS if can_wait(change) else 0.0)
 
 
 def asks_to_stop(change: Change) -> bool:

@@ -7,6 +7,7 @@ As behind a socket, a request that its caller gives up runs to its end, and a wa
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import aclosing, asynccontextmanager
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
@@ -109,7 +110,7 @@ class AsgiTransport:
             "scheme": "http",
             "path": unquote(path),
             "raw_path": path.encode(),
-            "query_string": urlencode(query, quote_via=quote).encode(),
+            "query_string": _written(tuple(query.items())),
             "root_path": "",
             "headers": headers,
             "client": ("127.0.0.1", 0),
@@ -197,6 +198,12 @@ class _Exchange:
     def leave(self) -> None:
         self._left.set()
         self._room.set()
+
+
+@lru_cache(maxsize=64)
+def _written(query: tuple[tuple[str, str], ...]) -> bytes:
+    """A query; that of every write of a client is the same."""
+    return urlencode(query, quote_via=quote).encode()
 
 
 async def _lines(exchange: _Exchange, path: str, idle_timeout: float) -> AsyncGenerator[bytes]:

@@ -84,21 +84,26 @@ class Controller:
         mapping: Mapping = own_key,
         *,
         where: Callable[[Change], bool] | None = None,
-        after: float = 0.0,
+        after: float | Callable[[Change], float] = 0.0,
         first: bool = False,
     ) -> None:
         """Have the keys that `mapping` names looked at whenever an object of the informer changes, or so much later.
 
-        `first` says that they go before all that wait, in whichever queue that shares the haste.
+        `first` says that they go before all that wait, in whichever queue that shares the haste. How much later is
+        asked only of a change that names a key.
         """
 
         def handle(change: Change) -> None:
-            if where is None or where(change):
-                for key in mapping(change):
-                    if first:
-                        self.queue.add(key, first=True)
-                    else:
-                        self.queue.add_after(key, after)
+            if where is not None and not where(change):
+                return
+            keys = mapping(change)
+            if first:
+                for key in keys:
+                    self.queue.add(key, first=True)
+            elif keys := list(keys):
+                seconds = after(change) if callable(after) else after
+                for key in keys:
+                    self.queue.add_after(key, seconds)
 
         if informer not in self.informers:
             self.informers.append(informer)

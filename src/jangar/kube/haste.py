@@ -7,8 +7,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-LIMIT_SECONDS: Final = 2.0
-"""So long at most others wait; then all go on together until nothing urgent is left."""
+LIMIT_SECONDS: Final = 4.0
+"""So long at most others wait; then all go on together until nothing urgent is left. A busy machine needs it where a
+quiet one needs a second; nothing that others do may be late by five.
+"""
 LINGER_SECONDS: Final = 0.05
 """So long they wait after the last one: what is urgent here often makes something urgent elsewhere."""
 

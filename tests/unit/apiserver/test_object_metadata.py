@@ -49,7 +49,7 @@ def test_a_changed_object_is_checked_as_often_as_the_real_server_checks_it(
 ):
     """The server looks at the new object and at the change; so do most kinds."""
     meta = {"name": "a", "labels": {"a~b": "1"}, "finalizers": ["a~b/c"]}
-    found = told(changed_metadata_errors(TYPES[resource], meta, subresource))
+    found = told(changed_metadata_errors(TYPES[resource], meta, {}, subresource))
     assert found["metadata.labels"] == labels
     assert found["metadata.finalizers"] == finalizers
 
@@ -86,3 +86,13 @@ def test_null_labels_and_annotations_are_empty():
         "spec": {"a": None},
     }
     assert applied["metadata"]["labels"]["a"] is None
+
+
+def test_what_is_as_it_was_stored_is_not_looked_at_again():
+    """It was, when it was stored; one that changes is looked at with the others."""
+    stored = {"name": "a", "labels": {"a": "1"}, "annotations": {"a~b": "1"}}
+    assert not changed_metadata_errors(TYPES["configmaps"], {**stored}, stored, "")
+    changed = {**stored, "labels": {"a": "2"}}
+    assert told(changed_metadata_errors(TYPES["configmaps"], changed, stored, "")) == {
+        "metadata.annotations": 4
+    }

@@ -1,6 +1,6 @@
 """Decoded values as Go writes them: which empty fields are written and which are left out. Knows Go types; no kind."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from itertools import zip_longest
 from operator import not_
@@ -23,6 +23,8 @@ SCHEMAS: Final = frozenset(
 )
 """A schema, or something simpler in its place."""
 _NONE: Final[dict[str, Any]] = {}
+MOST_SHAPES: Final = 64
+"""So many sets of fields are remembered for each type: a client must not be able to fill the memory."""
 
 
 def schema_props() -> GoType:
@@ -71,12 +73,7 @@ def written(
 
 
 def _written(obj: Mapping[str, Any], struct: Struct, stored: bool, known: Any) -> dict[str, Any]:
-    forms, always = _forms(struct)
-    if len(obj) + len(always) < len(forms):
-        names = {name for name in obj if name in forms}
-        rows = [forms[name] for name in sorted(names.union(always), key=struct.places.__getitem__)]
-    else:
-        rows = list(forms.values())
+    rows = _rows(struct, obj)
     was = known if type(known) is dict else _NONE
     found: dict[str, Any] = {}
     for name, write, is_collection, is_left_out, absent in rows:
@@ -97,14 +94,6 @@ def _written(obj: Mapping[str, Any], struct: Struct, stored: bool, known: Any) -
     return found
 
 
-def restore(obj: dict[str, Any], struct: Struct, names: Collection[str]) -> None:
-    """What Go writes where fields of a written object were taken away."""
-    forms, _ = _forms(struct)
-    for name in names:
-        if name not in obj and name in forms and (absent := forms[name].absent) is not None:
-            obj[name] = absent()
-
-
 Write = Callable[[Any, bool, Any], Any]
 """From a value, whether it is stored, and what is known in its place, to how it is written."""
 
@@ -122,11 +111,38 @@ class _Form(NamedTuple):
     """What is written where there is no value; None where nothing is."""
 
 
+def _rows(struct: Struct, obj: Mapping[str, Any]) -> Iterable[_Form]:
+    """How the fields are written that an object has, and those that are written in any case. Few shapes come often."""
+    forms, always, known = _forms(struct)
+    if len(obj) + len(always) >= len(forms):
+        return forms.values()
+    shape = tuple(obj)
+    if (rows := known.get(shape)) is None:
+        names = {name for name in obj if name in forms}
+        rows = tuple(forms[name] for name in sorted(names.union(always), key=struct.places.__getitem__))
+        if len(known) < MOST_SHAPES and names.issuperset(shape):
+            known[shape] = rows
+    return rows
+
+
+def restore(obj: dict[str, Any], struct: Struct, names: Collection[str]) -> None:
+    """What Go writes where fields of a written object were taken away."""
+    forms, _, _ = _forms(struct)
+    for name in names:
+        if name not in obj and name in forms and (absent := forms[name].absent) is not None:
+            obj[name] = absent()
+
+
 @cache
-def _forms(struct: Struct) -> tuple[dict[str, _Form], tuple[str, ...]]:
-    """Every field in its order, and those that are written even when they are absent."""
+def _forms(
+    struct: Struct,
+) -> tuple[dict[str, _Form], tuple[str, ...], dict[tuple[str, ...], tuple[_Form, ...]]]:
+    """Every field in its order, those that are written even when they are absent, and a place for known shapes.
+
+    A shape is the names of an object's fields, in the object's order.
+    """
     forms = {name: _form(name, field) for name, field in struct.fields.items()}
-    return forms, tuple(name for name, form in forms.items() if form.absent is not None)
+    return forms, tuple(name for name, form in forms.items() if form.absent is not None), {}
 
 
 def _form(name: str, field: Field) -> _Form:

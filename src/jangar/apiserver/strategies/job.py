@@ -64,8 +64,11 @@ class Job(Kind):
         chosen.setdefault(UID_LABELS[1], meta.get("uid", ""))
 
     def problems(self, obj: Json) -> list[FieldError]:
+        return self._problems(obj, _spec_problems(obj["spec"]))
+
+    def _problems(self, obj: Json, of_spec: list[FieldError]) -> list[FieldError]:
         spec, name = obj["spec"], obj["metadata"].get("name", "")
-        problems = [*_selector_problems(obj), *_spec_problems(spec)]
+        problems = [*_selector_problems(obj), *of_spec]
         completions = spec.get("completions")
         if spec.get("completionMode") == "Indexed" and completions:
             host = f"{name}-{completions - 1}"
@@ -76,7 +79,9 @@ class Job(Kind):
 
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
-        problems = [*self.problems(obj), *_spec_problems(spec)]
+        of_spec = _spec_problems(spec)
+        # kube-apiserver looks twice, and tells twice.
+        problems = [*self._problems(obj, of_spec), *of_spec]
         problems += _completion_problems(spec, before)
         problems += immutable("spec.selector", spec.get("selector"), before.get("selector"))
         if not _may_change_template(old) or not same(

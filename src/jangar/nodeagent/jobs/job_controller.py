@@ -43,6 +43,8 @@ class JobController:
         self._jobs, self._pods, self._slots, self._events, self._now = jobs, pods, slots, events, now
         self._job_writer, self._pod_writer = Writer(client, JOBS, jobs), Writer(client, PODS, pods)
         self._untold: dict[str, datetime] = {}
+        self._leaving: dict[Key, frozenset[str]] = {}
+        """Pods that were told to end and are still to be deleted, by uid."""
 
     def is_news_of_pod(self, change: Change) -> bool:
         """A pod that was just made is known to its job; one that is counted is nothing to a finished job."""
@@ -58,6 +60,7 @@ class JobController:
     async def reconcile(self, key: Key) -> Result:
         cached = self._jobs.get(key.namespace, key.name)
         if cached is None:
+            self._leaving.pop(key, None)
             await self._release_orphans(key)
             return DONE
         job = cached.decode()
@@ -67,11 +70,15 @@ class JobController:
             found = [each for each in found if TRACKING in each.finalizers]
         pods = {each.name: each.decode() for each in found}
         plan = plan_job(job, [pod_fact(pod) for pod in pods.values()], now=self._now())
+        leaving = self._leaving.get(key, frozenset()).union(fact.uid for fact in plan.delete)
         stopped = plan.uncounted_deletes and await self._stop(pods[fact.name] for fact in plan.delete)
-        await self._act(job, pods, plan)
         if stopped and self._haste.is_on:
-            # They are told to end, and go; the status can wait until all others are told, too.
+            # They end; that they are deleted, and the status, can wait until all others are told, too.
+            self._leaving[key] = leaving
             return LookAgain(0.0)
+        await self._delete(job, [pod for pod in pods.values() if pod["metadata"]["uid"] in leaving])
+        self._leaving.pop(key, None)
+        await self._make(job, pods, plan)
         held = await self._record(job, plan)
         if held is None:
             await asyncio.gather(
@@ -95,10 +102,13 @@ class JobController:
             self._stop_pod(pod)
         return bool(counted)
 
-    async def _act(self, job: Obj, pods: dict[str, Obj], plan: JobPlan) -> None:
-        for fact in plan.delete:
-            await self._pod_writer.delete(pods[fact.name])
-            self._tell(job, "SuccessfulDelete", f"Deleted pod: {fact.name}")
+    async def _delete(self, job: Obj, pods: Iterable[Obj]) -> None:
+        for pod in pods:
+            if pod["metadata"].get("deletionTimestamp") is None:
+                await self._pod_writer.delete(pod)
+                self._tell(job, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
+
+    async def _make(self, job: Obj, pods: dict[str, Obj], plan: JobPlan) -> None:
         names = pod_names(job, pods)
         for index in plan.indexes or (None,) * plan.create:
             await self._create(job, names if index is None else pod_names(job, pods, index), index)

@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Container, Iterator
-from copy import deepcopy
 from itertools import count
 from typing import Any
+
+import orjson
 
 from jangar.nodeagent.jobs.indexes import INDEX
 from jangar.nodeagent.jobs.job_facts import TRACKING
@@ -30,7 +31,7 @@ def pod_names(job: Obj, taken: Container[str], index: int | None = None) -> Iter
 
 
 def pod_of(job: Obj, name: str, *, node: str = "", index: int | None = None) -> Obj:
-    meta, template = job["metadata"], deepcopy(job["spec"]["template"])
+    meta, template = job["metadata"], orjson.loads(orjson.dumps(job["spec"]["template"]))
     given = template.get("metadata") or {}
     finalizers = [each for each in given.get("finalizers") or () if each != TRACKING]
     owner = {
