@@ -61,6 +61,12 @@ WORLD: dict[str, Any] = nested(
         "versionControlProvider.enabled": True,
         "crds.upgrade.enabled": True,
         "tests.image.repository": "registry.example/step",
+        "controlPlane.trustedProxy": {
+            "userHeader": "X-User",
+            "groupsHeader": "X-Groups",
+            "groups": ["team-a"],
+            "secretRef": {"name": "proxy"},
+        },
     }
 )
 """Values under which every other one has something to change."""
