@@ -15,7 +15,7 @@ from pathlib import Path
 
 CLIENTS = int(os.environ.get("JANGAR_BENCH_STREAMS", "200"))
 CHANGES = int(os.environ.get("JANGAR_BENCH_CHANGES", "5000"))
-ROUNDS = 5
+ROUNDS = max(1, CHANGES // 1000)
 RUNS = 50
 GROUP = "orchestration.proompteng.ai"
 CHANGE = re.compile(rb'"name":"(run-\d+)"[^\n]*?"message":"([\d.]+) (\d+)"')
@@ -153,7 +153,7 @@ def main() -> int:
         server.stop()
     for what, value in found.items():
         print(f"{what:45} {value:10.1f}")
-    # The first rounds fill what is kept on purpose: the last changes, for readers that come back.
+    # The first 5,000 fill what is kept on purpose: the last changes, for readers that come back.
     grown = [value for name, value in found.items() if name.startswith("memory after") and "left" not in name]
     return int(found["readers that missed a change"] > 0 or grown[-1] > grown[0] * 1.1)
 
