@@ -168,6 +168,7 @@ SAMPLES: dict[str, Any] = {
     "controller.jobTtlSecondsAfterFinished": 7,
     "controller.jobTtlSeconds": 7,
     "orchestrationController.retentionSeconds": 7,
+    "controller.historyRetentionSeconds": 7,
     "controller.agentRunArtifacts.max": 7,
     "controller.vcsProviders.deprecatedTokenTypes.github": ["api_token"],
     "controller.vcsProviders.prRateLimits": {"github": {"maxRequests": 3}},
