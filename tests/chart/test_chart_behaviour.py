@@ -4,6 +4,7 @@ Each is flipped in the chart. What a process that gets the rendered environment 
 against what it makes of them by default; limits and lists of admission against the decision that they enter.
 """
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -24,6 +25,9 @@ from jangar.domain.policies.observation import Admitted, LiveRun, Observation, W
 from jangar.domain.policies.verdicts import Allow, Hold
 from jangar.settings.admission import admission_policy
 from jangar.settings.controllers import controller_settings
+from jangar.store.database_history import DatabaseHistory
+from jangar.store.rows import Ended, RunRow
+from jangar.store.urls import SqliteFile
 from support.api_servers import EmbeddedApiServer, wait_for
 from support.child_processes import Child, free_port
 from support.kube_http import HttpClient
@@ -139,6 +143,7 @@ WORLDS: dict[str, dict[str, Any]] = {
     },
     "kept": {
         "controller.agentRunRetentionSeconds": 1111,
+        "controller.historyRetentionSeconds": 86400,
         "controller.jobTtlSecondsAfterFinished": 2222,
         "orchestrationController.retentionSeconds": 3333,
         "runtime.agentImage": "registry.example/agent:v1",
@@ -182,6 +187,36 @@ WORK: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
+OLD = Ended(
+    run=RunRow(
+        uid="long-ago",
+        kind="OrchestrationRun",
+        namespace="elsewhere",
+        name="long-ago",
+        version=1,
+        phase="Succeeded",
+        created_at=NOW,
+        finished_at=NOW,
+        updated_at=NOW,
+        root_uid="long-ago",
+    )
+)
+"""A run in the databases of the worlds that have one."""
+
+
+async def _store(path: Path) -> None:
+    history = DatabaseHistory(SqliteFile(path))
+    await history.store([OLD])
+    await history.close()
+
+
+async def _stored(path: Path, uid: str) -> bool:
+    history = DatabaseHistory(SqliteFile(path), read_only=True)
+    found = await history.run(uid)
+    await history.close()
+    return found is not None
+
+
 @dataclass(frozen=True)
 class World:
     """A namespace whose controllers have been at work."""
@@ -189,6 +224,11 @@ class World:
     api: Api
     client: HttpClient
     metrics: HttpClient
+    history: Path
+
+    def has_old_history(self) -> bool:
+        """Whether the run that ended long ago is still stored."""
+        return asyncio.run(_stored(self.history, OLD.run.uid))
 
     def job(self) -> Any:
         (found,) = [
@@ -239,10 +279,13 @@ def worlds(tmp_path_factory) -> Iterator[dict[str, World]]:
             for kind, each, spec in (*DEFINITIONS, *WORK):
                 api.create(kind, each, spec)
             clients.append(HttpClient(url=f"http://{health}"))
-            made[name] = World(api, *clients[-2:])
+            made[name] = World(api, *clients[-2:], home / f"{name}.sqlite")
             if name in WORLDS:
                 told = rendered_environment(WORLDS[name], namespace=name)
                 told |= {"JANGAR_POD_NAMESPACE": name, "JANGAR_HEALTH_ADDRESS": health}
+                if name in ("plain", "kept"):
+                    asyncio.run(_store(made[name].history))
+                    told["DATABASE_URL"] = f"sqlite:///{made[name].history}"
                 command = [JANGAR, "controllers", "--kubeconfig", server.kubeconfig]
                 running.append(Child(name, command, home, env=told))
         _await_work(made)
@@ -279,6 +322,7 @@ def _await_work(made: dict[str, World]) -> None:
                 what=f"an end of {kind} in {name}",
                 seconds=90,
             )
+    wait_for(lambda: not made["kept"].has_old_history(), what="old history to go", seconds=90)
     wait_for(
         lambda: made["less"].conditions("OrchestrationRun").get("CancelIgnored"), what="a remark", seconds=90
     )
@@ -322,6 +366,7 @@ SHOWN: dict[str, tuple[str, Callable[[World], Any]]] = {
         "kept",
         lambda world: world.status("AgentRun")["retention"]["runRetentionSeconds"],
     ),
+    "controller.historyRetentionSeconds": ("kept", World.has_old_history),
     "controller.jobTtlSecondsAfterFinished": (
         "kept",
         lambda world: world.status("OrchestrationRun")["retention"]["jobTtlSeconds"],

@@ -46,6 +46,10 @@ def controllers(values=None, **more):
     return environment(container(rendered(values, **more).one("Deployment", "agents-controllers")))
 
 
+def control_plane(values=None, **more):
+    return environment(container(rendered(values, **more).one("Deployment", "agents")))
+
+
 @pytest.fixture(scope="module")
 def default_environment():
     return controllers()
@@ -127,7 +131,15 @@ OBJECTS = {
     "controller.leaderElection.retryPeriodSeconds": 6,
     "controller.leaderElection.renewDeadlineSeconds": 21,
 }
-ALONGSIDE = {"controller.leaderElection.enabled": {"controllers.deploymentStrategy.type": "Recreate"}}
+_PROXY = {
+    "controlPlane.trustedProxy.userHeader": "X-User",
+    "controlPlane.trustedProxy.groupsHeader": "X-Groups",
+    "controlPlane.trustedProxy.groups": ["team-a"],
+    "controlPlane.trustedProxy.secretRef.name": "proxy",
+}
+ALONGSIDE = {
+    f"controlPlane.trustedProxy.{name}": _PROXY for name in ("userHeader", "groupsHeader", "groups")
+} | {"controller.leaderElection.enabled": {"controllers.deploymentStrategy.type": "Recreate"}}
 """What a flipped value needs to be allowed."""
 MAKES_ROOM = {"runtime.agentImage": "JANGAR_AGENT_RUNNER_IMAGE"}
 """Which other variable is left out for a value to count."""
@@ -149,8 +161,11 @@ def sample(row: Variable[Any]) -> Any:
 @pytest.mark.parametrize("row", [row for row in MAPPED if not row.is_secret], ids=lambda row: row.name)
 def test_a_value_reaches_the_process_and_changes_what_it_does(row, default_environment):
     """Flipped in the values, the variable differs, can be read, and the process's settings differ."""
-    assert "controllers" in row.processes, f"{row.name}: flip what the control plane alone reads here, too"
-    flipped = controllers({row.helm_value: sample(row)} | ALONGSIDE.get(row.helm_value, {}))
+    alongside = ALONGSIDE.get(row.helm_value, {})
+    process = controllers
+    if "controllers" not in row.processes:
+        process, default_environment = control_plane, control_plane(alongside)
+    flipped = process(alongside | {row.helm_value: sample(row)})
     assert flipped.get(row.name) != default_environment.get(row.name), (
         f"{row.helm_value} does not reach {row.name}"
     )

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from chart_render import ROOT, pod_specs, refusal, rendered
+from chart_render import ROOT, container, environment, pod_specs, refusal, rendered
 
 from jangar.kube.namespaces import Namespaces
 from jangar.processes.controllers import engine
+from jangar.settings.control_plane import control_plane_settings
 from jangar.settings.controllers import controller_settings
 
 PRESETS = ("values-dev.yaml", "values-kind.yaml", "values-prod.yaml")
@@ -40,6 +41,77 @@ def test_no_rule_has_a_wildcard_or_lists_secrets(values):
         if "secrets" in rule["resources"]:
             assert not {"list", "watch"} & set(rule["verbs"]), (name, rule)
         assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"])
+
+
+PROXY = {
+    "controlPlane.trustedProxy.userHeader": "X-Forwarded-User",
+    "controlPlane.trustedProxy.secretRef.name": "proxy",
+}
+GROUPS = {
+    "controlPlane.trustedProxy.groupsHeader": "X-Forwarded-Groups",
+    "controlPlane.trustedProxy.groups": ["team-a", "team-b"],
+}
+USERS = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
+
+
+@pytest.mark.rule("CHART-7")
+@pytest.mark.parametrize(
+    ("values", "given"),
+    [
+        pytest.param({}, [], id="neither"),
+        pytest.param(
+            {"controlPlane.rbac.tokenReviews": True},
+            [{"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]}],
+            id="reviews",
+        ),
+        pytest.param(PROXY, [USERS], id="any-user"),
+        pytest.param(
+            PROXY | {"controlPlane.trustedProxy.users": ["ann@example.com"]},
+            [USERS | {"resourceNames": ["ann@example.com"]}],
+            id="some-users",
+        ),
+        pytest.param(
+            PROXY | GROUPS,
+            [USERS, USERS | {"resources": ["groups"], "resourceNames": ["team-a", "team-b"]}],
+            id="groups",
+        ),
+        pytest.param(PROXY | GROUPS | {"rbac.create": False}, [], id="rights-of-somebody-else"),
+    ],
+)
+def test_the_control_plane_may_find_out_who_asks_only_if_a_value_says_so(values, given):
+    """Impersonation and TokenReviews are of no namespace: a ClusterRole for the control plane alone, with just that."""
+    objects = rendered(values)
+    name = "agents-agents-identity"
+    assert list(objects.of("ClusterRole")) == list(objects.of("ClusterRoleBinding")) == [name][: len(given)]
+    if given:
+        assert objects.one("ClusterRole", name)["rules"] == given
+        bound = objects.one("ClusterRoleBinding", name)
+        assert bound["roleRef"]["name"] == name
+        assert [(each["name"], each["namespace"]) for each in bound["subjects"]] == [("agents-sa", "agents")]
+
+
+def test_a_trusted_proxy_is_named_whole_or_not_at_all():
+    """Without its secret, or with groups that nobody listed, nothing is rendered; system: is nobody's."""
+    assert "secretRef.name" in refusal({"controlPlane.trustedProxy.userHeader": "X-User"})
+    assert "userHeader" in refusal({"controlPlane.trustedProxy.secretRef.name": "proxy"})
+    told = refusal(PROXY | {"controlPlane.trustedProxy.groupsHeader": "X-Groups"})
+    assert "system:masters" in told
+    for name in ("system:masters", "*"):
+        bad = PROXY | GROUPS | {"controlPlane.trustedProxy.groups": [name]}
+        assert "controlPlane.trustedProxy.groups.0" in refusal(bad)
+
+
+def test_a_trusted_proxy_reaches_the_control_plane_alone():
+    """Its secret by reference; the controllers know nothing of it, and what is rendered can be read."""
+    objects = rendered(PROXY | GROUPS)
+    found = environment(container(objects.one("Deployment", "agents")))
+    secret = found["JANGAR_TRUSTED_PROXY_SECRET"]
+    assert secret == {"secretKeyRef": {"name": "proxy", "key": "secret"}}
+    texts = {name: text for name, text in found.items() if isinstance(text, str)}
+    settings = control_plane_settings(texts | {"JANGAR_TRUSTED_PROXY_SECRET": "s" * 16})
+    assert (settings.proxy_user_header, settings.proxy_groups) == ("X-Forwarded-User", ("team-a", "team-b"))
+    other = environment(container(objects.one("Deployment", "agents-controllers")))
+    assert not [name for name in other if "TRUSTED_PROXY" in name]
 
 
 @pytest.mark.rule("CHART-7")

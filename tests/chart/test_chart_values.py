@@ -61,6 +61,12 @@ WORLD: dict[str, Any] = nested(
         "versionControlProvider.enabled": True,
         "crds.upgrade.enabled": True,
         "tests.image.repository": "registry.example/step",
+        "controlPlane.trustedProxy": {
+            "userHeader": "X-User",
+            "groupsHeader": "X-Groups",
+            "groups": ["team-a"],
+            "secretRef": {"name": "proxy"},
+        },
     }
 )
 """Values under which every other one has something to change."""
@@ -162,6 +168,7 @@ SAMPLES: dict[str, Any] = {
     "controller.jobTtlSecondsAfterFinished": 7,
     "controller.jobTtlSeconds": 7,
     "orchestrationController.retentionSeconds": 7,
+    "controller.historyRetentionSeconds": 7,
     "controller.agentRunArtifacts.max": 7,
     "controller.vcsProviders.deprecatedTokenTypes.github": ["api_token"],
     "controller.vcsProviders.prRateLimits": {"github": {"maxRequests": 3}},

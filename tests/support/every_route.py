@@ -20,6 +20,7 @@ def address(entry: Entry, namespace: str, name: str) -> str:
         "agent_id": "agentId=a",
         "orchestration_id": "orchestrationId=greeting",
         "step": "step=wait",
+        "name": f"name={name}",
         "namespace": f"namespace={namespace}",
     }
     told = [text for field, text in query.items() if field in entry.query.model_fields]
@@ -32,7 +33,10 @@ def body_of(entry: Entry, namespace: str) -> dict | None:
         "/v1/orchestrations": {"name": "a", "spec": {}},
         "/v1/agent-runs": {"agentRef": {"name": "a"}},
         "/v1/orchestration-runs": {"orchestrationRef": {"name": "greeting"}},
+        "/v1/agent-runs/{id}/reruns": {"attempt": 1},
     }
+    if entry.path.endswith("/ack"):
+        return {"eventId": f"{namespace}/a/uid/Succeeded", "consumer": "test"}
     if entry.body is None:
         return None
     return bodies[entry.path] | {"namespace": namespace} if entry.path in bodies else {}

@@ -78,6 +78,11 @@ env.config, env.extra. What the chart alone can know is last, and refused elsewh
 {{- $key := ternary "url" (default "url" $values.database.secretRef.key) $made -}}
 {{- $_ := set $vars "DATABASE_URL" (dict "valueFrom" (dict "secretKeyRef" (dict "name" . "key" $key))) -}}
 {{- end -}}
+{{- with $values.controlPlane.trustedProxy.secretRef -}}
+{{- if and .name (eq $process "control-plane") -}}
+{{- $_ := set $vars "JANGAR_TRUSTED_PROXY_SECRET" (dict "valueFrom" (dict "secretKeyRef" (dict "name" .name "key" .key))) -}}
+{{- end -}}
+{{- end -}}
 {{- if $values.database.caSecret.name -}}
 {{- $_ := set $vars "PGSSLROOTCERT" (dict "value" (printf "/etc/jangar/ca/%s" $values.database.caSecret.key)) -}}
 {{- end -}}

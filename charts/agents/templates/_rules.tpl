@@ -84,6 +84,25 @@ caller's own token. */}}
   verbs: [list]
 {{- end -}}
 
+{{/* Who asks, where the control plane must find that out by itself; nothing unless a value asks for it. Names that begin with
+system: it refuses, and the schema does not let them be listed. */}}
+{{- define "agents.identityRules" -}}
+{{- $proxy := .Values.controlPlane.trustedProxy -}}
+{{- $rules := list -}}
+{{- if .Values.controlPlane.rbac.tokenReviews -}}
+{{- $rules = append $rules (dict "apiGroups" (list "authentication.k8s.io") "resources" (list "tokenreviews") "verbs" (list "create")) -}}
+{{- end -}}
+{{- if $proxy.userHeader -}}
+{{- $users := dict "apiGroups" (list "") "resources" (list "users") "verbs" (list "impersonate") -}}
+{{- with $proxy.users -}}{{- $_ := set $users "resourceNames" . -}}{{- end -}}
+{{- $rules = append $rules $users -}}
+{{- if $proxy.groupsHeader -}}
+{{- $rules = append $rules (dict "apiGroups" (list "") "resources" (list "groups") "resourceNames" $proxy.groups "verbs" (list "impersonate")) -}}
+{{- end -}}
+{{- end -}}
+{{- with $rules -}}{{- toYaml . -}}{{- end -}}
+{{- end -}}
+
 {{/* In the namespace of the Leases alone. */}}
 {{- define "agents.leaseRules" -}}
 - apiGroups: [coordination.k8s.io]

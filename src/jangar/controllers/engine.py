@@ -174,6 +174,7 @@ class Engine:
             recorder=self._recorder,
             logs=self._logs,
             log_retention=self._settings.log_retention.duration,
+            retention=self._settings.history_retention.duration,
         )
         if self._logs is not None:
             self._logs.on_kept = keeper.tail_kept

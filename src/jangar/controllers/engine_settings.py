@@ -31,6 +31,7 @@ class EngineSettings:
     data_dir: Path | None = None
     """Where the last lines of logs are kept; else nowhere."""
     log_retention: Keep = NEVER
+    history_retention: Keep = NEVER
     service_account: str | None = None
     security_context: Mapping[str, Any] | None = None
     """Of the pods of work, in place of the restricted one."""

@@ -137,6 +137,7 @@ def _proxied(
         transport,
         user=settings.proxy_user_header.lower(),
         groups=settings.proxy_groups_header.lower(),
+        allowed=frozenset(settings.proxy_groups) or None,
         secret=settings.proxy_secret,
     )
 

@@ -192,6 +192,7 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
                     oldest_age=keeper.oldest_age,
                     stored=lambda: keeper.counts.stored,
                     failures=lambda: keeper.counts.failures,
+                    deleted=lambda: keeper.counts.deleted,
                 )
             )
     return manager
@@ -294,6 +295,7 @@ def _engine_settings(
         ),
         data_dir=data_dir,
         log_retention=settings.log_retention,
+        history_retention=settings.history_retention,
         service_account=settings.runner_service_account or None,
         security_context=settings.runner_pod_security_context or None,
     )

@@ -6,14 +6,14 @@ A change never waits for a database that is away: its row waits here, and is sto
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Final
 
 from jangar.store.errors import Refused, StoreError
 from jangar.store.history import History
-from jangar.store.rows import AuditRow
+from jangar.store.rows import AuditRow, Before
 
 log = logging.getLogger("jangar.audit")
 
@@ -23,6 +23,8 @@ AGAIN: Final = 30.0
 MOST: Final = 10_000
 SOME: Final = 200
 TIDY: Final = 3600.0
+PAUSE: Final = 0.05
+"""Between two deletions, for others to write."""
 
 
 class AuditTrail:
@@ -61,15 +63,17 @@ class AuditTrail:
         """Store what waits, and delete what is too old."""
         tidied = float("-inf")
         while self._history is not None:
+            gone: Mapping[str, int] = {}
             try:
                 await self._stored()
                 clock = asyncio.get_running_loop().time()
                 if self._keep is not None and clock - tidied > TIDY:
-                    await (await self._history()).prune(tails=None, audits=self._now() - self._keep)
-                    tidied = clock
+                    before = Before(audits=self._now() - self._keep)
+                    gone = await (await self._history()).prune(before)
+                    tidied = tidied if any(gone.values()) else clock
             except (StoreError, OSError) as error:
                 log.warning("the audit trail cannot be stored now", extra={"reason": str(error)})
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(PAUSE if any(gone.values()) else AGAIN)
 
     async def _stored(self) -> None:
         if self._history is None:

@@ -7,6 +7,7 @@ from another life, or was away for too long, is told to begin anew.
 import asyncio
 import bisect
 import secrets
+import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,11 +28,14 @@ SLOWEST: Final = 2000
 
 
 class Told(NamedTuple):
-    """One change. A reset means: what you know is old, ask for all of it."""
+    """One change. A reset means: what you know is old, ask for all of it.
+
+    It is as small as can be: thousands are remembered.
+    """
 
     id: str
     kind: Literal["run", "gone", "reset"]
-    row: Row
+    namespace: str
     written: bytes
     """As every listener gets it: written once."""
 
@@ -134,7 +138,8 @@ class LiveRuns:
         return self._told("reset", {})
 
     def _told(self, kind: Literal["run", "gone", "reset"], row: Row) -> Told:
-        return Told(self.position, kind, row, self._written(self.position, kind, row))
+        namespace = sys.intern(str(row.get("namespace", "")))
+        return Told(self.position, kind, namespace, self._written(self.position, kind, row))
 
     def _changed(self, change: Change) -> None:
         for bell in self._bells.get((change.subject.namespace, change.subject.name), ()):

@@ -131,8 +131,14 @@ def _used(key: str, name: str) -> Refused:
 def _is_same(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether it asks for what this order asks for; the server may have added defaults to a definition."""
     had, asked = there.get("spec") or {}, wanted["spec"]
-    names = ("orchestrationRef", "agentRef", "parameters")
-    return all((had.get(name) or None) == (asked.get(name) or None) for name in names)
+    names = ("orchestrationRef", "agentRef", "implementationSpecRef", "parameters")
+    same = all((had.get(name) or None) == (asked.get(name) or None) for name in names)
+    return same and _task(had) == _task(asked)
+
+
+def _task(spec: Mapping[str, Any]) -> Any:
+    """The words of a task that is given in place."""
+    return ((spec.get("implementation") or {}).get("inline") or {}).get("text")
 
 
 def _hash(data: bytes) -> str:

@@ -28,6 +28,7 @@ class ControlPlaneSettings:
     audit_retention: Keep = setting(control_plane_table.AUDIT_RETENTION)
     proxy_user_header: str = setting(control_plane_table.PROXY_USER_HEADER)
     proxy_groups_header: str = setting(control_plane_table.PROXY_GROUPS_HEADER)
+    proxy_groups: tuple[str, ...] = setting(control_plane_table.PROXY_GROUPS)
     proxy_secret: str = setting(control_plane_table.PROXY_SECRET)
     database_url: str = setting(table.DATABASE_URL)
 

@@ -10,27 +10,31 @@ from jangar.settings.variable import Process, Variable
 _ONLY = frozenset({Process.CONTROL_PLANE})
 
 
-def _text(name: str, sentence: str, *, default: str = "", is_secret: bool = False) -> Variable[str]:
+def _text(
+    name: str, sentence: str, *, default: str = "", helm_value: str = "", is_secret: bool = False
+) -> Variable[str]:
     return Variable(
         name=name,
         form=forms.text(),
         default=default,
         shown_default=default,
-        helm_value=f"env.vars.{name}",
+        helm_value=helm_value or f"env.vars.{name}",
         processes=_ONLY,
         sentence=sentence,
         is_secret=is_secret,
     )
 
 
-def _texts(name: str, sentence: str) -> Variable[tuple[str, ...]]:
-    form: Form[tuple[str, ...]] = forms.texts("texts", str)
+def _texts(
+    name: str, sentence: str, *, what: str = "texts", helm_value: str = ""
+) -> Variable[tuple[str, ...]]:
+    form: Form[tuple[str, ...]] = forms.texts(what, str)
     return Variable(
         name=name,
         form=form,
         default=(),
         shown_default="",
-        helm_value=f"env.vars.{name}",
+        helm_value=helm_value or f"env.vars.{name}",
         processes=_ONLY,
         sentence=sentence,
     )
@@ -76,12 +80,22 @@ PROXY_USER_HEADER = _text(
     "JANGAR_TRUSTED_PROXY_USER_HEADER",
     "The header in which a trusted proxy names who has signed in (OIDC), as X-Forwarded-User; not set, none does. "
     "Such callers are impersonated, which the control plane needs the right for.",
+    helm_value="controlPlane.trustedProxy.userHeader",
 )
 PROXY_GROUPS_HEADER = _text(
-    "JANGAR_TRUSTED_PROXY_GROUPS_HEADER", "The header in which that proxy names their groups, by comma."
+    "JANGAR_TRUSTED_PROXY_GROUPS_HEADER",
+    "The header in which that proxy names their groups, by comma.",
+    helm_value="controlPlane.trustedProxy.groupsHeader",
+)
+PROXY_GROUPS = _texts(
+    "JANGAR_TRUSTED_PROXY_GROUPS",
+    "The groups that count of those it names; not set, all. Others are left out, as if it had not named them.",
+    what="groups",
+    helm_value="controlPlane.trustedProxy.groups",
 )
 PROXY_SECRET = _text(
     "JANGAR_TRUSTED_PROXY_SECRET",
     "What that proxy proves itself by, in the header X-Jangar-Proxy-Secret; at least 16 characters.",
+    helm_value="controlPlane.trustedProxy.secretRef",
     is_secret=True,
 )

@@ -36,6 +36,7 @@ class ControllerSettings:
     agentrun_retention: Keep | None = setting(table.AGENTRUN_RETENTION)
     orchestration_retention: Keep | None = setting(table.ORCHESTRATION_RETENTION)
     log_retention: Keep = setting(table.LOG_RETENTION)
+    history_retention: Keep = setting(table.HISTORY_RETENTION)
     runner_image: str = setting(table.RUNNER_IMAGE)
     agent_image: str = setting(table.AGENT_IMAGE)
     runner_service_account: str = setting(table.RUNNER_SERVICE_ACCOUNT)
@@ -128,6 +129,7 @@ def _zero_remarks(settings: ControllerSettings) -> list[str]:
             "OrchestrationRuns and ToolRuns are deleted as soon as they have ended",
         ),
         (table.LOG_RETENTION, settings.log_retention, "log tails are deleted as soon as work has ended"),
+        (table.HISTORY_RETENTION, settings.history_retention, "history is deleted soon after it is stored"),
     )
     return [
         f"{variable.name}=0: {meaning}; write never to keep them"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from jangar.domain.retention.values import Keep
+from jangar.domain.retention.values import NEVER, Keep
 from jangar.settings import forms
 from jangar.settings.forms import Form, Scope
 from jangar.settings.variable import BOTH, Variable
@@ -166,6 +166,15 @@ LOG_RETENTION: Variable[Keep] = Variable(
     shown_default="604800",
     helm_value="controller.logRetentionSeconds",
     sentence="How long the last lines that work has written are kept.",
+)
+HISTORY_RETENTION: Variable[Keep] = Variable(
+    name="JANGAR_HISTORY_RETENTION_SECONDS",
+    form=forms.retention("JANGAR_HISTORY_RETENTION_SECONDS"),
+    default=NEVER,
+    shown_default="never",
+    helm_value="controller.historyRetentionSeconds",
+    sentence="How long history keeps a run after its end, with all that is stored of it and the idempotency key that "
+    "it was made with.",
 )
 RUNNER_IMAGE = _text(
     "JANGAR_AGENT_RUNNER_IMAGE", "runner.image", "The image of work that names none of its own."

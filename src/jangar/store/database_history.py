@@ -6,19 +6,19 @@ reader changes nothing.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
 
 from jangar.store import listing as lists
-from jangar.store import reading, trails, writing
+from jangar.store import pruning, reading, trails, writing
 from jangar.store.database import database_at
 from jangar.store.errors import NotHistory
 from jangar.store.migrations.place import NEWEST
 from jangar.store.rows import (
     AuditRow,
+    Before,
     Ended,
     EventRow,
     KeyRow,
@@ -34,6 +34,7 @@ from jangar.store.urls import DatabaseAddress
 from jangar.store.versions import version_of
 
 T = TypeVar("T")
+PRUNED_AT_ONCE = 200
 
 
 class DatabaseHistory:
@@ -93,8 +94,12 @@ class DatabaseHistory:
     async def forget(self, unused: KeyRow) -> None:
         await self._ask(partial(trails.forget, unused=unused))
 
-    async def prune(self, *, tails: datetime | None, audits: datetime | None) -> None:
-        await self._ask(partial(trails.prune, tails=tails, audits=audits))
+    async def prune(self, before: Before, *, limit: int = PRUNED_AT_ONCE) -> Mapping[str, int]:
+        gone = await self._ask(partial(pruning.prune, before=before, limit=limit))
+        if before.runs is None or any(gone.values()):
+            return gone
+        left = await self._read(partial(pruning.leftovers, before=before.runs, limit=limit))
+        return await self._ask(partial(pruning.prune_leftovers, found=left)) if any(left) else gone
 
     async def migrate(self, version: str) -> None:
         """Forward or back to a version, or to `base`: no tables at all."""

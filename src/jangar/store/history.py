@@ -1,11 +1,11 @@
 """What happened, kept for longer than the objects: the one seam through which it is written and read."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Protocol
 
 from jangar.store.rows import (
     AuditRow,
+    Before,
     Ended,
     EventRow,
     KeyRow,
@@ -72,7 +72,11 @@ class History(Protocol):
     async def forget(self, unused: KeyRow) -> None:
         """Nothing was made with it after all."""
 
-    async def prune(self, *, tails: datetime | None, audits: datetime | None) -> None:
-        """Delete log tails and audit rows that are older."""
+    async def prune(self, before: Before, *, limit: int = ...) -> Mapping[str, int]:
+        """Delete some of what is older: how many rows of what, in a short transaction.
+
+        Ask again until all are zero; they are that at once while another process deletes.
+        """
+        ...
 
     async def close(self) -> None: ...

@@ -159,6 +159,16 @@ class KeyRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What is deleted: whatever ended, was stored or happened before these times; None deletes none."""
+
+    runs: datetime | None = None
+    """With all that is stored of them, and the idempotency keys that they were made with."""
+    tails: datetime | None = None
+    audits: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """What history already has of an object."""
 

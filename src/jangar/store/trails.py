@@ -3,12 +3,11 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 
 import sqlalchemy as sa
 
 from jangar.store.rows import AuditRow, EventRow, KeyRow
-from jangar.store.tables import AUDIT, EVENTS, KEYS, LOG_TAILS
+from jangar.store.tables import AUDIT, EVENTS, KEYS
 from jangar.store.writing import clean, insert_into
 
 
@@ -74,14 +73,6 @@ def settle(connection: sa.Connection, made: KeyRow) -> None:
 def forget(connection: sa.Connection, unused: KeyRow) -> None:
     """Nothing was made with it after all; a key that something was made with stays."""
     connection.execute(sa.delete(KEYS).where(*_of(unused), KEYS.c.uid.is_(None)))
-
-
-def prune(connection: sa.Connection, *, tails: datetime | None, audits: datetime | None) -> None:
-    """Delete the log tails and audit rows that are older."""
-    if tails is not None:
-        connection.execute(sa.delete(LOG_TAILS).where(LOG_TAILS.c.stored_at < tails))
-    if audits is not None:
-        connection.execute(sa.delete(AUDIT).where(AUDIT.c.at < audits))
 
 
 def _of(row: KeyRow) -> tuple[sa.ColumnElement[bool], ...]:

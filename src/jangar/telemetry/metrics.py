@@ -4,7 +4,7 @@ What happens is told by calls (`reconciled`, `requested`); what is, is asked whe
 `watch_informer`). Labels take controllers, kinds, verbs, codes and outcomes: never names or namespaces of objects.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -59,6 +59,8 @@ class HistoryReadings:
     oldest_age: Callable[[], float]
     stored: Callable[[], float]
     failures: Callable[[], float]
+    deleted: Callable[[], Mapping[str, float]]
+    """By table."""
 
 
 class Metrics:
@@ -294,3 +296,11 @@ def _history(readings: HistoryReadings) -> Iterable[Metric]:
     yield CounterMetricFamily(
         "jangar_history_failures", "Times that the database did not store them.", value=readings.failures()
     )
+    deleted = CounterMetricFamily(
+        "jangar_history_deleted_rows",
+        "Rows of history deleted because their time was over.",
+        labels=["table"],
+    )
+    for table, number in sorted(readings.deleted().items()):
+        deleted.add_metric([table], number)
+    yield deleted

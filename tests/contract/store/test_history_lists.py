@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from contract.store.history_rows import NOON, ended, run
-from jangar.store.rows import AuditRow, EventRow, KeyRow, Listing, Place, Whole
+from jangar.store.rows import AuditRow, Before, EventRow, KeyRow, Listing, Place, Whole
 
 KIND = "OrchestrationRun"
 
@@ -152,7 +152,7 @@ def test_the_audit_trail_is_in_order_and_has_an_end(opened):
         assert [replace(each, number=None) for each in found] == rows[:1:-1]
         assert [each.name for each in await history.audit(None, found[-1].number, 4)] == ["r1", "r0"]
         assert [each.name for each in await history.audit(["n1"], None, 10)] == ["r5", "r3", "r1"]
-        await history.prune(tails=None, audits=NOON + timedelta(seconds=4))
+        await history.prune(Before(audits=NOON + timedelta(seconds=4)))
         assert [each.name for each in await history.audit(None, None, 10)] == ["r5", "r4"]
         await history.close()
 
@@ -209,9 +209,9 @@ def test_stored_log_tails_are_deleted_when_their_time_is_over(opened):
     async def scenario():
         history = opened()
         await history.store([ended("a", log_tail="x")])
-        await history.prune(tails=NOON - timedelta(days=365 * 20), audits=None)
+        await history.prune(Before(tails=NOON - timedelta(days=365 * 20)))
         assert await history.log_tail("uid-a") == "x"
-        await history.prune(tails=NOON + timedelta(days=365 * 20), audits=None)
+        await history.prune(Before(tails=NOON + timedelta(days=365 * 20)))
         assert await history.log_tail("uid-a") is None
         await history.close()
 

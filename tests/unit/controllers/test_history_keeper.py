@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from datetime import timedelta
 
 import pytest
 
@@ -29,6 +30,7 @@ class ScriptedHistory:
     def __init__(self, *, failures=0, refused=(), known=None):
         self.failures, self.refused, self.already = failures, refused, known or {}
         self.stored, self.asked = {}, []
+        self.old, self.told = 0, []
 
     async def store(self, ended):
         if self.failures:
@@ -41,6 +43,12 @@ class ScriptedHistory:
     async def known(self, uids):
         self.asked += uids
         return {uid: self.already[uid] for uid in uids if uid in self.already}
+
+    async def prune(self, before):
+        gone = min(self.old, 2)
+        self.old -= gone
+        self.told.append((asyncio.get_running_loop().time(), gone, before, len(self.stored)))
+        return {"runs": gone}
 
     async def close(self):
         pass
@@ -66,7 +74,7 @@ def an_object(kind, name, *, version, phase="Succeeded", owner=None):
 class World:
     """A keeper of runs and ToolRuns, their caches, and the keys that were woken."""
 
-    def __init__(self, history, *, may_act=lambda _: True):
+    def __init__(self, history, *, may_act=lambda _: True, retention=None):
         client = Client(AnsweringTransport(), manager="test")
         self.recorder = EventRecorder(client, component="test", now=lambda: NOON)
 
@@ -74,7 +82,11 @@ class World:
             return history
 
         self.keeper = HistoryKeeper(
-            open_history=opened, client=client, recorder=self.recorder, random=lambda: 1.0
+            open_history=opened,
+            client=client,
+            recorder=self.recorder,
+            random=lambda: 1.0,
+            retention=retention,
         )
         self.woken = []
         self.informers = {
@@ -186,5 +198,29 @@ def test_a_process_that_does_not_act_stores_nothing_until_it_does():
         world.keeper.look_at_all()
         await world.goes_on(2)
         assert set(history.stored) == {"a"}
+
+    run_virtual(scenario())
+
+
+@pytest.mark.rule("GC-6")
+def test_old_rows_are_deleted_in_parts_at_the_start_and_every_hour():
+    """Also where nothing ends; what ends meanwhile is stored before the next part; without a bound nothing goes."""
+
+    async def scenario():
+        history = ScriptedHistory()
+        history.old = 5
+        world = World(history, retention=timedelta(days=1))
+        world.see("ToolRun", "a", version=1)
+        await world.goes_on(3700)
+        assert [gone for _, gone, _, _ in history.told] == [2, 2, 1, 0, 0]
+        assert all(stored == 1 for _, _, _, stored in history.told)
+        times = [at for at, _, _, _ in history.told]
+        assert times[3] - times[0] < 5
+        assert 3600 <= times[4] - times[3] < 3620
+        assert history.told[0][2].tails is None
+        assert world.keeper.counts.deleted == {"runs": 5}
+        kept = ScriptedHistory()
+        await World(kept).goes_on(3700)
+        assert kept.told == []
 
     run_virtual(scenario())

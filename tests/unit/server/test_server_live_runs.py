@@ -3,6 +3,8 @@
 import asyncio
 from contextlib import aclosing
 
+import orjson
+
 from jangar.kube.cached import Cached
 from jangar.kube.namespaces import Namespaces
 from jangar.server import live_runs
@@ -27,16 +29,16 @@ def run(name, version, phase="Running"):
 
 def runs() -> LiveRuns:
     # Nothing is asked: the cache is told by hand what a watch would tell it.
-    return LiveRuns(None, Namespaces.every())  # type: ignore[arg-type]
+    return LiveRuns(None, Namespaces.every(), lambda _, __, row: orjson.dumps(row))  # type: ignore[arg-type]
 
 
 async def heard(live, after, count):
     async with asyncio.timeout(5), aclosing(live.changes(after)) as changes:
         found = []
         while len(found) < count:
-            found += [
-                (told.kind, told.row.get("name"), told.row.get("phase")) for told in await anext(changes)
-            ]
+            for told in await anext(changes):
+                row = orjson.loads(told.written)
+                found.append((told.kind, row.get("name"), row.get("phase")))
         return found
 
 

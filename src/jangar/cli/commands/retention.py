@@ -21,6 +21,10 @@ Examples:
   jangar retention nightly-1
 
 \b
+History keeps what became of a run for as long as JANGAR_HISTORY_RETENTION_SECONDS of the
+controllers says: for ever, unless it is set.
+
+\b
 Exit codes: 0 shown, 4 not found, 5 the API cannot be reached."""
 
 DEEPEST = 100

@@ -7,6 +7,7 @@ a database that was lost is filled again. A database that is out of reach delays
 import asyncio
 import logging
 import random as chance
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -32,7 +33,7 @@ from jangar.kube.informer import Change, Informer
 from jangar.kube.reconcile import Key
 from jangar.store.errors import Refused, StoreError
 from jangar.store.history import History
-from jangar.store.rows import Ended, Known
+from jangar.store.rows import Before, Ended, Known
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,8 @@ class Counts:
 
     stored: int = 0
     failures: int = 0
+    deleted: Counter[str] = field(default_factory=Counter)
+    """By what they were of: runs, steps, events and so on."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +75,8 @@ class HistoryKeeper:
     logs: LogTails | None = None
     log_retention: timedelta | None = None
     """How long stored tails of logs are kept; None for ever."""
+    retention: timedelta | None = None
+    """How long everything else that is stored is kept; None for ever."""
     random: Callable[[], float] = chance.random
     counts: Counts = field(default_factory=Counts)
     _ledger: Ledger = field(default_factory=Ledger)
@@ -80,6 +85,7 @@ class HistoryKeeper:
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _told: ToldEvents = field(init=False)
     _tidied: float = float("-inf")
+    _is_tidying: bool = False
 
     def __post_init__(self) -> None:
         self._told = ToldEvents(source=self.recorder.component)
@@ -131,7 +137,7 @@ class HistoryKeeper:
                 await self._something()
                 await asyncio.sleep(LINGER_SECONDS)
                 batch = self._batch()
-                if not batch and not self._told.is_due(_clock()):
+                if not batch and not self._told.is_due(_clock()) and not self._is_untidy():
                     await self._rest()
                     continue
                 try:
@@ -155,16 +161,33 @@ class HistoryKeeper:
 
     async def _something(self) -> None:
         """Until something has ended, or events have waited for long enough."""
+        if self._is_tidying:
+            return
         try:
             async with asyncio.timeout(EVENT_SECONDS):
                 await self._news.wait()
         except TimeoutError:
             return
 
+    def _is_untidy(self) -> bool:
+        """Whether old rows are to be looked for now: at the start and once an hour, also where nothing ends."""
+        is_due = self.retention is not None and _clock() - self._tidied > TIDY_SECONDS
+        return is_due or self._is_tidying
+
     async def _tidy(self, history: History) -> None:
-        """Once an hour, where rows are stored anyway."""
-        if self.log_retention is not None and _clock() - self._tidied > TIDY_SECONDS:
-            await history.prune(tails=datetime.now(UTC) - self.log_retention, audits=None)
+        """Delete some of what is too old; what has ended meanwhile is stored before more is deleted."""
+        if (self.retention is None and self.log_retention is None) or _clock() - self._tidied <= TIDY_SECONDS:
+            return
+        now = datetime.now(UTC)
+        gone = await history.prune(
+            Before(
+                runs=now - self.retention if self.retention is not None else None,
+                tails=now - self.log_retention if self.log_retention is not None else None,
+            )
+        )
+        self.counts.deleted.update(gone)
+        self._is_tidying = any(gone.values())
+        if not self._is_tidying:
             self._tidied = _clock()
 
     async def _rest(self) -> None:

@@ -1,12 +1,14 @@
 """What requests may hold, as the OpenAPI document describes them."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from jangar.api.phases import Phase
 
+KEY: Final = {"Idempotency-Key": "Two requests with one key in one namespace make one run."}
+"""The header of a request that makes something once."""
 Text = Annotated[str, Field(max_length=1024)]
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 

@@ -72,7 +72,7 @@ def _audited(
     made: Mapping[str, Any] = {}
     if isinstance(told, dict):
         made = told.get("run") or (told.get("resource") or {}).get("metadata") or {}
-    on = request.path_params.get("name", "")
+    on = request.path_params.get("name") or request.path_params.get("id", "")
     new = str(made.get("name", ""))
     detail = told.detail if isinstance(told, Problem) else f"made {new}" if on and new and new != on else None
     return AuditRow(

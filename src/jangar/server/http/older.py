@@ -4,42 +4,21 @@ Its ids were those of database rows; here they are the uids of the objects. Each
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from jangar.api.agents.agent import AGENT
-from jangar.api.agents.agentrun import AGENT_RUN
-from jangar.controllers.resources import CREATED_BY, resource_of
+from jangar.api.agents.implementation import MAX_TEXT
 from jangar.kube.client import Obj
-from jangar.kube.errors import NotFound
 from jangar.kube.resource import Resource
+from jangar.server.agent_runs import AGENT_RUNS, AGENTS, GIVEN, AgentOrder, rerun_of, submit_agent_run
 from jangar.server.http.asked import InNamespace, Name
 from jangar.server.http.problems import Problem
 from jangar.server.http.run_steering import idempotency_key
 from jangar.server.http.table import Answer, Ask
-from jangar.server.one_key import DELIVERY_ID, label_of, make_once, named_by
+from jangar.server.one_key import Made
 from jangar.server.reading import ORCHESTRATIONS, RUNS
 from jangar.server.submit import Order, phase_of, submit
-
-AGENTS = resource_of(AGENT)
-AGENT_RUNS = resource_of(AGENT_RUN)
-RUN_FIELDS = (
-    "implementationSpecRef",
-    "implementation",
-    "runtime",
-    "workflow",
-    "workload",
-    "memoryRef",
-    "vcsRef",
-    "vcsPolicy",
-    "parameters",
-    "secrets",
-    "goal",
-    "systemPrompt",
-    "systemPromptRef",
-    "ttlSecondsAfterFinished",
-)
 
 
 class _Body(BaseModel):
@@ -74,6 +53,15 @@ class AgentRunBody(_Body):
     agentRef: NamedRef  # noqa: N815 - the older system's name
 
 
+class RerunBody(_Body):
+    """Of the older system's fields those that mean something here."""
+
+    attempt: int = Field(ge=1, le=10**6, description="Which repetition this is: each is made once.")
+    prompt: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)] | None = Field(
+        None, description="Another task for it, in words; else the same."
+    )
+
+
 class OfAgent(InNamespace):
     agent_id: Name = Field(description="Name of the Agent.")
 
@@ -82,7 +70,8 @@ class OfOrchestration(InNamespace):
     orchestration_id: Name = Field(description="Name of the Orchestration.")
 
 
-def _place(ask: Ask) -> str:
+def place(ask: Ask) -> str:
+    """The namespace that the body or the query names, else the usual one."""
     given = getattr(ask.body, "namespace", None) or getattr(ask.query, "namespace", None)
     return given or ask.service.namespace
 
@@ -91,8 +80,12 @@ async def create_agent(ask: Ask) -> Answer:
     return {"ok": True, "agent": await _created(ask, AGENTS)}
 
 
+async def list_agents(ask: Ask) -> Answer:
+    return {"ok": True, "agents": await ask.who.client.list(AGENTS, place(ask))}
+
+
 async def show_agent(ask: Ask) -> Answer:
-    return {"ok": True, "agent": await ask.who.client.get(AGENTS, ask.path["name"], _place(ask))}
+    return {"ok": True, "agent": await ask.who.client.get(AGENTS, ask.path["name"], place(ask))}
 
 
 async def create_orchestration(ask: Ask) -> Answer:
@@ -100,12 +93,12 @@ async def create_orchestration(ask: Ask) -> Answer:
 
 
 async def show_orchestration(ask: Ask) -> Answer:
-    found = await ask.who.client.get(ORCHESTRATIONS, ask.path["name"], _place(ask))
+    found = await ask.who.client.get(ORCHESTRATIONS, ask.path["name"], place(ask))
     return {"ok": True, "orchestration": found}
 
 
 async def _created(ask: Ask, resource: Resource) -> Obj:
-    meta = {"name": ask.body.name, "namespace": _place(ask)}
+    meta = {"name": ask.body.name, "namespace": place(ask)}
     made = {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -119,7 +112,7 @@ async def create_orchestration_run(ask: Ask) -> Answer:
     made = await submit(
         ask.who.client,
         Order(
-            namespace=_place(ask),
+            namespace=place(ask),
             orchestration=ask.body.orchestrationRef.name,
             parameters=ask.body.parameters,
             key=idempotency_key(ask, required=True),
@@ -133,7 +126,7 @@ async def create_orchestration_run(ask: Ask) -> Answer:
 
 async def list_orchestration_runs(ask: Ask) -> Answer:
     wanted = f"spec.orchestrationRef.name={ask.query.orchestration_id}"
-    found = await ask.who.client.list(RUNS, _place(ask), fields=wanted)
+    found = await ask.who.client.list(RUNS, place(ask), fields=wanted)
     return {"ok": True, "runs": [_row(each) for each in found]}
 
 
@@ -158,35 +151,41 @@ async def show_any_run(ask: Ask) -> Answer:
 
 
 async def create_agent_run(ask: Ask) -> Answer:
-    key, place, body = idempotency_key(ask, required=True) or "", _place(ask), ask.body
-    try:
-        await ask.who.client.get(AGENTS, body.agentRef.name, place)
-    except NotFound as error:
-        raise Problem(404, f"there is no Agent {body.agentRef.name} in {place}") from error
-    given: Mapping[str, Any] = body.model_extra or {}
-    unknown = sorted(set(given) - set(RUN_FIELDS))
+    given: Mapping[str, Any] = ask.body.model_extra or {}
+    unknown = sorted(set(given) - set(GIVEN))
     if unknown:
-        raise Problem(422, f"unknown fields: {', '.join(unknown)}", fix=f"known are {', '.join(RUN_FIELDS)}")
-    wanted = {
-        "apiVersion": AGENT_RUNS.api_version,
-        "kind": AGENT_RUNS.kind,
-        "metadata": {
-            "name": named_by(key),
-            "namespace": place,
-            "labels": {DELIVERY_ID: label_of(key, fits=False)},
-            "annotations": {CREATED_BY: ask.who.name},
-        },
-        "spec": {"agentRef": {"name": body.agentRef.name}, "idempotencyKey": key, **given},
-    }
-    made = await make_once(
-        ask.who.client, AGENT_RUNS, wanted, key=key, field="idempotencyKey", ring=ask.service.ring
+        raise Problem(422, f"unknown fields: {', '.join(unknown)}", fix=f"known are {', '.join(GIVEN)}")
+    order = AgentOrder(
+        namespace=place(ask),
+        agent=ask.body.agentRef.name,
+        spec=given,
+        key=idempotency_key(ask, required=True) or "",
+        by=ask.who.name,
     )
+    return _made(await submit_agent_run(ask.who.client, order, ask.service.ring))
+
+
+async def rerun_agent_run(ask: Ask) -> Answer:
+    """The older system started an orchestration of its own; here the run itself is repeated."""
+    parent = await _by_id(ask, AGENT_RUNS)
+    order = rerun_of(parent, ask.body.attempt, prompt=ask.body.prompt, by=ask.who.name)
+    made = await submit_agent_run(ask.who.client, order, ask.service.ring)
+    submission = {
+        "parentRef": parent["metadata"]["uid"],
+        "attempt": ask.body.attempt,
+        "deliveryId": order.key,
+        "status": "submitted",
+    }
+    return {**_made(made), "submission": submission}
+
+
+def _made(made: Made) -> dict[str, Any]:
     told = {"ok": True, "agentRun": _row(made.run), "resource": made.run}
     return told | ({"idempotent": True} if made.is_repeat else {})
 
 
 async def list_agent_runs(ask: Ask) -> Answer:
-    found = await ask.who.client.list(AGENT_RUNS, _place(ask))
+    found = await ask.who.client.list(AGENT_RUNS, place(ask))
     wanted = ask.query.agent_id
     return {
         "ok": True,
@@ -200,14 +199,14 @@ async def list_agent_runs(ask: Ask) -> Answer:
 
 async def _by_id(ask: Ask, resource: Resource) -> Obj:
     """By uid; names are taken too, for people. Of what is gone, its last form."""
-    place, wanted = _place(ask), ask.path["id"]
-    for each in await ask.who.client.list(resource, place):
+    where, wanted = place(ask), ask.path["id"]
+    for each in await ask.who.client.list(resource, where):
         if wanted in {each["metadata"]["uid"], each["metadata"]["name"]}:
             return each
-    past = await ask.service.past.object(place, resource.kind, wanted) if ask.service.past else None
+    past = await ask.service.past.object(where, resource.kind, wanted) if ask.service.past else None
     if past is not None:
         return past
-    raise Problem(404, f"there is no {resource.kind} {wanted} in namespace {place}")
+    raise Problem(404, f"there is no {resource.kind} {wanted} in namespace {where}")
 
 
 def _row(obj: Mapping[str, Any]) -> dict[str, Any]:

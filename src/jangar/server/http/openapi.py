@@ -144,8 +144,8 @@ def _responses(entry: Entry, names: Any) -> dict[str, Any]:
     if entry.streams:
         good["text/event-stream"] = {"schema": {"type": "string"}}
     found: dict[str, Any] = {str(entry.status): {"description": entry.summary, "content": good}}
-    if entry.status != 200 and "Idempotency-Key" in entry.headers:  # noqa: PLR2004
-        found["200"] = {"description": "An earlier request with this key had made it.", "content": good}
+    if entry.status != 200 and (entry.is_repeatable or "Idempotency-Key" in entry.headers):  # noqa: PLR2004
+        found["200"] = {"description": "An earlier request of the same had made it.", "content": good}
     for status in sorted(_refusals(entry)):
         schema: Any = {PROBLEM: {"schema": names[models.Problem, "serialization"]}}
         if entry.path == "/ready":

@@ -23,11 +23,18 @@ class ProxiedCallers:
     """By user and groups."""
 
     def __init__(
-        self, transport: Callable[[Impersonated], Transport], *, user: str, groups: str, secret: str
+        self,
+        transport: Callable[[Impersonated], Transport],
+        *,
+        user: str,
+        groups: str,
+        secret: str,
+        allowed: frozenset[str] | None = None,
     ) -> None:
-        """`user` and `groups` are names of headers."""
+        """`user` and `groups` are names of headers; of the groups only those `allowed` count, with None all."""
         self._transport = transport
         self._user, self._groups, self._secret = user, groups, secret
+        self._allowed = allowed
         self._known: OrderedDict[Impersonated, Caller] = OrderedDict()
         self._closing: list[Transport] = []
 
@@ -44,6 +51,9 @@ class ProxiedCallers:
             raise Unknown("names that begin with system: belong to the cluster")
         if len(name) + len(told) > LONGEST or not (name + told).isprintable() or not (name + told).isascii():
             raise Unknown("the proxy names nobody that Kubernetes could know")
+        if self._allowed is not None:
+            # The API would refuse the whole request for one group that we may not speak for.
+            groups = tuple(each for each in groups if each in self._allowed)
         return self._caller(Impersonated(name, groups))
 
     async def close(self) -> None:

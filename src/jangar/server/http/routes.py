@@ -2,13 +2,13 @@
 
 from typing import Any, Final
 
-from jangar.server.http import asked, models, older, plane, rights, run_reading, run_steering
+from jangar.server.http import asked, models, plane, rights, run_reading, run_steering
 from jangar.server.http.kind_reading import ROUTES as KIND_ROUTES
+from jangar.server.http.older_routes import ROUTES as OLDER_ROUTES
 from jangar.server.http.step_reading import ROUTES as STEP_ROUTES
 from jangar.server.http.table import KNOWN, OPEN, Access, Entry, Handler
 
 RUN: Final = "/v1/namespaces/{namespace}/runs/{name}"
-KEY: Final = {"Idempotency-Key": "Two requests with one key in one namespace make one run."}
 RESUME: Final = {"Last-Event-ID": "Go on after this event."}
 
 
@@ -135,7 +135,7 @@ _RUNS: Final = (
         "Start a run.",
         body=asked.SubmitBody,
         answers=models.Submitted,
-        headers=KEY,
+        headers=asked.KEY,
     ),
     _of_run("", run_reading.show_run, "Everything about a run.", answers=models.RunDetail),
     Entry(
@@ -204,91 +204,4 @@ _RUNS: Final = (
     *STEP_ROUTES,
 )
 
-
-def _older(method: str, path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
-    """A route of the older system, with its envelope."""
-    told = {"query": asked.InNamespace} if method == "GET" else {"status": 201}
-    return Entry(
-        method=method,
-        path=path,
-        handler=handler,
-        access=access,
-        summary=summary,
-        answers=models.Envelope,
-        **told | more,
-    )
-
-
-_OLDER: Final = (
-    _older(
-        "POST",
-        "/v1/agents",
-        older.create_agent,
-        rights.CREATE_AGENT,
-        "Create an Agent.",
-        body=older.DefinitionBody,
-    ),
-    _older("GET", "/v1/agents/{name}", older.show_agent, rights.GET_AGENT, "An Agent."),
-    _older(
-        "POST",
-        "/v1/agent-runs",
-        older.create_agent_run,
-        rights.CREATE_AGENT_RUN,
-        "Start an AgentRun.",
-        body=older.AgentRunBody,
-        headers=KEY,
-        needs=frozenset(KEY),
-    ),
-    _older(
-        "GET",
-        "/v1/agent-runs",
-        older.list_agent_runs,
-        rights.LIST_AGENT_RUNS,
-        "AgentRuns of an Agent.",
-        query=older.OfAgent,
-    ),
-    _older("GET", "/v1/agent-runs/{id}", older.show_agent_run, rights.LIST_AGENT_RUNS, "An AgentRun."),
-    _older(
-        "POST",
-        "/v1/orchestrations",
-        older.create_orchestration,
-        rights.CREATE_ORCHESTRATION,
-        "Create an Orchestration.",
-        body=older.DefinitionBody,
-    ),
-    _older(
-        "GET",
-        "/v1/orchestrations/{name}",
-        older.show_orchestration,
-        rights.GET_ORCHESTRATION,
-        "An Orchestration.",
-    ),
-    _older(
-        "POST",
-        "/v1/orchestration-runs",
-        older.create_orchestration_run,
-        rights.CREATE_RUN,
-        "Start a run of an Orchestration.",
-        body=older.OrchestrationRunBody,
-        headers=KEY,
-        needs=frozenset(KEY),
-    ),
-    _older(
-        "GET",
-        "/v1/orchestration-runs",
-        older.list_orchestration_runs,
-        rights.LIST_RUNS,
-        "Runs of an Orchestration.",
-        query=older.OfOrchestration,
-    ),
-    _older(
-        "GET",
-        "/v1/orchestration-runs/{id}",
-        older.show_orchestration_run,
-        rights.LIST_RUNS,
-        "A run of an Orchestration.",
-    ),
-    _older("GET", "/v1/runs/{id}", older.show_any_run, rights.LIST_RUNS, "A run of either kind."),
-)
-
-ROUTES: Final[tuple[Entry, ...]] = (*_PLANE, *_RUNS, *_OLDER)
+ROUTES: Final[tuple[Entry, ...]] = (*_PLANE, *_RUNS, *OLDER_ROUTES)

@@ -19,7 +19,6 @@ from jangar.server.http.event_stream import Event
 from jangar.server.http.problems import Problem
 from jangar.server.http.rights import GET_RUN, LIST_EVENTS, LIST_RUNS
 from jangar.server.http.table import Answer, Ask
-from jangar.server.live_runs import Told
 from jangar.server.reading import ReadRun
 from jangar.server.run_list import BadCursor, Wanted, place_of
 from jangar.server.run_pages import run_page
@@ -71,7 +70,7 @@ async def _changes(ask: Ask, after: str | None) -> AsyncGenerator[Event | bytes]
     yield Event("hello", {}, after or ask.service.live.position)
     async with aclosing(ask.service.live.changes(after)) as changes:
         async for some in changes:
-            is_new = visible is not None and any(_place(each) not in visible for each in some)
+            is_new = visible is not None and any(each.namespace not in visible for each in some)
             if loop.time() - looked > (1.0 if is_new else LOOK_AGAIN):
                 looked = loop.time()
                 visible = await ask.service.visible(ask.who, LIST_RUNS, ask.query.namespace)
@@ -80,14 +79,10 @@ async def _changes(ask: Ask, after: str | None) -> AsyncGenerator[Event | bytes]
             shown = [
                 each.written
                 for each in some
-                if each.kind == "reset" or visible is None or _place(each) in visible
+                if each.kind == "reset" or visible is None or each.namespace in visible
             ]
             if shown:
                 yield b"".join(shown)
-
-
-def _place(told: Told) -> str:
-    return str(told.row.get("namespace", ""))
 
 
 async def _read(ask: Ask) -> ReadRun:

@@ -97,6 +97,8 @@ class Entry:
     """Request headers that mean something here, with what they mean."""
     needs: frozenset[str] = frozenset()
     """Those of the headers that must be there."""
+    is_repeatable: bool = False
+    """What it makes has an identity of its own, and asking again answers 200 with it."""
     refuses: tuple[int, ...] = ()
     """Refusals beyond those that every route of its kind has."""
 
