@@ -13,6 +13,7 @@ from jangar.domain.work.actions import (
     DeleteChild,
     EndDuplicate,
     HoldChild,
+    KeepLogs,
     ReadOwner,
     ReadWork,
     ReleaseChild,
@@ -70,6 +71,8 @@ class WorkWorld:
     """Job and pods as the caches have them."""
     lagging: bool = False
     uids: int = 0
+    logs: list | None = None
+    """Jobs and titles of the logs that were kept, in that order; None where none are."""
     started: dict = field(default_factory=dict)
     """When the containers of a pod started, by its uid."""
 
@@ -91,6 +94,7 @@ class WorkWorld:
             job=ours or (ConfirmedAbsent() if live else NotInCache()),
             pods=tuple(each for each in pods if name and each.name.startswith(f"{name}-")),
             live=live,
+            logs_kept=self.logs is None or name in [job for job, _ in self.logs],
             limits=self.limits,
         )
 
@@ -163,8 +167,13 @@ class WorkWorld:
             case ReleaseJob(uid=uid):
                 assert self._is_judged(), "released before its outcome was recorded"
                 self._on_job(uid, finalizers=())
+            case KeepLogs(job=job, title=title):
+                assert self.logs is not None
+                assert job not in [each for each, _ in self.logs], "a log was kept twice"
+                self.logs.append((job, title))
             case ReleasePod(uid=uid):
                 assert self._is_judged(), "released before its outcome was recorded"
+                assert self._is_kept(uid), "released before its log was kept"
                 self._on_pod(uid, finalizers=())
             case DeletePod(uid=uid) | EndDuplicate(uid=uid):
                 self._delete_pod(uid)
@@ -193,6 +202,10 @@ class WorkWorld:
         assert self.owner in {Owner.NONE, Owner.ACTIVE}, "a Job for a run that is ending or gone"
         assert self.child.is_held, "a Job for a child that may go at any time"
         assert not self.child.suspend, "a Job for a suspended child"
+
+    def _is_kept(self, uid):
+        name = self.pods[uid].name
+        return self.logs is None or any(name.startswith(f"{job}-") for job, _ in self.logs)
 
     def _is_judged(self):
         lost = [each["attempt"] for each in self.status.get("attempts") or ()]

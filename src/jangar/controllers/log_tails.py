@@ -4,14 +4,14 @@ Values of the Secrets that the work was given are masked; a tail that cannot be 
 """
 
 import asyncio
-import contextlib
-import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from jangar.controllers.history.masking import masked, referenced_secrets, secret_values
+from jangar.controllers.kept_logs import KeptLogs
 from jangar.kube.builtin import PODS, SECRETS
 from jangar.kube.cache import Cache
 from jangar.kube.client import Client, Obj
@@ -23,7 +23,7 @@ _BETWEEN_TIDYING: Final = 3600.0
 
 
 class LogTails:
-    """Files `<directory>/<namespace>/<uid of the child>.log`."""
+    """Asks for logs, and keeps them in the files of `KeptLogs`."""
 
     def __init__(
         self,
@@ -36,20 +36,16 @@ class LogTails:
     ) -> None:
         """`pods` tell which Secrets work was given; `on_kept` is told namespace and uid of every tail."""
         self._client = client
-        self._directory = directory
         self._now = now
         self._pods = pods
+        self.files = KeptLogs(directory)
         self.on_kept = on_kept
 
-    def has(self, namespace: str, uid: str) -> bool:
-        return self.path(namespace, uid).exists()
-
-    def path(self, namespace: str, uid: str) -> Path:
-        return self._directory / namespace / f"{uid}.log"
-
-    async def keep(self, *, namespace: str, uid: str, pod: str, container: str) -> None:
-        """Store the tail. Logs that cannot be read are stored as the reason why, unless it is the API server itself
-        that cannot be reached now.
+    async def keep(
+        self, *, namespace: str, uid: str, pod: str, container: str, job: str = "", title: str = ""
+    ) -> None:
+        """Store the tail; with a title, as that of one Job among several. Logs that cannot be read are stored as the
+        reason why, unless it is the API server itself that cannot be reached now.
         """
         try:
             tail = await self._client.logs(
@@ -60,16 +56,17 @@ class LogTails:
             raise
         except ApiError as error:
             tail = f"(no log: {error.message})\n".encode()
-        await asyncio.to_thread(_write, self.path(namespace, uid), tail)
+        if title:
+            keep_one = partial(self.files.keep_one, job=job, title=title, content=tail)
+            await asyncio.to_thread(keep_one, namespace, uid)
+        else:
+            await asyncio.to_thread(self.files.keep, namespace, uid, tail)
         self.on_kept(namespace, uid)
 
     async def read(self, namespace: str, uid: str) -> str | None:
-        """The tail, if it is kept."""
-        try:
-            content = await asyncio.to_thread(self.path(namespace, uid).read_bytes)
-        except FileNotFoundError:
-            return None
-        return content.decode(errors="replace")
+        """The tails, if any is kept."""
+        content = await asyncio.to_thread(self.files.read, namespace, uid)
+        return content.decode(errors="replace") if content is not None else None
 
     async def _secrets(self, namespace: str, pod: str) -> list[bytes]:
         """What must not be read in the log. Raises ApiError if that cannot be known any more."""
@@ -91,24 +88,5 @@ class LogTails:
     async def tidy(self, keep: timedelta) -> None:
         """Delete what is older, once an hour, until cancelled."""
         while True:
-            await asyncio.to_thread(self.delete_older, self._now() - keep)
+            await asyncio.to_thread(self.files.delete_older, self._now() - keep)
             await asyncio.sleep(_BETWEEN_TIDYING)
-
-    def delete_older(self, moment: datetime) -> None:
-        """Delete the tails that were stored before."""
-        for path in self._directory.glob("*/*.log"):
-            with contextlib.suppress(FileNotFoundError):
-                if path.stat().st_mtime < moment.timestamp():
-                    path.unlink()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all: the file's being there says that it is kept."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_suffix(".part")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    temporary.replace(path)

@@ -12,6 +12,8 @@ RUN_UID: Final = "jangar.proompteng.ai/run-uid"
 """Label of everything that belongs to a run; names reach 253 characters, labels 63 (RUN-5)."""
 CHILD_UID: Final = "jangar.proompteng.ai/child-uid"
 """Label of a child's Jobs and pods."""
+JOB_NAME: Final = "batch.kubernetes.io/job-name"
+"""Label that a cluster gives to the pods of a Job."""
 STEP: Final = "jangar.proompteng.ai/step"
 ATTEMPT: Final = "jangar.proompteng.ai/attempt"
 MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "jangar"}

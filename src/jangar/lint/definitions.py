@@ -1,15 +1,7 @@
-"""The rules of graphs, applied to what stands in a file: reads as much of a definition as can be read.
+"""The rules of graphs, applied to what stands in a file: reads as much of a definition as can be read."""
 
-A wrong type in one step must not hide a cycle among the others, so what the types refuse is mended for
-reading, and whatever the rules then say about a mended place is left out.
-"""
-
-import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
-
-from pydantic import ValidationError
 
 from jangar.api.meta import JsonObject
 from jangar.api.orchestration import OrchestrationSpec
@@ -17,54 +9,19 @@ from jangar.domain.orchestration.validation import definition_problems
 from jangar.lint.conditions import compile_when
 from jangar.lint.finding import Complaint
 from jangar.lint.marks import Path
+from jangar.lint.mending import ReadSpec, read_spec
 
-_ATTEMPTS: Final = 3
-_MISSING: Final = "missing"
+ReadDefinition = ReadSpec[OrchestrationSpec]
+
 _BLANK_STEP: Final = {"name": "", "kind": ""}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadDefinition:
-    """A definition as far as it could be read: `spec` is None if nothing could, `whole` if all was right."""
-
-    spec: OrchestrationSpec | None
-    mended: frozenset[Path] = frozenset()
-
-    @property
-    def whole(self) -> OrchestrationSpec | None:
-        return None if self.mended else self.spec
-
-    def covers(self, path: Path) -> bool:
-        """Whether the place, or one around it, was mended."""
-        return (
-            any(path[:length] in self.mended for length in range(1, len(path) + 1)) if self.mended else False
-        )
-
-
 def read_definition(spec: Any) -> ReadDefinition:
-    if not isinstance(spec, dict):
-        return ReadDefinition(spec=None, mended=frozenset({()}))
-    mended: set[Path] = set()
-    for attempt in range(_ATTEMPTS):
-        try:
-            return ReadDefinition(spec=OrchestrationSpec.model_validate(spec), mended=frozenset(mended))
-        except ValidationError as error:
-            spec = spec if attempt else copy.deepcopy(spec)
-            for each in error.errors(include_url=False, include_context=False, include_input=False):
-                path = tuple(each["loc"])
-                if _mend(spec, path) and each["type"] != _MISSING:
-                    mended.add(path)
-    return ReadDefinition(spec=None, mended=frozenset({()}))
+    return read_spec(OrchestrationSpec, spec, _mend)
 
 
-def _mend(spec: JsonObject, path: Path) -> bool:
-    """Makes the place readable: blank where a value is needed, absent where it is not."""
-    holder: Any = spec
-    for part in path[:-1]:
-        try:
-            holder = holder[part]
-        except (KeyError, IndexError, TypeError):
-            return False
+def _mend(holder: Any, path: Path, _spec: JsonObject) -> bool:
+    """Blank where a value is needed, absent where it is not."""
     match holder, path[-1:]:
         case dict(), ("steps",) if len(path) == 1:
             holder["steps"] = []
@@ -83,9 +40,6 @@ def _mend(spec: JsonObject, path: Path) -> bool:
 
 def definition_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Complaint]:
     """What the rules of graphs say about a definition that stands at `under`."""
-    if read.spec is None:
-        return
-    for problem in definition_problems(read.spec, compile_condition=compile_when):
-        inner = problem.path[1:]  # the domain's paths begin with spec
-        if not read.covers(inner):
-            yield Complaint.of(problem, at=(*under, *inner))
+    if read.spec is not None:
+        problems = definition_problems(read.spec, compile_condition=compile_when)
+        yield from read.complaints(problems, under=under)

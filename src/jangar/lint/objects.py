@@ -7,6 +7,7 @@ from typing import Any
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.lint.definitions import ReadDefinition, definition_complaints, read_definition
 from jangar.lint.finding import Complaint
+from jangar.lint.kinds import agent_step_complaints, kind_complaints
 from jangar.lint.manifests import Manifest
 from jangar.lint.marks import Path
 from jangar.lint.metadata import metadata_complaints
@@ -24,14 +25,16 @@ class CheckedObject:
 
 
 def check_object(manifest: Manifest) -> CheckedObject:
-    """Metadata, schema and graph. What was wrong with a field's text already is not said again."""
+    """Metadata, schema, graph and its controller's rules. What was wrong with a field's text is not said again."""
     admitted, of_schema = admitted_object(manifest.kind, manifest.value)
     path = _definition_path(manifest)
     definition = None if path is None else read_definition(_at(admitted, path))
-    of_graph = (
-        [] if definition is None or path is None else list(definition_complaints(definition, under=path))
-    )
-    better = [*metadata_complaints(manifest.value), *of_graph]
+    of_graph: list[Complaint] = []
+    if definition is not None and path is not None:
+        of_graph += definition_complaints(definition, under=path)
+        of_graph += agent_step_complaints(definition, under=path)
+    of_kind = kind_complaints(manifest.kind, _at(admitted, ("spec",)))
+    better = [*metadata_complaints(manifest.value), *of_graph, *of_kind]
     complaints = [*better, *_not_said_by(better, of_schema)]
     flawed = manifest.flawed_paths
     return CheckedObject(

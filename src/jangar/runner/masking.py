@@ -1,9 +1,10 @@
 """Secret values in what is written: found, and replaced by `***`. Pure."""
 
 import base64
+import json
 import re
-from collections.abc import Iterable, Iterator
-from urllib.parse import quote
+from collections.abc import Callable, Iterable, Iterator
+from urllib.parse import quote, quote_plus
 
 import orjson
 
@@ -11,6 +12,9 @@ MASK = "***"
 SHORTEST = 4
 """Shorter values are words of any text: they would be replaced everywhere, and protect nothing."""
 SHORTEST_LINE = 8
+SHORTEST_WITHIN = 8
+"""Of base64: shorter ones are found in many a word."""
+_ESCAPED = re.compile(r"%[0-9A-F]{2}")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*', re.DOTALL)
 
 
@@ -56,10 +60,23 @@ class Mask:
 
 def _written(value: bytes) -> Iterator[bytes]:
     """In the forms that programs write values in."""
-    yield orjson.dumps(value.decode("utf-8", "replace"))[1:-1]
-    yield quote(value, safe="").encode()
-    yield base64.b64encode(value).rstrip(b"=")
-    yield base64.urlsafe_b64encode(value).rstrip(b"=")
+    text = value.decode("utf-8", "replace")
+    yield orjson.dumps(text)[1:-1]
+    yield json.dumps(text)[1:-1].encode()
+    for quoted in (quote(value, safe=""), quote(value), quote_plus(value)):
+        yield quoted.encode()
+        yield _ESCAPED.sub(lambda found: found[0].lower(), quoted).encode()
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(value).rstrip(b"=")
+        yield from _within(value, encode)
+
+
+def _within(value: bytes, encode: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    """As it looks within something longer, such as `user:password`: what the bytes beside it do not change."""
+    for before, first in enumerate((0, 2, 3)):
+        form = encode(bytes(before) + value)[first : (before + len(value)) * 8 // 6]
+        if len(form) >= SHORTEST_WITHIN:
+            yield form
 
 
 def _bytes(text: str) -> bytes:

@@ -7,14 +7,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
 from jangar.api.tools import TOOL_RUN
-from jangar.controllers.resources import CHILD_UID, RUN_UID, resource_of
+from jangar.controllers.kept_logs import DROPPED, KeptLogs
+from jangar.controllers.resources import CHILD_UID, JOB_NAME, RUN_UID, resource_of
 from jangar.domain.orchestration.explain import explain_step
 from jangar.domain.orchestration.state import StepState
 from jangar.kube.builtin import PODS
@@ -82,6 +84,11 @@ class StepLog:
     note: str = ""
 
 
+class _Pod(NamedTuple):
+    name: str
+    job: str
+
+
 class PastLogs(Protocol):
     """Where the ends of logs are kept for longer than files."""
 
@@ -147,7 +154,7 @@ class StepLogs:
         self._read_run = read_run
         self._tails = tails
         self._past = past
-        self._pods: dict[str, Mapping[str, str]] | None = {} if together else None
+        self._pods: dict[str, Mapping[str, _Pod]] | None = {} if together else None
 
     async def read(self, source: Source, tail: int | None = None) -> StepLog:
         """All of it, or the last lines."""
@@ -159,7 +166,9 @@ class StepLogs:
         pod, why = await self._pod(source, uid), ""
         if pod is not None:
             try:
-                text = await self._client.logs(pod, source.namespace, tail_lines=tail)
+                text = await self._client.logs(pod.name, source.namespace, tail_lines=tail)
+                if (before := await self._before(source.namespace, uid, pod.job)) is not None:
+                    text = b"%s==> Job %s <==\n%s" % (before, pod.job.encode(), text)
                 return StepLog(source=source, lines=_lines(text, tail))
             except (BadRequest, NotFound, ServerFailure) as error:
                 why = error.message
@@ -183,7 +192,7 @@ class StepLogs:
             uid = source.child_uid
             pod = await self._pod(source, uid, fresh=True) if uid else None
             if pod is not None:
-                async for line in self._streamed(source.namespace, pod):
+                async for line in self._streamed(source.namespace, pod.name):
                     number += 1
                     if number > skip:
                         yield line
@@ -241,18 +250,22 @@ class StepLogs:
             return b""
         return answer.body.rstrip(b"\n") if answer.status == HTTPStatus.OK else b""
 
-    async def _pod(self, source: Source, uid: str, *, fresh: bool = False) -> str | None:
+    async def _pod(self, source: Source, uid: str, *, fresh: bool = False) -> _Pod | None:
         if self._pods is None:
             return (await self._listed(source.namespace, f"{CHILD_UID}={uid}")).get(uid)
         if fresh or source.run_uid not in self._pods:
             self._pods[source.run_uid] = await self._listed(source.namespace, f"{RUN_UID}={source.run_uid}")
         return self._pods[source.run_uid].get(uid)
 
-    async def _listed(self, namespace: str, labels: str) -> Mapping[str, str]:
+    async def _listed(self, namespace: str, labels: str) -> Mapping[str, _Pod]:
         """By uid of the child, the newest pod of each."""
-        found = await self._client.list(PODS, namespace, labels=labels)
-        found.sort(key=lambda pod: pod["metadata"]["creationTimestamp"])
-        return {pod["metadata"]["labels"].get(CHILD_UID, ""): str(pod["metadata"]["name"]) for pod in found}
+        found = [each["metadata"] for each in await self._client.list(PODS, namespace, labels=labels)]
+        # Times are of whole seconds. One Job follows another: the pod that was written last is the later one's.
+        found.sort(key=lambda pod: (pod["creationTimestamp"], int(pod["resourceVersion"])))
+        return {
+            pod["labels"].get(CHILD_UID, ""): _Pod(str(pod["name"]), pod["labels"].get(JOB_NAME, ""))
+            for pod in found
+        }
 
     async def _uid(self, source: Source) -> str | None:
         """Of a child of an earlier attempt only the name is recorded."""
@@ -268,10 +281,24 @@ class StepLogs:
         return None
 
     async def _kept(self, namespace: str, uid: str) -> bytes | None:
+        """The ends of its logs."""
         if self._tails is not None:
             with contextlib.suppress(OSError):
-                path = self._tails / namespace / f"{uid}.log"
-                return await asyncio.to_thread(path.read_bytes)
+                found = await asyncio.to_thread(KeptLogs(self._tails).read, namespace, uid)
+                if found is not None:
+                    return found
+        return await self._stored(uid)
+
+    async def _before(self, namespace: str, uid: str, job: str) -> bytes | None:
+        """What was kept of its Jobs before this one, its last; None where it has but one."""
+        if self._tails is not None:
+            with contextlib.suppress(OSError):
+                return await asyncio.to_thread(partial(KeptLogs(self._tails).read, namespace, uid, but=job))
+        stored = await self._stored(uid) or b""
+        before, head, _ = stored.rpartition(b"\n==> ")
+        return before + b"\n" if head and stored.startswith((b"==> ", DROPPED)) else None
+
+    async def _stored(self, uid: str) -> bytes | None:
         if self._past is not None:
             with contextlib.suppress(StoreError):
                 text = await self._past.log_tail(uid)

@@ -75,6 +75,24 @@ def test_an_agent_run_is_stored_before_it_is_deleted(place):
     assert "bad" in words
 
 
+@pytest.mark.rule("GC-6")
+def test_the_logs_of_all_steps_of_an_agent_run_are_stored(place):
+    """Those of steps whose Jobs were let go long before the run was."""
+    steps = [
+        {"name": each, "implementation": {"inline": {"text": f"step {each}"}}} for each in ("plan", "code")
+    ]
+    start(place, "workflow", "teller", runtime={"type": "workflow"}, workflow={"steps": steps})
+    place.await_(lambda: not place.api.all("AgentRun"), "that it goes once it is stored", seconds=60)
+    _, _, tail = stored(place)["workflow"]
+    told = [each for each in tail.splitlines() if each.startswith(("==> ", "the log of"))]
+    assert told == [
+        "==> step plan, attempt 1 <==",
+        "the log of step plan",
+        "==> step code, attempt 1 <==",
+        "the log of step code",
+    ]
+
+
 @pytest.mark.rule("GC-4", "GC-5")
 def test_what_will_be_deleted_when_is_told_and_what_was_is_counted(place):
     """In the status of the run with what decided it, and by metrics; the time is kept to."""

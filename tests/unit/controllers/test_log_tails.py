@@ -15,8 +15,8 @@ from support.answering_transport import AnsweringTransport
 from support.builders import NOON
 
 
-def keep(tails, uid="c1"):
-    asyncio.run(tails.keep(namespace="ci", uid=uid, pod="build-x", container="main"))
+def keep(tails, uid="c1", **one):
+    asyncio.run(tails.keep(namespace="ci", uid=uid, pod="build-x", container="main", **one))
 
 
 @pytest.mark.rule("GC-6")
@@ -24,19 +24,19 @@ def test_a_tail_is_kept_whole_and_for_its_owner_only(tmp_path):
     """Bounded in lines and bytes, in a file that nobody else reads."""
     transport = AnsweringTransport(b"one\ntwo\n", b"three\n")
     tails = LogTails(Client(transport, manager="test"), tmp_path / "tails", lambda: NOON)
-    assert not tails.has("ci", "c1")
+    assert not tails.files.has("ci", "c1")
     keep(tails)
-    assert tails.has("ci", "c1")
-    assert tails.path("ci", "c1").read_bytes() == b"one\ntwo\n"
-    assert stat.S_IMODE(tails.path("ci", "c1").stat().st_mode) == 0o600
+    assert tails.files.has("ci", "c1")
+    assert tails.files.path("ci", "c1").read_bytes() == b"one\ntwo\n"
+    assert stat.S_IMODE(tails.files.path("ci", "c1").stat().st_mode) == 0o600
     assert transport.asked[0].query == {
         "container": "main",
         "tailLines": str(TAIL_LINES),
         "limitBytes": str(TAIL_BYTES),
     }
-    tails.path("ci", "c1").with_suffix(".part").write_bytes(b"of a process that died")
+    tails.files.path("ci", "c1").with_suffix(".part").write_bytes(b"of a process that died")
     keep(tails)
-    assert tails.path("ci", "c1").read_bytes() == b"three\n"
+    assert tails.files.path("ci", "c1").read_bytes() == b"three\n"
 
 
 @pytest.mark.rule("GC-6")
@@ -45,7 +45,7 @@ def test_logs_that_are_lost_do_not_hold_the_pod(tmp_path, status):
     """A pod that is gone or a node that does not answer: the reason is kept instead."""
     tails = LogTails(Client(AnsweringTransport(status), manager="test"), tmp_path, lambda: NOON)
     keep(tails)
-    assert tails.path("ci", "c1").read_bytes() == b"(no log: on order)\n"
+    assert tails.files.path("ci", "c1").read_bytes() == b"(no log: on order)\n"
 
 
 @pytest.mark.rule("GC-6")
@@ -55,7 +55,7 @@ def test_logs_that_can_be_read_later_are_not_given_up(tmp_path, error):
     tails = LogTails(Client(AnsweringTransport(error), manager="test"), tmp_path, lambda: NOON)
     with pytest.raises(type(error)):
         keep(tails)
-    assert not tails.has("ci", "c1")
+    assert not tails.files.has("ci", "c1")
 
 
 @pytest.mark.rule("GC-5", "GC-6")
@@ -64,10 +64,10 @@ def test_tails_go_when_their_time_is_over(tmp_path):
     tails = LogTails(Client(AnsweringTransport(b"old", b"new"), manager="test"), tmp_path, lambda: NOON)
     keep(tails, "old")
     keep(tails, "new")
-    os.utime(tails.path("ci", "old"), (NOON.timestamp() - 10, NOON.timestamp() - 10))
-    os.utime(tails.path("ci", "new"), (NOON.timestamp() + 10, NOON.timestamp() + 10))
-    tails.delete_older(NOON)
-    assert (tails.has("ci", "old"), tails.has("ci", "new")) == (False, True)
+    os.utime(tails.files.path("ci", "old"), (NOON.timestamp() - 10, NOON.timestamp() - 10))
+    os.utime(tails.files.path("ci", "new"), (NOON.timestamp() + 10, NOON.timestamp() + 10))
+    tails.files.delete_older(NOON)
+    assert (tails.files.has("ci", "old"), tails.files.has("ci", "new")) == (False, True)
 
 
 def pods_with(pod):
@@ -109,4 +109,17 @@ def test_a_tail_that_cannot_be_masked_is_not_kept(tmp_path, status):
     transport = AnsweringTransport(b"login hunter22 ok\n", status)
     tails = LogTails(Client(transport, manager="test"), tmp_path, lambda: NOON, pods=pods_with(GIVEN))
     keep(tails)
-    assert tails.path("ci", "c1").read_bytes() == b"(no log: on order)\n"
+    assert tails.files.path("ci", "c1").read_bytes() == b"(no log: on order)\n"
+
+
+@pytest.mark.rule("GC-6")
+def test_the_tail_of_each_job_of_several_is_kept_once_and_masked(tmp_path):
+    """Also where the controller was killed after it was kept and before that was known."""
+    answers = (b"hunter22 one\n", SECRET, b"one again\n", SECRET, b"two", SECRET)
+    transport = AnsweringTransport(*answers)
+    tails = LogTails(Client(transport, manager="test"), tmp_path, lambda: NOON, pods=pods_with(GIVEN))
+    keep(tails, job="run-plan-1-x", title="step plan, attempt 1")
+    keep(tails, job="run-plan-1-x", title="step plan, attempt 1")
+    keep(tails, job="run-code-1-y", title="step code, attempt 1")
+    told = "==> step plan, attempt 1 <==\n*** one\n==> step code, attempt 1 <==\ntwo\n"
+    assert asyncio.run(tails.read("ci", "c1")) == told

@@ -96,7 +96,7 @@ def test_items_of_a_list_are_objects_with_their_own_fields():
         - apiVersion: tools.proompteng.ai/v1alpha1
           kind: Tool
           metadata: {name: make}
-          spec: {image: 5, image: 6}
+          spec: {image: 5, image: 6, command: [make]}
         - apiVersion: v1
           kind: Secret
         """

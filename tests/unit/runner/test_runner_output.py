@@ -1,5 +1,6 @@
 """What a command writes: lines are bounded, secrets masked, numbers doubted."""
 
+import base64
 import json
 import random
 
@@ -55,6 +56,17 @@ def test_a_secret_is_masked_however_its_bytes_arrive():
         shown = (shown + lines.end()).replace(b"\n", b"")
         assert value not in shown, seed
         assert shown.count(b"***") == 2, seed
+
+
+@pytest.mark.parametrize("before", ["", "u:", "me:", "bot:", "user:"])
+def test_a_secret_within_something_that_is_encoded_is_masked(before):
+    """Such as a name and a password in one header."""
+    secret = "s3cr3t/+word"  # noqa: S105 - a canary
+    text = base64.b64encode(f"{before}{secret}".encode()).decode()
+    told = Mask([secret]).text(f"Authorization: Basic {text}")
+    assert "***" in told
+    assert base64.b64encode(secret.encode()).decode()[:8] not in told
+    assert Mask([secret]).text("?t=s3cr3t/%2bword") == "?t=***"
 
 
 def test_a_key_of_several_lines_is_masked_line_by_line():

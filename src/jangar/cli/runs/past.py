@@ -151,13 +151,24 @@ def _duration(start: datetime | None, end: datetime | None) -> str:
 
 
 def _tail_lines(head: str, tail: str | None) -> list[str]:
+    """The last lines; of a log of several Jobs, the last of each."""
     if not tail:
         return []
-    lines = tail.splitlines()
-    left_out = [f"  ... {len(lines) - TAIL_LINES} lines before (-o yaml shows them)"] * (
-        len(lines) > TAIL_LINES
-    )
-    return ["", f"{head}:", *left_out, *(f"  {printable(line)}" for line in lines[-TAIL_LINES:])]
+    found: list[list[str]] = [[]]
+    for line in tail.splitlines():
+        if line.startswith("==> ") and line.endswith(" <=="):
+            found.append([])
+        found[-1].append(line)
+    return ["", f"{head}:", *(line for section in found for line in _last_lines(section))]
+
+
+def _last_lines(section: Sequence[str]) -> list[str]:
+    left_out = len(section) - TAIL_LINES
+    if left_out <= 0:
+        return [f"  {printable(line)}" for line in section]
+    title = section[:1] if section[0].startswith("==> ") else []
+    told = [f"... {left_out - len(title)} lines before (-o yaml shows them)"]
+    return [f"  {printable(line)}" for line in (*title, *told, *section[-TAIL_LINES:])]
 
 
 def _present(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from jangar.controllers.work.order import Order
 from jangar.domain.agentrun.admission import held_by
 from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_command
 from jangar.domain.agentrun.task import task_of
-from jangar.domain.agentrun.workflow import StepPlace, define_workflow
+from jangar.domain.agentrun.workflow import StepPlace, define_course
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.policies.verdicts import Deny
 from jangar.domain.toolrun.tool import NoCommand
@@ -29,7 +29,6 @@ from jangar.domain.work.stage_document import workflow_stages
 from jangar.kube.cache import Cache, Cached
 from jangar.runtimes.kubernetes_job.manifest import AGENT_TEMPLATE
 
-RUNTIMES = ("job", "workflow")
 TEMPLATE = "agents.proompteng.ai/template"
 """Annotation of a run that is only copied: nothing is done about it."""
 
@@ -85,15 +84,11 @@ class AgentRunOrders:
 
     def _course(self, spec: AgentRunSpec) -> tuple[Stage, ...] | WorkRejected:
         """The stages of the work; none where it is one Job."""
-        kind = spec.runtime.type
-        if kind not in RUNTIMES:
-            message = f'runtime type "{kind}" is not supported: there is {", ".join(RUNTIMES)}'
-            return WorkRejected(reason=Reason.INVALID_SPEC, message=message)
-        if kind == "job":
-            return ()
-        found = define_workflow(spec, compile_condition=self.compile_loop)
+        found = define_course(spec, compile_condition=self.compile_loop)
         if isinstance(found, list):
-            return WorkRejected(reason=Reason.INVALID_SPEC, message="; ".join(map(str, found)))
+            only_missing = all(each.reason is Reason.MISSING_INPUT for each in found)
+            reason = Reason.MISSING_INPUT if only_missing else Reason.INVALID_SPEC
+            return WorkRejected(reason=reason, message="; ".join(map(str, found)))
         return found
 
     def _work(

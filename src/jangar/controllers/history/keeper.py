@@ -262,12 +262,22 @@ class HistoryKeeper:
         return left
 
     def _lacks_tail(self, row: Known, seen: Cached) -> bool:
-        return not row.has_log_tail and self.logs is not None and self.logs.has(seen.namespace, seen.uid)
+        return not row.has_log_tail and self._has_tail(seen)
+
+    def _has_tail(self, seen: Cached) -> bool:
+        """Whether the ends of its logs are there, the last one's too: what is stored first is what is stored."""
+        if self.logs is None:
+            return False
+        files, status = self.logs.files, seen.view.get("status") or {}
+        if files.has(seen.namespace, seen.uid, (status.get("job") or {}).get("name")):
+            return True
+        left_nothing = (status.get("outcome") or {}).get("exitCode") is None
+        return left_nothing and files.has_any(seen.namespace, seen.uid)
 
     async def _row(self, entry: Waiting) -> Ended:
         seen = entry.seen
         steps = await read_steps(self.client, seen, seen.view.get("status") or {})
-        tail = await self.logs.read(seen.namespace, seen.uid) if self.logs is not None else None
+        tail = await self.logs.read(seen.namespace, seen.uid) if self.logs and self._has_tail(seen) else None
         return ended(
             entry.kind,
             seen,

@@ -2,13 +2,17 @@
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 MASK: Final = b"***"
 LEAST: Final = 4
 """Shorter values are not masked: they are in every text."""
+LEAST_WITHIN: Final = 8
+"""Of base64: shorter ones are found in many a word."""
+_ESCAPED: Final = re.compile(r"%[0-9A-F]{2}")
 
 
 class SecretReference(NamedTuple):
@@ -71,13 +75,26 @@ def _forms(value: bytes) -> Iterator[bytes]:
 
 def _written(value: bytes) -> Iterator[bytes]:
     yield value
-    yield base64.b64encode(value).rstrip(b"=")
-    yield base64.urlsafe_b64encode(value).rstrip(b"=")
-    yield quote(value, safe="").encode()
+    for quoted in (quote(value, safe=""), quote(value), quote_plus(value)):
+        yield quoted.encode()
+        yield _ESCAPED.sub(lambda found: found[0].lower(), quoted).encode()
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(value).rstrip(b"=")
+        yield from _within(value, encode)
     try:
-        yield json.dumps(value.decode())[1:-1].encode()
+        text = value.decode()
     except UnicodeDecodeError:
         return
+    yield json.dumps(text)[1:-1].encode()
+    yield json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+def _within(value: bytes, encode: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    """As it looks within something longer, such as `user:password`: what the bytes beside it do not change."""
+    for before, first in enumerate((0, 2, 3)):
+        form = encode(bytes(before) + value)[first : (before + len(value)) * 8 // 6]
+        if len(form) >= LEAST_WITHIN:
+            yield form
 
 
 def _without_edges(text: bytes, form: bytes) -> bytes:

@@ -144,10 +144,15 @@ async def _on_pods(hands: Hands, subject: Subject, action: PodAction) -> None:
             if (pod := hands.pods.cache.get(seen.namespace, name)) is not None and pod.uid == uid:
                 await hands.writes.let_go(hands.pods, pod, OUTCOME_FINALIZER)
             await hands.writes.delete(hands.pods, name, seen.namespace, uid)
-        case KeepLogs(pod=name):
+        case KeepLogs(pod=name, job=job, title=title):
             if hands.logs is not None:
                 await hands.logs.keep(
-                    namespace=seen.namespace, uid=seen.uid, pod=name, container=subject.container
+                    namespace=seen.namespace,
+                    uid=seen.uid,
+                    pod=name,
+                    container=subject.container,
+                    job=job,
+                    title=title,
                 )
         case DeletePods(uids=uids):
             for pod in hands.pods.cache.by(CHILD_UID, seen.uid):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jangar.api.phases import OnJobMissing
-from jangar.controllers.resources import CHILD_UID
+from jangar.controllers.resources import CHILD_UID, JOB_NAME
 from jangar.controllers.stop_order import stop_order
 from jangar.controllers.work.order import Order
 from jangar.domain.cancellation.request import requesters
@@ -25,7 +25,6 @@ from jangar.domain.work.record import WorkRecord
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from jangar.kube.cache import EVERY, Cache, Cached
 
-JOB_NAME = "batch.kubernetes.io/job-name"
 OWNERS = frozenset({"OrchestrationRun", "AgentRun"})
 """Kinds whose objects start children."""
 

@@ -8,12 +8,11 @@ from datetime import datetime
 from jangar.api.reasons import Reason
 from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.observers import NOBODY, Observers
-from jangar.controllers.resources import CHILD_UID, is_controlled_by, reference_to
+from jangar.controllers.resources import CHILD_UID, JOB_NAME, is_controlled_by, reference_to
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.transitions import phase_change, workflow_changes
 from jangar.controllers.work.act import Hands, Subject, act
 from jangar.controllers.work.observe import (
-    JOB_NAME,
     Caches,
     LiveReads,
     Sight,
@@ -92,10 +91,11 @@ class WorkReconciler:
         return self.history.is_pending(seen)
 
     def _logs_kept(self, seen: Cached) -> bool:
-        """Nobody asks before there is an outcome; a file is not looked for until then."""
-        if self.hands.logs is None or not (seen.view.get("status") or {}).get("outcome"):
+        """Nobody asks before a Job has ended; a file is not looked for until then."""
+        logs, status = self.hands.logs, seen.view.get("status") or {}
+        if logs is None or not any(status.get(each) for each in ("outcome", "attempts", "workflow")):
             return True
-        return self.hands.logs.has(seen.namespace, seen.uid)
+        return logs.files.has(seen.namespace, seen.uid, (status.get("job") or {}).get("name"))
 
     async def _read(self, reads: Sequence[Read], seen: Cached, live: LiveReads) -> None:
         for read in reads:

@@ -57,9 +57,14 @@ def task_of(implementation: ImplementationText, parameters: Mapping[str, str]) -
     )
 
 
+def too_long(parameters: Mapping[str, str]) -> list[str]:
+    """Names of those whose values are."""
+    return [name for name, value in parameters.items() if len(value.encode()) > MAX_VALUE_BYTES]
+
+
 def parameter_problem(parameters: Mapping[str, str]) -> str | None:
     """What is wrong with the values themselves."""
-    long = [name for name, value in parameters.items() if len(value.encode()) > MAX_VALUE_BYTES]
+    long = too_long(parameters)
     return f"parameter {long[0]} has more than {MAX_VALUE_BYTES} bytes" if long else None
 
 

@@ -10,6 +10,7 @@ from jangar.api.agents.agentrun import AgentRunSpec, LoopSource, Workflow, Workf
 from jangar.api.agents.agentrun import Loop as LoopSpec
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
+from jangar.domain.agentrun.inputs import input_problems
 from jangar.domain.orchestration.definition import Condition, ConditionCompiler
 from jangar.domain.orchestration.validation_references import Place
 from jangar.domain.orchestration.validation_steps import name_problems
@@ -17,6 +18,7 @@ from jangar.domain.work.course import CONTROL, Loop, Stage
 
 CONTROL_PATH = "/workspace/.agentrun/loop-control.json"
 """Where an iteration leaves what its loop's condition looks at, unless the loop names another file."""
+RUNTIMES = ("job", "workflow")
 _STEPS = Place(path=("spec", "workflow", "steps"))
 
 
@@ -35,6 +37,23 @@ class StepPlace:
         if loop is None or loop.condition is None:
             return None
         return (loop.condition.source and loop.condition.source.path) or CONTROL_PATH
+
+
+def define_course(
+    spec: AgentRunSpec, *, compile_condition: ConditionCompiler
+) -> tuple[Stage, ...] | list[Problem]:
+    """The stages of a run's work, none where it is one Job; or everything that is wrong with the run by itself."""
+    kind = spec.runtime.type
+    if kind not in RUNTIMES:
+        problem = Place(path=("spec", "runtime", "type")).problem(
+            Reason.INVALID_VALUE,
+            f'runtime type "{kind}" is not supported',
+            f"there is {', '.join(RUNTIMES)}",
+        )
+        return [problem]
+    course = define_workflow(spec, compile_condition=compile_condition) if kind == "workflow" else ()
+    problems = [*(course if isinstance(course, list) else ()), *input_problems(spec)]
+    return problems or course
 
 
 def define_workflow(

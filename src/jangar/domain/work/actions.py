@@ -50,6 +50,9 @@ class KeepLogs:
 
     pod: str
     pod_uid: str
+    job: str = ""
+    title: str = ""
+    """Which of several Jobs it is; empty where there is but one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

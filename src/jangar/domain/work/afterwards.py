@@ -9,10 +9,10 @@ from datetime import datetime
 from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.retention.decide import Delete, FinishedRun, may_delete
 from jangar.domain.retention.values import job_floor
-from jangar.domain.work.actions import DeleteChild, KeepLogs, Read, ReadWork, ReleaseChild, WorkAction
+from jangar.domain.work.actions import DeleteChild, Read, ReadWork, ReleaseChild, WorkAction
 from jangar.domain.work.facts import JobFacts, PodFacts
+from jangar.domain.work.logs import logs_to_keep
 from jangar.domain.work.observation import Owner, WorkObservation
-from jangar.domain.work.outcome import first_pod
 from jangar.domain.work.record import WorkRecord
 from jangar.domain.work.recording import job_ttl, run_retention
 from jangar.domain.work.releasing import Release, release, release_job, release_pod
@@ -37,7 +37,7 @@ def afterwards(observation: WorkObservation, record: WorkRecord, now: datetime) 
     open_ones = [each for each in left if each.ended_at is None]
     released = _release(observation, gave_up=bool(open_ones), now=now)
     actions: list[WorkAction] = [
-        *_logs(observation, record),
+        *logs_to_keep(observation, record),
         *_stop_again(observation, open_ones),
         *released.steps,
     ]
@@ -69,13 +69,6 @@ def _release(observation: WorkObservation, *, gave_up: bool, now: datetime) -> R
         floor=job_floor(lease_duration=limits.lease_duration, request_timeout=limits.request_timeout),
         now=now,
     )
-
-
-def _logs(observation: WorkObservation, record: WorkRecord) -> list[WorkAction]:
-    if observation.logs_kept:
-        return []
-    pod = first_pod(observation.pods, recorded_uid=record.job.pod_uid if record.job else None)
-    return [KeepLogs(pod=pod.name, pod_uid=pod.uid)] if pod is not None else []
 
 
 def _stop_again(observation: WorkObservation, open_ones: list[LeftBehind]) -> list[WorkAction]:

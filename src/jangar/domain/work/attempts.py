@@ -9,6 +9,7 @@ from jangar.domain.orchestration.child_names import job_name
 from jangar.domain.retention.values import job_floor
 from jangar.domain.work.actions import CreateJob, HoldChild, ReadOwner, ReadWork
 from jangar.domain.work.facts import JobFacts
+from jangar.domain.work.logs import logs_to_keep
 from jangar.domain.work.observation import Owner, WorkMissing, WorkRejected
 from jangar.domain.work.onward import Onward, next_standing
 from jangar.domain.work.outcome import Outcome
@@ -74,7 +75,9 @@ class Attempts(Onward):
         pods = self.observation.pods
         if not all(each.is_over and OUTCOME_FINALIZER not in each.finalizers for each in pods):
             steps = tuple(step for each in pods for step in release_pod(each, gave_up=True))
-            return replace(self._waiting(standing, record), actions=steps)
+            ended = all(each.is_over for each in pods)
+            logs = logs_to_keep(self.observation, record) if ended else ()
+            return replace(self._waiting(standing, record), actions=(*logs, *steps))
         return self._held_back(standing, record) or self._attempt(record, note.attempt + 1)
 
     def _waits_for_the_next(self, note: JobNote) -> bool:
@@ -129,8 +132,9 @@ class Attempts(Onward):
             now=self.now,
         )
         # Afterwards nobody looks at it again: what is to be done about it is done first.
-        if released.steps or released.look_again_at or not all(each.is_over for each in pods):
-            plan = WorkPlan(status=self._status(self.record, standing), actions=released.steps)
+        actions = (*logs_to_keep(self.observation, self.record), *released.steps)
+        if actions or released.look_again_at or not all(each.is_over for each in pods):
+            plan = WorkPlan(status=self._status(self.record, standing), actions=actions)
             return replace(plan, look_again_at=released.look_again_at or self.now + limits.note_after)
         if is_new and (refused := self._cannot_begin()) is not None:
             return self._ended(self.record, refused)

@@ -66,7 +66,7 @@ def test_logs_are_kept_before_the_pod_goes():
     world = succeeded()
     (pod,) = world.pods.values()
     plan = plan_work(replace(world.observation(), logs_kept=False), world.now)
-    assert plan.actions[0] == KeepLogs(pod=pod.name, pod_uid=pod.uid)
+    assert plan.actions[0] == KeepLogs(pod=pod.name, pod_uid=pod.uid, job=world.status["job"]["name"])
     assert ReleasePod in {type(each) for each in plan.actions[1:]}
 
 

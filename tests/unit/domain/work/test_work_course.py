@@ -1,5 +1,6 @@
 """Work that is a course of several Jobs: one after another, each repeated as its terms and its loop say."""
 
+import contextlib
 import json
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from jangar.domain.cancellation.request import Requester
 from jangar.domain.work.course import Loop, Stage
 from jangar.domain.work.observation import WorkDefined, WorkMissing, WorkRejected
 from jangar.domain.work.record import Terms
-from support.work_world import a_world
+from support.work_world import Death, a_world
 
 MOST_PASSES = 12
 
@@ -393,3 +394,56 @@ def test_a_workflow_of_the_existing_system_is_taken_over_where_it_stands():
     assert plan.status.job.name == "run-step-2-attempt-1"
     assert sum(world.creates.values()) == 0
     assert plan.actions == ()
+
+
+@pytest.mark.rule("GC-6")
+def test_the_log_of_every_job_is_kept_before_its_pod_is_let_go():
+    """Of each stage, attempt and iteration, once, under a title that says which."""
+    looped = Stage(name="improve", loop=Loop(max_iterations=2))
+    world = a_course("plan", looped, "report", terms=Terms(retries=1), logs=[])
+    names = [does(world, code) for code in (1, 0, 0, 0, 0)]
+    for _ in range(MOST_PASSES):
+        world.run_pass()
+    assert verdict(world) == ("Succeeded", "Succeeded")
+    assert world.logs == list(
+        zip(
+            names,
+            (
+                "step plan, attempt 1",
+                "step plan, attempt 2",
+                "step improve, iteration 1, attempt 1",
+                "step improve, iteration 2, attempt 1",
+                "step report, attempt 1",
+            ),
+            strict=True,
+        )
+    )
+
+
+@pytest.mark.rule("GC-6", "RUN-3")
+@pytest.mark.parametrize("dies_at", range(4))
+def test_a_log_is_kept_once_whenever_the_controller_dies(dies_at):
+    """Before it is kept, after it, and before anything is let go."""
+    world = a_course("plan", "code", logs=[])
+    starts(world)
+    ends(world)
+    with contextlib.suppress(Death):
+        world.run_pass(dies_at=dies_at)
+    does(world)
+    for _ in range(MOST_PASSES):
+        world.run_pass()
+    assert verdict(world) == ("Succeeded", "Succeeded")
+    assert [title for _, title in world.logs] == ["step plan, attempt 1", "step code, attempt 1"]
+
+
+@pytest.mark.rule("GC-6", "CAN-2")
+def test_a_log_is_not_kept_again_at_the_end_of_a_child_that_is_cancelled_between_jobs():
+    """What the last Job wrote was kept when it ended."""
+    world = a_course("plan", "code", terms=Terms(retries=1, backoff_seconds=60), logs=[])
+    does(world, code=1)
+    world.run_pass()
+    world.child = replace(world.child, requested_by=frozenset({Requester.CANCEL}))
+    for _ in range(MOST_PASSES):
+        world.run_pass()
+    assert world.status["phase"] == "Cancelled"
+    assert [title for _, title in world.logs] == ["step plan, attempt 1"]

@@ -87,3 +87,20 @@ def test_a_denied_child_fails_with_the_reason_of_the_denial():
     world.run_pass()
     assert verdict(world) == ("Failed", "ImageBlocked")
     assert world.creates == Counter()
+
+
+@pytest.mark.rule("GC-6")
+def test_the_logs_of_attempts_are_kept_one_by_one():
+    """That of a child whose first attempt is the last has no title: it is the only one."""
+    world = a_world(retries=1, logs=[])
+    fails(world)
+    for _ in range(4):
+        world.run_pass()
+    world.pods.clear()
+    fails(world)
+    world.run_pass()
+    assert [title for _, title in world.logs] == ["attempt 1", "attempt 2"]
+    once = a_world(retries=1, logs=[])
+    fails(once, code=0)
+    once.run_pass()
+    assert [title for _, title in once.logs] == [""]

@@ -1,0 +1,107 @@
+"""Everything that a laptop's control plane wrote or answers, opened: rows of databases, packed objects, files, HTTP."""
+
+import base64
+import gzip
+import json
+import re
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+from e2e.http_face import HttpFace
+from e2e.laptop_process import LaptopProcess
+
+_PACKED = re.compile(rb"H4sI[A-Za-z0-9+/=]{20,}")
+"""Something in gzip, as base64."""
+
+
+def forms(value: str) -> set[bytes]:
+    """A value as programs write it: as it is, escaped, in URLs, in base64 alone and as somebody's password."""
+    data = value.encode()
+    quoted = {quote(value, safe=""), quote(value), quote_plus(value)}
+    lowered = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), each) for each in quoted}
+    found = {data, json.dumps(value)[1:-1].encode(), *(each.encode() for each in quoted | lowered)}
+    for before in (b"", b"x", b"xx"):
+        first = (0, 2, 3)[len(before)]
+        whole = base64.b64encode(before + data)[first : (len(before) + len(data)) * 8 // 6]
+        found |= {whole, whole.replace(b"+", b"-").replace(b"/", b"_")}
+    return found
+
+
+def written(laptop: LaptopProcess) -> Iterator[tuple[str, bytes]]:
+    """What is in the data directory, but for Secrets themselves and the volumes that they are mounted as."""
+    for path in sorted(laptop.data.rglob("*")):
+        if not path.is_file() or path.is_symlink():
+            continue
+        content = path.read_bytes()
+        if content.startswith(b"SQLite format 3"):
+            yield from _rows(path)
+        elif not path.name.endswith(("-wal", "-shm", "-journal")) and "/pods/" not in str(path):
+            yield from _opened(str(path), content)
+    yield str(laptop.home / "up.out"), (laptop.home / "up.out").read_bytes()
+
+
+def answered(face: HttpFace) -> Iterator[tuple[str, bytes]]:
+    """Every answer to a question that has one, about everything that there is."""
+    paths = [path for path, verbs in face.get("/openapi.json")["paths"].items() if "get" in verbs]
+    runs = face.get("/v1/runs?nested=true&limit=200")["items"]
+    kinds = [each["name"] for each in face.get("/v1/kinds")["items"]]
+    for path in paths:
+        if path.endswith("/watch") or path == "/v1/watch":
+            continue
+        for asked in _filled(face, path, runs, kinds):
+            answer = face.ask("GET", asked)
+            assert answer.status < 500, (asked, answer.body)
+            yield asked, answer.body
+
+
+def _filled(face: HttpFace, path: str, runs: list, kinds: list[str]) -> Iterator[str]:
+    if "/kinds/{kind}/{name}" in path:
+        for kind in kinds:
+            for each in face.get(f"/v1/kinds/{kind}/objects")["items"]:
+                meta = each["metadata"]
+                yield path.format(kind=kind, namespace=meta["namespace"], name=meta["name"])
+    elif "{kind}" in path:
+        yield from (path.format(kind=kind) for kind in kinds)
+    elif "/runs/{name}" in path:
+        for run in runs:
+            asked = path.format(namespace=run["namespace"], name=run["name"])
+            steps = [
+                each["name"]
+                for each in face.get(f"/v1/namespaces/{run['namespace']}/runs/{run['name']}")["steps"]
+            ]
+            yield from (f"{asked}?step={each}" for each in steps)
+            yield asked
+    elif "{" not in path:
+        yield path
+    elif "{id}" in path:
+        yield from (path.format(id=run["uid"]) for run in runs)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, bytes]]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608 - its own names
+                told = dict(zip(columns, row, strict=True))
+                if str(told.get("resource", "")).endswith("secrets"):
+                    continue
+                for name, value in told.items():
+                    content = value if isinstance(value, bytes) else str(value).encode()
+                    yield from _opened(f"{path.name}: {table}.{name} of {told.get('name')}", content)
+
+
+def _opened(where: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    """With what is packed in it."""
+    yield where, content
+    packed = [content] if content.startswith(b"\x1f\x8b") else []
+    packed += [base64.b64decode(each + b"=" * (-len(each) % 4)) for each in _PACKED.findall(content)]
+    for each in packed:
+        try:
+            yield f"{where}, unpacked", gzip.decompress(each)
+        except (OSError, EOFError, zlib.error):
+            continue

@@ -1,0 +1,80 @@
+"""The logs of an agent of several steps on a laptop, wherever logs are read, after its pods and the run are gone."""
+
+import json
+
+import pytest
+
+from e2e.http_face import HttpFace
+from e2e.laptop_process import LaptopProcess, run
+from support.runner_at_hand import why_no_runner
+
+pytestmark = [
+    pytest.mark.xdist_group("laptop"),
+    pytest.mark.skipif(why_no_runner() is not None, reason=str(why_no_runner())),
+]
+
+AGENTS = "agents.proompteng.ai/v1alpha1"
+TOLD = ["==> step plan, attempt 1 <==", "say plan", "==> step code, attempt 1 <==", "say code"]
+
+
+def named(kind, name, spec):
+    return {"apiVersion": AGENTS, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def work():
+    """A step of an orchestration whose agent has two steps of its own."""
+    steps = [
+        {"name": each, "implementation": {"inline": {"text": f"say {each}"}}} for each in ("plan", "code")
+    ]
+    return {
+        "name": "work",
+        "kind": "AgentRun",
+        "agentRef": {"name": "teller"},
+        "implementation": {"inline": {"text": "nothing"}},
+        "runtime": {"type": "workflow"},
+        "workflow": {"steps": steps},
+    }
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory):
+    process = LaptopProcess(tmp_path_factory.mktemp("logs"))
+    process.start()
+    provider = {
+        "binary": "sh",
+        "argsTemplate": ["-c", 'echo "$TASK"'],
+        "envTemplate": {"TASK": "{{ implementation.text }}"},
+    }
+    process.apply(
+        named("AgentProvider", "sh", provider), named("Agent", "teller", {"providerRef": {"name": "sh"}})
+    )
+    yield process
+    process.end()
+
+
+def said(lines):
+    """Without what the runner tells of itself."""
+    return [each for each in lines if each.startswith(("==> ", "say "))]
+
+
+@pytest.mark.rule("GC-6")
+def test_every_face_reads_the_logs_of_all_steps_of_an_agent(laptop):
+    """The commands and the HTTP API, from pods, from files and from history."""
+    laptop.apply(run("told", work()))
+    laptop.until(lambda: laptop.phase("told") == "Succeeded")
+    shown = said(laptop.done("logs", "told", "work").splitlines())
+    assert (shown[:2], shown[-1]) == (TOLD[:2], TOLD[-1])
+    laptop.until(lambda: len(list((laptop.data / "log-tails" / "default").glob("*/*.log"))) == len(TOLD) // 2)
+    for kind in ("jobs", "pods"):
+        for each in json.loads(laptop.done("get", kind, "-o", "json"))["items"]:
+            laptop.jangar("delete", kind, each["metadata"]["name"], "--wait")
+    assert said(laptop.done("logs", "told", "work").splitlines()) == TOLD
+    face = HttpFace(laptop)
+    route = "/v1/namespaces/default/runs/told/logs?step=work"
+    assert said(face.get(route)["lines"]) == TOLD
+    laptop.done("delete", "run", "told", "--wait")
+    for path in (laptop.data / "log-tails").rglob("*.log"):
+        path.unlink()
+    assert said(face.get(route)["lines"]) == TOLD
+    past = laptop.done("history", "told").splitlines()
+    assert said(each.strip() for each in past) == TOLD

@@ -1,0 +1,198 @@
+"""Canary secrets, given to agents in every way and told by them in every way, on a whole laptop: they are nowhere that
+our processes write or answer.
+
+Raw logs of a pod are the work's own; those of agents are written by our runner, and are looked through like the rest.
+"""
+
+import secrets
+
+import pytest
+
+from e2e.canary_scan import answered, forms, written
+from e2e.http_face import HttpFace
+from e2e.laptop_process import LaptopProcess, run, step, tool
+from jangar.api.phases import TERMINAL
+from support.proving import FULL
+from support.reliability_page import record_trials
+from support.runner_at_hand import why_no_runner
+
+pytestmark = [
+    pytest.mark.xdist_group("laptop"),
+    pytest.mark.skipif(why_no_runner() is not None, reason=str(why_no_runner())),
+]
+
+MARK = "plain-word"
+"""No secret, told in the same places: where it is not found, nothing else would be."""
+LEAST_MARKED = 20
+TELL = f"""
+escaped() {{ printf %s "$1" | sed 's/"/\\\\"/g'; }}
+tell() {{
+  echo "{MARK} $1"; echo "{MARK} $1" >&2
+  printf '{{"said": "{MARK} %s", "%s": 1}}' "$(escaped "$1")" "$(escaped "$1")" > "$JANGAR_RESULT_PATH"
+}}
+each() {{ for one in "$ENV_KEY" "$WHOLE_KEY" "$(cat /keys/key)"; do "$@" "$one"; done; }}
+urlencode() {{ printf %s "$1" | sed 's/%/%25/g; s|/|%2F|g; s/+/%2B/g; s/"/%22/g; s/ /%20/g'; }}
+urls() {{ tell "https://bot:$1@git.example.org/r.git"; tell "https://x.example.org/?a=1&token=$1#f"
+  tell "https://x.example.org/?token=$(urlencode "$1")"; tell "https://$(urlencode "$1" | tr A-F a-f)@x"; }}
+encoded() {{ tell "$(printf %s "$1" | base64 -w0)"; tell "Basic $(printf %s "bot:$1" | base64 -w0)"
+  tell "$(printf %s "user:$1:more" | base64 -w0 | tr '+/' '-_')"; }}
+as_args() {{ tell "$1"; sh -c 'echo "$0 $1"; true' "$1" "--token=$1"; }}
+as_error() {{ "$1" 2>&1; sh -c "cd \"/no/$1\"" 2>&1; echo "fatal: cannot open $1" >&2; }}
+quiet() {{ printf '{{"token": "%s"}}' "$(escaped "$1")" > "$JANGAR_RESULT_PATH"; }}
+plain_result() {{ printf %s "$1" > "$JANGAR_RESULT_PATH"; }}
+control() {{
+  [ -z "$AGENT_LOOP_CONTROL_PATH" ] ||
+    printf '{{"more": true, "why": "%s"}}' "$(escaped "$1")" > "$AGENT_LOOP_CONTROL_PATH"
+}}
+"""
+TRACEBACK = """python3 -c 'import os; raise ValueError("bad key " + os.environ["ENV_KEY"])'"""
+WAYS = {
+    "env, file, args": "each as_args",
+    "urls": "each urls",
+    "encoded": "each encoded",
+    "errors": "each as_error; exit 3",
+    "traceback": f"each tell; {TRACEBACK}",
+    "output": "each quiet",
+    "plain output": "each plain_result",
+    "killed": "each urls; kill -9 $$",
+}
+FOREVER = 'each tell; echo told; trap "exit 143" TERM; while :; do sleep 0.1; done'
+
+
+def named(kind, name, spec, group="agents"):
+    version = f"{group}.proompteng.ai/v1alpha1"
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+class Canaries:
+    """Runs on one laptop, each with Secrets of its own."""
+
+    def __init__(self, laptop):
+        self.laptop, self.face = laptop, HttpFace(laptop)
+        self.values: dict[str, list[str]] = {}
+        self.objects = [tool("echoes", 'echo "got {{ parameters.text }}"')]
+
+    def agent(self, name, script, *names):
+        """Given its values as a variable, as a whole Secret and as a file; runs of these names may have them."""
+        keys = {"env": "ENV_KEY", "whole": "WHOLE_KEY", "file": "key"}
+        values = {each: f'c4n+{secrets.token_hex(9)}/"{each[0]}' for each in keys}
+        self.values[name] = list(values.values())
+        provider = {
+            "binary": "sh",
+            "argsTemplate": ["-c", TELL + script],
+            "secretEnv": [{"name": "ENV_KEY", "secretName": f"{name}-env", "key": "ENV_KEY"}],
+        }
+        given = [
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": f"{name}-{each}"},
+                "stringData": {key: values[each]},
+            }
+            for each, key in keys.items()
+        ]
+        bound = {
+            "subjects": [
+                {"kind": "Agent", "name": name},
+                *({"kind": "AgentRun", "name": each} for each in names),
+            ],
+            "allowedSecrets": [f"{name}-{each}" for each in keys],
+        }
+        self.objects += [
+            *given,
+            named("SecretBinding", name, bound, "security"),
+            named("AgentProvider", name, provider),
+            named("Agent", name, {"providerRef": {"name": name}}),
+        ]
+
+    def spec(self, name, **more):
+        volume = {"type": "secret", "name": "keys", "mountPath": "/keys", "secretName": f"{name}-file"}
+        return {
+            "agentRef": {"name": name},
+            "implementation": {"inline": {"text": MARK}},
+            "runtime": {"type": "job"},
+            "secrets": [f"{name}-whole"],
+            "workload": {"volumes": [volume]},
+            **more,
+        }
+
+    def start(self, name, script, **more):
+        self.agent(name, script, name)
+        self.objects.append(named("AgentRun", name, self.spec(name, **more)))
+
+    def phases(self, kind="AgentRun"):
+        found = self.face.get(f"/v1/kinds/{kind}/objects")["items"]
+        return {each["metadata"]["name"]: (each.get("status") or {}).get("phase") for each in found}
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory):
+    process = LaptopProcess(tmp_path_factory.mktemp("canaries"))
+    process.start()
+    yield process
+    process.end()
+
+
+def begin(canaries):
+    """Those that succeed, fail, are killed, cancelled, repeated, looped, and run as a step of an orchestration."""
+    for number in range(3 if FULL else 1):
+        for place, script in enumerate(WAYS.values()):
+            canaries.start(f"way-{number}-{place}", script)
+    again = {"name": "try", "retries": 1}
+    loop = {"maxIterations": 2, "condition": {"expression": "iteration.last.control.more"}}
+    workflow = {"runtime": {"type": "workflow"}}
+    canaries.start("retried", "each urls; each encoded; exit 3", workflow={"steps": [again]}, **workflow)
+    steps = [{"name": "improve", "loop": loop}, {"name": "report"}]
+    canaries.start("looped", "each tell; each control", workflow={"steps": steps}, **workflow)
+    canaries.start("stopped", FOREVER)
+    canaries.agent("stepped", "each encoded; each tell", "ordered")
+    agent = {"name": "work", "kind": "AgentRun", "dependsOn": [], **canaries.spec("stepped")}
+    agent["outputs"] = [{"name": "said"}]
+    told = step("told", "echoes", "work") | {"with": {"text": "{{ steps.work.outputs.said }}"}}
+    canaries.laptop.apply(*canaries.objects, run("ordered", agent, told))
+
+
+def settle(canaries):
+    laptop = canaries.laptop
+    laptop.until(lambda: canaries.phases().get("stopped") == "Running", seconds=120)
+    laptop.apply(named("AgentRun", "stopped", canaries.spec("stopped", cancel=True)))
+    laptop.until(lambda: TERMINAL.issuperset(canaries.phases().values()), seconds=180)
+    laptop.until(lambda: canaries.phases("OrchestrationRun")["ordered"] in TERMINAL, seconds=60)
+
+
+def leaks(canaries, places):
+    """Where a value was found, and in how many places the plain word was."""
+    wanted = {
+        form: name for name, values in canaries.values.items() for each in values for form in forms(each)
+    }
+    found, marked = set(), 0
+    for where, content in places:
+        marked += MARK.encode() in content
+        found |= {f"{name}: {form!r} in {where}" for form, name in wanted.items() if form in content}
+    return sorted(found), marked
+
+
+def test_canaries_are_nowhere_on_a_whole_laptop(laptop, record_property):
+    """While the runs are there and after they are gone: objects in every version, events, files, history, HTTP."""
+    canaries = Canaries(laptop)
+    begin(canaries)
+    settle(canaries)
+    expected = {"retried": "Failed", "looped": "Succeeded", "stopped": "Cancelled"}
+    assert expected.items() <= canaries.phases().items()
+    assert canaries.phases("OrchestrationRun") == {"ordered": "Succeeded"}
+    there, marked = leaks(canaries, [*written(laptop), *answered(canaries.face)])
+    assert marked > LEAST_MARKED
+    names = [name for name in canaries.values if name != "stepped"]
+    laptop.done("delete", "run", "ordered", "--wait")
+    laptop.done("delete", "agentrun", *names, "--wait")
+    gone, marked = leaks(canaries, [*written(laptop), *answered(canaries.face)])
+    assert marked > LEAST_MARKED
+    found = sorted({*there, *gone})
+    record_trials(
+        record_property,
+        row="23: canary secrets on a whole laptop, in objects, files and answers",
+        bed="P",
+        seeds=range(len(canaries.values)),
+        failures=len({each.split(":")[0] for each in found}),
+    )
+    assert found == []
