@@ -27,7 +27,7 @@ from jangar.kube.http_transport import HttpTransport
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
 from jangar.kube.resource import Resource
-from jangar.kube.transport import JSON, NO_QUERY, Response, Transport
+from jangar.kube.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
 from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
 from jangar.processes.apiserver import ApiServerSettings, running, spare_the_cycle_collector
 from jangar.processes.controllers import engine
@@ -73,6 +73,7 @@ class Counted:
         body: bytes | None = None,
         content_type: str = JSON,
         timeout: float,  # noqa: ASYNC109 - handed on
+        may_leave: MayLeave = always,
     ) -> Response:
         words = path.split("/")
         if method in WRITES and "events" not in words and "leases" not in words:
@@ -81,7 +82,13 @@ class Counted:
             self.sent += size
             self.by_target.setdefault(f"{method} {_shape(words)}", []).append(size)
         return await self.inner.request(
-            method, path, query=query, body=body, content_type=content_type, timeout=timeout
+            method,
+            path,
+            query=query,
+            body=body,
+            content_type=content_type,
+            timeout=timeout,
+            may_leave=may_leave,
         )
 
     def stream(self, path: str, *, query: Mapping[str, str], idle_timeout: float) -> Any:
