@@ -11,6 +11,8 @@ from benchmarks.bench_engine_beds import NAMESPACE, RUNS, TOOLS, Bed, step
 from jangar.kube.client import PatchKind
 
 STEPS = 100
+SETTLING = 2.0
+"""Seconds in which what belongs to the start of the steps comes to its end."""
 ALIVE = "echo > $OUT/started-$$; "
 ON_TERM = "trap 'date +%s.%N > $OUT/term-$$; exit 143' TERM; "
 WAITS = "sleep 600 & wait"
@@ -26,6 +28,7 @@ async def terms_after_cancel(bed: Bed, steps: int = STEPS) -> list[float]:
         await bed.define("live", [step(f"s{n}", tool="waits") for n in range(steps)])
         await bed.start("live", "live")
         await _until(lambda: _files(out, "started") == steps)
+        await asyncio.sleep(SETTLING)
         uid = (await bed.client.get(RUNS, "live", NAMESPACE))["metadata"]["uid"]
         asked = time.time()
         body = {"metadata": {"uid": uid}, "spec": {"cancel": True}}
