@@ -73,6 +73,11 @@ class KeptLogs:
         told = b"%s%d Jobs are not kept any more: of one run the newest 1 MiB is)\n" % (DROPPED, dropped)
         return told + whole if dropped else whole
 
+    def parts(self, namespace: str, uid: str) -> list[tuple[str, bytes]]:
+        """Of work of several Jobs, each Job and its log under its title; the oldest first."""
+        read = [(each.job, _read(each.path)) for each in self._parts(namespace, uid)]
+        return [(job, _ended(text)) for job, text in read if text is not None]
+
     def delete_older(self, moment: datetime) -> None:
         """Delete what was kept before."""
         for path in (*self.directory.glob("*/*.log"), *self.directory.glob("*/*/*.log")):

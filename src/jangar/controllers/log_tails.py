@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from jangar.controllers.history.masking import masked, referenced_secrets, secret_values
 from jangar.controllers.kept_logs import KeptLogs
@@ -16,6 +16,10 @@ from jangar.kube.builtin import PODS, SECRETS
 from jangar.kube.cache import Cache
 from jangar.kube.client import Client, Obj
 from jangar.kube.errors import Ambiguous, ApiError, NotFound, NotSent, TooManyRequests
+from jangar.store.rows import LogPart
+
+OnKept: TypeAlias = Callable[[str, str, bool], None]
+"""Told namespace and uid of the work of every tail, and whether it is of one Job among several."""
 
 TAIL_LINES: Final = 1000
 TAIL_BYTES: Final = 256 * 1024
@@ -32,9 +36,9 @@ class LogTails:
         now: Callable[[], datetime],
         *,
         pods: Cache | None = None,
-        on_kept: Callable[[str, str], None] = lambda _namespace, _uid: None,
+        on_kept: OnKept = lambda _namespace, _uid, _is_part: None,
     ) -> None:
-        """`pods` tell which Secrets work was given; `on_kept` is told namespace and uid of every tail."""
+        """`pods` tell which Secrets work was given."""
         self._client = client
         self._now = now
         self._pods = pods
@@ -56,17 +60,22 @@ class LogTails:
             raise
         except ApiError as error:
             tail = f"(no log: {error.message})\n".encode()
-        if title:
+        if is_part := bool(title):
             keep_one = partial(self.files.keep_one, job=job, title=title, content=tail)
             await asyncio.to_thread(keep_one, namespace, uid)
         else:
             await asyncio.to_thread(self.files.keep, namespace, uid, tail)
-        self.on_kept(namespace, uid)
+        self.on_kept(namespace, uid, is_part)
 
     async def read(self, namespace: str, uid: str) -> str | None:
         """The tails, if any is kept."""
         content = await asyncio.to_thread(self.files.read, namespace, uid)
         return content.decode(errors="replace") if content is not None else None
+
+    async def parts(self, namespace: str, uid: str) -> list[LogPart]:
+        """The tails of Jobs among several, the oldest first."""
+        found = await asyncio.to_thread(self.files.parts, namespace, uid)
+        return [LogPart(job=job, text=text.decode(errors="replace")) for job, text in found]
 
     async def _secrets(self, namespace: str, pod: str) -> list[bytes]:
         """What must not be read in the log. Raises ApiError if that cannot be known any more."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from jangar.store import listing as lists
-from jangar.store import pruning, reading, trails, writing
+from jangar.store import log_parts, pruning, reading, trails, writing
 from jangar.store.database import database_at
 from jangar.store.errors import NotHistory
 from jangar.store.migrations.place import NEWEST
@@ -25,6 +25,7 @@ from jangar.store.rows import (
     Known,
     Line,
     Listing,
+    LogPart,
     Query,
     RunRow,
     StepRow,
@@ -47,7 +48,7 @@ class DatabaseHistory:
         self._preparing = asyncio.Lock()
 
     async def store(self, ended: Sequence[Ended]) -> None:
-        await self._ask(partial(writing.store, ended=ended))
+        await self._ask(partial(_store, ended=ended))
 
     async def known(self, uids: Sequence[str]) -> Mapping[str, Known]:
         return await self._read(partial(reading.known, uids=uids))
@@ -68,7 +69,13 @@ class DatabaseHistory:
         return await self._read(partial(reading.steps, run_uid=run_uid))
 
     async def log_tail(self, uid: str) -> str | None:
-        return await self._read(partial(reading.log_tail, uid=uid))
+        return await self._read(partial(_log_tail, uid=uid))
+
+    async def add_log_parts(self, uid: str, parts: Sequence[LogPart]) -> None:
+        await self._ask(partial(log_parts.add, uid=uid, parts=parts))
+
+    async def log_parts(self, uid: str) -> list[LogPart]:
+        return await self._read(partial(log_parts.read, uid=uid))
 
     async def whole(self, uid: str) -> Whole | None:
         return await self._read(partial(reading.whole, uid=uid))
@@ -143,3 +150,15 @@ def _bring_up(connection: sa.Connection) -> None:
         from jangar.store.migrations.running import migrate  # noqa: PLC0415 - needed once in the life of a database
 
         migrate(connection)
+
+
+def _store(connection: sa.Connection, ended: Sequence[Ended]) -> None:
+    writing.store(connection, ended)
+    log_parts.forget(connection, [each.run.uid for each in ended if each.log_tail is not None])
+
+
+def _log_tail(connection: sa.Connection, uid: str) -> str | None:
+    whole = reading.log_tail(connection, uid)
+    if whole is not None:
+        return whole
+    return "".join(each.text for each in log_parts.read(connection, uid)) or None

@@ -12,6 +12,7 @@ from jangar.store.rows import (
     Known,
     Line,
     Listing,
+    LogPart,
     Query,
     RunRow,
     StepRow,
@@ -49,7 +50,16 @@ class History(Protocol):
 
     async def steps(self, run_uid: str) -> list[StepRow]: ...
 
-    async def log_tail(self, uid: str) -> str | None: ...
+    async def log_tail(self, uid: str) -> str | None:
+        """The ends of its logs; of work that has not ended, those of its Jobs that have."""
+        ...
+
+    async def add_log_parts(self, uid: str, parts: Sequence[LogPart]) -> None:
+        """Logs of Jobs of work that goes on; forgotten when the work is stored with its log."""
+
+    async def log_parts(self, uid: str) -> list[LogPart]:
+        """Those, the oldest first."""
+        ...
 
     async def add_events(self, rows: Sequence[EventRow]) -> None:
         """The same told again is one row with the higher count."""

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
+from jangar.store import log_parts
 from jangar.store.rows import Before
 from jangar.store.tables import AUDIT, EVENTS, KEYS, LOG_TAILS, OBJECTS, RUNS, STEPS
 
@@ -103,6 +104,7 @@ def _runs(connection: sa.Connection, before: datetime, limit: int) -> dict[str, 
         ("runs", RUNS.c.uid),
     ):
         found[what] = connection.execute(sa.delete(column.table).where(column.in_(uids))).rowcount
+    log_parts.forget(connection, uids)
     keys = [(row.namespace, row.kind, key) for row in chosen if (key := _key(row.spec or {}))]
     found["keys"] = _forget(connection, keys, uids)
     return found

@@ -103,6 +103,14 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogPart:
+    """The end of the log of one Job among several."""
+
+    job: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
     """An object as it was last seen, with all of its steps, and what it executed."""
 

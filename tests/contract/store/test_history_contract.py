@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from contract.store.history_rows import NOON, ended, run, step
 from jangar.store import tables
 from jangar.store.errors import NotHistory
-from jangar.store.rows import Listing, Position, Query
+from jangar.store.rows import Listing, LogPart, Position, Query
 
 KIND = "OrchestrationRun"
 
@@ -276,6 +276,44 @@ def test_the_tables_are_those_that_the_code_knows(opened):
         history = opened()
         await history.store([ended("a")])
         assert await history._database.run(differences) == []
+        await history.close()
+
+    run(scenario())
+
+
+@pytest.mark.rule("GC-6")
+def test_logs_of_jobs_are_there_until_the_work_is_stored_with_its_own(opened):
+    """Each Job's once, in the order in which they came, whoever brings them; then they are part of the whole."""
+    first, second = LogPart(job="a", text="one \x00\n"), LogPart(job="b", text="two 🙂\n")
+
+    async def scenario():
+        history = opened()
+        await history.add_log_parts("uid-build", [first])
+        await history.add_log_parts("uid-build", [])
+        await history.add_log_parts("uid-build", [replace(first, text="another"), second])
+        assert await history.log_parts("uid-build") == [first, second]
+        assert await history.log_tail("uid-build") == first.text + second.text
+        assert await history.log_parts("uid-other") == []
+        await history.store([ended("build")])
+        assert await history.log_tail("uid-build") == first.text + second.text
+        await history.store([ended("build", log_tail="all of it\n")])
+        await history.add_log_parts("uid-build", [first])
+        assert await history.log_parts("uid-build") == []
+        assert await history.log_tail("uid-build") == "all of it\n"
+        await history.close()
+
+    run(scenario())
+
+
+@pytest.mark.rule("GC-6")
+def test_the_oldest_logs_of_jobs_make_room(opened):
+    """A loop of a thousand Jobs takes a bounded place."""
+
+    async def scenario():
+        history = opened()
+        for number in range(8):
+            await history.add_log_parts("uid-loop", [LogPart(job=str(number), text="x" * 200_000)])
+        assert [each.job for each in await history.log_parts("uid-loop")] == ["3", "4", "5", "6", "7"]
         await history.close()
 
     run(scenario())

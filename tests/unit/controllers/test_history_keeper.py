@@ -9,6 +9,7 @@ import pytest
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.tools import TOOL_RUN
 from jangar.controllers.history.keeper import HistoryKeeper
+from jangar.controllers.log_tails import LogTails
 from jangar.controllers.resources import resource_of
 from jangar.kube.client import Client
 from jangar.kube.event_recorder import EventRecorder
@@ -22,6 +23,7 @@ from support.builders import NOON
 from support.virtual_time import run_virtual
 
 TIME = "2026-01-02T03:04:05Z"
+ENDED = {"phase": "Succeeded", "updatedAt": TIME, "finishedAt": TIME}
 
 
 class ScriptedHistory:
@@ -31,6 +33,7 @@ class ScriptedHistory:
         self.failures, self.refused, self.already = failures, refused, known or {}
         self.stored, self.asked = {}, []
         self.old, self.told = 0, []
+        self.parts = {}
 
     async def store(self, ended):
         if self.failures:
@@ -43,6 +46,18 @@ class ScriptedHistory:
     async def known(self, uids):
         self.asked += uids
         return {uid: self.already[uid] for uid in uids if uid in self.already}
+
+    async def add_log_parts(self, uid, parts):
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("away")
+        if uid in self.refused:
+            raise Refused("not that")
+        known = {each.job for each in self.parts.get(uid, ())}
+        self.parts.setdefault(uid, []).extend(each for each in parts if each.job not in known)
+
+    async def log_parts(self, uid):
+        return self.parts.get(uid, [])
 
     async def prune(self, before):
         gone = min(self.old, 2)
@@ -67,14 +82,14 @@ def an_object(kind, name, *, version, phase="Succeeded", owner=None):
             "ownerReferences": owners,
         },
         "spec": {},
-        "status": {"phase": phase, "updatedAt": TIME, "finishedAt": TIME},
+        "status": ENDED | {"phase": phase},
     }
 
 
 class World:
     """A keeper of runs and ToolRuns, their caches, and the keys that were woken."""
 
-    def __init__(self, history, *, may_act=lambda _: True, retention=None):
+    def __init__(self, history, *, may_act=lambda _: True, retention=None, logs=None):
         client = Client(AnsweringTransport(), manager="test")
         self.recorder = EventRecorder(client, component="test", now=lambda: NOON)
 
@@ -87,6 +102,7 @@ class World:
             recorder=self.recorder,
             random=lambda: 1.0,
             retention=retention,
+            logs=LogTails(client, logs, lambda: NOON) if logs is not None else None,
         )
         self.woken = []
         self.informers = {
@@ -103,6 +119,22 @@ class World:
 
     def see(self, kind, name, **facts):
         return self.informers[kind].cache.note_written(an_object(kind, name, **facts))
+
+    def keep_log(self, uid, job, text):
+        """As whoever keeps the log of one Job among several."""
+        files = self.keeper.logs.files
+        files.keep_one("ci", uid, job=job, title=job, content=text.encode())
+        self.keeper.tail_kept("ci", uid, is_part=True)
+
+    async def goes_on_until(self, holds):
+        """In real time: files are read in threads."""
+        running = asyncio.ensure_future(self.keeper.run())
+        async with asyncio.timeout(30):
+            while not holds():  # noqa: ASYNC110 - what is waited for tells nobody
+                await asyncio.sleep(0.02)
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
 
     async def goes_on(self, seconds):
         running = asyncio.ensure_future(self.keeper.run())
@@ -224,3 +256,42 @@ def test_old_rows_are_deleted_in_parts_at_the_start_and_every_hour():
         assert kept.told == []
 
     run_virtual(scenario())
+
+
+@pytest.mark.rule("GC-6")
+def test_logs_of_jobs_that_another_process_kept_are_stored_with_the_rest(tmp_path):
+    """Work of several Jobs goes on in another process, whose directory is its own; an outage meanwhile is no loss."""
+
+    async def scenario():
+        history = ScriptedHistory(failures=1)
+        one = World(history, logs=tmp_path / "one")
+        one.keep_log("c", "first", "hello\n")
+        await one.goes_on_until(lambda: history.parts)
+        two = World(history, logs=tmp_path / "two")
+        two.keep_log("c", "second", "again\n")
+        two.keep_log("c", "last", "bye\n")
+        await two.goes_on_until(lambda: len(history.parts["c"]) == 3)
+        two.informers["ToolRun"].cache.note_written(
+            an_object("ToolRun", "c", version=3) | {"status": ENDED | {"job": {"name": "last"}}}
+        )
+        await two.goes_on_until(lambda: history.stored)
+        told = "==> first <==\nhello\n==> second <==\nagain\n==> last <==\nbye\n"
+        assert history.stored["c"].log_tail == told
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.rule("GC-6")
+def test_a_log_that_the_database_refuses_holds_nobody_up(tmp_path):
+    """It is told, and the rows of others are stored."""
+
+    async def scenario():
+        history = ScriptedHistory(refused=("c",))
+        world = World(history, logs=tmp_path)
+        world.keep_log("c", "first", "hello\n")
+        world.see("ToolRun", "other", version=1)
+        await world.goes_on_until(lambda: history.stored)
+        assert set(history.stored) == {"other"}
+        assert world.keeper.counts.failures == 1
+
+    asyncio.run(scenario())

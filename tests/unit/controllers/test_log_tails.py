@@ -94,7 +94,7 @@ def test_values_of_referenced_secrets_are_masked_in_a_tail(tmp_path):
         tmp_path,
         lambda: NOON,
         pods=pods_with(GIVEN),
-        on_kept=lambda namespace, uid: told.append((namespace, uid)),
+        on_kept=lambda namespace, uid, _: told.append((namespace, uid)),
     )
     keep(tails)
     assert asyncio.run(tails.read("ci", "c1")) == "login *** ok\n"

@@ -82,6 +82,8 @@ class HistoryKeeper:
     _ledger: Ledger = field(default_factory=Ledger)
     _kinds: dict[str, Followed] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
+    _parts: set[tuple[str, str]] = field(default_factory=set)
+    """Work of which a log was kept that history does not have yet."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _told: ToldEvents = field(init=False)
     _tidied: float = float("-inf")
@@ -112,8 +114,11 @@ class HistoryKeeper:
             for each in followed.informer.cache.all():
                 self._heard(kind, Change("added", None, each))
 
-    def tail_kept(self, namespace: str, uid: str) -> None:
-        """The last lines of a log are there; the row may be stored without them already."""
+    def tail_kept(self, namespace: str, uid: str, is_part: bool) -> None:
+        """The last lines of a log are there; the row may be stored without them already, or not be due yet."""
+        if is_part:
+            self._parts.add((namespace, uid))
+            self._news.set()
         for kind, followed in self._kinds.items():
             for each in followed.informer.cache.by("uid", uid):
                 if each.namespace == namespace and written_at(each) is not None:
@@ -137,11 +142,12 @@ class HistoryKeeper:
                 await self._something()
                 await asyncio.sleep(LINGER_SECONDS)
                 batch = self._batch()
-                if not batch and not self._told.is_due(_clock()) and not self._is_untidy():
+                if not (batch or self._parts or self._told.is_due(_clock()) or self._is_untidy()):
                     await self._rest()
                     continue
                 try:
                     history = history or await self.open_history()
+                    await self._store_parts(history)
                     await self._store(history, batch)
                     await self._told.store(history)
                     await self._tidy(history)
@@ -223,9 +229,22 @@ class HistoryKeeper:
         ready = self._ledger.ready(_clock(), is_ours)
         return [entry for entry, _ in zip(ready, range(BATCH), strict=False)]
 
+    async def _store_parts(self, history: History) -> None:
+        """Logs of work of several Jobs that may go on for long, and in another process."""
+        for namespace, uid in sorted(self._parts):
+            parts = await self.logs.parts(namespace, uid) if self.logs is not None else []
+            try:
+                await history.add_log_parts(uid, parts)
+            except Refused as error:
+                self.counts.failures += 1
+                log.error(  # noqa: TRY400 - the database's own words say it
+                    "the database refuses the log of a Job", extra={"reason": str(error), "uid": uid}
+                )
+            self._parts.discard((namespace, uid))
+
     async def _store(self, history: History, batch: Sequence[Waiting]) -> None:
         left = await self._unknown(history, batch)
-        rows = [await self._row(each) for each in left]
+        rows = [await self._row(each, history) for each in left]
         try:
             await history.store(rows)
         except Refused:
@@ -274,10 +293,10 @@ class HistoryKeeper:
         left_nothing = (status.get("outcome") or {}).get("exitCode") is None
         return left_nothing and files.has_any(seen.namespace, seen.uid)
 
-    async def _row(self, entry: Waiting) -> Ended:
+    async def _row(self, entry: Waiting, history: History) -> Ended:
         seen = entry.seen
         steps = await read_steps(self.client, seen, seen.view.get("status") or {})
-        tail = await self.logs.read(seen.namespace, seen.uid) if self.logs and self._has_tail(seen) else None
+        tail = await self._tail(seen, history) if self._has_tail(seen) else None
         return ended(
             entry.kind,
             seen,
@@ -286,6 +305,17 @@ class HistoryKeeper:
             log_tail=tail,
             definition=await self._definition(seen),
         )
+
+    async def _tail(self, seen: Cached, history: History) -> str | None:
+        """What is kept here, after what another process kept of the same work before."""
+        if self.logs is None:
+            return None
+        here = await self.logs.read(seen.namespace, seen.uid)
+        own = {each.job for each in await self.logs.parts(seen.namespace, seen.uid)}
+        if not own or here is None:
+            return here
+        before = [each.text for each in await history.log_parts(seen.uid) if each.job not in own]
+        return "".join([*before, here])
 
     async def _definition(self, seen: Cached) -> bytes | None:
         """What a run executed, as it was pinned for it."""
