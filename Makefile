@@ -5,24 +5,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/.installed
+ifdef UV
+MAKE_VENV := $(UV) venv -q --python $(PYTHON) $(VENV)
+INSTALL := $(UV) pip install -q --python $(BIN)/python
+else
+MAKE_VENV := $(PYTHON) -m venv $(VENV)
+INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check
+endif
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found; install Python 3.11 or later, or set PYTHON=" >&2; exit 1; }
-ifdef UV
-	@test -x $(BIN)/python || $(UV) venv -q --python $(PYTHON) $(VENV)
-	$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
-	$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
-else
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
-endif
+	@test -x $(BIN)/python || $(MAKE_VENV)
+	$(INSTALL) --require-hashes -r requirements/dev.txt
+	$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 .PHONY: setup
@@ -81,6 +82,12 @@ web: ## Build the web page into the package (needs node 20); commit the result
 web-test: ## Check the types of the web page and test its pure parts (needs node 20)
 	cd web && npm install --no-save --no-audit --no-fund && npm run check && npm test
 
+.PHONY: web-e2e
+web-e2e: setup ## Test the web page in a real browser (needs chromium, and node 20 for axe)
+	$(INSTALL) --require-hashes -r requirements/browser.txt
+	cd web && npm install --no-save --no-audit --no-fund
+	$(BIN)/python -m pytest tests/web
+
 .PHONY: verify
 verify: generate check ## Regenerate, check, and fail if that changed a tracked file
 	@git diff --exit-code -- charts/agents docs/reference src/jangar/crdgen/definitions.json || { echo "generated files were out of date; commit the result of 'make generate'" >&2; exit 1; }
@@ -125,7 +132,10 @@ bench-engine: setup ## Measure the engine on a laptop and on a real API server, 
 mutation: setup ## Mutation-test the rules (about half an hour); prints the share killed
 	scripts/mutation-test
 
+PIN := uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --upgrade
+
 .PHONY: lock
 lock: ## Pin the dependencies anew (needs uv)
-	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml -o requirements/runtime.txt
-	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml --group dev -o requirements/dev.txt
+	$(PIN) pyproject.toml -o requirements/runtime.txt
+	$(PIN) pyproject.toml --group dev -o requirements/dev.txt
+	$(PIN) --group browser -c requirements/dev.txt -o requirements/browser.txt
