@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import tempfile
 from pathlib import Path
 
@@ -74,9 +75,16 @@ def test_detached_it_tells_why_it_could_not_start(laptop):
     assert "--port" in other.stderr
 
 
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
 def test_the_port_stays_and_another_directory_takes_the_next(laptop):
     """A kubeconfig written once stays good over restarts."""
-    laptop.done("up", "--detach")
+    # Not the first port: another test may take that between two lives.
+    laptop.done("up", "--detach", "--port", free_port())
     first = json.loads(laptop.done("status", "-o", "json"))["server"]
     beside = laptop.home / "other"
     laptop.done("up", "--detach", "--data-dir", beside)

@@ -204,8 +204,9 @@ class WorkWorld:
         assert not self.child.suspend, "a Job for a suspended child"
 
     def _is_kept(self, uid):
-        name = self.pods[uid].name
-        return self.logs is None or any(name.startswith(f"{job}-") for job, _ in self.logs)
+        pod = self.pods.get(uid)
+        gone_or_unasked = pod is None or self.logs is None
+        return gone_or_unasked or any(pod.name.startswith(f"{job}-") for job, _ in self.logs)
 
     def _is_judged(self):
         lost = [each["attempt"] for each in self.status.get("attempts") or ()]

@@ -90,6 +90,37 @@ class Writer:
             return
         raise ApiError(f"{self._resource.kind} {meta['name']}: finalizers change too often")
 
+    async def let_go(self, obj: Obj, finalizer: str, *, mark: str) -> None:
+        """Take away one finalizer and say so by an annotation, in one write."""
+        found: Obj | None = obj
+        for _ in range(3):
+            if found is None or found["metadata"]["uid"] != obj["metadata"]["uid"]:
+                return
+            meta = found["metadata"]
+            change = {
+                "uid": meta["uid"],
+                "resourceVersion": meta["resourceVersion"],
+                "finalizers": [each for each in meta.get("finalizers") or () if each != finalizer],
+                "annotations": {mark: "true"},
+            }
+            try:
+                written = await self._client.patch(
+                    self._resource,
+                    meta["name"],
+                    meta["namespace"],
+                    {"metadata": change},
+                    kind=PatchKind.MERGE,
+                )
+            except NotFound:
+                return
+            except Conflict:
+                found = await self.live(meta["namespace"], meta["name"])
+                continue
+            if _is_held(written):
+                self._cache.note_written(written)
+            return
+        raise ApiError(f"{self._resource.kind} {obj['metadata']['name']}: it changes too often")
+
 
 def _is_held(obj: Obj) -> bool:
     """Whether an object that was written is still there: one that leaves and is held by nobody is not."""

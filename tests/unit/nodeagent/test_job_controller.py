@@ -27,7 +27,8 @@ class Server:
     async def patch(self, resource, name, namespace, body, *, kind, subresource=""):
         obj = self.objects[(resource.kind, name)]
         self.said.append(f"release {name}")
-        return self._written(obj, finalizers=[])
+        change = body["metadata"]
+        return self._written(obj, finalizers=change["finalizers"], annotations=change["annotations"])
 
     async def delete(self, resource, name, namespace, *, uid, **options):
         self.said.append(f"delete {name}")
@@ -39,7 +40,7 @@ class Server:
         return self._written(obj)
 
     def _written(self, obj, **meta):
-        self.revision += 1
+        self.revision += 10
         new = {**obj, "metadata": {**obj["metadata"], **meta, "resourceVersion": str(self.revision)}}
         self.objects[(obj["kind"], obj["metadata"]["name"])] = new
         return {**new, "metadata": {**new["metadata"]}}
@@ -92,8 +93,11 @@ def a_controller(said, haste):
     pods.note_written(dict(pod))
     stop = lambda told: said.append(f"TERM {told['metadata']['name']}")  # noqa: E731
     slots = Slots("laptop", 10)
-    controller = JobController(server, jobs, pods, slots, Quiet(), stop=stop, haste=haste, now=lambda: NOON)
-    return controller, pods
+
+    def started():
+        return JobController(server, jobs, pods, slots, Quiet(), stop=stop, haste=haste, now=lambda: NOON)
+
+    return started, pods
 
 
 @pytest.mark.rule("CAN-4")
@@ -102,7 +106,8 @@ def test_in_haste_a_pod_is_told_to_end_and_deleted_when_all_others_are_told():
 
     async def story():
         said, haste = [], Haste()
-        controller, _ = a_controller(said, haste)
+        started, _ = a_controller(said, haste)
+        controller = started()
         haste.begin()
         first = await controller.reconcile(WORK)
         urgent = list(said)
@@ -116,23 +121,27 @@ def test_in_haste_a_pod_is_told_to_end_and_deleted_when_all_others_are_told():
     assert afterwards == ["delete pod", "status work"]
 
 
-def test_a_pod_that_has_ended_until_then_is_deleted_all_the_same():
-    """As it would have been at once: a suspended job has no pods, but for those that somebody holds."""
+@pytest.mark.rule("RUN-3")
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_pod_that_has_ended_until_then_is_deleted_all_the_same(is_killed):
+    """As it would have been at once, and by whoever comes after an agent that was killed in between."""
 
     async def story():
         said, haste = [], Haste()
-        controller, pods = a_controller(said, haste)
+        started, pods = a_controller(said, haste)
+        controller = started()
         haste.begin()
         await controller.reconcile(WORK)
         (pod,) = pods.all()
         pods.note_written(
             {
                 **pod.decode(),
-                "metadata": {**pod.decode()["metadata"], "resourceVersion": "50"},
+                "metadata": {**pod.decode()["metadata"], "resourceVersion": "25"},
                 "status": {"phase": "Failed"},
             }
         )
         haste.end()
+        controller = started() if is_killed else controller
         await controller.reconcile(WORK)
         await controller.reconcile(WORK)
         return said
@@ -145,8 +154,8 @@ def test_without_haste_all_is_done_in_one_pass():
 
     async def story():
         said = []
-        controller, _ = a_controller(said, Haste())
-        await controller.reconcile(WORK)
+        started, _ = a_controller(said, Haste())
+        await started().reconcile(WORK)
         return said
 
     assert run_virtual(story()) == ["release pod", "TERM pod", "delete pod", "status work"]

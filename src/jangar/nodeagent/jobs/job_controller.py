@@ -14,12 +14,13 @@ from jangar.kube.indexers import OWNER_UID
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.nodeagent.conditions import is_true
 from jangar.nodeagent.jobs.expiry import expires_at
-from jangar.nodeagent.jobs.job_facts import TRACKING, is_finished, pod_fact
+from jangar.nodeagent.jobs.job_facts import TRACKING, UNCOUNTED, is_finished, pod_fact
 from jangar.nodeagent.jobs.job_plan import JobPlan, plan_job
 from jangar.nodeagent.jobs.job_pods import pod_names, pod_of
 from jangar.nodeagent.slots import Slots
 from jangar.nodeagent.writes import Writer
 
+_UNCOUNTED = f'"{UNCOUNTED}"'.encode()
 HOLD = timedelta(milliseconds=200)
 """That pods are active is told after this long: a job that ends sooner is told once."""
 
@@ -43,8 +44,6 @@ class JobController:
         self._jobs, self._pods, self._slots, self._events, self._now = jobs, pods, slots, events, now
         self._job_writer, self._pod_writer = Writer(client, JOBS, jobs), Writer(client, PODS, pods)
         self._untold: dict[str, datetime] = {}
-        self._leaving: dict[Key, frozenset[str]] = {}
-        """Pods that were told to end and are still to be deleted, by uid."""
 
     def is_news_of_pod(self, change: Change) -> bool:
         """A pod that was just made is known to its job; one that is counted is nothing to a finished job."""
@@ -60,24 +59,21 @@ class JobController:
     async def reconcile(self, key: Key) -> Result:
         cached = self._jobs.get(key.namespace, key.name)
         if cached is None:
-            self._leaving.pop(key, None)
             await self._release_orphans(key)
             return DONE
         job = cached.decode()
         found = self._pods_of(cached.uid)
         if is_finished(job):
             # Many of a job's changes come after its end: its pods are read only where there is still something to do.
-            found = [each for each in found if TRACKING in each.finalizers]
+            found = [each for each in found if TRACKING in each.finalizers or _UNCOUNTED in each.raw]
         pods = {each.name: each.decode() for each in found}
         plan = plan_job(job, [pod_fact(pod) for pod in pods.values()], now=self._now())
-        leaving = self._leaving.get(key, frozenset()).union(fact.uid for fact in plan.delete)
         stopped = plan.uncounted_deletes and await self._stop(pods[fact.name] for fact in plan.delete)
         if stopped and self._haste.is_on:
             # They end; that they are deleted, and the status, can wait until all others are told, too.
-            self._leaving[key] = leaving
             return LookAgain(0.0)
-        await self._delete(job, [pod for pod in pods.values() if pod["metadata"]["uid"] in leaving])
-        self._leaving.pop(key, None)
+        chosen = {fact.name for fact in plan.delete}
+        await self._delete(job, [pod for name, pod in pods.items() if name in chosen or _is_uncounted(pod)])
         await self._make(job, pods, plan)
         held = await self._record(job, plan)
         if held is None:
@@ -98,7 +94,7 @@ class JobController:
         """
         counted = [each for each in pods if TRACKING in (each["metadata"].get("finalizers") or ())]
         for pod in counted:
-            await self._pod_writer.release(pod, TRACKING)
+            await self._pod_writer.let_go(pod, TRACKING, mark=UNCOUNTED)
             self._stop_pod(pod)
         return bool(counted)
 
@@ -194,6 +190,10 @@ class JobController:
         if plan.look_again_at is not None:
             waits.append(max((plan.look_again_at - self._now()).total_seconds(), 0.0))
         return LookAgain(min(waits)) if waits else DONE
+
+
+def _is_uncounted(pod: Obj) -> bool:
+    return UNCOUNTED in (pod["metadata"].get("annotations") or {})
 
 
 def _is_free(job: Obj) -> bool:

@@ -12,6 +12,8 @@ from jangar.nodeagent.jobs.indexes import INDEX
 Obj = dict[str, Any]
 
 TRACKING = "batch.kubernetes.io/job-tracking"
+UNCOUNTED = "node-agent/uncounted"
+"""The annotation of a pod that was told to end, that nobody shall count, and that is still to be deleted."""
 ENDED = ("Succeeded", "Failed")
 FIRST_BACKOFF = timedelta(seconds=10)
 LONGEST_BACKOFF = timedelta(minutes=10)
