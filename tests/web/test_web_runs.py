@@ -197,6 +197,7 @@ def test_keys_go_everywhere(page):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/runs/default/fine")
+    page.locator(".node").first.wait_for()
     page.keyboard.press("3")
     page.locator(".step-row").first.wait_for()
     page.keyboard.press("j")

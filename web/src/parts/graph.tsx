@@ -247,8 +247,11 @@ function Drawn({ run, nested, chosen, now, find, onChoose, onOpen }: Props) {
   }, [fit]);
 
   const choose = (shown: Shown) => {
-    if (shown.box.what === "stack") open(shown.box.id);
-    else if (shown.box.what !== "stack-frame") onChoose(shown.box.id);
+    if (shown.box.what === "stack") {
+      // The pointer never leaves what is gone.
+      setHovered(null);
+      open(shown.box.id);
+    } else if (shown.box.what !== "stack-frame") onChoose(shown.box.id);
   };
   const press = (event: KeyboardEvent) => {
     const id = (event.target as HTMLElement).closest<HTMLElement>(".react-flow__node")?.dataset["id"];
