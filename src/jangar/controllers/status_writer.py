@@ -4,13 +4,17 @@ Keeps fields that it does not know: old and new versions of a controller alterna
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+from jangar.api.kinds import by_api_version_and_kind
 from jangar.controllers.json_difference import Operation, difference
-from jangar.domain.status_contract import keep_unknown, needs_write
+from jangar.domain.known_fields import Shape, keep_unknown, shape_of
+from jangar.domain.status_contract import needs_write
 from jangar.kube.cache import Cached
 from jangar.kube.client import Client, PatchKind
 from jangar.kube.informer import Informer
+from jangar.kube.resource import Resource
 
 
 class StatusWriter:
@@ -27,7 +31,7 @@ class StatusWriter:
         Raises Conflict if the object is not the version, or not the object, that the status was decided for.
         """
         before = seen.view.get("status")
-        after = keep_unknown(before or {}, status, known=known)
+        after = keep_unknown(before or {}, status, known=known, shape=_shape(informer.resource))
         if not needs_write(before or {}, after):
             return seen
         answer = await self._client.patch(
@@ -47,6 +51,14 @@ def guards(seen: Cached) -> list[Operation]:
         {"op": "replace", "path": "/metadata/uid", "value": seen.uid},
         {"op": "replace", "path": "/metadata/resourceVersion", "value": seen.resource_version},
     ]
+
+
+@cache
+def _shape(resource: Resource) -> Shape:
+    kind = by_api_version_and_kind(resource.api_version, resource.kind)
+    if kind is None:
+        raise ValueError(f"{resource.kind} is not of this product: nobody here writes its status")
+    return shape_of(kind.status)
 
 
 def _changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> list[Operation]:

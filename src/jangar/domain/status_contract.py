@@ -138,14 +138,6 @@ def _says_same(old: Any, new: Any) -> bool:
             return False
 
 
-def keep_unknown(
-    old_doc: Mapping[str, Any], new_doc: Mapping[str, Any], *, known: frozenset[str]
-) -> JsonObject:
-    """The new status and, of the old one, the fields that its writer does not know."""
-    unknown = {name: value for name, value in old_doc.items() if name not in known}
-    return unknown | {name: value for name, value in new_doc.items() if value is not None}
-
-
 def lifecycle_from(doc: Mapping[str, Any]) -> Lifecycle:
     """Read from a status; raises ValueError for a phase or time that is none."""
     return Lifecycle(

@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
+from jangar.api.tools import TOOL_RUN
 from jangar.apiserver.apply.json_patch import json_patch
 from jangar.controllers.object_writes import ObjectWrites
+from jangar.controllers.resources import resource_of
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from jangar.kube.builtin import JOBS, PODS
@@ -34,6 +36,7 @@ class Bench:
         self.transport = AnsweringTransport(*answers)
         self.client = Client(self.transport, manager="test")
         self.informer = Informer(self.client, resource, namespaces=Namespaces.every())
+        self.children = Informer(self.client, resource_of(TOOL_RUN), namespaces=Namespaces.every())
         self.writes = ObjectWrites(self.client)
 
     @property
@@ -42,7 +45,7 @@ class Bench:
 
     def status(self, seen, status, *, known=frozenset({"phase", "updatedAt"})):
         writer = StatusWriter(self.client)
-        return asyncio.run(writer.write(self.informer, Cached.of(seen), status, known=known))
+        return asyncio.run(writer.write(self.children, Cached.of(seen), status, known=known))
 
     def do(self, name, *given):
         return asyncio.run(getattr(self.writes, name)(self.informer, *given))
@@ -55,10 +58,10 @@ def test_a_status_is_written_as_what_differs_for_this_version_of_this_object():
     seen = a_job(status={"phase": "Pending", "theirs": 1})
     written = bench.status(seen, {"phase": "Running"})
     (asked,) = bench.transport.asked
-    assert asked.path.endswith("/jobs/build/status")
+    assert asked.path.endswith("/toolruns/build/status")
     assert asked.body == [*GUARDS, {"op": "replace", "path": "/status/phase", "value": "Running"}]
     assert written.resource_version == "8"
-    assert bench.cached.resource_version == "8"
+    assert bench.children.cache.get("ci", "build").resource_version == "8"
 
 
 @pytest.mark.rule("CHART-4")

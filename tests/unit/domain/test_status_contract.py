@@ -14,7 +14,6 @@ from jangar.domain.status_contract import (
     LIFECYCLE_FIELDS,
     Lifecycle,
     advance,
-    keep_unknown,
     lifecycle_from,
     lifecycle_to,
     needs_write,
@@ -432,19 +431,6 @@ def test_a_status_that_cannot_be_read_is_refused(doc, complaint):
 def test_a_write_is_needed_when_anything_but_updated_at_differs(old, new, expected):
     """ST-3, ST-7: a null that the API server drops must not cause a write on every pass."""
     assert needs_write(old, new) is expected
-
-
-@pytest.mark.rule("ST-1")
-def test_a_writer_keeps_the_fields_it_does_not_know():
-    """ST-1: old and new versions alternate during a canary; known fields that are gone are removed."""
-    old = {"phase": "Running", "reason": "x", "shard": 7, "future": {"a": 1}}
-    new = {"phase": "Failed", "shard": None, "extra": 2}
-    assert keep_unknown(old, new, known=frozenset({"phase", "reason"})) == {
-        "phase": "Failed",
-        "shard": 7,
-        "future": {"a": 1},
-        "extra": 2,
-    }
 
 
 MOMENTS = st.integers(-5_000_000, 5_000_000).map(lambda each: NOON + timedelta(milliseconds=each))
