@@ -1,5 +1,7 @@
 """The page of what was proven counts what tests told, wherever they ran."""
 
+import pytest
+
 from support.reliability_page import page, record_trials, rows, write_reliability_page
 
 
@@ -60,6 +62,12 @@ class Terminal:
         pass
 
     write_line = write_sep
+
+
+@pytest.fixture(autouse=True)
+def no_records(monkeypatch):
+    """What these tests make up does not belong to what a whole proof counts beside them."""
+    monkeypatch.delenv("JANGAR_PROVE_RECORDS", raising=False)
 
 
 def test_a_test_that_failed_before_it_counted_is_told(tmp_path, monkeypatch):
