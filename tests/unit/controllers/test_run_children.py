@@ -4,7 +4,7 @@ import pytest
 
 from jangar.api.phases import Phase, StepKind
 from jangar.controllers.orchestrationrun.children import child_manifest, child_seen, stop_patch
-from jangar.controllers.orchestrationrun.memory import Memories, RunMemory
+from jangar.controllers.orchestrationrun.memory import MOST_ENDED, Memories, RunMemory
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
 from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, STOP
 from jangar.controllers.stop_order import stop_order
@@ -134,6 +134,19 @@ def test_a_new_memory_knows_the_children_that_are_cached():
     assert memories.of("r1") is memory
     memories.forget("r1")
     assert memories.of("r1") is not memory
+
+
+def test_of_ended_runs_only_the_latest_are_remembered():
+    """Thousands stay until their retention is over; runs under way are remembered however many there are."""
+    memories = Memories(())
+    under_way = memories.of("r1")
+    ended = [memories.of(f"ended-{number}") for number in range(MOST_ENDED + 1)]
+    for memory in ended[:-1]:
+        memories.note_ended(memory.uid)
+    memories.note_ended(ended[0].uid)
+    memories.note_ended(ended[-1].uid)
+    assert memories.of("r1") is under_way
+    assert [memory.uid for memory in ended if memories.of(memory.uid) is not memory] == ["ended-1"]
 
 
 def test_news_replace_what_was_known_and_never_change_it_in_place():

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from jangar.api.meta import JsonObject
 from jangar.controllers.orchestrationrun.children import child_seen
@@ -14,6 +14,9 @@ from jangar.domain.orchestration.status_document import step_document
 from jangar.kube.cache import Cache, Cached
 from jangar.kube.indexers import OWNER_UID
 from jangar.kube.informer import Change
+
+MOST_ENDED: Final = 256
+"""Ended runs that are remembered: thousands stay until their retention is over, and few are looked at again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,11 +88,13 @@ class RunMemory:
 
 
 class Memories:
-    """Of all runs, by uid; hears of every change of a child."""
+    """Of runs under way and of those that ended last, by uid; hears of every change of a child."""
 
     def __init__(self, caches: tuple[Cache, ...]) -> None:
         self._caches = caches
         self._runs: dict[str, RunMemory] = {}
+        self._ended: dict[str, None] = {}
+        """In the order of their last passes."""
 
     def of(self, uid: str) -> RunMemory:
         """The memory of a run; a new one knows the children that are cached now."""
@@ -100,12 +105,21 @@ class Memories:
             self._runs[uid] = memory
         return memory
 
+    def note_ended(self, uid: str) -> None:
+        """The run has ended: it is remembered while it is among the latest, for what still happens to its children."""
+        self._ended.pop(uid, None)
+        self._ended[uid] = None
+        if len(self._ended) > MOST_ENDED:
+            self.forget(next(iter(self._ended)))
+
     def forget(self, uid: str) -> None:
         self._runs.pop(uid, None)
+        self._ended.pop(uid, None)
 
     def forget_all(self) -> None:
         """Others may write from now on."""
         self._runs.clear()
+        self._ended.clear()
 
     def heard(self, change: Change) -> None:
         """A child changed."""

@@ -57,6 +57,8 @@ class RunReconciler:
                 self.hands, self._subject(seen, memory, sight, planned.status), planned.actions
             )
             if not learned:
+                if planned.status.lifecycle.is_terminal:
+                    self.memories.note_ended(seen.uid)
                 return await self._afterwards(seen, sight, planned)
         return LookAgain(after=0.1)
 
