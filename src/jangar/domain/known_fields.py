@@ -7,7 +7,7 @@ within an object or an item of a list; it stays as long as what it is a field of
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic.alias_generators import to_camel
 
@@ -40,6 +40,9 @@ def shape_of(model: type[ApiModel]) -> Shape:
 
 
 def _models(annotation: Any) -> Iterator[type[ApiModel]]:
+    """The type that a field holds, alone or in a list. The keys of a map are its writer's: none is unknown."""
+    if get_origin(annotation) is dict:
+        return
     if isinstance(annotation, type) and issubclass(annotation, ApiModel):
         yield annotation
     for each in get_args(annotation):

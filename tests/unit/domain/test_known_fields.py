@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jangar.api.meta import ApiModel
 from jangar.api.orchestration.run_status import OrchestrationRunStatus
 from jangar.api.tools import ToolRunStatus
 from jangar.domain.known_fields import keep_unknown, shape_of
@@ -82,6 +83,20 @@ def test_an_open_field_belongs_to_its_writer_as_a_whole():
     old = {"runtimeRef": {"type": "job", "name": "x", "more": 1}, "outputs": {"a": "1", "b": "2"}}
     new = {"runtimeRef": {"type": "job", "name": "x"}, "outputs": {"a": "1"}}
     assert _kept(old, new) == new
+
+
+@pytest.mark.rule("ST-1")
+def test_the_keys_of_a_map_are_its_writers():
+    """ST-1: one that is gone is gone, also where the values have a type."""
+
+    class Item(ApiModel):
+        size: int
+
+    class Holder(ApiModel):
+        items: dict[str, Item] | None
+
+    old, new = {"items": {"a": {"size": 1}, "b": {"size": 2}}}, {"items": {"a": {"size": 3}}}
+    assert _kept(old, new, shape_of(Holder)) == new
 
 
 STEPS = st.lists(
