@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 
 from jangar.api.meta import ApiModel, ObjectStatus
+from jangar.api.not_built import KINDS_NOT_BUILT, MARK
 
 VERSION = "v1alpha1"
-CATEGORY = "agents"
+CATEGORY = "jangar"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,11 @@ class Kind:
     columns: tuple[Column, ...] = ()
     spec_required: bool = True
     selectable: tuple[str, ...] = field(default=())
+
+    @property
+    def summary(self) -> str:
+        """The description, marked where nothing acts on the kind yet."""
+        return f"{MARK} {self.description}" if self.name in KINDS_NOT_BUILT else self.description
 
     @property
     def api_version(self) -> str:

@@ -95,6 +95,7 @@ class StopStatus(ApiModel):
     requested_at: datetime = Field(description="Work that ended before this time keeps its own result.")
     reason: str = Field(description="Why it is stopped, such as Cancelled or StepTimedOut.")
     deadline: datetime | None = Field(None, description="When waiting for its end stops.")
+    message: str | None = Field(None, description="What it was waiting for, where a time limit ends a wait.")
 
 
 class RetentionStatus(ApiModel):

@@ -18,6 +18,7 @@ class Reason(StrEnum):
     INVALID_STEP_NAME = "InvalidStepName"
     DUPLICATE_STEP = "DuplicateStep"
     UNSUPPORTED_STEP = "UnsupportedStep"
+    NOT_BUILT = "NotBuilt"
     MISSING_REFERENCE = "MissingReference"
     ENTRYPOINT_MISSING = "EntrypointMissing"
     INVALID_DEPENDENCY = "InvalidDependency"
@@ -64,9 +65,12 @@ class Reason(StrEnum):
     CHILD_DELETED = "ChildDeleted"
     CHILD_CANCELLED = "ChildCancelled"
     START_REFUSED = "StartRefused"
+    CHILD_NAME_CONFLICT = "ChildNameConflict"
+    SNAPSHOT_CONFLICT = "SnapshotConflict"
+    OWNER_NOT_CONFIRMED = "OwnerNotConfirmed"
     POLICY_DENIED = "PolicyDenied"
 
-    # Admission of AgentRuns
+    # Admission of AgentRuns and ToolRuns
     WITHIN_LIMITS = "WithinLimits"
     ALREADY_STARTED = "AlreadyStarted"
     CONCURRENCY_LIMIT = "ConcurrencyLimit"
@@ -83,6 +87,12 @@ class Reason(StrEnum):
     SERVICE_ACCOUNT_NOT_ALLOWED = "ServiceAccountNotAllowed"
     IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED = "ImplementationSourceProviderNotAllowed"
     REPOSITORY_NOT_ALLOWED = "RepositoryNotAllowed"
+    PRIORITY_CLASS_NOT_ALLOWED = "PriorityClassNotAllowed"
+    TOLERATION_NOT_ALLOWED = "TolerationNotAllowed"
+    NODE_SELECTOR_NOT_ALLOWED = "NodeSelectorNotAllowed"
+    RUNTIME_CLASS_NOT_ALLOWED = "RuntimeClassNotAllowed"
+    TOKEN_AUDIENCE_NOT_ALLOWED = "TokenAudienceNotAllowed"  # noqa: S105 - a word, no password
+    HOST_NOT_ALLOWED = "HostNotAllowed"
 
     # Work
     JOB_FAILED = "JobFailed"
@@ -93,9 +103,16 @@ class Reason(StrEnum):
     NON_ZERO_EXIT = "NonZeroExit"
     INIT_FAILED = "InitContainerFailed"
     NODE_REBOOTED = "NodeRebooted"
+    SUPERVISOR_LOST = "SupervisorLost"
+    START_ERROR = "StartError"
+    IMAGE_PULL_BACK_OFF = "ImagePullBackOff"
+    CONTAINER_CONFIG_ERROR = "CreateContainerConfigError"
+    UNSCHEDULABLE = "Unschedulable"
+    FAILED_CREATE = "FailedCreate"
     DUPLICATE_EXECUTION = "DuplicateExecution"
     WORKFLOW_JOB_MISSING = "WorkflowJobMissing"
     HISTORY_NOT_STORED = "HistoryNotStored"
+    RECONCILE_ABORTED = "ReconcileAborted"
 
     # Cancel
     CANCELLING = "Cancelling"
@@ -118,6 +135,19 @@ class Reason(StrEnum):
     FINISHED = "Finished"
 
 
+POD_CAUSES = frozenset(
+    {
+        Reason.IMAGE_PULL_BACK_OFF,
+        Reason.CONTAINER_CONFIG_ERROR,
+        Reason.UNSCHEDULABLE,
+        Reason.FAILED_CREATE,
+    }
+)
+"""Why a pod does not start; a Warning event tells each."""
+
+WAITING_CAUSES = POD_CAUSES | {Reason.REFERENCE_NOT_FOUND}
+"""Why something waits that does not go on by itself; a timeout that ends the wait keeps the cause."""
+
 DENIALS = frozenset(
     {
         Reason.MISSING_REQUIRED_LABELS,
@@ -131,9 +161,15 @@ DENIALS = frozenset(
         Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
         Reason.IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED,
         Reason.REPOSITORY_NOT_ALLOWED,
+        Reason.PRIORITY_CLASS_NOT_ALLOWED,
+        Reason.TOLERATION_NOT_ALLOWED,
+        Reason.NODE_SELECTOR_NOT_ALLOWED,
+        Reason.RUNTIME_CLASS_NOT_ALLOWED,
+        Reason.TOKEN_AUDIENCE_NOT_ALLOWED,
+        Reason.HOST_NOT_ALLOWED,
     }
 )
-"""Why policy refuses an AgentRun for good."""
+"""Why policy refuses an AgentRun or a ToolRun for good."""
 
 NEVER_RETRIED = DENIALS | frozenset(
     {
@@ -144,8 +180,10 @@ NEVER_RETRIED = DENIALS | frozenset(
         Reason.NESTING_TOO_DEEP,
         Reason.UNSUPPORTED_STEP,
         Reason.CONDITION_ERROR,
+        Reason.TOO_LARGE,
         Reason.CHILD_DELETED,
         Reason.START_REFUSED,
+        Reason.OWNER_NOT_CONFIRMED,
     }
 )
 """Failures that would only repeat, or that a person asked for: DAG-9."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, field_validator
 
+from jangar.api.agents.agentrun_status import RunAdmission
 from jangar.api.containers import EnvVar, Resources
 from jangar.api.jobs import EndedAttempt, JobRecord
 from jangar.api.kind import AGE, EXPIRES, FINISHED, MESSAGE, PHASE, READY, REASON, STARTED, Column, Kind
@@ -19,6 +20,7 @@ from jangar.api.meta import LIST_ATOMIC, OPEN, ApiModel, NameRef, ObjectStatus, 
 from jangar.api.phases import DefinitionPhase
 
 GROUP = "tools.proompteng.ai"
+MAX_GRACE_SECONDS = 3600
 
 
 class ToolSpec(ApiModel):
@@ -48,6 +50,12 @@ class ToolSpec(ApiModel):
     )
     timeout_seconds: Seconds | None = Field(
         None, description="Seconds that a run may take before it is stopped; unset or 0 is unbounded."
+    )
+    grace_period_seconds: Seconds | None = Field(
+        None,
+        description="Seconds between SIGTERM and SIGKILL when a run is stopped, at most 3,600 and 10 less than the "
+        "controller's cancel timeout. Default 30.",
+        le=MAX_GRACE_SECONDS,
     )
     ttl_seconds_after_finished: Seconds | None = Field(
         None,
@@ -106,6 +114,10 @@ class ToolRunStatus(ExecutionStatus):
         json_schema_extra=LIST_ATOMIC,
     )
     outcome: Outcome | None = Field(None, description="How the work ended, once that is known.")
+    admission: RunAdmission | None = Field(
+        None,
+        description="Whether policy lets the run start; absent where the limits of runs do not count ToolRuns.",
+    )
 
     @field_validator("phase", mode="before")
     @classmethod

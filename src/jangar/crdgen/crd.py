@@ -6,7 +6,9 @@ from typing import Final
 from jangar.api.kind import CATEGORY, VERSION, Column, Kind
 from jangar.api.kinds import KINDS
 from jangar.api.meta import JsonObject
-from jangar.crdgen.structural import structural_schema
+from jangar.crdgen.bounds import bounded
+from jangar.crdgen.not_built import marked
+from jangar.crdgen.structural import in_order, structural_schema
 
 # Argo CD must apply the definitions before the objects of the same sync.
 SYNC_WAVE: Final = {"argocd.argoproj.io/sync-wave": "-10"}
@@ -80,14 +82,14 @@ def _column(column: Column) -> JsonObject:
 def root_schema(kind: Kind) -> JsonObject:
     """The schema of a whole object of `kind`."""
     root: JsonObject = {
-        "description": kind.description,
+        "description": kind.summary,
         "type": "object",
         "properties": {
             "apiVersion": {"description": _API_VERSION, "type": "string"},
             "kind": {"description": _KIND, "type": "string"},
             # The API server refuses anything more here, a description included.
             "metadata": {"type": "object"},
-            "spec": structural_schema(kind.spec),
+            "spec": in_order(marked(kind.name, bounded(structural_schema(kind.spec)))),
             "status": structural_schema(kind.status),
         },
     }

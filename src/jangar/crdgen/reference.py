@@ -13,7 +13,9 @@ from pydantic import BaseModel
 from jangar.api.kind import CATEGORY, VERSION, Column, Kind
 from jangar.api.kinds import KINDS
 from jangar.api.meta import Condition
+from jangar.crdgen.bounds import bounded
 from jangar.crdgen.fields import Row, Told, rows, rules
+from jangar.crdgen.not_built import marked
 from jangar.crdgen.structural import structural_schema
 
 _INTRODUCTION: Final = f"""\
@@ -48,7 +50,7 @@ def _contents(kinds: Sequence[Kind]) -> str:
     lines = ["## Contents", ""]
     for group, members in groupby(kinds, key=lambda kind: kind.group):
         lines += [f"- `{group}`"]
-        lines += [f"  - [{kind.name}](#{_anchor(kind.name)}): {_text(kind.description)}" for kind in members]
+        lines += [f"  - [{kind.name}](#{_anchor(kind.name)}): {_text(kind.summary)}" for kind in members]
     lines += [f"- [{_CONDITION}](#{_anchor(_CONDITION)}), part of every status", ""]
     return "\n".join(lines)
 
@@ -57,7 +59,7 @@ def _section(kind: Kind, kinds: Sequence[Kind]) -> str:
     told = Told(elsewhere=_listed_elsewhere(kind, kinds))
     parts = [
         f"## {kind.name}\n",
-        f"{_text(kind.description)}\n",
+        f"{_text(kind.summary)}\n",
         _facts(kind),
         *([_columns(kind.columns)] if kind.columns else []),
         _fields(kind, "spec", kind.spec, told),
@@ -76,15 +78,11 @@ def _listed_elsewhere(kind: Kind, kinds: Iterable[Kind]) -> dict[type[BaseModel]
 
 
 def _facts(kind: Kind) -> str:
-    # kubectl takes a word that is also a category for the category, whatever the command.
-    usable = [name for name in (kind.plural, kind.singular, *kind.short_names) if name != CATEGORY]
-    names = ", ".join(f"`{name}`" for name in usable)
+    names = ", ".join(f"`{name}`" for name in (kind.plural, kind.singular, *kind.short_names))
     lines = [f"- apiVersion: `{kind.api_version}`", f"- kind: `{kind.name}`", f"- names for kubectl: {names}"]
     if kind.selectable:
         fields = ", ".join(f"`{path.removeprefix('.')}`" for path in kind.selectable)
         lines.append(f"- field selectors: {fields}")
-    if kind.plural == CATEGORY:
-        lines.append(f"- not `{kind.plural}`: kubectl takes that for the category, in `kubectl delete` too")
     if not kind.spec_required:
         lines.append("- spec may be left out")
     return "\n".join([*lines, ""])
@@ -102,6 +100,7 @@ def _columns(columns: Iterable[Column]) -> str:
 
 def _fields(kind: Kind, part: str, model: type[BaseModel], told: Told) -> str:
     schema = structural_schema(model)
+    schema = marked(kind.name, bounded(schema)) if part == "spec" else schema
     return "\n".join(
         [
             f"### {kind.name} {part}\n",

@@ -120,7 +120,7 @@ class _Conversion:
                 found[keyword] = value
             else:
                 raise NotExpressible(at, f"a structural schema has no keyword {keyword}")
-        return _in_order(_typed(found, at))
+        return in_order(_typed(found, at))
 
     def _properties(self, fields: JsonObject, at: str, within: tuple[str, ...]) -> JsonObject:
         return {
@@ -165,7 +165,7 @@ def _typed(found: JsonObject, at: str) -> JsonObject:
     return found | OPEN
 
 
-def _in_order(found: JsonObject) -> JsonObject:
+def in_order(found: JsonObject) -> JsonObject:
     extensions = sorted(keyword for keyword in found if keyword not in _CARRIED)
     return {keyword: found[keyword] for keyword in (*_CARRIED, *extensions) if keyword in found}
 

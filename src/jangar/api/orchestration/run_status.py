@@ -17,6 +17,10 @@ class ObjectRef(ApiModel):
     name: str | None = Field(None, description="Name of the child.")
     namespace: str | None = Field(None, description="Namespace of the child.")
     uid: str | None = Field(None, description="Uid of the child, once it was seen.")
+    hash: str | None = Field(
+        None,
+        description="sha256 of the spec, step and attempt that the child must have, recorded before it is created.",
+    )
 
 
 class AttemptStatus(ApiModel):
@@ -92,12 +96,27 @@ class StepCounts(ApiModel):
     cancelled: Int32 = Field(0, description="Cancelled.")
 
 
+class SnapshotSource(ApiModel):
+    """The Orchestration that a snapshot was taken of."""
+
+    name: str = Field(description="Name of the Orchestration.")
+    uid: str = Field(description="Uid of the Orchestration.")
+
+
 class SnapshotRef(ApiModel):
     """The immutable copy of the definition that the run executes."""
 
     name: str = Field(description="Name of the ConfigMap that holds it, owned by the run.")
-    hash: str = Field(description="sha256 of the definition.")
+    hash: str = Field(
+        description="sha256 of the definition, recorded before the ConfigMap is created. "
+        "A ConfigMap with another content is not used."
+    )
     uid: str | None = Field(None, description="Its uid.")
+    orchestration: SnapshotSource | None = Field(
+        None,
+        description="The Orchestration that it was taken of; the subject of SecretBindings for the run's steps. "
+        "Unset for a run with a definition of its own.",
+    )
 
 
 class StepPages(ApiModel):
@@ -105,6 +124,11 @@ class StepPages(ApiModel):
 
     names: list[str] = Field(
         description="ConfigMaps that hold the pages, in step order.", json_schema_extra=LIST_ATOMIC
+    )
+    uids: list[str] | None = Field(
+        None,
+        description="Uids of these ConfigMaps; others are not read.",
+        json_schema_extra=LIST_ATOMIC,
     )
     page_size: Int32 = Field(description="Steps on each page but the last.")
     total: Int32 = Field(description="Steps on all pages.")
