@@ -8,17 +8,16 @@ import secrets
 import signal
 import socket
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-
-import uvicorn
 
 from jangar.apiserver.app import Application
 from jangar.apiserver.assembly import Surroundings, assemble
-from jangar.apiserver.certificates import Certificates, ensure_certificates
+from jangar.apiserver.certificates import ensure_certificates
 from jangar.apiserver.dispatch import Dispatcher
 from jangar.apiserver.kubeconfig import write_kubeconfig
 from jangar.apiserver.messages import User
@@ -26,7 +25,12 @@ from jangar.apiserver.storage.compaction import CompactionPolicy, Compactor
 from jangar.apiserver.storage.settings import StoreSettings
 from jangar.apiserver.storage.sqlite_store import SqliteStore
 from jangar.kube.asgi_transport import App
-from jangar.processes.http_protocol import HttpProtocol
+from jangar.processes.http_server import HttpServer, http_server
+from jangar.processes.kubernetes_protocol import KubernetesProtocol
+from jangar.processes.laptop_face import with_readiness
+from jangar.processes.listening import listening_as_asked
+from jangar.processes.private_files import private_directory, write_private
+from jangar.processes.steady_clock import SteadyClock
 
 log = logging.getLogger("jangar.apiserver")
 
@@ -61,6 +65,8 @@ class Running:
     """For callers within this process: no socket between."""
     token: str
     """The administrator's."""
+    storage_problems: Callable[[], list[str]]
+    """Why changes are refused now, as sentences."""
 
 
 Front = Callable[[Application], App]
@@ -88,10 +94,18 @@ def spare_the_cycle_collector() -> None:
 
 @asynccontextmanager
 async def running(
-    settings: ApiServerSettings, *, listener: socket.socket | None = None, front: Front | None = None
+    settings: ApiServerSettings,
+    *,
+    listener: socket.socket | None = None,
+    front: Front | None = None,
+    clock: SteadyClock | None = None,
 ) -> AsyncIterator[Running]:
-    """A server within this process, and its end. A listener that is given is used in the place of host and port."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """A server within this process, and its end. A listener that is given is used in the place of host and port.
+
+    A clock that is given is followed by whoever gives it: its times stand beside those of the controllers.
+    """
+    own_clock = SteadyClock()
+    private_directory(settings.data_dir)
     store = SqliteStore.open(settings.data_dir / "objects.db", settings.storage)
     token, tokens = _tokens(settings.data_dir)
     certificates = None
@@ -102,7 +116,7 @@ async def running(
         store,
         Surroundings(
             directory=settings.data_dir,
-            clock=_now,
+            clock=(clock or own_clock).now,
             new_uid=lambda: str(uuid.uuid4()),
             new_suffix=lambda: "".join(secrets.choice(SUFFIX_ALPHABET) for _ in range(5)),
             tokens=tokens,
@@ -112,18 +126,35 @@ async def running(
         ),
     )
     followers = (*assembly.followers, Compactor(store, settings.compaction))
-    listener = listener or listening(settings.host, settings.port)
+    listener = listener or listening_as_asked(settings.host, settings.port, "--port")
     application = Application(assembly.dispatcher, _report)
-    server = _uvicorn(front(application) if front else application, certificates)
+
+    def storage_problems() -> list[str]:
+        return [] if store.failure is None else [str(store.failure)]
+
+    if front is None:
+        front = partial(with_readiness, parts=lambda: {"ping": (), "storage": storage_problems()})
+    server = http_server(
+        front(application),
+        protocol=KubernetesProtocol,
+        certificate=certificates.certificate if certificates else None,
+        key=certificates.key if certificates else None,
+    )
     scheme = "http" if settings.plain_http else "https"
     url = f"{scheme}://{settings.host}:{listener.getsockname()[1]}"
     kubeconfig = settings.kubeconfig or settings.data_dir / "kubeconfig"
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(follower.run(), name=type(follower).__name__) for follower in followers]
+        if clock is None:
+            tasks.append(group.create_task(own_clock.run(), name="clock"))
         answering = group.create_task(server.serve(sockets=[listener]), name="uvicorn")
         await _started(server)
         write_kubeconfig(
-            kubeconfig, server=url, token=token, authority=certificates.authority if certificates else None
+            kubeconfig,
+            server=url,
+            token=token,
+            authority=certificates.authority if certificates else None,
+            directory=settings.data_dir,
         )
         try:
             yield Running(
@@ -132,6 +163,7 @@ async def running(
                 dispatcher=assembly.dispatcher,
                 application=application,
                 token=token,
+                storage_problems=storage_problems,
             )
         finally:
             server.should_exit = True
@@ -142,11 +174,6 @@ async def running(
     await store.close()
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections; raises OSError if the port is taken."""
-    return socket.create_server((host, port), backlog=2048)
-
-
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -154,9 +181,10 @@ def _now() -> datetime:
 def _tokens(directory: Path) -> tuple[str, dict[str, User]]:
     """The administrator's token, made once; others may be added to the file `tokens.json` by hand."""
     path = directory / "tokens.json"
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(json.dumps({secrets.token_urlsafe(32): {"user": ADMIN.name, "groups": ADMIN.groups}}))
+    if not path.exists() or not path.stat().st_size:
+        # An empty one is what a full disk once left behind.
+        made = {secrets.token_urlsafe(32): {"user": ADMIN.name, "groups": ADMIN.groups}}
+        write_private(path, json.dumps(made))
     known = json.loads(path.read_text())
     users = {
         token: User(name=each["user"], groups=tuple(each.get("groups") or ()), uid=each.get("uid", ""))
@@ -165,34 +193,7 @@ def _tokens(directory: Path) -> tuple[str, dict[str, User]]:
     return next(iter(users)), users
 
 
-class _Server(uvicorn.Server):
-    """Leaves signals to the process."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-def _uvicorn(application: App, certificates: Certificates | None) -> uvicorn.Server:
-    config = uvicorn.Config(
-        application,
-        http=HttpProtocol,
-        ws="none",
-        lifespan="off",
-        proxy_headers=False,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=True,
-        timeout_graceful_shutdown=1,
-        timeout_keep_alive=75,
-        ssl_certfile=str(certificates.certificate) if certificates else None,
-        ssl_keyfile=str(certificates.key) if certificates else None,
-    )
-    return _Server(config)
-
-
-async def _started(server: uvicorn.Server) -> None:
+async def _started(server: HttpServer) -> None:
     """Uvicorn tells only by a flag."""
     while not server.started:  # noqa: ASYNC110
         await asyncio.sleep(0.005)

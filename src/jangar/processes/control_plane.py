@@ -5,15 +5,11 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
-
-import uvicorn
-from starlette.types import ASGIApp
 
 from jangar import __version__
 from jangar.kube.client import Client
@@ -22,13 +18,15 @@ from jangar.kube.namespaces import Namespaces
 from jangar.kube.observed_transport import ObservedTransport
 from jangar.kube.transport import Transport
 from jangar.processes.history import address_of, opener
+from jangar.processes.http_server import http_server
+from jangar.processes.listening import listening_as_asked
 from jangar.server.audit import AuditTrail
 from jangar.server.http.app import application
 from jangar.server.http.event_stream import written
 from jangar.server.http.guards import Neighbours
 from jangar.server.http.identity import MANAGER, AllRights, BearerCallers, Caller, Doorkeeper, Sessions
-from jangar.server.http.proxied import ProxiedCallers
-from jangar.server.http.service import Parts, Service
+from jangar.server.http.proxied import ANY_USER, ProxiedCallers
+from jangar.server.http.service import HistoryKept, Parts, Service
 from jangar.server.live_runs import LiveRuns
 from jangar.server.one_key import KeyRing
 from jangar.server.past_runs import PastRuns
@@ -39,9 +37,6 @@ from jangar.store.urls import DatabaseAddress
 from jangar.telemetry.metrics import Metrics
 
 log = logging.getLogger("jangar.control_plane")
-
-GOODBYE: Final = 1
-CONNECTIONS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +61,8 @@ class Facts:
     history: DatabaseAddress | None = None
     audit_retention: timedelta | None = None
     logs_access: bool = False
+    command_prefix: str = "jangar"
+    history_kept: HistoryKept | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +109,7 @@ async def run_control_plane(asked: ControlPlane, environment: Mapping[str, str] 
     )
     host = settings.host if asked.host is None else asked.host
     port = settings.port if asked.port is None else asked.port
-    listener = socket.create_server((host, port), backlog=2048)
+    listener = listening_as_asked(host, port, "--port")
     stop = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stop.set)
@@ -138,6 +135,7 @@ def _proxied(
         user=settings.proxy_user_header.lower(),
         groups=settings.proxy_groups_header.lower(),
         allowed=frozenset(settings.proxy_groups) or None,
+        users=None if ANY_USER in settings.proxy_users else frozenset(settings.proxy_users),
         secret=settings.proxy_secret,
     )
 
@@ -185,8 +183,10 @@ async def face(
         metrics=facts.metrics,
         ring=KeyRing(keys=past.history, past=past.made_with, now=_now) if past else None,
         logs_access=facts.logs_access,
+        command_prefix=facts.command_prefix,
+        history_kept=facts.history_kept,
     )
-    server = _uvicorn(application(service, neighbours))
+    server = http_server(application(service, neighbours))
     beside = [
         asyncio.create_task(each, name=name) for name, each in (("runs", live.run()), ("audit", trail.run()))
     ]
@@ -206,28 +206,3 @@ async def face(
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to the process."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-def _uvicorn(app: ASGIApp) -> uvicorn.Server:
-    config = uvicorn.Config(
-        app,
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        proxy_headers=False,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GOODBYE,
-        timeout_keep_alive=75,
-        limit_concurrency=CONNECTIONS,
-    )
-    return _Server(config)

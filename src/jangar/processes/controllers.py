@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from jangar.controllers.observers import NOBODY, Observers
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import RUNNER, AgentDefaults
 from jangar.domain.orchestration.observation import Limits
+from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.work.command import PodSettings
 from jangar.domain.work.observation import WorkLimits
 from jangar.kube.client import Client
@@ -35,9 +36,11 @@ from jangar.kube.reconcile import Key
 from jangar.kube.shards.fence import FencedTransport
 from jangar.kube.shards.shard_set import ShardSet
 from jangar.kube.transport import Transport
+from jangar.kube.watchdog import Watchdog
 from jangar.lint.conditions import compile_loop, compile_when
 from jangar.processes.controller_shards import Sharing, sharing
 from jangar.processes.history import address_of, opener, tails_directory
+from jangar.processes.steady_clock import SteadyClock
 from jangar.settings.admission import admission_policy
 from jangar.settings.controllers import ControllerSettings, controller_settings, remarks
 from jangar.settings.forms import Scope
@@ -123,22 +126,26 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
     metrics: Metrics | None = None,
     haste: Haste | None = None,
     history: DatabaseAddress | None = None,
+    clock: SteadyClock | None = None,
 ) -> Manager:
     """A manager that runs everything once it is run. `own` are the namespaces where the settings name none;
     `explicit` ones win over the settings. `runner` is what the container of an agent starts.
     """
     haste = haste or Haste()
+    clock = clock or SteadyClock()
     client = _client(transport)
     recorder = EventRecorder(
         client,
         component=COMPONENT,
-        now=_now,
+        now=clock.now,
         instance=socket.gethostname(),
         limits=EVENT_LIMITS,
         haste=haste,
     )
     manager = Manager()
     manager.add_service("events", recorder.run)
+    manager.add_service("clock", clock.run)
+    clock.on_set.append(manager.clock_was_set)
     shared: Sharing | None = None
     acting = client
     if settings.leader_election_enabled:
@@ -146,7 +153,7 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
             client,
             settings,
             default_namespace=(own.names or ("default",))[0],
-            now=_now,
+            now=clock.now,
             is_ready=lambda: manager.stage is Stage.RUNNING,
         )
         acting = _client(FencedTransport(transport, shared.shards.holds))
@@ -173,7 +180,7 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
         compile_condition=compile_when,
         compile_loop=compile_loop,
         recorder=recorder,
-        now=_now,
+        now=clock.now,
         may_act=may_act,
         haste=haste,
         observers=_observers(metrics) if metrics else NOBODY,
@@ -183,6 +190,8 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
     if shared is not None:
         shared.tell(made)
         manager.add_service("shards", shared.shards.run)
+    watchdog = Watchdog(on_lag=metrics.loop_lag if metrics else None)
+    manager.use_watchdog(watchdog)
     if metrics is not None:
         _measure(metrics, manager, shared, recorder)
         if (keeper := made.history) is not None:
@@ -224,6 +233,9 @@ def _measure(metrics: Metrics, manager: Manager, shared: Sharing | None, recorde
         metrics.watch_lease(lambda: bool(shards.held_shards()))
         metrics.watch_shards(_shard_readings(shards))
     metrics.watch_events(lambda: recorder.dropped)
+    metrics.watch_quarantine(
+        lambda: {controller.name: len(controller.quarantine) for controller in manager.controllers}
+    )
 
 
 def _queue_readings(controller: Controller) -> QueueReadings:
@@ -252,6 +264,14 @@ def _informer_readings(informer: Informer) -> InformerReadings:
     )
 
 
+def _admission_settings(
+    policy: AdmissionPolicy, agents: Namespaces, supporting: Namespaces
+) -> AdmissionSettings | None:
+    """Whose runs wait for each other: those of agents, and of tools where the limits count them."""
+    places = agents.union(supporting) if policy.counts_tool_runs else agents
+    return AdmissionSettings(namespaces=places, policy=policy) if places.names != () else None
+
+
 def _engine_settings(
     settings: ControllerSettings,
     *,
@@ -262,14 +282,14 @@ def _engine_settings(
     data_dir: Path | None,
     history_enabled: bool,
 ) -> EngineSettings:
+    policy = admission_policy(settings)
     return EngineSettings(
         orchestrations=orchestrations,
         supporting=supporting,
         agents=agents,
         agent_defaults=_agent_defaults(settings, runner),
-        admission=AdmissionSettings(namespaces=agents, policy=admission_policy(settings))
-        if agents.names != ()
-        else None,
+        admission=_admission_settings(policy, agents, supporting),
+        policy=policy,
         run_limits=Limits(
             cancel_enabled=settings.cancel_enabled,
             cancel_timeout=settings.cancel_timeout,
@@ -298,6 +318,7 @@ def _engine_settings(
         history_retention=settings.history_retention,
         service_account=settings.runner_service_account or None,
         security_context=settings.runner_pod_security_context or None,
+        share_processes=settings.share_processes,
     )
 
 
@@ -320,7 +341,3 @@ def _agent_defaults(settings: ControllerSettings, runner: tuple[str, ...]) -> Ag
         ),
         log_retention_seconds=settings.log_retention.seconds,
     )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

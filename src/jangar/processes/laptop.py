@@ -13,42 +13,55 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 from jangar import __version__
-from jangar.apiserver.storage.errors import CannotOpen
-from jangar.kube.asgi_transport import AsgiTransport
+from jangar.kube.asgi_transport import App, AsgiTransport
 from jangar.kube.client import Client
 from jangar.kube.haste import Haste
 from jangar.kube.manager import Manager
 from jangar.kube.namespaces import Namespaces
 from jangar.kube.observed_transport import ObservedTransport
+from jangar.kube.watchdog import Watchdog
 from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
-from jangar.nodeagent.identity import DirectoryInUse, ForeignDirectory
 from jangar.processes.apiserver import ApiServerSettings, Running, running, spare_the_cycle_collector
 from jangar.processes.controllers import COMPONENT, engine, health
-from jangar.processes.laptop_face import with_state
+from jangar.processes.laptop_face import with_readiness, with_state
 from jangar.processes.laptop_instance import Holding, Instance
 from jangar.processes.laptop_kinds import ensure_kinds
 from jangar.processes.laptop_page import Page, page_served
 from jangar.processes.laptop_place import Place
-from jangar.processes.laptop_port import HOST, PortTaken
+from jangar.processes.laptop_port import HOST
 from jangar.processes.laptop_work import Stopped, live_pods, stop_work
+from jangar.processes.machine import machine_at, machine_problems
 from jangar.processes.node_agent import host_name
 from jangar.processes.own_program import own_command, own_programs
-from jangar.settings.controllers import BadSettings, controller_settings, remarks
+from jangar.processes.shortages import shortage
+from jangar.processes.steady_clock import SteadyClock
+from jangar.settings.controllers import controller_settings, remarks
+from jangar.settings.laptop import LaptopSettings
+from jangar.settings.reading import read as read_settings
 from jangar.store.urls import SqliteFile
 from jangar.telemetry.metrics import Metrics
 
 log = logging.getLogger("jangar.laptop")
 
-MISTAKES: Final = (BadSettings, CannotOpen, DirectoryInUse, ForeignDirectory, PortTaken)
-"""What a user can mend; the message says how."""
 READY_SECONDS: Final = 60.0
+SHORTAGE_SECONDS: Final = 2.0
+"""A machine that is short of something at the start is given so long; work may end meanwhile."""
 LOOK_SECONDS: Final = 0.005
 STOP_SECONDS: Final = 20.0
 STOP_MARGIN: Final = 5.0
 """Seconds that ending all work may take beyond the bound of a cancel."""
+
+
+STARTING: Final[Mapping[str, Sequence[str]]] = {
+    "api": (),
+    "kinds": ("not installed yet",),
+    "node agent": ("starting",),
+    "controllers": ("starting",),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +73,8 @@ class Laptop:
     mount_namespaces: bool = True
     stop_work: bool = False
     """Whether work ends with this process."""
+    web_port: int | None = None
+    """Of the web page; None leaves it to the settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +91,20 @@ class _Parts:
     agent: NodeAgent
     controllers: Manager
     metrics: Metrics
+    storage_problems: Callable[[], Sequence[str]]
+    directory: Path
 
     def problems(self) -> Mapping[str, Sequence[str]]:
+        """What keeps each part from its work."""
         return {
-            "api": (),
+            "api": self.storage_problems(),
             "node agent": [*self.agent.manager.ready(), *self.agent.manager.alive()],
             "controllers": [*self.controllers.ready(), *self.controllers.alive()],
         }
+
+    def state(self) -> Mapping[str, Sequence[str]]:
+        """The same, and what is about to run out."""
+        return {**self.problems(), "machine": machine_problems(machine_at(self.directory), self.directory)}
 
 
 async def serve(
@@ -92,21 +114,27 @@ async def serve(
     on_ready: Callable[[Instance], None],
     environment: Mapping[str, str] = os.environ,
 ) -> End:
-    """Run until a signal asks to stop. Raises MISTAKES, and what made a part fail."""
+    """Run until a signal asks to stop. Raises what made a part fail."""
     stop = _stop_signals()
     started_at = datetime.now(UTC)
+    page = Page.of(
+        laptop.place, laptop.web_port or read_settings(LaptopSettings, environment).web_port or None
+    )
     parts: list[_Parts] = []
     token = ""
-    face = lambda kubernetes: with_state(  # noqa: E731 - what it tells of is made later
-        kubernetes, lambda: parts[0].problems() if parts else {"api": ()}, lambda: token
-    )
+
+    def front(kubernetes: App) -> App:
+        """What it tells of is made later."""
+        ready = with_readiness(kubernetes, lambda: parts[0].problems() if parts else STARTING)
+        return with_state(ready, lambda: parts[0].state() if parts else STARTING, lambda: token)
+
     settings = ApiServerSettings(data_dir=laptop.place.directory, kubeconfig=laptop.place.kubeconfig)
-    async with running(settings, listener=listener, front=face) as server:
+    clock = SteadyClock()
+    async with running(settings, listener=listener, front=front, clock=clock) as server:
         token = server.token
-        async with _at_work(laptop, server, environment) as made:
+        async with _at_work(laptop, server, environment, clock) as made:
             parts.append(made)
             spare_the_cycle_collector()
-            page = Page.of(laptop.place)
             instance = Instance(
                 pid=os.getpid(),
                 started_at=started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -118,7 +146,7 @@ async def serve(
             )
             holding.tell(instance)
             on_ready(instance)
-            async with page_served(page, server, parts=made.problems, metrics=made.metrics.text):
+            async with page_served(page, server, parts=made.state, metrics=made.metrics.text):
                 await stop.wait()
             return await _ended(laptop, made.client, stop, environment)
 
@@ -131,7 +159,9 @@ def _stop_signals() -> asyncio.Event:
 
 
 @asynccontextmanager
-async def _at_work(laptop: Laptop, server: Running, environment: Mapping[str, str]) -> AsyncIterator[_Parts]:
+async def _at_work(
+    laptop: Laptop, server: Running, environment: Mapping[str, str], clock: SteadyClock
+) -> AsyncIterator[_Parts]:
     """The agent and the controllers, from ready to stopped. The agent outlives the controllers."""
     controlled = controller_settings(environment)
     for remark in remarks(controlled, environment):
@@ -140,7 +170,8 @@ async def _at_work(laptop: Laptop, server: Running, environment: Mapping[str, st
     transports = [AsgiTransport(server.application, token=server.token, user_agent=name) for name in AGENTS]
     client = Client(transports[0], manager="jangar")
     haste = Haste()
-    agent = _agent(laptop, transports[1], haste)
+    agent = _agent(laptop, server.url, transports[1], haste, clock)
+    agent.manager.use_watchdog(Watchdog())
     controllers = engine(
         ObservedTransport(transports[2], metrics.requested),
         replace(
@@ -152,7 +183,9 @@ async def _at_work(laptop: Laptop, server: Running, environment: Mapping[str, st
         metrics=metrics,
         haste=haste,
         history=SqliteFile(laptop.place.history),
+        clock=clock,
     )
+    clock.on_set.append(agent.manager.clock_was_set)
     async with _running(agent.run, agent.manager, "node agent"):
         # The agent needs nothing of ours: its supervisor starts while the kinds are looked at.
         if await ensure_kinds(client, laptop.place.kinds):
@@ -161,7 +194,14 @@ async def _at_work(laptop: Laptop, server: Running, environment: Mapping[str, st
             _running(controllers.run, controllers, "controllers"),
             health(controlled, controllers, metrics),
         ):
-            parts = _Parts(client=client, agent=agent, controllers=controllers, metrics=metrics)
+            parts = _Parts(
+                client=client,
+                agent=agent,
+                controllers=controllers,
+                metrics=metrics,
+                storage_problems=server.storage_problems,
+                directory=laptop.place.directory,
+            )
             await _until_ready(parts)
             yield parts
     for transport in transports:
@@ -173,7 +213,9 @@ RUNNER_IMAGE: Final = "jangar"
 AGENTS: Final = ("jangar-up", "jangar-node-agent", COMPONENT)
 
 
-def _agent(laptop: Laptop, transport: AsgiTransport, haste: Haste) -> NodeAgent:
+def _agent(
+    laptop: Laptop, server: str, transport: AsgiTransport, haste: Haste, clock: SteadyClock
+) -> NodeAgent:
     return NodeAgent(
         Client(transport, manager="jangar-node-agent"),
         NodeAgentSettings(
@@ -183,8 +225,9 @@ def _agent(laptop: Laptop, transport: AsgiTransport, haste: Haste) -> NodeAgent:
             mount_namespaces=laptop.mount_namespaces,
             programs=own_programs(),
             version=__version__,
+            api_server=server,
         ),
-        now=lambda: datetime.now(UTC),
+        now=clock.now,
         haste=haste,
     )
 
@@ -221,10 +264,23 @@ async def _running(run: Callable[[], Awaitable[None]], manager: Manager, name: s
 
 
 async def _until_ready(parts: _Parts) -> None:
-    async with asyncio.timeout(READY_SECONDS):
-        await parts.agent.link.connected()
-        while any(parts.problems().values()):  # noqa: ASYNC110 - parts tell only when asked
-            await asyncio.sleep(LOOK_SECONDS)
+    """Raises TimeoutError with what is missing, and at once what the machine has too little of."""
+    loop, link = asyncio.get_running_loop(), parts.agent.link
+    began = loop.time()
+    while not link.is_up or any(parts.problems().values()):
+        passed = loop.time() - began
+        if passed > SHORTAGE_SECONDS and link.problem is not None and shortage(link.problem) is not None:
+            raise link.problem
+        if passed > READY_SECONDS:
+            raise TimeoutError(_unready(parts)) from link.problem
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _unready(parts: _Parts) -> str:
+    found = [f"{name}: {problem}" for name, problems in parts.problems().items() for problem in problems]
+    if parts.agent.link.problem is not None:
+        found.append(f"supervisor: {parts.agent.link.problem}")
+    return f"not ready after {READY_SECONDS:.0f} s: {'; '.join(found) or 'a part did not answer'}"
 
 
 async def _ended(laptop: Laptop, client: Client, stop: asyncio.Event, environment: Mapping[str, str]) -> End:
@@ -242,4 +298,4 @@ async def _ended(laptop: Laptop, client: Client, stop: asyncio.Event, environmen
     return End(going_on=len(await live_pods(client)), stopped=stopped)
 
 
-__all__ = ["HOST", "MISTAKES", "End", "Laptop", "serve"]
+__all__ = ["HOST", "End", "Laptop", "serve"]

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from jangar.processes.laptop_place import Place
+from jangar.processes.private_files import private_directory, write_private
 
 TRIES: Final = 10
 TRY_SECONDS: Final = 0.02
@@ -52,16 +53,13 @@ class Holding:
         self._place = place
 
     def tell(self, instance: Instance) -> None:
-        """Replaced as a whole: a reader sees the old or the new."""
-        beside = self._place.instance.with_suffix(".new")
-        beside.write_text(json.dumps(asdict(instance)) + "\n")
-        beside.replace(self._place.instance)
+        write_private(self._place.instance, json.dumps(asdict(instance)) + "\n")
 
 
 @contextmanager
 def holding(place: Place) -> Iterator[Holding]:
-    """Own the directory, made if it is not there, until the block ends. Raises AlreadyUp."""
-    place.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Own the directory, made if it is not there, until the block ends. Raises AlreadyUp and NotPrivate."""
+    private_directory(place.directory)
     descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not _locked(descriptor):

@@ -9,6 +9,7 @@ from jangar.api.kinds import KINDS
 from jangar.crdgen.prepared import Prepared
 from jangar.kube.client import Client
 from jangar.kube.resource import Obj, Resource
+from jangar.processes.private_files import write_private
 
 DEFINITIONS: Final = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
@@ -43,7 +44,7 @@ def _read(remembered: Path) -> str:
 
 
 def _write(remembered: Path, fingerprint: str) -> None:
-    remembered.write_text(f"{fingerprint}\n")
+    write_private(remembered, f"{fingerprint}\n")
 
 
 def _names() -> set[str]:

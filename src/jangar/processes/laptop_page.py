@@ -6,9 +6,11 @@ So that `jangar up` starts no later for it, and who never opens it pays nothing.
 import asyncio
 import contextlib
 import logging
+import os
 import secrets
+import shlex
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 from jangar.kube.asgi_transport import AsgiTransport
 from jangar.kube.namespaces import Namespaces
-from jangar.processes.apiserver import Running, listening
+from jangar.processes.apiserver import Running
 from jangar.processes.laptop_place import Place
 from jangar.processes.laptop_port import HOST
+from jangar.processes.listening import listening, listening_as_asked
+from jangar.processes.private_files import write_private
 from jangar.settings.control_plane_table import AUDIT_RETENTION
+from jangar.settings.controllers import controller_settings
 from jangar.store.urls import SqliteFile
 
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jangar.laptop")
 
+MIN_TOKEN: Final = 32
 FIRST: Final = 7480
 SEVERAL: Final = 10
 
@@ -37,20 +43,26 @@ class Page:
 
     listener: socket.socket
     token: str
+    directory: Path
     tails: Path
     history: SqliteFile
 
     @classmethod
-    def of(cls, place: Place) -> "Page":
-        """On the port of the last time where that can be; the token is made once."""
-        if not place.page_token.exists():
-            place.page_token.touch(mode=0o600)
-            place.page_token.write_text(secrets.token_urlsafe(32))
-        listener = _listener(place.page_port)
-        place.page_port.write_text(str(listener.getsockname()[1]))
+    def of(cls, place: Place, asked: int | None = None) -> "Page":
+        """On the port asked for, else that of the last time where that is free; the token is made once.
+
+        Raises PortTaken for a port that was asked for.
+        """
+        listener = (
+            _listener(place.page_port)
+            if asked is None
+            else listening_as_asked(HOST, asked, "--web-port, or leave it out for one that is free")
+        )
+        write_private(place.page_port, str(listener.getsockname()[1]))
         return cls(
             listener=listener,
-            token=place.page_token.read_text().strip(),
+            token=_token(place.page_token),
+            directory=place.directory,
             tails=place.directory / "log-tails",
             history=SqliteFile(place.history),
         )
@@ -62,6 +74,15 @@ class Page:
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self.port}"
+
+
+def _token(path: Path) -> str:
+    """What opens the page. A file that was cut short, as on a full disk, would open it to anybody: it is made anew."""
+    known = path.read_text().strip() if path.exists() else ""
+    if len(known) < MIN_TOKEN:
+        known = secrets.token_urlsafe(MIN_TOKEN)
+        write_private(path, known)
+    return known
 
 
 def _listener(remembered: Path) -> socket.socket:
@@ -98,7 +119,9 @@ async def _served(
         from jangar.processes.control_plane import Facts, Way, face  # noqa: PLC0415 - heavy
         from jangar.server.http.guards import Neighbours  # noqa: PLC0415
         from jangar.server.http.identity import MANAGER, Sessions  # noqa: PLC0415
+        from jangar.server.http.service import HistoryKept  # noqa: PLC0415
 
+        settings = controller_settings(os.environ)
         own = AsgiTransport(server.application, token=server.token, user_agent=MANAGER)
         way = Way(
             own=own,
@@ -111,6 +134,10 @@ async def _served(
             tails=page.tails,
             history=page.history,
             audit_retention=AUDIT_RETENTION.default.duration,
+            command_prefix=command_prefix(page.directory, os.environ),
+            history_kept=HistoryKept(
+                record=settings.history_retention.duration, log_tail=settings.log_retention.duration
+            ),
         )
         sessions = Sessions(page.token, f"jangar-session-{page.port}")
         async with face(way, facts, page.listener, Neighbours.loopback(page.port), sessions=sessions):
@@ -118,6 +145,12 @@ async def _served(
         await own.close()
     except Exception:
         log.exception("the web page cannot be served")
+
+
+def command_prefix(directory: Path, environment: Mapping[str, str]) -> str:
+    """How the command line is called for the instance in this directory, from any shell of its owner."""
+    is_default = directory == Place.of(None, {**environment, "JANGAR_DATA_DIR": ""}).directory
+    return "jangar" if is_default else f"jangar --data-dir {shlex.quote(str(directory))}"
 
 
 def _load() -> None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from jangar.settings.laptop import DATA_DIR
+
 FOLDER = "jangar"
 
 
@@ -15,7 +17,11 @@ class Place:
 
     @classmethod
     def of(cls, directory: Path | None, environment: Mapping[str, str]) -> "Place":
-        """The directory given, else the user's own: `$XDG_DATA_HOME/jangar`, by default below `~/.local/share`."""
+        """The directory given, else $JANGAR_DATA_DIR, else the user's own: `$XDG_DATA_HOME/jangar`, by default below
+        `~/.local/share`.
+        """
+        if directory is None and (named := DATA_DIR.read(environment)):
+            directory = Path(named)
         if directory is None:
             home = Path(environment.get("HOME") or Path.home())
             given = environment.get("XDG_DATA_HOME") or ""

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from jangar.processes.apiserver import listening
+from jangar.processes.listening import listening, listening_as_asked
 
 HOST = "127.0.0.1"
 FIRST = 7443
@@ -16,20 +16,10 @@ SEVERAL = 10
 """So many data directories side by side have ports next to each other."""
 
 
-class PortTaken(Exception):
-    """The port that was asked for belongs to another program."""
-
-
 def listener(asked: int | None, kubeconfig: Path) -> socket.socket:
     """On the port asked for, else the one written in the kubeconfig, else the first that is free. Raises PortTaken."""
     if asked is not None:
-        try:
-            return listening(HOST, asked)
-        except OSError as error:
-            raise PortTaken(
-                f"port {asked} cannot be used ({(error.strerror or '').lower()}): "
-                "choose another with --port, or leave it out for one that is free"
-            ) from error
+        return listening_as_asked(HOST, asked, "--port, or leave it out for one that is free")
     for port in _candidates(port_in(kubeconfig)):
         try:
             return listening(HOST, port)

@@ -4,19 +4,18 @@ import asyncio
 import signal
 import socket
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from jangar import __version__
 from jangar.kube.client import Client
-from jangar.kube.connection import NoConnection, default
+from jangar.kube.connection import default
+from jangar.kube.watchdog import Watchdog
 from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
-from jangar.nodeagent.identity import DirectoryInUse, ForeignDirectory
 from jangar.processes.own_program import own_programs
+from jangar.processes.private_files import private_directory
+from jangar.processes.steady_clock import SteadyClock
 
 FALLBACK_NAME = "laptop"
-MISTAKES = (NoConnection, DirectoryInUse, ForeignDirectory)
-"""What a user can mend; the message says how."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +42,10 @@ async def serve(settings: NodeAgentProcess) -> None:
     """Run until a signal asks to stop. Containers go on, and the next agent finds them."""
     from jangar.kube.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
 
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    transport = HttpTransport(default(settings.kubeconfig, settings.context))
+    private_directory(settings.data_dir)
+    clock = SteadyClock()
+    connection = default(settings.kubeconfig, settings.context)
+    transport = HttpTransport(connection)
     agent = NodeAgent(
         Client(transport, manager="jangar-node-agent"),
         NodeAgentSettings(
@@ -55,9 +56,13 @@ async def serve(settings: NodeAgentProcess) -> None:
             mount_namespaces=settings.mount_namespaces,
             programs=own_programs(),
             version=__version__,
+            api_server=connection.server,
         ),
-        now=lambda: datetime.now(UTC),
+        now=clock.now,
     )
+    agent.manager.use_watchdog(Watchdog())
+    agent.manager.add_service("clock", clock.run)
+    clock.on_set.append(agent.manager.clock_was_set)
     loop = asyncio.get_running_loop()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, agent.manager.stop)

@@ -1,4 +1,4 @@
-"""The part of the table of variables that is about the admission of AgentRuns."""
+"""The part of the table of variables that is about the admission of AgentRuns and ToolRuns."""
 
 import re
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from jangar.domain.policies.images import ImagePattern, parse_pattern
+from jangar.domain.policies.placement import parse_node_label_pattern, parse_toleration_pattern
 from jangar.domain.policies.policy import Concurrency, Queue, Rate
 from jangar.domain.policies.repositories import parse_repository_pattern
 from jangar.settings import forms
@@ -16,6 +17,8 @@ T = TypeVar("T")
 _PREFIX = "JANGAR_AGENTS_CONTROLLER_"
 _MOST = 1_000_000
 _LABEL_KEY = re.compile(r"[A-Za-z0-9*]([A-Za-z0-9._/*-]*[A-Za-z0-9*])?")
+_NAME_PATTERN = re.compile(r"[a-z0-9*]([a-z0-9.*-]*[a-z0-9*])?")
+_HOST_PATTERN = re.compile(r"[a-z0-9*]([a-z0-9.*-]*[a-z0-9*])?|\[[0-9a-f:]+\]")
 _SECRET = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _CONCURRENCY, _QUEUE, _RATE = Concurrency(), Queue(), Rate()
 
@@ -60,6 +63,26 @@ def _secret_name(text: str) -> str:
     if not _SECRET.fullmatch(text):
         raise ValueError(f"{text!r} is no name of a Secret")
     return text
+
+
+def _name_pattern(text: str) -> str:
+    if not _NAME_PATTERN.fullmatch(text):
+        raise ValueError(f"{text!r} is no pattern of names")
+    return text
+
+
+def _audience_pattern(text: str) -> str:
+    if any(each.isspace() for each in text):
+        raise ValueError(f"{text!r} is no pattern of audiences")
+    return text
+
+
+def _host_pattern(text: str) -> str:
+    if not _HOST_PATTERN.fullmatch(text.lower()):
+        raise ValueError(
+            f"{text!r} is no host: write it without scheme, port and path, such as ghe.example.com"
+        )
+    return text.lower()
 
 
 CONCURRENCY_NAMESPACE = _count(
@@ -168,6 +191,76 @@ BLOCKED_SECRETS = _texts(
     _secret_name,
     "controller.admissionPolicy.secrets.blocked",
     "Secrets that no AgentRun is ever given, whatever a SecretBinding says.",
+)
+SERVICE_ACCOUNTS_ALLOWED = _texts(
+    f"{_PREFIX}SERVICE_ACCOUNTS_ALLOWED",
+    "patterns of names of service accounts",
+    _name_pattern,
+    "controller.admissionPolicy.serviceAccounts.allowed",
+    "The only service accounts that runs may name beside the default one, where * stands for any text; not set, any "
+    "but the controllers' own.",
+)
+OWN_SERVICE_ACCOUNTS = _texts(
+    "JANGAR_OWN_SERVICE_ACCOUNTS",
+    "names of service accounts",
+    _secret_name,
+    "",
+    "Service accounts of the controllers and the control plane, which no run may use; the chart fills them in.",
+)
+PRIORITY_CLASSES_ALLOWED = _texts(
+    f"{_PREFIX}PRIORITY_CLASSES_ALLOWED",
+    "patterns of names of priority classes",
+    _name_pattern,
+    "controller.admissionPolicy.priorityClasses.allowed",
+    "The only priority classes that runs may name, where * stands for any text; not set, any but system-*.",
+)
+TOLERATIONS_ALLOWED = _texts(
+    f"{_PREFIX}TOLERATIONS_ALLOWED",
+    "tolerations",
+    parse_toleration_pattern,
+    "controller.admissionPolicy.tolerations.allowed",
+    "Tolerations that runs may ask for, as KEY, KEY=VALUE or KEY=VALUE:EFFECT, where * stands for any text; "
+    "not set, none.",
+)
+NODE_SELECTORS_ALLOWED = _texts(
+    f"{_PREFIX}NODE_SELECTORS_ALLOWED",
+    "labels of nodes",
+    parse_node_label_pattern,
+    "controller.admissionPolicy.nodeSelectors.allowed",
+    "Labels by which runs may choose nodes, in a node selector or a node affinity, as KEY or KEY=VALUE, where * stands "
+    "for any text; not set, none.",
+)
+RUNTIME_CLASSES_ALLOWED = _texts(
+    f"{_PREFIX}RUNTIME_CLASSES_ALLOWED",
+    "patterns of names of runtime classes",
+    _name_pattern,
+    "controller.admissionPolicy.runtimeClasses.allowed",
+    "Runtime classes that runs may name, where * stands for any text; not set, none.",
+)
+TOKEN_AUDIENCES_ALLOWED = _texts(
+    f"{_PREFIX}TOKEN_AUDIENCES_ALLOWED",
+    "patterns of audiences",
+    _audience_pattern,
+    "controller.admissionPolicy.tokenAudiences.allowed",
+    "Audiences that service account tokens of AgentProviders may have, where * stands for any text; not set, none. "
+    "Audiences of the Kubernetes API are never allowed.",
+)
+PROVIDER_HOSTS_ALLOWED = _texts(
+    f"{_PREFIX}PROVIDER_HOSTS_ALLOWED",
+    "patterns of host names",
+    _host_pattern,
+    "controller.admissionPolicy.providerHosts.allowed",
+    "Hosts beside api.github.com that a VersionControlProvider may send the sign-in of an app to, where * stands for "
+    "any text.",
+)
+TOOLRUN_LIMITS = Variable(
+    name=f"{_PREFIX}TOOLRUN_LIMITS",
+    form=forms.one_of("auto", "always", "never"),
+    default="auto",
+    shown_default="auto",
+    helm_value="controller.admissionPolicy.toolRunLimits",
+    sentence="Count ToolRuns by the limits of concurrency, rate and queue: always, never, or auto, which counts "
+    "them as soon as one of these limits is not its default.",
 )
 REPOSITORIES_ALLOWED = _texts(
     "JANGAR_GITHUB_REPOS_ALLOWED",

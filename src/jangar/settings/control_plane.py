@@ -29,6 +29,7 @@ class ControlPlaneSettings:
     proxy_user_header: str = setting(control_plane_table.PROXY_USER_HEADER)
     proxy_groups_header: str = setting(control_plane_table.PROXY_GROUPS_HEADER)
     proxy_groups: tuple[str, ...] = setting(control_plane_table.PROXY_GROUPS)
+    proxy_users: tuple[str, ...] = setting(control_plane_table.PROXY_USERS)
     proxy_secret: str = setting(control_plane_table.PROXY_SECRET)
     database_url: str = setting(table.DATABASE_URL)
 
@@ -39,6 +40,11 @@ def control_plane_settings(environment: Mapping[str, str]) -> ControlPlaneSettin
     user, secret = control_plane_table.PROXY_USER_HEADER.name, control_plane_table.PROXY_SECRET.name
     if settings.proxy_user_header and len(settings.proxy_secret) < LEAST_SECRET:
         raise BadSettings([f"{user} is set: set {secret} too, with at least {LEAST_SECRET} characters"])
+    if settings.proxy_user_header and not (settings.proxy_users or settings.proxy_groups):
+        users, groups = control_plane_table.PROXY_USERS.name, control_plane_table.PROXY_GROUPS.name
+        raise BadSettings(
+            [f"{user} is set: name who may sign in, in {users} or {groups} ({users}=* is anybody)"]
+        )
     if settings.proxy_secret and not settings.proxy_user_header:
         raise BadSettings([f"{secret} is set: name the header that holds the user in {user}, too"])
     return settings

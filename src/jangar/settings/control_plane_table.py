@@ -93,6 +93,13 @@ PROXY_GROUPS = _texts(
     what="groups",
     helm_value="controlPlane.trustedProxy.groups",
 )
+PROXY_USERS = _texts(
+    "JANGAR_TRUSTED_PROXY_USERS",
+    "The users that it may name, or * for any. Others are refused, unless they are in one of the groups that count. "
+    "With a user header, users or groups must be named.",
+    what="users",
+    helm_value="controlPlane.trustedProxy.users",
+)
 PROXY_SECRET = _text(
     "JANGAR_TRUSTED_PROXY_SECRET",
     "What that proxy proves itself by, in the header X-Jangar-Proxy-Secret; at least 16 characters.",

@@ -96,6 +96,17 @@ def text() -> Form[str]:
     return Form(type="text", allowed="any text", read=str)
 
 
+def one_of(*words: str) -> Form[str]:
+    """One of a few words."""
+
+    def read(written: str) -> str:
+        if written.lower() not in words:
+            raise ValueError("it is none of the words")
+        return written.lower()
+
+    return Form(type="word", allowed=", ".join(words), read=read)
+
+
 def path() -> Form[str]:
     """The path of a URL."""
 

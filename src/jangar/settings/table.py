@@ -127,6 +127,12 @@ SUPPORTING_NAMESPACES = _scope(
     "supportingController.namespaces",
     "The namespaces whose Tools, ToolRuns and other supporting kinds it looks after; not set, its own.",
 )
+SHARE_PROCESSES = _switch(
+    "JANGAR_TOOL_SHARE_PROCESS_NAMESPACE",
+    True,
+    "supportingController.shareProcessNamespace",
+    "Set shareProcessNamespace on pods of Tools, so that SIGTERM ends programs that do not handle it.",
+)
 CANCEL_ENABLED = _switch(
     "JANGAR_ORCHESTRATION_CANCEL_ENABLED",
     True,

@@ -17,9 +17,10 @@ class Process(StrEnum):
 
     CONTROLLERS = "controllers"
     CONTROL_PLANE = "control-plane"
+    UP = "up"
 
 
-BOTH = frozenset(Process)
+BOTH = frozenset({Process.CONTROLLERS, Process.CONTROL_PLANE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -15,7 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from jangar.store.errors import NotHistory, Refused, StoreError, Unavailable
+from jangar.store.errors import NoSpace, NotHistory, Refused, StoreError, Unavailable
+from jangar.store.sqlite_space import create_private, enable_shrinking
 from jangar.store.urls import DatabaseAddress, PostgresServer, SqliteFile
 
 T = TypeVar("T")
@@ -23,6 +25,7 @@ T = TypeVar("T")
 BUSY_SECONDS: Final = 10.0
 CONNECT_SECONDS: Final = 10.0
 TRANSACTION_SECONDS: Final = 30.0
+_POSTGRES_DISK_FULL: Final = "53100"
 _FOR_GOOD: Final = (exc.DataError, exc.IntegrityError)
 
 
@@ -96,6 +99,8 @@ class SqliteDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         mode = "ro" if self._read_only else "rwc"
+        if not self._read_only:
+            create_private(self._path)
         connection = sqlite3.connect(
             f"{self._path.absolute().as_uri()}?mode={mode}",
             uri=True,
@@ -105,6 +110,9 @@ class SqliteDatabase:
         )
         if not self._read_only:
             self._path.chmod(0o600)
+            with suppress(sqlite3.OperationalError):
+                # A full disk, or a reader beside us: the file works as it is, and the next start tries again.
+                enable_shrinking(connection)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
         return connection
@@ -177,12 +185,21 @@ def _told(error: Exception) -> StoreError:
     match error:
         case exc.DBAPIError(connection_invalidated=False) if isinstance(error, _FOR_GOOD):
             return Refused(_first_line(error.orig))
+        case exc.DBAPIError() if _is_full(error.orig):
+            return NoSpace(_first_line(error.orig))
         case exc.DBAPIError():
             return Unavailable(_first_line(error.orig))
         case exc.StatementError():
             return Refused(_first_line(error.orig))
         case _:
             return Unavailable(_first_line(error))
+
+
+def _is_full(error: object) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return getattr(error, "sqlstate", None) == _POSTGRES_DISK_FULL or (
+        code is not None and code & 0xFF == sqlite3.SQLITE_FULL
+    )
 
 
 def _first_line(error: object) -> str:

@@ -5,7 +5,9 @@ reader changes nothing.
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -14,7 +16,7 @@ import sqlalchemy as sa
 from jangar.store import listing as lists
 from jangar.store import log_parts, pruning, reading, trails, writing
 from jangar.store.database import database_at
-from jangar.store.errors import NotHistory
+from jangar.store.errors import NoSpace, NotHistory
 from jangar.store.migrations.place import NEWEST
 from jangar.store.rows import (
     AuditRow,
@@ -31,11 +33,15 @@ from jangar.store.rows import (
     StepRow,
     Whole,
 )
+from jangar.store.sqlite_space import release_pages
 from jangar.store.urls import DatabaseAddress
 from jangar.store.versions import version_of
 
 T = TypeVar("T")
 PRUNED_AT_ONCE = 200
+RELEASED_AT_ONCE = 4096
+SPARE_PAGES = 256
+NO_SPACE = "(no log: no space left on device)\n"
 
 
 class DatabaseHistory:
@@ -48,7 +54,11 @@ class DatabaseHistory:
         self._preparing = asyncio.Lock()
 
     async def store(self, ended: Sequence[Ended]) -> None:
-        await self._ask(partial(_store, ended=ended))
+        try:
+            await self._ask(partial(_store, ended=ended))
+        except NoSpace:
+            # What became of the work counts for more than its log.
+            await self._ask(partial(_store, ended=[_without_log(each) for each in ended]))
 
     async def known(self, uids: Sequence[str]) -> Mapping[str, Known]:
         return await self._read(partial(reading.known, uids=uids))
@@ -105,6 +115,7 @@ class DatabaseHistory:
         gone = await self._ask(partial(pruning.prune, before=before, limit=limit))
         if before.runs is None or any(gone.values()):
             return gone
+        await self._database.run(_release_pages)
         left = await self._read(partial(pruning.leftovers, before=before.runs, limit=limit))
         return await self._ask(partial(pruning.prune_leftovers, found=left)) if any(left) else gone
 
@@ -155,6 +166,18 @@ def _bring_up(connection: sa.Connection) -> None:
 def _store(connection: sa.Connection, ended: Sequence[Ended]) -> None:
     writing.store(connection, ended)
     log_parts.forget(connection, [each.run.uid for each in ended if each.log_tail is not None])
+
+
+def _without_log(ended: Ended) -> Ended:
+    return ended if ended.log_tail is None else replace(ended, log_tail=NO_SPACE)
+
+
+def _release_pages(connection: sa.Connection) -> None:
+    """Give the space of deleted rows back to the file system; PostgreSQL does so by itself."""
+    if connection.dialect.name == "sqlite":
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)  # noqa: S101 - by its dialect
+        release_pages(raw, pages=RELEASED_AT_ONCE, spare=SPARE_PAGES)
 
 
 def _log_tail(connection: sa.Connection, uid: str) -> str | None:

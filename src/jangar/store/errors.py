@@ -9,6 +9,10 @@ class Unavailable(StoreError):
     """It cannot be reached or is busy: the same again, later, may succeed. Whether a write arrived is not known."""
 
 
+class NoSpace(Unavailable):
+    """Its disk is full. Less may fit."""
+
+
 class Refused(StoreError):
     """It will not take this, now or later."""
 
