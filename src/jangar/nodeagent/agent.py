@@ -30,7 +30,7 @@ from jangar.nodeagent.pods.pod_controller import PodController
 from jangar.nodeagent.pods.pod_plan import ENDED
 from jangar.nodeagent.pods.process_mode import ProcessMode
 from jangar.nodeagent.pods.scheduling import Scheduler
-from jangar.nodeagent.pods.shared_words import leave, shared_words
+from jangar.nodeagent.pods.shared_scratch import remove_shared_scratch
 from jangar.nodeagent.pods.spec_checks import Host
 from jangar.nodeagent.pods.volume_files import Places
 from jangar.nodeagent.slots import Slots
@@ -41,6 +41,8 @@ from jangar.nodeagent.supervisor_link import SupervisorLink
 UID = "uid"
 EVENT_PATIENCE = 1.0
 """Seconds that an Event waits: what it tells of goes on first."""
+NORMAL_EVENTS_BURST, NORMAL_EVENTS_PER_SECOND = 200, 10.0
+"""Of Normal Events of all objects: hundreds of short pods a minute would cost more to report than to run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,8 @@ class NodeAgentSettings:
     """Programs of this machine that containers of every user may start."""
     version: str = "0"
     workers: int = 16
+    api_server: str = ""
+    """Where pods reach the API, as `https://127.0.0.1:7447`; empty: they get no token."""
 
 
 class NodeAgent:
@@ -75,22 +79,27 @@ class NodeAgent:
         self._client = client
         haste = haste or Haste()
         host = Host(user=os.geteuid(), group=os.getegid())
-        self._places = places = _places(settings.data_dir.absolute(), host)
+        data = settings.data_dir.absolute()
+        self._data = data
         every = Namespaces.every()
         self.pods = Informer(client, PODS, namespaces=every, indexes={UID: _uid})
         jobs = Informer(client, JOBS, namespaces=every)
         crons = Informer(client, CRON_JOBS, namespaces=every)
-        self.link = SupervisorLink(places.supervisor)
+        self.link = SupervisorLink(Places(data=data).supervisor)
         events = EventRecorder(
             client,
             component="jangar-node-agent",
             now=now,
-            limits=EventLimits(patience=EVENT_PATIENCE),
+            limits=EventLimits(
+                patience=EVENT_PATIENCE,
+                normal_burst=NORMAL_EVENTS_BURST,
+                normal_per_second=NORMAL_EVENTS_PER_SECOND,
+            ),
             haste=haste,
         )
         slots = Slots(settings.node_name, settings.max_pods)
         mode = ProcessMode(
-            places=places,
+            data=data,
             host=host,
             inherited=inherited(os.environ),
             link=self.link,
@@ -98,11 +107,18 @@ class NodeAgent:
             programs=settings.programs,
         )
         self._slots, self._settings, self._mode = slots, settings, mode
-        pod_life = PodController(
-            client, self.pods.cache, self.link, mode, events, node=settings.node_name, now=now
+        self._pod_life = pod_life = PodController(
+            client,
+            self.pods.cache,
+            self.link,
+            mode,
+            events,
+            node=settings.node_name,
+            server=settings.api_server,
+            now=now,
         )
         self._scheduler = Scheduler(
-            client, self.pods.cache, slots, labels=node_labels(settings.node_name), now=now
+            client, self.pods.cache, slots, labels=node_labels(settings.node_name), events=events, now=now
         )
         job_life = JobController(
             client, jobs.cache, self.pods.cache, slots, events, stop=pod_life.stop, haste=haste, now=now
@@ -110,7 +126,7 @@ class NodeAgent:
         cron_life = CronJobController(client, crons.cache, jobs.cache, events, now=now)
         self._leavings = Leavings(
             self.link,
-            places,
+            lambda: mode.places,
             lambda uid: bool(self.pods.cache.by(UID, uid)),
             remove_discarded=mode.remove_discarded,
             keep_seconds=settings.keep_logs_seconds,
@@ -135,6 +151,7 @@ class NodeAgent:
             max_pods=settings.max_pods,
             version=settings.version,
             boot=boot_id(),
+            isolation=self._isolation,
             now=now,
         )
         self.manager = Manager()
@@ -153,9 +170,12 @@ class NodeAgent:
             try:
                 await self.manager.run()
             finally:
-                if self._places.words is not None:
-                    self._mode.remove_discarded()
-                    leave(self._places.words)
+                self._mode.remove_discarded()
+                remove_shared_scratch(self._data)
+
+    async def _isolation(self) -> str:
+        await self.link.connected()
+        return self._mode.isolation
 
     async def _sweep(self) -> None:
         await self.pods.synced()
@@ -169,16 +189,12 @@ class NodeAgent:
                 self._scheduler_loop.enqueue(key)
 
     def _run_changed(self, run: Run) -> None:
+        if not run.is_over:
+            return
         for pod in self.pods.cache.by(UID, run.key.pod):
-            if run.is_over:
-                self._pod_loop.enqueue(Key(pod.namespace, pod.name))
-
-
-def _places(data: Path, host: Host) -> Places:
-    if not host.is_root:
-        return Places(data=data)
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return Places(data=data, words=shared_words(data))
+            self._pod_loop.enqueue(Key(pod.namespace, pod.name))
+        if (waiting := self._pod_life.next_refused()) is not None:
+            self._pod_loop.enqueue(waiting)
 
 
 def _uid(cached: Cached) -> tuple[str]:

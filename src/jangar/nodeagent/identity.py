@@ -40,8 +40,8 @@ def _held(directory: Path) -> Iterator[int]:
     mark = os.open(directory / MARK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise DirectoryInUse(f"{directory} is in use by another node agent") from error
+    except BlockingIOError:
+        raise DirectoryInUse(f"{directory} is in use by another node agent") from None
     else:
         yield mark
     finally:

@@ -21,7 +21,7 @@ class Leavings:
     def __init__(
         self,
         link: SupervisorLink,
-        places: Places,
+        places: Callable[[], Places],
         exists: Callable[[str], bool],
         *,
         remove_discarded: Callable[[], None],
@@ -35,10 +35,21 @@ class Leavings:
         """Until cancelled."""
         while True:
             await self._link.connected()
-            self.sweep(asyncio.get_running_loop().time())
+            try:
+                self.sweep(asyncio.get_running_loop().time())
+            except OSError as error:
+                # No files left, for one: what is left behind is looked for again.
+                log.warning("sweep failed: %s", error)
             for _ in range(SWEEP_EVERY):
-                await asyncio.to_thread(self._remove_discarded)
+                await self._discard()
                 await asyncio.sleep(DISCARD_SECONDS)
+
+    async def _discard(self) -> None:
+        try:
+            await asyncio.to_thread(self._remove_discarded)
+        except (OSError, RuntimeError) as error:
+            # RuntimeError: no thread can be started.
+            log.warning("removal of files of ended pods failed: %s", error)
 
     def gone(self, uid: str) -> None:
         """The pod's object has just gone: whatever still runs ends at once."""
@@ -52,11 +63,12 @@ class Leavings:
         return not running
 
     def sweep(self, now: float) -> None:
-        scratch = [*_entries(self._places.scratch), *_entries(self._places.words)]
+        places = self._places()
+        scratch = _entries(places.scratch)
         known = {
             *self._link.pods(),
-            *_names(self._places.logs),
-            *_names(self._places.data / "pods"),
+            *_names(places.logs),
+            *_names(places.data / "pods"),
             *(path.name.partition(".")[0] for path in scratch),
         }
         gone = {uid for uid in known if not self._exists(uid)}
@@ -65,8 +77,8 @@ class Leavings:
             if self.end(uid) and now - self._gone_since[uid] >= self._keep:
                 if self._link.runs_of(uid):
                     self._link.forget(uid)
-                shutil.rmtree(self._places.pod(uid), ignore_errors=True)
-                shutil.rmtree(self._places.logs / uid, ignore_errors=True)
+                shutil.rmtree(places.pod(uid), ignore_errors=True)
+                shutil.rmtree(places.logs / uid, ignore_errors=True)
                 _remove(path for path in scratch if path.name.startswith(f"{uid}."))
                 del self._gone_since[uid]
 
@@ -75,8 +87,8 @@ def _names(directory: Path) -> list[str]:
     return [each.name for each in _entries(directory)]
 
 
-def _entries(directory: Path | None) -> list[Path]:
-    return list(directory.iterdir()) if directory is not None and directory.is_dir() else []
+def _entries(directory: Path) -> list[Path]:
+    return list(directory.iterdir()) if directory.is_dir() else []
 
 
 def _remove(paths: Iterable[Path]) -> None:

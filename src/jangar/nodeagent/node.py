@@ -3,7 +3,7 @@
 import asyncio
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,8 @@ from jangar.kube.errors import AlreadyExists, ApiError, NotFound, is_transient
 from jangar.nodeagent import moments
 from jangar.nodeagent.pods.pod_fields import ADDRESS
 
+ISOLATION = "jangar.proompteng.ai/isolation"
+"""The annotation that says how the processes of a container are kept apart from others and ended with it."""
 NOT_READY = "node.kubernetes.io/not-ready"
 LEASE_NAMESPACE = "kube-node-lease"
 HEARTBEAT_SECONDS = 10.0
@@ -76,14 +78,18 @@ class NodeRegistration:
         max_pods: int,
         version: str,
         boot: str,
+        isolation: Callable[[], Awaitable[str]],
         now: Callable[[], datetime],
     ) -> None:
-        self._client, self._name, self._now = client, name, now
+        """`isolation` waits until it is known how containers are kept apart."""
+        self._client, self._name, self._now, self._isolation = client, name, now, isolation
         self._facts: dict[str, Any] = {"max_pods": max_pods, "version": version, "boot": boot}
 
     async def run(self) -> None:
         """Register, then renew the heartbeat until cancelled."""
         await self._until_done(self.register)
+        isolation = await self._isolation()
+        await self._until_done(lambda: self._annotate({ISOLATION: isolation}))
         while True:
             await self._until_done(self._beat)
             await asyncio.sleep(HEARTBEAT_SECONDS)
@@ -103,6 +109,11 @@ class NodeRegistration:
         taints = [each for each in node["spec"].get("taints") or () if each.get("key") != NOT_READY]
         await self._patch(node, {"spec": {"taints": taints or None}}, "")
         await self._patch(node, {"status": status}, "status")
+
+    async def _annotate(self, annotations: dict[str, str]) -> None:
+        node = await self._client.get(NODES, self._name)
+        body = {"metadata": {"uid": node["metadata"]["uid"], "annotations": annotations}}
+        await self._client.patch(NODES, self._name, None, body, kind=PatchKind.MERGE)
 
     async def _patch(self, node: Obj, change: Obj, subresource: str) -> None:
         body = {"metadata": {"uid": node["metadata"]["uid"]}, **change}

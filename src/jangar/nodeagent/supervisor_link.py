@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from jangar.nodeagent.supervisor.orders import Order, Run, RunKey, order_to_json, run_from_json
+from jangar.nodeagent.supervisor.orders import Order, Refusal, Run, RunKey, order_to_json, run_from_json
 
 log = logging.getLogger("jangar.nodeagent")
 
@@ -28,6 +28,14 @@ class SupervisorGone(Exception):
     """The answer to an order is not known; asking again after the link is back is safe."""
 
 
+class StartRefused(Exception):
+    """A container cannot be started now, and was not; asking again later is safe."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
 class SupervisorLink:
     """What is known of every container, kept up to date by what the supervisor says."""
 
@@ -40,7 +48,10 @@ class SupervisorLink:
         self._number = 0
         self._writer: asyncio.StreamWriter | None = None
         self._up = asyncio.Event()
+        self.problem: Exception | None = None
+        """Why there is no link; None while there is one."""
         self.namespaces = False
+        self.isolation = ""
         self.pid = 0
 
     def subscribe(self, listener: Listener) -> None:
@@ -65,14 +76,19 @@ class SupervisorLink:
         while True:
             try:
                 await self._follow(*await self._connect())
-            except (OSError, ValueError, SupervisorGone) as error:
-                log.warning("no link to the supervisor: %s", error)
+            except (OSError, ValueError, RuntimeError, SupervisorGone) as error:
+                # RuntimeError: no thread can be started that would wait for the new process.
+                is_known = str(error) == str(self.problem)
+                self.problem = error
+                log.log(
+                    logging.DEBUG if is_known else logging.WARNING, "no link to the supervisor: %s", error
+                )
                 await asyncio.sleep(RETRY_SECONDS)
             finally:
                 self._break()
 
     async def start(self, order: Order) -> Run:
-        """Start a container once; what is known of it if it was started before."""
+        """Start a container once; what is known of it if it was started before. Raises SupervisorGone, StartRefused."""
         if self._writer is None:
             raise SupervisorGone
         self._number += 1
@@ -128,11 +144,15 @@ class SupervisorLink:
             start_new_session=True,
         )
         async with asyncio.timeout(START_TIMEOUT):
-            if await process.wait() != 0:
+            code = await process.wait()
+            if code > 1:
+                raise OSError(code, os.strerror(code), str(self._directory))
+            if code != 0:
                 raise SupervisorGone(f"it could not be started; see {self._directory / 'supervisor.log'}")
 
     async def _follow(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
+        self.problem = None
         try:
             while line := await reader.readline():
                 self._take(orjson.loads(line))
@@ -143,9 +163,16 @@ class SupervisorLink:
         match message:
             case {"welcome": welcome}:
                 self.namespaces, self.pid = welcome["namespaces"], welcome["pid"]
+                # A supervisor of an earlier version does not say.
+                self.isolation = welcome.get("isolation", "process-group")
+                log.info("isolation: %s", self.isolation)
                 for run in welcome["runs"]:
                     self._learn(run_from_json(run))
                 self._up.set()
+            case {"refused": [reason, message], "id": int(number)}:
+                answer = self._waiting.pop(number, None)
+                if answer is not None and not answer.done():
+                    answer.set_exception(StartRefused(Refusal(reason=reason, message=message)))
             case {"run": run, **rest}:
                 found = self._learn(run_from_json(run))
                 answer = self._waiting.pop(rest.get("id", 0), None)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import re2
 from cronsim import CronSim, CronSimError
 
 _MACROS = {
@@ -18,7 +19,7 @@ _MACROS = {
     "@hourly": "0 * * * *",
 }
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_PART = re.compile(r"([0-9.]+)(ms|us|µs|ns|h|m|s)")
+_PART = re2.compile(r"([0-9.]+)(ms|us|µs|ns|h|m|s)")
 MOST_MISSED = 100
 """A schedule that was missed more often is taken up at its last time, without counting."""
 

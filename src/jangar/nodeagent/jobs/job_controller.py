@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from jangar.kube.builtin import JOBS, PODS
 from jangar.kube.cache import Cache, Cached, Change
 from jangar.kube.client import Client, Obj
-from jangar.kube.errors import AlreadyExists, Forbidden
+from jangar.kube.errors import AlreadyExists, Forbidden, Invalid
 from jangar.kube.event_recorder import EventRecorder
 from jangar.kube.haste import Haste
 from jangar.kube.indexers import OWNER_UID
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
-from jangar.nodeagent.conditions import is_true
 from jangar.nodeagent.jobs.expiry import expires_at
 from jangar.nodeagent.jobs.job_facts import TRACKING, UNCOUNTED, is_finished, pod_fact
 from jangar.nodeagent.jobs.job_plan import JobPlan, plan_job
 from jangar.nodeagent.jobs.job_pods import pod_names, pod_of
+from jangar.nodeagent.lifecycle_events import job_changed, pod_created, pod_not_created
 from jangar.nodeagent.slots import Slots
 from jangar.nodeagent.writes import Writer
 
@@ -117,16 +117,17 @@ class JobController:
                 node = self._slots.node if has_room and _is_free(job) else ""
                 pod = pod_of(job, name, node=node, index=index)
                 try:
-                    await self._pod_writer.create(pod)
+                    pod_created(self._events, job, await self._pod_writer.create(pod))
                 except AlreadyExists:
                     found = await self._pod_writer.live(pod["metadata"]["namespace"], pod["metadata"]["name"])
                     if found is not None and _is_of(found, job):
                         self._pods.note_written(found)
                         return
                     continue
-                except Forbidden:
+                except (Forbidden, Invalid) as error:
                     if job["metadata"].get("deletionTimestamp"):
                         return
+                    pod_not_created(self._events, job, error)
                     raise
                 return
         finally:
@@ -146,21 +147,8 @@ class JobController:
                 return left
         self._untold.pop(uid, None)
         await self._job_writer.replace_status(job, plan.status)
-        self._tell_verdict(job, plan.status)
+        job_changed(self._events, job, plan.status)
         return None
-
-    def _tell_verdict(self, job: Obj, status: Obj) -> None:
-        """What nobody else shows: that a job is complete stands in its status, and its pods are found by label."""
-        old = (job.get("status") or {}).get("conditions")
-        for condition in status.get("conditions") or ():
-            if condition["status"] != "True" or is_true(old, condition["type"]):
-                continue
-            if condition["type"] == "Failed":
-                self._events.record(
-                    job, type="Warning", reason=condition["reason"], message=condition["message"]
-                )
-            elif condition["type"] == "Suspended":
-                self._tell(job, "Suspended", "Job suspended")
 
     def _tell(self, job: Obj, reason: str, message: str) -> None:
         self._events.record(job, type="Normal", reason=reason, message=message)

@@ -3,20 +3,23 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from jangar.nodeagent.pods.container_view import TMP, ContainerView, ViewRequest, container_view
 from jangar.nodeagent.pods.environment import ConfigProblem, Find, environment
 from jangar.nodeagent.pods.expansion import expanded
-from jangar.nodeagent.pods.own_programs import OwnProgram, Way, way_to
+from jangar.nodeagent.pods.own_programs import OwnProgram
 from jangar.nodeagent.pods.path_mapping import PathMapping
 from jangar.nodeagent.pods.spec_checks import Host, is_token
 from jangar.nodeagent.pods.volume_files import Places, make_volumes, mounts_of
 from jangar.nodeagent.supervisor.cri_log import log_path
-from jangar.nodeagent.supervisor.orders import Mount, Order, RunKey
+from jangar.nodeagent.supervisor.orders import Order, RunKey
 
 Obj = Mapping[str, Any]
 
 DEFAULT_TERMINATION_PATH = "/dev/termination-log"
+_PRIVATE, _SHARED_TMP = 0o700, 0o1777
 _REFERENCES = {
     "configMapKeyRef": "ConfigMap",
     "configMapRef": "ConfigMap",
@@ -38,72 +41,103 @@ class Workshop:
 
 
 def order_for(pod: Obj, key: RunKey, shop: Workshop, find: Find) -> Order:
-    """Everything a container needs is there when this returns. Raises ConfigProblem."""
+    """Everything a container needs is there when this returns. Raises ConfigProblem and OSError."""
     container = container_named(pod, key.container)
-    volumes = make_volumes(pod, shop.places, find)
-    env = environment(pod, container, shop.inherited, find)
     user, group, groups = _identity(pod, container, shop.host)
+    volumes = make_volumes(pod, shop.places, find, group=_fs_group(pod, shop.host))
+    has_token = any(is_token(pod["spec"], each["name"]) for each in pod["spec"].get("volumes") or ())
+    home = {} if has_token else {"HOME": TMP}
+    env = environment(pod, container, {**shop.inherited, **home}, find)
     mounts = mounts_of(container, volumes, env)
-    said = str(shop.places.termination(key.pod, key.container, key.restart))
+    files = _private_files(pod, key, shop, user)
     termination_path = container.get("terminationMessagePath") or DEFAULT_TERMINATION_PATH
-    mapping = PathMapping({termination_path: said})
-    # Another user cannot reach into the data directory: from there the file must be brought to its path.
-    brought = shop.namespaces and (bool(mounts) or (user is not None and shop.places.words is None))
-    if not shop.namespaces:
-        mapping = PathMapping({**{each.target: each.source for each in mounts}, termination_path: said})
-        mounts = []
-    elif brought and user is not None:
-        mapping = PathMapping({})
-    argv = [*container["command"], *(container.get("args") or ())]
-    work = shop.places.work(key.pod, key.container)
-    try:
-        work.mkdir()
-    except FileNotFoundError:
-        work.mkdir(parents=True)
-    except FileExistsError:
-        pass
-    if user is not None:
-        os.chown(work, user, -1)
-    if brought or user is not None:
-        _make(said, user)
-    if brought:
-        mounts.append(Mount(source=said, target=termination_path))
-    words = mapping.texts([expanded(each, env) for each in argv])
-    cwd = mapping.text(container["workingDir"]) if container.get("workingDir") else str(work)
-    way = way_to(shop.programs, words, env) if shop.namespaces and user is not None else Way()
+    argv = [expanded(each, env) for each in (*container["command"], *(container.get("args") or ()))]
+    if shop.namespaces:
+        request = ViewRequest(
+            data=shop.places.data,
+            volumes=mounts,
+            tmp=files.tmp,
+            work=files.work,
+            termination=files.termination,
+            termination_path=termination_path,
+            user=user,
+            has_token=has_token,
+            argv=argv,
+            env=env,
+            working_dir=container.get("workingDir") or "",
+            programs=shop.programs,
+        )
+        view = container_view(request)
+        mapping = PathMapping({termination_path: view.termination})
+    else:
+        view = ContainerView(mounts=(), hidden=(), work=str(files.work), termination=str(files.termination))
+        mapping = PathMapping(
+            {**{each.target: each.source for each in mounts}, termination_path: view.termination}
+        )
+        env = env | {"TMPDIR": str(files.tmp)} | ({"HOME": str(files.tmp)} if env.get("HOME") == TMP else {})
     return Order(
         key=key,
-        argv=words,
+        argv=mapping.texts(argv),
         env=mapping.values(env),
-        cwd=cwd,
+        cwd=mapping.text(container["workingDir"]) if container.get("workingDir") else view.work,
         log=str(log_path(shop.places.logs, key.pod, key.container)),
-        mounts=(*mounts, *way.mounts_with(cwd)),
-        hidden=way.hidden,
+        mounts=view.mounts,
+        hidden=view.hidden,
         user=user,
         group=group,
         groups=groups,
     )
 
 
-def _make(path: str, user: int | None) -> None:
-    """What is to be mounted must exist, and a user makes nothing in a directory of root's."""
-    made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    if user is not None:
-        os.fchown(made, user, -1)
-    os.close(made)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PrivateFiles:
+    tmp: Path
+    work: Path
+    termination: Path
+
+
+def _private_files(pod: Obj, key: RunKey, shop: Workshop, user: int | None) -> _PrivateFiles:
+    """What a container has for itself, made where it is missing, and its own."""
+    places = shop.places
+    files = _PrivateFiles(
+        tmp=places.tmp(key.pod),
+        work=places.work(key.pod, key.container),
+        termination=places.termination(key.pod, key.container, key.restart),
+    )
+    for directory in (files.tmp, files.work):
+        if not directory.is_dir():
+            directory.mkdir(parents=True, mode=_PRIVATE)
+            if user is not None:
+                os.chown(directory, user, -1)
+    if len({_identity(pod, each, shop.host)[0] for each in all_containers(pod)}) > 1:
+        files.tmp.chmod(_SHARED_TMP)
+    made = os.open(files.termination, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if user is not None:
+            os.fchown(made, user, -1)
+    finally:
+        os.close(made)
+    return files
+
+
+def _fs_group(pod: Obj, host: Host) -> int | None:
+    """The group that may write volumes; only root can give files to another."""
+    group: int | None = (pod["spec"].get("securityContext") or {}).get("fsGroup")
+    return group if host.is_root else None
+
+
+def all_containers(pod: Obj) -> list[Obj]:
+    spec = pod["spec"]
+    return [*(spec.get("initContainers") or ()), *spec["containers"]]
 
 
 def container_named(pod: Obj, name: str) -> Obj:
-    spec = pod["spec"]
-    containers = [*(spec.get("initContainers") or ()), *spec["containers"]]
-    found: Obj = next(each for each in containers if each["name"] == name)
-    return found
+    return next(each for each in all_containers(pod) if each["name"] == name)
 
 
 def references(pod: Obj) -> set[tuple[str, str]]:
     """The objects that its containers and volumes speak of, by kind and name."""
-    spec = pod["spec"]
-    containers = [*(spec.get("initContainers") or ()), *spec["containers"]]
+    spec, containers = pod["spec"], all_containers(pod)
     volumes = [each for each in spec.get("volumes") or () if not is_token(spec, each["name"])]
     return {
         *(found for container in containers for found in _of_container(container)),

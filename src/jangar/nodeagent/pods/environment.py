@@ -11,7 +11,13 @@ Obj = Mapping[str, Any]
 Find = Callable[[str, str], Obj | None]
 """A ConfigMap or Secret of the pod's namespace, by kind and name; None if there is none."""
 
-INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
+INHERITED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+    *("GIT_SSL_CAINFO", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+)
+"""Variables of the agent that containers get. They are handed to processes and written to no object."""
 
 
 class ConfigProblem(Exception):
@@ -19,7 +25,7 @@ class ConfigProblem(Exception):
 
 
 def inherited(environ: Mapping[str, str]) -> dict[str, str]:
-    """What a process gets from the agent's own environment: where programs are, and nothing secret."""
+    """What a process gets from the agent's own environment: where programs, certificates and proxies are."""
     return {name: environ[name] for name in INHERITED if name in environ}
 
 

@@ -1,17 +1,21 @@
 """`$(NAME)` in commands, arguments and values, as Kubernetes reads it. Pure."""
 
-import re
 from collections.abc import Mapping
+from typing import Any
 
-_REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
+import re2
+
+_REFERENCE = re2.compile(r"\$\$|\$\(([^)]*)\)")
 
 
 def expanded(text: str, values: Mapping[str, str]) -> str:
     """References to known names replaced; unknown ones stay as they are; `$$` is `$`."""
 
-    def replacement(found: re.Match[str]) -> str:
+    def replacement(found: Any) -> str:
         if found[0] == "$$":
             return "$"
-        return values.get(found[1], found[0])
+        known: str = values.get(found[1], found[0])
+        return known
 
-    return _REFERENCE.sub(replacement, text)
+    result: str = _REFERENCE.sub(replacement, text)
+    return result

@@ -12,6 +12,13 @@ from jangar.kube.errors import NotFound
 from jangar.kube.event_recorder import EventRecorder
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.nodeagent import moments
+from jangar.nodeagent.lifecycle_events import (
+    Once,
+    containers_backing_off,
+    containers_started,
+    containers_stopping,
+)
+from jangar.nodeagent.pods.api_access import ApiAccess
 from jangar.nodeagent.pods.container_order import Workshop, order_for, references
 from jangar.nodeagent.pods.environment import ConfigProblem
 from jangar.nodeagent.pods.known_runs import known_runs
@@ -21,7 +28,7 @@ from jangar.nodeagent.pods.pod_status import Seen, Waiting, is_same, pod_status
 from jangar.nodeagent.pods.process_mode import ProcessMode
 from jangar.nodeagent.pods.spec_checks import refused_fields
 from jangar.nodeagent.supervisor.orders import Run, RunKey
-from jangar.nodeagent.supervisor_link import SupervisorGone, SupervisorLink
+from jangar.nodeagent.supervisor_link import StartRefused, SupervisorGone, SupervisorLink
 from jangar.nodeagent.writes import Writer
 
 log = logging.getLogger("jangar.nodeagent")
@@ -51,11 +58,15 @@ class PodController:
         events: EventRecorder,
         *,
         node: str,
+        server: str = "",
         now: Callable[[], datetime],
     ) -> None:
+        self._access = ApiAccess(client=client, places=mode.places, server=server)
         self._client, self._pods, self._link, self._mode, self._events = client, pods, link, mode, events
         self._writer = Writer(client, PODS, pods)
+        self._once = Once()
         self._node = node
+        self._refused: dict[Key, None] = {}
         self._now = now
 
     def is_news(self, change: Change) -> bool:
@@ -94,6 +105,9 @@ class PodController:
         plan = self._plan(pod)
         for stop in plan.stop:
             self._link.stop(stop.key, stop.grace)
+        stops = [(stop.key.container, stop.key.restart) for stop in plan.stop]
+        containers_stopping(self._events, self._once, pod, stops)
+        containers_backing_off(self._events, self._once, pod, plan.backing_off)
         if plan.start:
             waiting = await self._start(pod, plan.start)
             plan = self._plan(pod)
@@ -116,11 +130,12 @@ class PodController:
     async def _start(self, pod: Obj, keys: Sequence[RunKey]) -> dict[str, Waiting]:
         """Start what can be started; why the others cannot be yet."""
         found = await self._referenced(pod)
+        reaching = await self._access.prepare(pod) if self._mode.uses_namespaces else {}
         shop = Workshop(
             places=self._mode.places,
             host=self._mode.host,
             namespaces=self._mode.uses_namespaces,
-            inherited=self._mode.inherited,
+            inherited={**self._mode.inherited, **reaching},
             programs=self._mode.programs,
         )
         waiting: dict[str, Waiting] = {}
@@ -132,8 +147,26 @@ class PodController:
                 waiting[key.container] = Waiting(reason="CreateContainerConfigError", message=str(error))
                 self._events.record(pod, type="Warning", reason="Failed", message=f"Error: {error}")
         self._mode.tell_once(pod, self._events)
-        await asyncio.gather(*(self._link.start(order) for order in orders))
+        answers = await asyncio.gather(*(self._link.start(order) for order in orders), return_exceptions=True)
+        started = []
+        for order, answer in zip(orders, answers, strict=True):
+            match answer:
+                case StartRefused(refusal=refusal):
+                    waiting[order.key.container] = Waiting(reason=refusal.reason, message=refusal.message)
+                    self._refused[Key(pod["metadata"]["namespace"], pod["metadata"]["name"])] = None
+                case BaseException():
+                    raise answer
+                case run:
+                    started.append(run)
+        containers_started(self._events, pod, started)
         return waiting
+
+    def next_refused(self) -> Key | None:
+        """A pod whose start was refused and may be asked for again: something ended."""
+        key = next(iter(self._refused), None)
+        if key is not None:
+            del self._refused[key]
+        return key
 
     async def _referenced(self, pod: Obj) -> Mapping[tuple[str, str], Obj]:
         wanted = sorted(references(pod))

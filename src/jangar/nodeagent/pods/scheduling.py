@@ -8,10 +8,12 @@ from jangar.kube.builtin import PODS
 from jangar.kube.cache import Cache
 from jangar.kube.client import Client, Obj
 from jangar.kube.errors import Conflict, NotFound
+from jangar.kube.event_recorder import EventRecorder
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.kube.resource import Resource
 from jangar.nodeagent import moments
 from jangar.nodeagent.conditions import find, with_condition
+from jangar.nodeagent.lifecycle_events import pod_not_scheduled, pod_scheduled
 from jangar.nodeagent.slots import Slots
 from jangar.nodeagent.writes import Writer
 
@@ -47,9 +49,11 @@ class Scheduler:
         slots: Slots,
         *,
         labels: Mapping[str, str],
+        events: EventRecorder,
         now: Callable[[], datetime],
     ) -> None:
         self._client, self._pods, self._slots, self._labels, self._now = client, pods, slots, labels, now
+        self._events = events
         self._writer = Writer(client, PODS, pods)
         self._waiting: dict[Key, str] = {}
 
@@ -89,6 +93,7 @@ class Scheduler:
             await self._client.create(bindings, body)
         except (NotFound, Conflict):
             return
+        pod_scheduled(self._events, pod, self._slots.node)
         live = await self._writer.live(meta["namespace"], meta["name"])
         if live is not None:
             self._pods.note_written(live)
@@ -97,6 +102,8 @@ class Scheduler:
         old = find((pod.get("status") or {}).get("conditions"), "PodScheduled")
         if old is not None and old.get("message") == reason:
             return
+        if reason:
+            pod_not_scheduled(self._events, pod, reason)
         new = {
             "type": "PodScheduled",
             "status": "False",

@@ -1,7 +1,9 @@
 """Fields of a pod that processes cannot honour, by name. What is ignored instead, no program relies on."""
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 Obj = Mapping[str, Any]
@@ -9,6 +11,11 @@ Obj = Mapping[str, Any]
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where a cluster puts it
 VOLUMES = ("configMap", "secret", "emptyDir", "persistentVolumeClaim", "downwardAPI", "projected", "hostPath")
 PROJECTED = ("configMap", "secret", "downwardAPI")
+KERNEL_PATHS = ("/proc", "/sys", "/dev")
+"""What the kernel shows there, every program relies on."""
+MOUNTABLE_KERNEL_PATHS = ("/dev/shm", "/dev/termination-log")  # noqa: S108 - a path of containers
+SYSTEM_PATHS = ("/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/run", "/sbin", "/usr")
+"""Programs of this machine and what they trust. Paths below that this machine does not have are free."""
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
@@ -18,6 +25,8 @@ class Host:
 
     user: int
     group: int
+    real_path: Callable[[str], str] = os.path.realpath
+    exists: Callable[[str], bool] = os.path.exists
 
     @property
     def is_root(self) -> bool:
@@ -79,7 +88,7 @@ def _container(field: str, container: Obj, host: Host) -> Iterator[str]:
         if name in ("postStart", "preStop"):
             yield f"{field}.lifecycle.{name}: hooks are not supported in process mode"
     yield from _rights(field, container, host)
-    yield from _devices(field, container)
+    yield from _devices(field, container, host)
 
 
 def _rights(field: str, container: Obj, host: Host) -> Iterator[str]:
@@ -91,7 +100,29 @@ def _rights(field: str, container: Obj, host: Host) -> Iterator[str]:
         yield f"{field}.securityContext.capabilities.add: a process has the rights of the agent's user"
 
 
-def _devices(field: str, container: Obj) -> Iterator[str]:
+def _mount_paths(field: str, container: Obj, host: Host) -> Iterator[str]:
+    """A container shares this machine's root: a volume over a part of its system would fool the machine's programs."""
+    for n, mount in enumerate(container.get("volumeMounts") or ()):
+        path = PurePosixPath(host.real_path(mount["mountPath"]))
+        if path == PurePosixPath("/"):
+            yield f"{field}.volumeMounts[{n}].mountPath: / is this machine's root in process mode: mount elsewhere"
+        elif _is_below(path, KERNEL_PATHS) and not _is_below(path, MOUNTABLE_KERNEL_PATHS):
+            yield (
+                f"{field}.volumeMounts[{n}].mountPath: {mount['mountPath']} belongs to the kernel in process mode: "
+                f"mount elsewhere"
+            )
+        elif _is_below(path, SYSTEM_PATHS) and host.exists(str(path)):
+            yield (
+                f"{field}.volumeMounts[{n}].mountPath: {mount['mountPath']} is part of this machine's system, and a "
+                "container shares it in process mode: choose a path that does not exist here"
+            )
+
+
+def _is_below(path: PurePosixPath, directories: tuple[str, ...]) -> bool:
+    return any(path.is_relative_to(each) for each in directories)
+
+
+def _devices(field: str, container: Obj, host: Host) -> Iterator[str]:
     if container.get("volumeDevices"):
         yield f"{field}.volumeDevices: block devices are not supported in process mode"
     if container.get("tty"):
@@ -99,6 +130,7 @@ def _devices(field: str, container: Obj) -> Iterator[str]:
     for n, port in enumerate(container.get("ports") or ()):
         if port.get("hostPort") not in (None, 0, port.get("containerPort")):
             yield f"{field}.ports[{n}].hostPort: a process listens on its own port, {port.get('containerPort')}"
+    yield from _mount_paths(field, container, host)
     for n, mount in enumerate(container.get("volumeMounts") or ()):
         if mount.get("mountPropagation") not in (None, "None"):
             yield f"{field}.volumeMounts[{n}].mountPropagation: mounts are private in process mode"
@@ -122,7 +154,7 @@ def _volumes(spec: Obj) -> Iterator[str]:
 
 
 def is_token(spec: Obj, volume: str) -> bool:
-    """The volume that admission adds to every pod. A local process uses the kubeconfig of its user instead."""
+    """The volume that admission adds to every pod, for the token of its service account (`api_access.py`)."""
     if not volume.startswith("kube-api-access-"):
         return False
     return all(

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ Obj = Mapping[str, Any]
 
 _FILE_MODE = 0o644
 _SHARED_DIRECTORY = 0o777
+_GROUP_DIRECTORY = 0o2770
+_GROUP_FILE = 0o660
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +27,8 @@ class Places:
     """Where the agent keeps things."""
 
     data: Path
-    words: Path | None = None
-    """Where last words are kept that other users may write; with the scratch where there are none."""
+    shared: Path | None = None
+    """Scratch directories that other users can reach without a mount namespace; below `data` where there is none."""
 
     def pod(self, uid: str) -> Path:
         return self.data / "pods" / uid
@@ -37,24 +40,25 @@ class Places:
         return self.data / "claims" / namespace / f"{name}-{uid}"
 
     def termination(self, uid: str, container: str, restart: int) -> Path:
-        return (self.words or self.scratch) / f"{uid}.{container}.{restart}"
+        return self.scratch / f"{uid}.{container}.{restart}"
 
     def work(self, uid: str, container: str) -> Path:
         return self.scratch / f"{uid}.{container}"
 
     @property
     def scratch(self) -> Path:
-        """Working directories and last words of all pods, flat: making and removing directories is what costs."""
-        return self.data / "scratch"
+        """Private directories and termination messages of all pods, flat: making directories is what costs."""
+        return self.shared or self.data / "scratch"
+
+    def tmp(self, uid: str) -> Path:
+        """A pod's own /tmp. No container has such a name."""
+        return self.scratch / f"{uid}.+tmp"
+
+    def remove_tmp(self, uid: str) -> None:
+        _remove_directory(self.tmp(uid))
 
     def remove_scratch(self, uid: str, container: str) -> None:
-        work = self.work(uid, container)
-        try:
-            work.rmdir()
-        except FileNotFoundError:
-            pass
-        except OSError:
-            shutil.rmtree(work, ignore_errors=True)
+        _remove_directory(self.work(uid, container))
         restart = 0
         while restart == 0 or self.termination(uid, container, restart - 1).exists():
             restart += 1
@@ -70,23 +74,54 @@ class Places:
         return self.data / "supervisor"
 
 
-def make_volumes(pod: Obj, places: Places, find: Find) -> dict[str, Path]:
-    """The directory of each volume, filled. Made once: a volume that is there stays as it is. Raises ConfigProblem."""
+def _remove_directory(path: Path) -> None:
+    try:
+        path.rmdir()
+    except FileNotFoundError:
+        pass
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def make_volumes(pod: Obj, places: Places, find: Find, *, group: int | None = None) -> dict[str, Path]:
+    """The directory of each volume, filled. Made once: a volume that is there stays as it is. Raises ConfigProblem.
+
+    `group` is the pod's `fsGroup`, which may write all of them but for those of the machine.
+    """
     spec, meta = pod["spec"], pod["metadata"]
     found: dict[str, Path] = {}
     for volume in spec.get("volumes") or ():
         name = volume["name"]
         if is_token(spec, name):
+            if (token := places.volume(meta["uid"], name)).is_dir():
+                found[name] = token
             continue
         if (path := volume.get("hostPath")) is not None:
             found[name] = _host_path(path)
         elif (claim := volume.get("persistentVolumeClaim")) is not None:
             found[name] = _claimed(meta["namespace"], claim["claimName"], places, find)
+            if group is not None:
+                own_volume(found[name], group)
         else:
             found[name] = places.volume(meta["uid"], name)
             if not found[name].exists():
                 _fill(found[name], pod, volume, find)
+                if group is not None:
+                    own_volume(found[name], group)
     return found
+
+
+def own_volume(volume: Path, group: int) -> None:
+    """Give a volume to a group, as Kubernetes does for `fsGroup`; nothing is done for one that has it already."""
+    if volume.stat().st_gid == group and volume.stat().st_mode & stat.S_ISGID:
+        return
+    for directory, _, files in os.walk(volume, topdown=False):
+        for path in (*(Path(directory, name) for name in files), Path(directory)):
+            if path.is_symlink():
+                continue
+            os.chown(path, -1, group)
+            mode = stat.S_IMODE(path.stat().st_mode)
+            path.chmod(mode | (_GROUP_DIRECTORY if path.is_dir() else _GROUP_FILE))
 
 
 def mounts_of(container: Obj, volumes: Mapping[str, Path], env: Mapping[str, str]) -> list[Mount]:
@@ -132,7 +167,10 @@ def _claimed(namespace: str, name: str, places: Places, find: Find) -> Path:
     if claim is None:
         raise ConfigProblem(f'persistentvolumeclaim "{name}" not found')
     path = places.claim(namespace, name, claim["metadata"]["uid"])
-    path.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.mkdir(parents=True)
+        # Containers of any user write to it; the data directory keeps everybody else out.
+        path.chmod(_SHARED_DIRECTORY)
     return path
 
 

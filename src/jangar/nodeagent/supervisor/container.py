@@ -1,16 +1,17 @@
-"""One running container: its process group, its output, and its end."""
+"""One running container: its init process, its output, and its end."""
 
 import contextlib
 import os
 import signal
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from jangar.nodeagent.supervisor import kernel
 from jangar.nodeagent.supervisor.cri_log import LogFile
+from jangar.nodeagent.supervisor.isolation import Isolation
 from jangar.nodeagent.supervisor.orders import Order, RunKey
-from jangar.nodeagent.supervisor.spawn import NotStarted, spawn
+from jangar.nodeagent.supervisor.spawn import InitProcess, NotStarted, Refused, failure
 
 CHUNK = 64 * 1024
 MOST_TAKEN_AT_THE_END = 64
@@ -18,32 +19,46 @@ MOST_TAKEN_AT_THE_END = 64
 
 
 class Container:
-    """A process, all that it started, and the pipes they write to."""
+    """An init process, all that it started, and the pipes they write to."""
 
-    def __init__(self, order: Order) -> None:
-        """Start it. Raises NotStarted."""
+    def __init__(self, order: Order, isolation: Isolation, files: int) -> None:
+        """Prepare it; the program starts with `go`. Raises NotStarted and Refused."""
         self.key: RunKey = order.key
-        try:
-            self._log = LogFile(Path(order.log))
-        except OSError as error:
-            raise NotStarted(f"log file: {error.strerror}: {error.filename}") from error
-        pairs = [os.pipe2(os.O_CLOEXEC) for _ in range(2)]
-        self.started_at = time.time()
-        try:
-            self.pid = spawn(order, pairs[0][1], pairs[1][1])
-        except NotStarted:
-            self._log.close()
-            for fd, _ in pairs:
-                os.close(fd)
-            raise
-        finally:
-            for _, fd in pairs:
-                os.close(fd)
-        self.pipes = {pairs[stream][0]: stream for stream in range(2)}
-        for fd in self.pipes:
-            os.set_blocking(fd, False)
+        made = contextlib.ExitStack()
+        with made:
+            try:
+                self._log = LogFile(Path(order.log))
+                made.callback(self._log.close)
+                readers, writers = [], []
+                for _ in range(2):
+                    reader, writer = os.pipe2(os.O_CLOEXEC)
+                    readers.append(reader)
+                    writers.append(writer)
+                    made.callback(os.close, reader)
+                    os.set_blocking(reader, False)
+                self.started_at = time.time()
+                self._init = InitProcess(order, writers[0], writers[1], isolation, files)
+            except OSError as error:
+                raise failure(order, error) from error
+            finally:
+                for writer in writers:
+                    os.close(writer)
+            made.pop_all()
+        self.pid = self._init.pid
+        self.pipes = {reader: stream for stream, reader in enumerate(readers)}
         self.is_stopping = False
         self.kill_at: float | None = None
+
+    def go(self) -> None:
+        self._init.go()
+
+    def confirm(self) -> None:
+        """Wait until the program is loaded. Raises NotStarted and Refused, and then nothing is left of it."""
+        try:
+            self._init.confirm()
+        except (NotStarted, Refused):
+            self._release()
+            raise
 
     def take(self, fd: int) -> bool:
         """Move what is in a pipe to the log; whether more can come."""
@@ -61,19 +76,22 @@ class Container:
     def stop(self, grace: float) -> None:
         """TERM once; KILL after the grace, which a later call can only shorten."""
         if not self.is_stopping and grace > 0:
-            self.signal(signal.SIGTERM)
+            # Its init process passes it on to the program's whole group.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGTERM)
         self.is_stopping = True
         at = time.monotonic() + max(grace, 0)
         self.kill_at = at if self.kill_at is None else min(at, self.kill_at)
 
-    def signal(self, number: int) -> None:
-        """To the whole group. The process is not reaped yet, so the number is still its own."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, number)
+    def kill(self) -> None:
+        """Everything, at once. The init process is not reaped yet, so the number is still its own."""
+        below = () if self._init.isolation is Isolation.PID_NAMESPACE else kernel.descendants(self.pid)
+        for pid in (*below, self.pid):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """The first process ended: the rest of its group ends, what was written is kept."""
-        self.signal(signal.SIGKILL)
+        """The init process ended, and everything with it: what was written is kept."""
         for fd in list(self.pipes):
             for _ in range(MOST_TAKEN_AT_THE_END):
                 try:
@@ -83,40 +101,23 @@ class Container:
                 if not data:
                     break
                 self._log.take(self.pipes[fd], data)
+        self._release()
+
+    def _release(self) -> None:
+        for fd in self.pipes:
             os.close(fd)
         self.pipes.clear()
         self._log.close()
 
 
-def started_together(orders: Sequence[Order]) -> list[Container | NotStarted]:
-    """Containers or why there are none, in the order of the orders.
-
-    A start waits until the new program is loaded, so several wait at once, each in a thread. Those that get a view of
-    their own are forked afterwards, one by one, when no thread is left.
-    """
-    found: dict[int, Container | NotStarted] = {}
-
-    def start(number: int) -> None:
+def prepared(
+    orders: Sequence[Order], isolation: Isolation, files: int
+) -> list[Container | NotStarted | Refused]:
+    """Containers that wait for `go`, or why there are none, in the order of the orders."""
+    found: list[Container | NotStarted | Refused] = []
+    for order in orders:
         try:
-            found[number] = Container(orders[number])
-        except NotStarted as error:
-            found[number] = error
-
-    plain = [number for number, order in enumerate(orders) if not order.mounts]
-    threads = [threading.Thread(target=start, args=(number,)) for number in plain[1:]]
-    for thread in threads:
-        thread.start()
-    for number in plain[:1]:
-        start(number)
-    for thread in threads:
-        thread.join()
-    for number, order in enumerate(orders):
-        if order.mounts:
-            start(number)
-    return [found[number] for number in range(len(orders))]
-
-
-def exit_code(status: int) -> int:
-    """As a shell and a container runtime count: a signal is 128 and its number."""
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
+            found.append(Container(order, isolation, files))
+        except (NotStarted, Refused) as error:
+            found.append(error)
+    return found

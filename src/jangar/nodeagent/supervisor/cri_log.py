@@ -22,9 +22,13 @@ def previous_path(path: Path) -> Path:
 
 
 class LogFile:
-    """Takes what a container writes; a file that grows too large makes room for a new one."""
+    """Takes what a container writes; a file that grows too large makes room for a new one.
+
+    A full disk costs lines of output, never the container. Where lines are missing, a line says how many bytes.
+    """
 
     def __init__(self, path: Path, *, largest: int = LARGEST_FILE) -> None:
+        """Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if path.exists():
             path.rename(previous_path(path))
@@ -32,8 +36,8 @@ class LogFile:
         self._largest = largest
         self._rest = [b"", b""]
         self.dropped = 0
-        """Bytes of output that could not be written."""
-        self._open()
+        """Bytes of output that could not be written and that no line tells of yet."""
+        self._file, self._size = self._opened()
 
     def take(self, stream: int, data: bytes) -> None:
         """Bytes from standard output (0) or standard error (1)."""
@@ -51,30 +55,51 @@ class LogFile:
         for stream, rest in enumerate(self._rest):
             if rest:
                 self._write(stream, [(b"P", rest)])
+        if self.dropped:
+            self._write(1, [])
         os.close(self._file)
 
-    def _open(self) -> None:
-        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._size = os.fstat(self._file).st_size
+    def _opened(self) -> tuple[int, int]:
+        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        return file, os.fstat(file).st_size
 
     def _write(self, stream: int, parts: list[tuple[bytes, bytes]]) -> None:
-        try:
-            self._append(stream, parts)
-        except OSError:
-            # A full disk costs output, not the container.
-            self.dropped += sum(len(text) for _, text in parts)
-
-    def _append(self, stream: int, parts: list[tuple[bytes, bytes]]) -> None:
         head = _now() + b" " + _STREAMS[stream] + b" "
         data = b"".join(head + tag + b" " + text + b"\n" for tag, text in parts)
+        if self.dropped:
+            marker = b"%s stderr F [%d bytes of output are missing: the log could not be written]\n"
+            data = marker % (_now(), self.dropped) + data
+        try:
+            self._append(data)
+        except OSError:
+            self.dropped += sum(len(text) for _, text in parts)
+        else:
+            self.dropped = 0
+
+    def _append(self, data: bytes) -> None:
+        """All of it or nothing: half a line would run into the next one."""
         if self._size and self._size + len(data) > self._largest:
-            os.close(self._file)
-            self._path.rename(self._path.with_suffix(".log.1"))
-            self._open()
+            self._rotate()
         view = memoryview(data)
-        while view:
-            view = view[os.write(self._file, view) :]
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError:
+            os.ftruncate(self._file, self._size)
+            raise
         self._size += len(data)
+
+    def _rotate(self) -> None:
+        """Without room for a new file the old one goes on."""
+        old = self._path.with_suffix(".log.1")
+        self._path.rename(old)
+        try:
+            new = self._opened()
+        except OSError:
+            old.rename(self._path)
+            return
+        os.close(self._file)
+        self._file, self._size = new
 
 
 def _pieces(line: bytes, last: bytes) -> list[tuple[bytes, bytes]]:

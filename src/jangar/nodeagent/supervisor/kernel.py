@@ -1,7 +1,5 @@
 """What the kernel tells of processes: this boot, when one was born, whose it is. Knows less where there is no /proc."""
 
-import ctypes
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +7,6 @@ from pathlib import Path
 from jangar.nodeagent.supervisor.orders import MARKER
 
 PROC = Path("/proc")
-_PR_SET_CHILD_SUBREAPER = 36
 _START_TIME = 19
 """Place of the start time in /proc/PID/stat, counted after the name."""
 
@@ -28,16 +25,40 @@ def birth(pid: int) -> int:
     return 0
 
 
-def adopt_orphans() -> None:
-    """Processes whose parent died become ours, so that none of a container's gets away."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+def is_running(pid: int) -> bool:
+    """Whether a process is there and has not ended."""
+    with suppress(OSError, IndexError):
+        return (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    return False
 
 
-def children() -> list[int]:
+def children(parent: int) -> list[int]:
+    """Processes that any thread of a process started, or that it adopted."""
+    found: list[int] = []
     with suppress(OSError):
-        return [int(pid) for pid in (PROC / f"self/task/{os.getpid()}/children").read_text().split()]
-    return []
+        for thread in (PROC / str(parent) / "task").iterdir():
+            with suppress(OSError):
+                found += [int(pid) for pid in (thread / "children").read_text().split()]
+    return found
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Children, their children and so on; those nearest to the ancestor first."""
+    found = children(ancestor)
+    for pid in found:
+        found += children(pid)
+    return found
+
+
+def tasks_of(user: int) -> int:
+    """How many processes and threads of a user run: what the kernel counts against RLIMIT_NPROC."""
+    count = 0
+    with suppress(OSError):
+        for entry in PROC.iterdir():
+            with suppress(OSError):
+                if entry.name.isdigit() and entry.stat().st_uid == user:
+                    count += sum(1 for _ in (entry / "task").iterdir())
+    return count
 
 
 def owner_of(pid: int) -> str | None:

@@ -13,6 +13,7 @@ from jangar.nodeagent.supervisor.orders import Run
 
 REBOOTED, LOST = "NodeRebooted", "SupervisorLost"
 UNKNOWN_CODE = 137
+KILL_SECONDS = 1.0
 
 
 def settle(journal: Journal, boot: str) -> None:
@@ -48,19 +49,23 @@ def lost(run: Run, *, was_running: bool, rebooted: bool, now: float) -> Run:
     """How a run is recorded whose end nobody saw."""
     if rebooted:
         reason, message = REBOOTED, "the machine was restarted while the container ran"
-    elif was_running:
-        reason = LOST
-        message = "the supervisor died while the container ran; the container was killed"
     else:
         reason = LOST
-        message = "the supervisor died while the container ran; how the container ended is not known"
+        end = "the container was killed" if was_running else "its processes ended with it"
+        message = (
+            f"the supervisor of containers died while the container ran; {end}, its exit code is not known"
+        )
     return replace(run, state="lost", code=UNKNOWN_CODE, finished_at=now, reason=reason, message=message)
 
 
 def _kill(pid: int) -> None:
-    """Its group if it leads one, and itself."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if os.getpgid(pid) == pid:
-            os.killpg(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGKILL)
+    """It and everything below it, and its group if it leads one. Returns when it is gone, or after a second."""
+    for each in (*kernel.descendants(pid), pid):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(each) == each:
+                os.killpg(each, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(each, signal.SIGKILL)
+    deadline = time.monotonic() + KILL_SECONDS
+    while kernel.is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.005)

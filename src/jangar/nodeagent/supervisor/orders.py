@@ -47,6 +47,14 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a container cannot be started now: a word and a sentence. It may be asked for again."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """What is known of one start of a container."""
 
@@ -85,8 +93,9 @@ def order_to_json(order: Order) -> dict[str, Any]:
 
 
 def order_from_json(data: dict[str, Any]) -> Order:
+    known = {name: value for name, value in data.items() if name in Order.__dataclass_fields__}
     return Order(
-        **data
+        **known
         | {
             "key": RunKey(*data["key"]),
             "argv": tuple(data["argv"]),

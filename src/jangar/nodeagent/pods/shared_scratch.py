@@ -1,7 +1,7 @@
-"""Where containers of other users leave their last words: a directory that every user can reach, and only root fills.
+"""Scratch directories that another user can reach without a mount namespace: outside of root's data directory.
 
-A data directory lies where its owner likes, often where no other user can go. Bringing a file from there to a
-container takes a mount namespace, which costs ten times what the process costs.
+Only an agent that is root, on a system that allows no mount namespaces, needs one: its containers run as other users,
+who cannot enter the data directory. Everywhere else scratch directories lie below the data directory.
 """
 
 import contextlib
@@ -10,12 +10,12 @@ import stat
 import tempfile
 from pathlib import Path
 
-LINK = "last-words"
+LINK = "shared-scratch"
 _MODE = 0o711
 """Others pass through it to what they were told of, and cannot look around."""
 
 
-def shared_words(data: Path, base: Path | None = None) -> Path | None:
+def shared_scratch(data: Path, base: Path | None = None) -> Path | None:
     """The directory that belongs to a data directory, made where there is none; None where users could not reach it."""
     known = data / LINK
     with contextlib.suppress(OSError):
@@ -25,7 +25,7 @@ def shared_words(data: Path, base: Path | None = None) -> Path | None:
     base = (base or Path(tempfile.gettempdir())).resolve()
     if not _is_open(base):
         return None
-    made = Path(tempfile.mkdtemp(prefix="jangar-words-", dir=base))
+    made = Path(tempfile.mkdtemp(prefix="jangar-scratch-", dir=base))
     made.chmod(_MODE)
     new = known.with_suffix(".new")
     new.unlink(missing_ok=True)
@@ -34,10 +34,10 @@ def shared_words(data: Path, base: Path | None = None) -> Path | None:
     return made
 
 
-def leave(directory: Path) -> None:
-    """It goes when nothing is left in it: the next agent makes another."""
+def remove_shared_scratch(data: Path) -> None:
+    """Remove it when nothing is left in it: the next agent makes another."""
     with contextlib.suppress(OSError):
-        directory.rmdir()
+        (data / LINK).readlink().rmdir()
 
 
 def _is_own(directory: Path) -> bool:
