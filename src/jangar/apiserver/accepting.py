@@ -5,8 +5,10 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple
 
+import orjson
+
 from jangar.apiserver import errors
-from jangar.apiserver.messages import Request, Response
+from jangar.apiserver.messages import Answer, Request, Response
 from jangar.apiserver.resources import ResourceType
 from jangar.apiserver.yaml_text import as_yaml
 
@@ -16,6 +18,9 @@ MEDIA_TYPES = (JSON, YAML, PROTOBUF)
 """What a real server has. Protobuf is read here but never written: clients that want it accept JSON, too."""
 STREAM_TYPES = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 SHAPES = frozenset({"Table", "PartialObjectMetadata", "PartialObjectMetadataList"})
+VERSION = "/version"
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_READ_BY_EYE = ("curl", "Wget", "Mozilla/5.0")
 _ANY = frozenset({"*/*", "application/*"})
 
 
@@ -64,6 +69,24 @@ def _check_route(accept: str, verb: str) -> None:
         return
     message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(produced)}"
     raise errors.ApiError(HTTPStatus.NOT_ACCEPTABLE, "NotAcceptable", message, details={})
+
+
+def wants_indentation(request: Request) -> bool:
+    """Who reads JSON with their eyes: who says so, and browsers, curl and Wget unless they say otherwise."""
+    if request.path.rstrip("/") == VERSION:
+        return True
+    if stated := request.parameter("pretty"):
+        return stated in _TRUE
+    return request.headers.get("user-agent", "").startswith(_READ_BY_EYE)
+
+
+def indented(request: Request, answer: Answer) -> Answer:
+    """JSON answers of one piece; documents of OpenAPI are for machines."""
+    if not isinstance(answer, Response) or not answer.content_type.startswith(JSON):
+        return answer
+    if not answer.body or request.path.startswith("/openapi"):
+        return answer
+    return replace(answer, body=orjson.dumps(orjson.loads(answer.body), option=orjson.OPT_INDENT_2))
 
 
 def as_asked(request: Request, response: Response) -> Response:

@@ -10,7 +10,6 @@ from jangar.apiserver.access_rules import Ask, Json, ResourceAsk, described, rul
 from jangar.apiserver.messages import User
 from jangar.apiserver.serving import Heard
 from jangar.apiserver.storage.store import Store
-from jangar.apiserver.strategies.checks import labels_match
 
 MASTERS: Final = "system:masters"
 """The group that may do everything, whatever the roles say."""
@@ -83,7 +82,7 @@ class Access:
         """What a role allows; None if it is not there."""
         place = "" if kind == "ClusterRole" else namespace
         role = self._all(f"{kind.lower()}s").get((place, name))
-        return None if role is None else tuple(self._gathered(role, frozenset()))
+        return None if role is None else tuple(role.get("rules") or ())
 
     def _grants(self, user: User, namespace: str) -> Iterator[_Grant | _Missing]:
         bindings = list(self._all("clusterrolebindings").values())
@@ -100,16 +99,6 @@ class Access:
         if rules is None:
             return _Missing(role=f'{kind.lower()}.{GROUP} "{name}" not found')
         return _Grant(ground=described(binding, subject), rules=rules)
-
-    def _gathered(self, role: Json, inside: frozenset[str]) -> Iterator[Json]:
-        """Its own, and those of the roles that it gathers by their labels."""
-        yield from role.get("rules") or ()
-        name = role["metadata"]["name"]
-        for chosen in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
-            for other in self._all("clusterroles").values():
-                meta = other["metadata"]
-                if meta["name"] not in {name, *inside} and labels_match(chosen, meta.get("labels") or {}):
-                    yield from self._gathered(other, inside | {name})
 
     def _all(self, plural: str) -> dict[tuple[str, str], Json]:
         if plural not in self._read:

@@ -29,9 +29,18 @@ class Admitted:
 
 
 def admitted(
-    serving: Serving, resource: ResourceType, target: Target, request: Request, options: WriteOptions
+    serving: Serving,
+    resource: ResourceType,
+    target: Target,
+    request: Request,
+    options: WriteOptions,
+    *,
+    any_kind: bool = False,
 ) -> Admitted:
-    """The object in the body of a create or update."""
+    """The object in the body of a create or update.
+
+    With `any_kind` a custom object may say that it is of another kind: an update finds that last, after a conflict.
+    """
     protobuf = None if resource.is_custom else serving.protobuf
     try:
         decoded = decode_object(request, protobuf=protobuf)
@@ -39,8 +48,11 @@ def admitted(
         raise _unrecognized(resource, request, error) from error
     check_type(serving.registry, resource, decoded.object, request.body)
     if resource.is_custom:
-        _check_custom_type(serving.registry, resource, decoded, options)
-    found = typed(resource, decoded, options)
+        _check_custom_type(serving.registry, resource, decoded, options, any_kind=any_kind)
+    if any_kind and resource.is_custom and decoded.object["kind"] != resource.kind:
+        found = Admitted(object=resource.strategy.decode(decoded.object)[0], warnings=[])
+    else:
+        found = typed(resource, decoded, options)
     check_namespace_matches(resource, target, found.object)
     return found
 
@@ -83,14 +95,14 @@ def check_type(registry: Registry, resource: ResourceType, obj: JsonObject, body
 
 
 def _check_custom_type(
-    registry: Registry, resource: ResourceType, decoded: Decoded, options: WriteOptions
+    registry: Registry, resource: ResourceType, decoded: Decoded, options: WriteOptions, *, any_kind: bool
 ) -> None:
     obj = decoded.object
     kind, api_version = obj["kind"], obj.get("apiVersion") or ""
     if api_version != resource.api_version:
         warnings = _of_another_version(registry, resource, api_version, decoded, options)
         raise _wrong_version(resource, api_version, warnings)
-    if kind != resource.kind:
+    if kind != resource.kind and not any_kind:
         problem = FieldError(
             type=ErrorType.INVALID, field="kind", bad_value=kind, detail=f"must be {resource.kind}"
         )

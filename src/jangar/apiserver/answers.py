@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import orjson
 
@@ -38,12 +39,33 @@ def ordered(obj: JsonObject) -> JsonObject:
     return {name: obj[name] for name in _HEAD if name in obj} | obj
 
 
+MAX_WARNINGS: Final = 4_096
+MAX_WARNING: Final = 256
+MAX_WARNING_COUNT: Final = 50
+"""Clients refuse answers with more than a hundred headers."""
+
+
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """One with a control character is left out, as Kubernetes does: a field's name may hold any."""
     told = [
         each for each in dict.fromkeys(warnings) if not any(unicodedata.category(c) == "Cc" for c in each)
     ]
-    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in told)
+    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in _shortened(told))
+
+
+def _shortened(warnings: list[str]) -> list[str]:
+    """As Kubernetes does: 4,096 characters in all; of many warnings 256 of each, and what is beyond is left out."""
+    if sum(map(len, warnings)) <= MAX_WARNINGS:
+        return warnings[:MAX_WARNING_COUNT]
+    kept: list[str] = []
+    left = MAX_WARNINGS
+    for each in warnings:
+        short = each[:MAX_WARNING]
+        left -= len(short)
+        if left < 0 or len(kept) == MAX_WARNING_COUNT:
+            break
+        kept.append(short)
+    return kept
 
 
 @contextmanager

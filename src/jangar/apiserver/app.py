@@ -1,7 +1,7 @@
 """The ASGI face of the server: bytes in, bytes out. Knows HTTP; what is answered, the dispatcher decides."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
@@ -9,10 +9,16 @@ from urllib.parse import parse_qs
 
 from jangar.apiserver import errors
 from jangar.apiserver.dispatch import Dispatcher, refusal
-from jangar.apiserver.messages import Answer, Request, Stream
+from jangar.apiserver.messages import Answer, Request, Response, Stream
 from jangar.apiserver.remembering import remembered
+from jangar.apiserver.storage.errors import ChangeFailed, DiskFull
 
 BODY_LIMIT = 3 * 1024 * 1024
+MAX_CHUNK_BYTES = 128 * 1024
+MAX_UNSENT_BYTES = 256 * 1024 * 1024
+"""Of bodies larger than a chunk, in all requests together."""
+REQUEST_SECONDS = 60.0
+"""From the first byte of a request to its answer, or to the first byte of one that streams."""
 LAST_CHUNK_SECONDS = 0.5
 """So long a client may take to make room for the end of a stream."""
 LISTED = "impersonate-"
@@ -29,6 +35,7 @@ class Application:
     def __init__(self, dispatcher: Dispatcher, report: Callable[[Exception], None]) -> None:
         self._dispatcher = dispatcher
         self._report = report
+        self._unsent = 0
         self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def end_streams(self) -> None:
@@ -38,10 +45,18 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            body = await _body(receive)
-            answer = await self._dispatcher.answer(_request(scope, body))
+            async with asyncio.timeout(REQUEST_SECONDS):
+                body = await _body(receive)
+                answer = await self._dispatcher.answer(_request(scope, body))
         except errors.ApiError as error:
             answer = refusal(error)
+        except TimeoutError:
+            answer = refusal(errors.timed_out(REQUEST_SECONDS))
+        except DiskFull as error:
+            answer = refusal(errors.insufficient_storage(str(error)))
+        except ChangeFailed as error:
+            self._report(error)
+            answer = refusal(errors.storage_unavailable(str(error)))
         except Exception as error:  # noqa: BLE001 - the last guard: a bug is answered and reported, never a hang
             self._report(error)
             answer = refusal(
@@ -50,9 +65,26 @@ class Application:
         if isinstance(answer, Stream):
             await _stream(answer, receive, send, self._end)
         else:
-            has_body = answer.status not in (HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT)
-            await send(_head(answer, length=len(answer.body) if has_body else None))
+            await self._send(answer, send)
+
+    async def _send(self, answer: Response, send: Send) -> None:
+        """A large body goes out in pieces as the client reads; too many of them at once are refused."""
+        size = len(answer.body)
+        if size > MAX_CHUNK_BYTES and self._unsent and self._unsent + size > MAX_UNSENT_BYTES:
+            answer = refusal(errors.too_many_requests("the server is sending as much as it can at once"))
+            size = len(answer.body)
+        has_body = answer.status not in (HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT)
+        await send(_head(answer, length=size if has_body else None))
+        if size <= MAX_CHUNK_BYTES:
             await send({"type": "http.response.body", "body": answer.body})
+            return
+        self._unsent += size
+        try:
+            for piece in _pieces(answer.body):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            self._unsent -= size
 
 
 async def _body(receive: Receive) -> bytes:
@@ -119,11 +151,21 @@ async def _send_all(chunks: AsyncIterator[bytes], send: Send) -> None:
     """The producer is closed however this ends."""
     try:
         async for chunk in chunks:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            for piece in _pieces(chunk):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
     finally:
         close = getattr(chunks, "aclose", None)
         if close is not None:
             await close()
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """What the socket does not take at once is copied: small pieces keep that small for each client."""
+    if len(body) <= MAX_CHUNK_BYTES:
+        yield body
+        return
+    for start in range(0, len(body), MAX_CHUNK_BYTES):
+        yield body[start : start + MAX_CHUNK_BYTES]
 
 
 async def _left(receive: Receive) -> None:

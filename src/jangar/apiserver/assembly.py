@@ -21,6 +21,7 @@ from jangar.apiserver.collector import Collector
 from jangar.apiserver.custom_resources import CustomResources, Types
 from jangar.apiserver.definition_life import DefinitionLife
 from jangar.apiserver.dispatch import Dispatcher
+from jangar.apiserver.event_expiry import EventExpiry
 from jangar.apiserver.first_roles import ensure_first_roles
 from jangar.apiserver.handlers.log import log_handler
 from jangar.apiserver.handlers.placing import bind_pod, evict_pod
@@ -29,6 +30,7 @@ from jangar.apiserver.messages import User
 from jangar.apiserver.namespace_life import NamespaceLife
 from jangar.apiserver.protobuf import decode
 from jangar.apiserver.registry import Registry
+from jangar.apiserver.role_aggregation import RoleAggregation
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.sqlite_store import SqliteStore
 from jangar.apiserver.storage.store import Key
@@ -100,7 +102,13 @@ async def assemble(store: SqliteStore, around: Surroundings) -> Assembly:
     custom = CustomResources(serving, around.custom_types)
     namespaces = NamespaceLife(serving, authority=None if around.bare else around.authority)
     await namespaces.make_first()
-    followers: list[Follower] = [DefinitionLife(serving, custom), namespaces, Collector(serving)]
+    followers: list[Follower] = [
+        DefinitionLife(serving, custom),
+        namespaces,
+        Collector(serving),
+        RoleAggregation(serving),
+        EventExpiry(serving),
+    ]
     if not around.bare:
         followers.append(ClaimProtection(serving))
     return Assembly(serving=serving, dispatcher=dispatcher, followers=tuple(followers))

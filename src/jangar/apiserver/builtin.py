@@ -45,6 +45,8 @@ def _type(row: dict[str, Any], behaviour: Behaviour, access: Access | None) -> R
         create_on_update=behaviour.create_on_update,
         grace_seconds=behaviour.grace_seconds,
         stored_as=behaviour.stored_as,
+        stored_version=behaviour.stored_version,
+        scale=behaviour.scale,
         orphans_by_default=behaviour.orphans_by_default,
         review=behaviour.review,
         guard=guard_of(row["kind"], access) if access else None,

@@ -1,6 +1,7 @@
 """A certificate authority of our own and a certificate for the server, made once and kept with the data."""
 
 import ipaddress
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,7 @@ def ensure_certificates(directory: Path, hosts: tuple[str, ...], *, now: datetim
     """The files, made if they are missing, about to expire, or made for other hosts."""
     found = Certificates(directory / "ca.crt", directory / "server.crt", directory / "server.key")
     if not _is_usable(found, hosts, now):
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make(found, hosts, now)
     return found
 
@@ -59,10 +60,18 @@ def _make(files: Certificates, hosts: tuple[str, ...], now: datetime) -> None:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    files.key.touch(mode=0o600)
-    files.key.write_bytes(private)
-    files.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    files.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
+    _write(files.key, private)
+    _write(files.certificate, certificate.public_bytes(serialization.Encoding.PEM))
+    _write(files.authority, authority.public_bytes(serialization.Encoding.PEM))
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Complete, or not there at all; for its owner alone."""
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+    new.replace(path)
 
 
 def _builder(

@@ -1,6 +1,7 @@
 """Lets a deleted claim go once no pod on a node uses it. Knows claims and the volumes of pods."""
 
 import asyncio
+import logging
 
 import orjson
 
@@ -8,10 +9,14 @@ from jangar.apiserver import errors
 from jangar.apiserver.options import IGNORE, WriteOptions
 from jangar.apiserver.resources import JsonObject
 from jangar.apiserver.serving import Heard, Serving
+from jangar.apiserver.storage.errors import ChangeFailed, Closed
 from jangar.apiserver.storage.store import Key
 from jangar.apiserver.strategies.claim import PROTECTION
 from jangar.apiserver.writing import update
 
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1.0
 CLAIMS, PODS = "persistentvolumeclaims", "pods"
 _OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
 
@@ -41,9 +46,12 @@ class ClaimProtection:
             key = await self._queue.get()
             try:
                 await self._look_at(key)
-            except errors.ApiError as error:
-                if error.reason not in ("NotFound", "Conflict"):
-                    raise
+            except Closed:
+                return
+            except (errors.ApiError, ChangeFailed, OSError) as error:
+                if not (isinstance(error, errors.ApiError) and error.reason in {"NotFound", "Conflict"}):
+                    log.warning("claim protection postponed", extra={"claim": key.name, "reason": str(error)})
+                    asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, key)
 
     async def _look_at(self, key: Key) -> None:
         stored = self._serving.store.get(key)

@@ -4,6 +4,7 @@ Follows every write of the server; after a start it looks at everything once. Kn
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 
 import orjson
@@ -13,11 +14,15 @@ from jangar.apiserver.deletion import FOREGROUND, ORPHAN, DeleteOptions, delete
 from jangar.apiserver.options import IGNORE, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Heard, Serving, key_of
+from jangar.apiserver.storage.errors import ChangeFailed, Closed
 from jangar.apiserver.storage.store import Stored
 from jangar.apiserver.updating import Mutation
 from jangar.apiserver.writing import update
 
+log = logging.getLogger(__name__)
+
 AT_ONCE = 64
+RETRY_SECONDS = 1.0
 _OPTIONS = WriteOptions(manager="garbage-collector", validation=IGNORE)
 _FOREGROUND = FOREGROUND.encode()
 
@@ -47,9 +52,12 @@ class Collector:
             heard = await self._queue.get()
             try:
                 await self._consider(heard)
-            except errors.ApiError as error:
-                if error.reason not in ("NotFound", "Conflict"):
-                    raise
+            except Closed:
+                return
+            except (errors.ApiError, ChangeFailed, OSError) as error:
+                if not (isinstance(error, errors.ApiError) and error.reason in {"NotFound", "Conflict"}):
+                    log.warning("garbage collection postponed", extra={"reason": str(error)})
+                    asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, heard)
 
     def _look_at_everything(self) -> None:
         for resource in {each.stored_as or each.qualified: each for each in self._serving.registry}.values():

@@ -36,17 +36,8 @@ def delete_options(document: JsonObject) -> DeleteOptions:
     """Raises for options that Kubernetes refuses."""
     propagation = document.get("propagationPolicy")
     orphan = document.get("orphanDependents")
-    if propagation is not None and orphan is not None:
-        detail = "orphanDependents and deletionPropagation cannot be both set"
-        problem = FieldError(
-            type=ErrorType.INVALID, field="propagationPolicy", bad_value=propagation, detail=detail
-        )
-        raise invalid_options("DeleteOptions", [problem])
-    if propagation is not None and propagation not in _PROPAGATION:
-        raise invalid_options(
-            "DeleteOptions",
-            [unsupported("propagationPolicy", propagation, "Foreground", "Background", "Orphan", "nil")],
-        )
+    if problems := _option_problems(document):
+        raise invalid_options("DeleteOptions", problems)
     if orphan is not None:
         propagation = "Orphan" if orphan else "Background"
     grace = document.get("gracePeriodSeconds")
@@ -62,6 +53,25 @@ def delete_options(document: JsonObject) -> DeleteOptions:
         resource_version=preconditions.get("resourceVersion"),
         dry_run="All" in (document.get("dryRun") or ()),
     )
+
+
+def _option_problems(document: JsonObject) -> list[FieldError]:
+    propagation, dry_run = document.get("propagationPolicy"), list(document.get("dryRun") or ())
+    problems: list[FieldError] = []
+    if propagation is not None and document.get("orphanDependents") is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        problems.append(
+            FieldError(
+                type=ErrorType.INVALID, field="propagationPolicy", bad_value=propagation, detail=detail
+            )
+        )
+    elif propagation is not None and propagation not in _PROPAGATION:
+        problems.append(
+            unsupported("propagationPolicy", propagation, "Foreground", "Background", "Orphan", "nil")
+        )
+    if any(each != "All" for each in dry_run):
+        problems.append(unsupported("dryRun", dry_run, "All"))
+    return problems
 
 
 def _seconds(grace: int) -> int:

@@ -2,12 +2,12 @@
 
 import base64
 import hashlib
-import re
 from collections import defaultdict
 
 import orjson
 
 from jangar.apiserver.messages import Request, Response, json_response, unchanged
+from jangar.apiserver.names import version_order
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.subresources import in_order, subresource_kind, subresource_verbs
@@ -32,10 +32,8 @@ VERSION = {
     "compiler": "",
     "platform": "linux/amd64",
 }
-_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
-_STAGES = (None, "beta", "alpha")
 _STORED_VERSIONS = {"customresourcedefinitions.apiextensions.k8s.io": "v1beta1"}
-"""Built-in kinds that a real server stores in an older version."""
+"""Built-in kinds that a real server stores in another version than this one."""
 
 
 class Discovery:
@@ -132,15 +130,6 @@ class Discovery:
         digest = hashlib.sha512(orjson.dumps(items)).hexdigest().upper()
         headers = (("ETag", f'"{digest}"'), ("Vary", "Accept"))
         return json_response(document, content_type=AGGREGATED, headers=headers)
-
-
-def version_order(version: str) -> tuple[int, int, int, str]:
-    """Stable versions first, then beta, then alpha; the newest first. Other names follow by the alphabet."""
-    found = _VERSION.fullmatch(version)
-    if found is None:
-        return len(_STAGES), 0, 0, version
-    major, stage, minor = found.groups()
-    return _STAGES.index(stage), -int(major), -int(minor or 0), ""
 
 
 def _wants_aggregated(request: Request) -> bool:

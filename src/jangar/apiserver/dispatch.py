@@ -10,7 +10,7 @@ from http import HTTPStatus
 import orjson
 
 from jangar.apiserver import errors
-from jangar.apiserver.accepting import as_asked, check_acceptable
+from jangar.apiserver.accepting import as_asked, check_acceptable, indented, wants_indentation
 from jangar.apiserver.answers import warning_headers
 from jangar.apiserver.authentication import Authenticator
 from jangar.apiserver.authorization import Authorizer
@@ -24,9 +24,11 @@ from jangar.apiserver.handlers.patch import patch_object
 from jangar.apiserver.handlers.scale import get_scale, patch_scale, update_scale
 from jangar.apiserver.handlers.update import update_object
 from jangar.apiserver.handlers.watch import watch
+from jangar.apiserver.health import health
 from jangar.apiserver.messages import Answer, Request, Response, text_response
 from jangar.apiserver.names import path_segment_problems
 from jangar.apiserver.openapi import OpenApi
+from jangar.apiserver.openapi_v2 import OpenApiV2
 from jangar.apiserver.resources import ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.subresources import OF_A_RUNNING_POD
@@ -37,8 +39,6 @@ Subresources = dict[tuple[str, str], dict[str, Handler]]
 """(resource as stored, subresource) to its verbs, for what is not an object's own state: logs, reviews."""
 
 APPLY = "application/apply-patch+yaml"
-HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
-HEALTH_CHECKS = frozenset({"ping", "log", "etcd"})
 _COLLECTION: dict[str, tuple[str, Handler]] = {
     "GET": ("list", list_objects),
     "POST": ("create", create_object),
@@ -75,12 +75,19 @@ class Dispatcher:
         self._subresources = subresources or {}
         self._discovery = Discovery(serving.registry)
         self._openapi = OpenApi(serving.registry)
+        self._openapi_v2 = OpenApiV2(serving.registry)
 
     async def answer(self, request: Request) -> Answer:
         try:
-            return await self._answer(request)
+            answer = await self._answer(request)
         except errors.ApiError as error:
-            return as_asked(request, refusal(error))
+            answer = as_asked(request, refusal(error))
+        except TypeError as error:
+            if "Recursion limit reached" not in str(error):
+                raise
+            # What JSON can be read may nest deeper than what can be written.
+            answer = as_asked(request, refusal(errors.bad_request("the object nests too deep")))
+        return indented(request, answer) if wants_indentation(request) else answer
 
     async def _answer(self, request: Request) -> Answer:
         request = self._authorizer.impersonated(self._authenticator.authenticated(_as_watch(request)))
@@ -88,10 +95,10 @@ class Dispatcher:
         if target is not None:
             return await self._resource(target, request)
         self._authorizer.check_path(request)
-        path, _, check = request.path.rpartition("/")
-        if request.path in HEALTH or (path in HEALTH and check in HEALTH_CHECKS):
-            return text_response("ok")
+        if (told := health(request)) is not None:
+            return told
         found = self._discovery.answer(request) or self._openapi.answer(request)
+        found = found or await self._openapi_v2.answer(request)
         if found is None:
             raise self._unknown(request.path)
         if request.method != "GET" and request.path.rstrip("/") not in ("/api", "/apis"):

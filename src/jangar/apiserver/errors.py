@@ -11,6 +11,7 @@ from typing import Any
 from jangar.schema import FieldError
 
 JsonObject = dict[str, Any]
+RETRY_SECONDS = 1
 
 
 class ApiError(Exception):
@@ -146,8 +147,44 @@ def not_implemented(what: str) -> ApiError:
     return ApiError(HTTPStatus.NOT_IMPLEMENTED, "NotImplemented", f"{what} is not supported by this server")
 
 
+def too_many_requests(why: str) -> ApiError:
+    return ApiError(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "TooManyRequests",
+        f"{why}: try again later",
+        details={"retryAfterSeconds": 1},
+        headers=(("Retry-After", "1"),),
+    )
+
+
 def unauthorized() -> ApiError:
     return ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
+
+
+def insufficient_storage(why: str) -> ApiError:
+    """The write was not made. 429 rather than 5xx: clients retry it, and know that nothing was written."""
+    return ApiError(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "InsufficientStorage",
+        f"{why}: free space on this disk; the server takes writes again by itself",
+        details={"retryAfterSeconds": RETRY_SECONDS},
+        headers=(("Retry-After", str(RETRY_SECONDS)),),
+    )
+
+
+def storage_unavailable(why: str) -> ApiError:
+    return ApiError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "ServiceUnavailable",
+        why,
+        details={"retryAfterSeconds": RETRY_SECONDS},
+        headers=(("Retry-After", str(RETRY_SECONDS)),),
+    )
+
+
+def timed_out(seconds: float) -> ApiError:
+    message = f"Timeout: request did not complete within {seconds:.0f}s"
+    return ApiError(HTTPStatus.GATEWAY_TIMEOUT, "Timeout", message, details={})
 
 
 def internal(message: str) -> ApiError:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from jangar.apiserver.access import GROUP, MASTERS
 from jangar.apiserver.options import IGNORE, WriteOptions
+from jangar.apiserver.role_aggregation import aggregated_rules
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.storage.store import Key
 from jangar.apiserver.writing import create
@@ -20,25 +21,33 @@ _ALIVE: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 _DOCUMENTS: Final = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")
 _READ: Final = ("get", "list", "watch")
 _WRITE: Final = ("create", "delete", "deletecollection", "patch", "update")
-_SEEN: Final = {
-    "": "configmaps endpoints events limitranges namespaces persistentvolumeclaims pods pods/log pods/status "
-    "resourcequotas serviceaccounts services",
-    "apps": "daemonsets deployments deployments/scale replicasets statefulsets",
-    "autoscaling": "horizontalpodautoscalers",
-    "batch": "cronjobs jobs",
-    "discovery.k8s.io": "endpointslices",
-    "networking.k8s.io": "ingresses networkpolicies",
-    "policy": "poddisruptionbudgets",
-}
-_CHANGED: Final = {
-    "": "configmaps events persistentvolumeclaims pods pods/eviction secrets serviceaccounts serviceaccounts/token "
-    "services",
-    "apps": _SEEN["apps"],
-    "autoscaling": _SEEN["autoscaling"],
-    "batch": _SEEN["batch"],
-    "networking.k8s.io": _SEEN["networking.k8s.io"],
-    "policy": _SEEN["policy"],
-}
+_SEEN: Final = (
+    ("", ("pods replicationcontrollers replicationcontrollers/scale serviceaccounts services services/status endpoints "
+     "persistentvolumeclaims persistentvolumeclaims/status configmaps")),
+    ("", ("limitranges resourcequotas pods/status resourcequotas/status namespaces/status "
+     "replicationcontrollers/status pods/log")),
+    ("", "namespaces"),
+    (" events.k8s.io", "events"),
+    ("discovery.k8s.io", "endpointslices"),
+    ("apps", ("statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status deployments "
+     "deployments/status deployments/scale replicasets replicasets/status replicasets/scale")),
+    ("autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
+    ("batch", "jobs cronjobs cronjobs/status jobs/status"),
+    ("policy", "poddisruptionbudgets poddisruptionbudgets/status"),
+    ("networking.k8s.io", "networkpolicies ingresses ingresses/status"),
+)  # fmt: skip
+_CHANGED: Final = (
+    ("", "pods pods/attach pods/proxy pods/exec pods/portforward"),
+    ("", ("replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy "
+     "persistentvolumeclaims configmaps secrets")),
+    (" events.k8s.io", "events"),
+    ("apps", "statefulsets statefulsets/scale daemonsets deployments deployments/scale replicasets replicasets/scale"),
+    ("autoscaling", "horizontalpodautoscalers"),
+    ("batch", "jobs cronjobs"),
+    ("policy", "poddisruptionbudgets"),
+    ("networking.k8s.io", "networkpolicies ingresses"),
+)  # fmt: skip
+"""Groups, the core one by an empty name, and resources: of kinds that this server has, as every cluster lists them."""
 
 
 async def ensure_first_roles(serving: Serving) -> None:
@@ -65,25 +74,34 @@ def _roles() -> list[tuple[str, JsonObject]]:
         _rule(("create",), "authorization.k8s.io", reviews),
         _rule(("create",), "authentication.k8s.io", "selfsubjectreviews"),
     ]
-    viewer = [_rule(_READ, group, names) for group, names in _SEEN.items()]
+    viewer = [_rule(_READ, groups, names) for groups, names in _SEEN]
     editor = [
-        _rule(_READ, "", "secrets"),
+        _rule(_READ, "", "pods/attach pods/proxy pods/exec pods/portforward secrets services/proxy"),
         _rule(("impersonate",), "", "serviceaccounts"),
-        *(_rule(_WRITE, group, names) for group, names in _CHANGED.items()),
+        _rule(("create",), "", "pods/eviction"),
+        _rule(("create",), "", "serviceaccounts/token"),
+        *(_rule(_WRITE, groups, names) for groups, names in _CHANGED),
+        _rule((*_WRITE, *_READ), "coordination.k8s.io", "leases"),
     ]
     admin = [
-        _rule((*_READ, *_WRITE), GROUP, "rolebindings roles"),
         _rule(("create",), "authorization.k8s.io", "localsubjectaccessreviews"),
+        _rule((*_READ, *_WRITE), GROUP, "roles rolebindings"),
     ]
-    return [
+    roles = [
         _role("cluster-admin", everything),
         _role("system:basic-user", oneself),
         _role("system:discovery", [_paths(*_ALIVE, *_DOCUMENTS)]),
         _role("system:public-info-viewer", [_paths(*_ALIVE)]),
-        _role("view", viewer, gathers="view", labels={f"{_GATHERED_BY}edit": "true"}),
-        _role("edit", editor, gathers="edit", labels={f"{_GATHERED_BY}admin": "true"}),
-        _role("admin", admin, gathers="admin"),
+        _role("system:aggregate-to-view", viewer, part_of="view"),
+        _role("system:aggregate-to-edit", editor, part_of="edit"),
+        _role("system:aggregate-to-admin", admin, part_of="admin"),
     ]
+    for name, part_of in (("view", "edit"), ("edit", "admin"), ("admin", "")):
+        role = _role(name, [], part_of=part_of)
+        chosen = {"matchLabels": {f"{_GATHERED_BY}{name}": "true"}}
+        role["aggregationRule"] = {"clusterRoleSelectors": [chosen]}
+        roles.append(role | {"rules": aggregated_rules(role, roles)})
+    return [("clusterroles", role) for role in roles]
 
 
 def _bindings() -> list[tuple[str, JsonObject]]:
@@ -95,14 +113,9 @@ def _bindings() -> list[tuple[str, JsonObject]]:
     ]
 
 
-def _role(
-    name: str, rules: list[JsonObject], *, gathers: str = "", labels: dict[str, str] | None = None
-) -> tuple[str, JsonObject]:
-    role: JsonObject = {"apiVersion": _API, "kind": "ClusterRole", "metadata": _meta(name, labels or {})}
-    if gathers:
-        chosen = {"matchLabels": {f"{_GATHERED_BY}{gathers}": "true"}}
-        role["aggregationRule"] = {"clusterRoleSelectors": [chosen]}
-    return "clusterroles", role | {"rules": rules}
+def _role(name: str, rules: list[JsonObject], *, part_of: str = "") -> JsonObject:
+    labels = {f"{_GATHERED_BY}{part_of}": "true"} if part_of else {}
+    return {"apiVersion": _API, "kind": "ClusterRole", "metadata": _meta(name, labels), "rules": rules}
 
 
 def _binding(role: str, *groups: str) -> tuple[str, JsonObject]:
@@ -120,8 +133,8 @@ def _meta(name: str, labels: dict[str, str]) -> JsonObject:
     return {"name": name, "labels": {_BOOTSTRAPPING: "rbac-defaults", **labels}}
 
 
-def _rule(verbs: tuple[str, ...], group: str, resources: str) -> JsonObject:
-    return {"verbs": list(verbs), "apiGroups": [group], "resources": resources.split()}
+def _rule(verbs: tuple[str, ...], groups: str, resources: str) -> JsonObject:
+    return {"verbs": list(verbs), "apiGroups": groups.split(" "), "resources": resources.split()}
 
 
 def _paths(*paths: str) -> JsonObject:

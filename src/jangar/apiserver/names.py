@@ -12,6 +12,8 @@ _LABEL_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _PATH_SEGMENT_BAD = ("/", "%")
+_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+_STAGES = (None, "beta", "alpha")
 
 SUBDOMAIN_LENGTH, LABEL_LENGTH = 253, 63
 
@@ -112,3 +114,12 @@ def unqualified_finalizer_problems(name: str) -> list[str]:
     if "/" in name or name in ("orphan", "foregroundDeletion", "kubernetes"):
         return []
     return ["name is neither a standard finalizer name nor is it fully qualified"]
+
+
+def version_order(version: str) -> tuple[int, int, int, str]:
+    """Stable versions first, then beta, then alpha; the newest first. Other names follow by the alphabet."""
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        return len(_STAGES), 0, 0, version
+    major, stage, minor = found.groups()
+    return _STAGES.index(stage), -int(major), -int(minor or 0), ""

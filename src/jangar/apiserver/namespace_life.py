@@ -1,16 +1,21 @@
 """What belongs to the life of a namespace: what every new one holds, and emptying one that is deleted."""
 
 import asyncio
+import logging
 
 import orjson
 
 from jangar.apiserver import errors
 from jangar.apiserver.deletion import DeleteOptions, delete
+from jangar.apiserver.namespace_conditions import RemainingContent, deletion_conditions
 from jangar.apiserver.options import IGNORE, WriteOptions
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Heard, Serving
+from jangar.apiserver.storage.errors import ChangeFailed, Closed
 from jangar.apiserver.storage.store import Key
 from jangar.apiserver.writing import create, update
+
+log = logging.getLogger(__name__)
 
 ROOT_CERTIFICATE = "kube-root-ca.crt"
 FIRST_REVISION = 1
@@ -22,6 +27,8 @@ _ROOT_CERTIFICATE_IS = (
 )
 _OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
 _LOOK_AGAIN_SECONDS = 0.2
+_RETRY_SECONDS = 1.0
+_SETTLED = frozenset({"NotFound", "Conflict", "AlreadyExists"})
 
 
 class NamespaceLife:
@@ -49,7 +56,7 @@ class NamespaceLife:
             self._queued.add(name)
             self._queue.put_nowait(name)
 
-    def _look_again(self, name: str) -> None:
+    def _look_again(self, name: str, seconds: float = _LOOK_AGAIN_SECONDS) -> None:
         """In a moment, once, however often it is asked for until then."""
 
         def due() -> None:
@@ -58,7 +65,7 @@ class NamespaceLife:
 
         if name not in self._looked_at_again:
             self._looked_at_again.add(name)
-            asyncio.get_running_loop().call_later(_LOOK_AGAIN_SECONDS, due)
+            asyncio.get_running_loop().call_later(seconds, due)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -69,9 +76,12 @@ class NamespaceLife:
             self._queued.discard(name)
             try:
                 await self._look_at(name)
-            except errors.ApiError as error:
-                if error.reason not in ("NotFound", "Conflict", "AlreadyExists"):
-                    raise
+            except Closed:
+                return
+            except (errors.ApiError, ChangeFailed, OSError) as error:
+                if not (isinstance(error, errors.ApiError) and error.reason in _SETTLED):
+                    log.warning("namespace postponed", extra={"namespace": name, "reason": str(error)})
+                    self._look_again(name, _RETRY_SECONDS)
 
     async def make_first(self) -> None:
         """What a new server holds; before anybody asks it."""
@@ -109,14 +119,17 @@ class NamespaceLife:
     async def _empty(self, namespace: JsonObject) -> None:
         """Delete what is in it; once nothing is left, let it go."""
         name = namespace["metadata"]["name"]
-        left = 0
+        remaining = RemainingContent()
         for resource in {each.stored_as or each.qualified: each for each in self._serving.registry}.values():
             if not resource.namespaced or "list" not in resource.verbs:
                 continue
             for stored in self._serving.store.list(resource.stored_as or resource.qualified, name).objects:
-                is_marked = bool(orjson.loads(stored.data)["metadata"].get("deletionTimestamp"))
-                left += is_marked or not await self._delete(resource, stored.key)
-        if left:
+                meta = orjson.loads(stored.data)["metadata"]
+                if meta.get("deletionTimestamp") or not await self._delete(resource, stored.key):
+                    remaining.add(resource.plural, resource.group, meta.get("finalizers") or ())
+        if remaining or _is_held(namespace):
+            await self._report(name, remaining)
+        if remaining:
             self._look_again(name)
             return
         await update(
@@ -126,6 +139,24 @@ class NamespaceLife:
             _released,
             _OPTIONS,
             subresource="finalize",
+        )
+
+    async def _report(self, name: str, remaining: RemainingContent) -> None:
+        """Write into the status what keeps the namespace; nothing if it says so already."""
+
+        def reported(old: JsonObject) -> tuple[JsonObject, bool]:
+            before = old["status"].get("conditions") or ()
+            conditions = deletion_conditions(before, remaining, self._serving.now())
+            return old | {"status": old["status"] | {"conditions": conditions}}, False
+
+        resource = self._resource("namespaces")
+        await update(
+            self._serving,
+            resource,
+            Key("namespaces", "", name),
+            reported,
+            _OPTIONS,
+            subresource="status",
         )
 
     async def _delete(self, resource: ResourceType, key: Key) -> bool:
@@ -142,6 +173,12 @@ class NamespaceLife:
         if found is None:
             raise LookupError(f"{plural} are not served")
         return found
+
+
+def _is_held(namespace: JsonObject) -> bool:
+    """Whether others hold the namespace itself."""
+    others = [each for each in namespace["spec"].get("finalizers") or () if each != "kubernetes"]
+    return bool(others or namespace["metadata"].get("finalizers"))
 
 
 def _object(kind: str, name: str) -> JsonObject:

@@ -102,7 +102,16 @@ def _finalizer_name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> l
         _invalid("metadata.finalizers", each, problem)
         for each in meta.get("finalizers") or []
         for problem in qualified_name_problems(each)
-    ]
+    ] + exclusive_finalizer_errors(meta)
+
+
+def exclusive_finalizer_errors(meta: Mapping[str, Any]) -> list[FieldError]:
+    """Dependents are either left behind or deleted first."""
+    found = list(meta.get("finalizers") or ())
+    if not {"orphan", "foregroundDeletion"} <= set(found):
+        return []
+    detail = "finalizer orphan and foregroundDeletion cannot be both set"
+    return [_invalid("metadata.finalizers", found, detail)]
 
 
 def _judges_finalizers(resource: ResourceType) -> bool:

@@ -1,6 +1,6 @@
 """OpenAPI v3: an index, and one document a group and version, made when first asked for and when its kinds change.
 
-Of v2 `openapi_v2` tells. What is in a document is said by `openapi_schemas` and `openapi_paths`.
+OpenAPI v2 is served by `openapi_v2`. What is in a document is said by `openapi_schemas` and `openapi_paths`.
 """
 
 import hashlib
@@ -8,7 +8,6 @@ from http import HTTPStatus
 
 import orjson
 
-from jangar.apiserver import openapi_v2
 from jangar.apiserver.discovery import MAJOR, MINOR
 from jangar.apiserver.messages import Request, Response, unchanged
 from jangar.apiserver.openapi_paths import paths_of
@@ -32,8 +31,6 @@ class OpenApi:
         self._documents: dict[str, tuple[list[ResourceType], bytes, str]] = {}
 
     def answer(self, request: Request) -> Response | None:
-        if request.path == openapi_v2.PATH:
-            return openapi_v2.answer(request)
         if request.path == ROOT:
             index = {"paths": {place: {"serverRelativeURL": self._url(place)} for place in self._places()}}
             return Response(body=orjson.dumps(index), content_type=_TEXT)

@@ -1,4 +1,4 @@
-"""What the scale of a custom resource reads and sets: replicas and a selector, by paths of its definition. Pure.
+"""What the scale of an object reads and sets: replicas and a selector, by paths. Pure.
 
 Values of another type than Go expects there are refused in its words.
 """
@@ -31,6 +31,9 @@ class ScalePaths:
     spec: str
     status: str
     selector: str = ""
+    """The selector as a text: of custom resources, whose definition names the field."""
+    pod_selector: str = ""
+    """A label selector, or a map of labels: of built-in kinds."""
 
 
 class WrongValue(ValueError):
@@ -72,6 +75,25 @@ def _find(obj: Json, path: str) -> tuple[bool, Any]:
             return False, None
         value = value[name]
     return True, value
+
+
+def label_selector_text(selector: Json) -> str:
+    """A label selector, or a map of labels, in the short form, by key: `app=web,!tier`."""
+    is_whole = {"matchLabels", "matchExpressions"} & set(selector)
+    labels = (selector.get("matchLabels") or {}) if is_whole else selector
+    terms = [(key, f"{key}={value}") for key, value in labels.items()]
+    for each in (selector.get("matchExpressions") or ()) if is_whole else ():
+        key, values = each["key"], ",".join(sorted(each.get("values") or ()))
+        match each.get("operator"):
+            case "In":
+                terms.append((key, f"{key} in ({values})"))
+            case "NotIn":
+                terms.append((key, f"{key} notin ({values})"))
+            case "Exists":
+                terms.append((key, key))
+            case _:
+                terms.append((key, f"!{key}"))
+    return ",".join(text for _, text in sorted(terms, key=lambda term: term[0]))
 
 
 def _wrong(path: str, value: Any, expected: str) -> str:
@@ -131,6 +153,9 @@ def scale_of(paths: ScalePaths, obj: Json) -> tuple[JsonObject, bool]:
     wanted = read_number(obj, paths.spec)
     seen = read_number(obj, paths.status) or 0
     selector = read_text(obj, paths.selector) if paths.selector else None
+    if paths.pod_selector:
+        found, value = _find(obj, paths.pod_selector)
+        selector = label_selector_text(value) if found and value else None
     meta = obj["metadata"]
     names = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     spec = {"replicas": wanted} if wanted else {}

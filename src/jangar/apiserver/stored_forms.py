@@ -38,6 +38,9 @@ def all_current(resource: ResourceType, snapshot: Snapshot) -> Snapshot:
 def as_stored(resource: ResourceType, obj: JsonObject) -> JsonObject:
     """An object as it is stored: without the fields that the stored version does not know. Metadata is shared."""
     version = f"{resource.group}/{resource.stored_version}"
+    if not resource.is_custom and resource.stored_version not in ("", resource.version):
+        stored_form: JsonObject = resource.strategy.stored_form(obj)  # type: ignore[attr-defined]
+        return stored_form
     schema = resource.compiled_versions.get(version)
     if schema is None or version == resource.api_version:
         return obj

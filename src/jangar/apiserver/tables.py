@@ -6,6 +6,7 @@ from typing import Any
 
 from jangar.apiserver.resources import JsonObject, ResourceType, TableColumn
 from jangar.schema import JsonPath
+from jangar.schema.go_text import as_json, number
 
 _NAME = {
     "name": "Name",
@@ -17,6 +18,7 @@ _NAME = {
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
     "priority": 0,
 }
+_INT64 = 2**63
 _AGE = TableColumn(
     name="Age",
     type="date",
@@ -73,23 +75,46 @@ def _cell(column: TableColumn, obj: JsonObject) -> Any:
     match column.type:
         case "date":
             return _age(value)
-        case "integer" | "number":
-            return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        case "integer":
+            return _whole(value) if _is_number(value) else None
+        case "number":
+            return value if _is_number(value) else None
         case "boolean":
             return value if isinstance(value, bool) else None
         case _:
             return _text(value)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _age(value: Any) -> str:
+def _whole(value: float) -> int:
+    """Go's int64 of a number: without its fraction, and the least int64 for what does not fit."""
+    whole = int(value)
+    return whole if -_INT64 <= whole < _INT64 else -_INT64
+
+
+def _text(value: Any) -> str | None:
+    """As Go prints it: a text as it is, a number without a needless fraction, lists and objects as JSON."""
+    match value:
+        case None:
+            return None
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return number(value)
+        case _:
+            return as_json(value)
+
+
+def _age(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return None
     try:
-        moment = datetime.fromisoformat(str(value))
+        moment = datetime.fromisoformat(value)
     except ValueError:
         return "<invalid>"
     return human_duration((datetime.now(UTC) - moment).total_seconds())

@@ -1,11 +1,13 @@
 """How objects are created and changed: the order of checks, what the server sets itself, and the one place that puts.
 
-A write is prepared and checked in a function of the stored object that never awaits, so nothing comes in between.
+A change is prepared and checked in a function of the stored object that never awaits, so nothing comes in between. A
+new object depends on nothing that is stored: a large one is checked beside the event loop.
 Knows no verb and no kind.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -22,6 +24,7 @@ from jangar.apiserver.storage.store import Key, Put, Remove, Stored
 from jangar.apiserver.stored_forms import as_stored, current
 from jangar.apiserver.updating import Mutation, checked_update, replacement_of, set_managed
 from jangar.apiserver.whole_numbers import without_fractions_of_zero
+from jangar.kube.evaluation import evaluated
 from jangar.schema import FieldError, UnknownField
 
 GENERATED_NAME_BASE = 58
@@ -67,7 +70,7 @@ async def create(
 ) -> Written:
     """Create an object that was decoded already. With generateName, taken names are tried again.
 
-    `managed` says that its managedFields are right as they are.
+    `managed` says that its managedFields are right as they are. A dry run shows the resourceVersion that was sent.
     """
     meta = obj.setdefault("metadata", {})
     _check_kind(serving, resource, str(meta.get("name") or ""))
@@ -107,23 +110,24 @@ async def _create_named(
     *,
     managed: bool,
 ) -> Written:
-    obj = orjson.loads(orjson.dumps(sent))
+    written = orjson.dumps(sent)
+    size, obj = len(written), orjson.loads(written)
+    stated = str(obj["metadata"].get("resourceVersion") or "")
     _stamp_new(serving, resource, namespace, obj)
     resource.strategy.complete(obj)
     if resource.guard is not None and options.user is not None:
         resource.guard(obj, None, options.user)
     managed_fields = obj["metadata"].get("managedFields")
     if not managed:
-        managed_fields = managed_after_write(
-            resource, None, obj, manager=options.manager, subresource="", now=serving.now()
-        )
+        tracked = partial(managed_after_write, resource, None, obj, subresource="", now=serving.now())
+        managed_fields = await evaluated(partial(tracked, manager=options.manager), size=size)
     resource.strategy.prepare_create(obj)
     set_managed(obj["metadata"], managed_fields)
-    problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_create(obj)]
-    if problems:
-        raise invalid(resource, obj, problems)
+    await evaluated(partial(_check_new, resource, obj), size=size)
     if resource.is_custom:
         without_fractions_of_zero(obj)
+    if stated.isdigit() and int(stated) and not options.dry_run:
+        raise errors.internal("resourceVersion should not be set on objects to be created")
     key = key_of(resource, namespace, obj["metadata"]["name"])
     warnings = [*finalizer_warnings(resource, obj["metadata"]), *resource.strategy.warnings(obj, None)]
 
@@ -139,11 +143,19 @@ async def _create_named(
     obj = object_in_version(resource, kept)
     if not options.dry_run:
         serving.tell(resource, obj)
+    elif stated:
+        obj["metadata"]["resourceVersion"] = stated
     data = None
     if stored is not None and not options.dry_run:
         data = stored.data
         _keep(serving, resource, stored, kept)
     return Written(object=obj, created=True, data=data, warnings=warnings)
+
+
+def _check_new(resource: ResourceType, obj: JsonObject) -> None:
+    problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_create(obj)]
+    if problems:
+        raise invalid(resource, obj, problems)
 
 
 def _taken(resource: ResourceType, stored: Stored) -> errors.ApiError:
@@ -158,8 +170,6 @@ def _taken(resource: ResourceType, stored: Stored) -> errors.ApiError:
 def _stamp_new(serving: Serving, resource: ResourceType, namespace: str | None, obj: JsonObject) -> None:
     """What the server alone sets."""
     meta = obj["metadata"]
-    if meta.get("resourceVersion"):
-        raise errors.internal("resourceVersion should not be set on objects to be created")
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
         meta.pop(name, None)
     meta["uid"] = serving.new_uid()

@@ -6,16 +6,17 @@ is loaded with the first expression. Nothing here knows a schema.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, Final
 
 import orjson
 
-from jangar.schema.cel_ast import Expr, tree_of
+from jangar.schema.cel_ast import Call, Expr, tree_of, walk, with_calls_renamed
 from jangar.schema.cel_budget import Traits, is_affordable, measured, nests_deeper
 from jangar.schema.cel_encoding import serialized
-from jangar.schema.cel_functions import OUT_OF_FUEL, OVERLOADS, refuel
+from jangar.schema.cel_fuel import OUT_OF_FUEL, refuel
+from jangar.schema.cel_functions import MATCHES, OVERLOADS
 from jangar.schema.errors import CelEvaluationError, CelSyntaxError
 
 LONGEST_SOURCE: Final = 10_000
@@ -80,8 +81,9 @@ class Program:
         """The value, as plain Python. Raises CelEvaluationError."""
         if bindings.size < 0:
             raise CelEvaluationError(self.source, "the values nest too deep", over_budget=True)
-        if (self.traits.loops or self.traits.grows) and not is_affordable(
-            self.tree, self.traits, bindings.values, bindings.size
+        traits = self.traits
+        if (traits.loops or traits.grows or traits.hands_over) and not is_affordable(
+            self.tree, traits, bindings.values, bindings.size
         ):
             raise CelEvaluationError(self.source, OVER_BUDGET, over_budget=True)
         refuel()
@@ -128,9 +130,12 @@ def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
         tree = tree_of(expression.serialize())
     except (RuntimeError, TypeError, MemoryError) as error:
         raise _syntax_error(source, str(error)) from error
+    gives = expression.return_type().name()
+    if any(isinstance(each, Call) and each.function == "matches" for each in walk(tree)):
+        return replace(assembled(source, tree, variables), gives=gives)
     return Program(
         source=source,
-        gives=expression.return_type().name(),
+        gives=gives,
         tree=tree,
         traits=Traits.of(tree),
         compiled=expression,
@@ -142,7 +147,7 @@ def assembled(source: str, tree: Expr, variables: tuple[tuple[str, str], ...]) -
     """The program of a tree that was made from `source`; its types are the maker's business."""
     environment = _environment(variables)
     try:
-        expression = environment.deserialize(serialized(tree))
+        expression = environment.deserialize(serialized(with_calls_renamed(tree, "matches", MATCHES)))
     except (RuntimeError, TypeError, MemoryError) as error:
         raise _syntax_error(source, str(error)) from error
     return Program(

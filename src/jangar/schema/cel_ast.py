@@ -6,7 +6,7 @@ matter. It knows CEL's syntax; it knows no schema and evaluates nothing.
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -117,6 +117,29 @@ def parts(expr: Expr) -> tuple[Expr, ...]:
             return ()
 
 
+def with_calls_renamed(expr: Expr, name: str, other: str) -> Expr:
+    """The expression with every call of `name`, as a method or not, made a call of the function `other`."""
+
+    def renamed(inner: Expr) -> Expr:
+        return with_calls_renamed(inner, name, other)
+
+    match expr:
+        case Select(operand=operand):
+            return replace(expr, operand=renamed(operand))
+        case Call(function=function, args=args):
+            inner = tuple(map(renamed, args))
+            if function == name:
+                return replace(expr, function=other, args=inner, method=False)
+            return replace(expr, args=inner)
+        case Literal(elements=elements):
+            return replace(expr, elements=tuple(map(renamed, elements)))
+        case Fold():
+            over, start, condition, step, result = map(renamed, parts(expr))
+            return replace(expr, over=over, start=start, condition=condition, step=step, result=result)
+        case _:
+            return expr
+
+
 def selected_names(expr: Expr, variable: str) -> Iterator[str]:
     """Names selected directly from `variable`: `v.name`, `v["name"]`, `v.?name`, has(v.name)."""
     match expr:
@@ -134,6 +157,23 @@ def selected_names(expr: Expr, variable: str) -> Iterator[str]:
             pass
     for each in parts(expr):
         yield from selected_names(each, variable)
+
+
+def mentions_whole(expr: Expr, variable: str) -> bool:
+    """Whether `variable` is used otherwise than to select a name that is written out."""
+    match expr:
+        case Ident(name=name):
+            return name == variable
+        case Select(operand=Ident(name=name)) if name == variable:
+            return False
+        case Call(function="_[_]" | "_[?_]" | "_?._", args=(Ident(name=name), Const(value=str()))) if (
+            name == variable
+        ):
+            return False
+        case Fold() if variable in expr.variables:
+            return mentions_whole(expr.over, variable)
+        case _:
+            return any(mentions_whole(each, variable) for each in parts(expr))
 
 
 def mentions(expr: Expr, variable: str) -> bool:

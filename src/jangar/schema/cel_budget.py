@@ -13,14 +13,22 @@ from jangar.schema.cel_ast import Call, Const, Expr, Fold, Ident, Literal, Selec
 
 LARGEST_VALUE: Final = 16 * 2**20
 """Characters and items a value may hold while an expression runs."""
-MOST_WORK: Final = 10**9
-"""Characters and items all steps together may look at: about a second."""
+MOST_WORK: Final = 2 * 10**8
+"""Characters and items all steps together may look at: at most 0.2 s."""
 LARGEST_TEXT: Final = 2**20
 """What one text function may return."""
 _STEPS: Final = 10_000  # the library's own limit of loop steps
 _MANY_SUMS: Final = 16
 _SHORT: Final = 4_000
 _COPY: Final = 40  # what copying one item costs, in items looked at
+_HANDOVER: Final = 100  # what handing one item of a list to a function in Python costs, in items looked at
+_TAKING_LISTS: Final = frozenset(
+    {
+        "isSorted", "sum", "min", "max", "indexOf", "lastIndexOf", "distinct", "flatten", "slice", "sort", "reverse",
+        "join", "format", "@sortByAssociatedKeys", "cel.@mapInsert", "sets.contains", "sets.equivalent",
+        "sets.intersects",
+    }
+)  # fmt: skip
 _LOOKERS: Final = frozenset({"matches", "contains", "startsWith", "endsWith", "_==_", "_!=_", "@in", "_in_"})
 
 
@@ -40,6 +48,9 @@ class Traits:
     grows: bool
     loops: bool
     builds: bool
+    hands_over: bool
+    """Whether a function in Python is given a list, all of which is copied for it."""
+    ranges: bool
     operations: int
 
     @classmethod
@@ -53,6 +64,8 @@ class Traits:
             grows=written > 0 or sums > _MANY_SUMS,
             loops=bool(user_folds),
             builds=any(_builds(fold) for fold in user_folds),
+            hands_over=any(isinstance(each, Call) and each.function in _TAKING_LISTS for each in everything),
+            ranges=any(isinstance(each, Call) and each.function == "lists.range" for each in everything),
             operations=max(1, len(everything)),
         )
 
@@ -77,7 +90,9 @@ def _builds(fold: Fold) -> bool:
 def is_affordable(root: Expr, traits: Traits, bindings: Mapping[str, Any], size: int) -> bool:
     """Whether the expression may run on these values, which take `size` characters of JSON."""
     steps = _STEPS if traits.loops else 1
-    heavy = traits.grows or (traits.builds and size > _SHORT)
+    # Lists also come out of the expression itself, item by item or as a range.
+    lengths = size + 8 * traits.operations
+    heavy = traits.grows or traits.ranges or ((traits.builds or traits.hands_over) and lengths > _SHORT)
     if not heavy and steps * traits.operations * size <= MOST_WORK:
         return True
     estimate = _Estimate({name: measured(value) for name, value in bindings.items()})
@@ -158,6 +173,10 @@ class _Estimate:
                 inner = [self.bound(each, local, times) for each in elements]
                 sizes = [each.size for each in inner]
                 return Bound(sum(sizes) + 1, max(len(inner), 1), max(sizes, default=1))
+            case Call(function="lists.range", args=args):
+                wanted = args[0].value if args and isinstance(args[0], Const) else _STEPS
+                count = min(max(wanted, 1), _STEPS) if isinstance(wanted, int) else 1
+                return Bound(8 * count, count, 8)
             case Call(function=function, args=args):
                 return self._call(function, [self.bound(each, local, times) for each in args], times)
             case Fold():
@@ -167,8 +186,10 @@ class _Estimate:
         size = sum(each.size for each in args)
         count = sum(each.count for each in args)
         item = max((each.item for each in args), default=1)
+        self.work += times * size
+        if function in _TAKING_LISTS:
+            self.work += times * count * _HANDOVER
         if function in _LOOKERS:
-            self.work += times * size
             return Bound(8, 1, 8)
         match function:
             case "_+_":
@@ -178,7 +199,6 @@ class _Estimate:
             case "_[_]" | "_[?_]":
                 return args[0]
             case "replace" | "join" | "format" | "split" | "string" | "bytes" | "range":
-                self.work += times * size
                 return Bound(max(size, LARGEST_TEXT) if function != "split" else size, size, size)
             case _:
                 return Bound(max(size, 8), max(count, 1), item)

@@ -4,7 +4,6 @@ Plain Python over plain values; the library is not imported here. A function cha
 fuel of the running evaluation, so that none can be made to spin.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,13 +11,12 @@ from itertools import pairwise
 from typing import Any, Final
 
 from jangar.schema import cel_addresses, cel_quantity, cel_semver, cel_text
-from jangar.schema.cel_budget import MOST_WORK
+from jangar.schema.cel_fuel import OUT_OF_FUEL, burn_for
 from jangar.schema.correlation import same_json
 from jangar.schema.listtypes import identity
 
-OUT_OF_FUEL: Final = "out of fuel"
-"""What an exhausted function says; the evaluator tells it from other errors by this."""
-_FUEL: Final = MOST_WORK // 200  # a step in Python costs about two hundred of the library's
+MATCHES: Final = "re.@matches"
+"""What `matches` of every expression becomes: the library's own is not charged."""
 _LONGEST_RANGE: Final = 10_000
 
 
@@ -33,24 +31,13 @@ class Overload:
     method: bool = True
 
 
-class _Fuel(threading.local):
-    left: int = 0
-
-
-_fuel = _Fuel()
-
-
-def refuel() -> None:
-    """Start counting anew, for one evaluation in this thread."""
-    _fuel.left = _FUEL
-
-
 def _charged(body: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
-        _fuel.left -= 10 + sum(len(each) if isinstance(each, str | list | dict) else 1 for each in args)
-        if _fuel.left < 0:
-            raise ValueError(OUT_OF_FUEL)
-        return body(*args)
+        burn_for(args)
+        result = body(*args)
+        if isinstance(result, list):
+            burn_for((result,))
+        return result
 
     return run
 
@@ -194,6 +181,7 @@ _TEXT: Final = (
     Overload("reverse", ("string",), "string", lambda text: text[::-1]),
     Overload("strings.quote", ("string",), "string", cel_text.quote, method=False),
     Overload("format", ("string", "list"), "string", cel_text.formatted),
+    Overload(MATCHES, ("string", "string"), "bool", cel_text.matches, method=False),
     Overload("find", ("string", "string"), "string", cel_text.find),
     Overload("findAll", ("string", "string"), "list", cel_text.find_all),
     Overload("findAll", ("string", "string", "int"), "list", cel_text.find_all),

@@ -1,22 +1,22 @@
 """CEL's text functions: strings, regular expressions, URLs. Plain text in, plain values out."""
 
 import re
-from functools import lru_cache
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from jangar.schema import formats
+from jangar.schema import formats, linear_search
 from jangar.schema.cel_budget import LARGEST_TEXT
+from jangar.schema.cel_fuel import burn
 from jangar.schema.go_text import number, quoted
 
 _SPACES: Final = (
     "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 )
 _VERB: Final = re.compile(r"%(\.[0-9]{1,3})?([a-zA-Z%])")
-_BACKTRACKS: Final = re.compile(r"[+*}?]\)?[+*{]|\)[+*{]|\\[1-9]|\(\?[=!<]")
-_REPEAT: Final = re.compile(r"[*+{]")
-_MOST_REPEATS: Final = 2
-_LONGEST_SEARCHED: Final = 10_000
+_SEARCHED_PER_UNIT: Final = 20
+"""Instructions of a pattern times bytes of a text that RE2 does in a unit of fuel."""
 URL_PARTS: Final = ("Scheme", "Host", "Hostname", "Port", "EscapedPath")
 
 
@@ -147,31 +147,30 @@ def _shown(value: Any) -> str:
             return str(value)
 
 
+def matches(text: str, pattern: str) -> bool:
+    """Whether the pattern occurs in the text, as RE2 reads it."""
+    return next(_found(text, pattern), None) is not None
+
+
 def find(text: str, pattern: str) -> str:
-    found = _searcher(pattern).search(_searched(text))
-    return found[0] if found else ""
+    return next(_found(text, pattern), "")
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [each[0] for each in _searcher(pattern).finditer(_searched(text))]
-    return found if limit < 0 else found[:limit]
+    return list(islice(_found(text, pattern), None if limit < 0 else limit))
 
 
-def _searched(text: str) -> str:
-    if len(text) > _LONGEST_SEARCHED:
-        raise ValueError("out of fuel")
-    return text
-
-
-@lru_cache(maxsize=512)
-def _searcher(pattern: str) -> re.Pattern[str]:
-    """Python's engine backtracks, so a pattern that could make it do so at length is refused."""
-    if _BACKTRACKS.search(pattern) or len(_REPEAT.findall(pattern)) > _MOST_REPEATS:
-        raise ValueError(f"find does not take the pattern {quoted(pattern)}: repeat less")
+def _found(text: str, pattern: str) -> Iterator[str]:
+    """What matches, in order. Each search is charged as if it read the rest of the text with the whole pattern."""
     try:
-        return re.compile(pattern, re.ASCII)
-    except (re.error, OverflowError, RecursionError) as error:
+        expression = linear_search.compiled(pattern)
+    except linear_search.InvalidPattern as error:
         raise ValueError(f"illegal regex: {error}") from error
+    searched = text.encode(errors="replace")
+    burn(expression.programsize * len(searched) // _SEARCHED_PER_UNIT)
+    for found in expression.finditer(searched):
+        yield found[0].decode(errors="replace")
+        burn(1 + expression.programsize * (len(searched) - found.end()) // _SEARCHED_PER_UNIT)
 
 
 def is_url(text: str) -> bool:

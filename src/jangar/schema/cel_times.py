@@ -1,10 +1,11 @@
 """Texts of a schema's formats that are times to CEL. Knows how Kubernetes reads them; other values stay as they are."""
 
-import re
 from typing import Final
 
-_PIECE: Final = re.compile(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)")
-_WORDED: Final = re.compile(r"(\d+)\s*([A-Za-z]+)")
+import re2
+
+_PIECE: Final = re2.compile(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)")
+_WORDED: Final = re2.compile(r"(\d+)\s*([A-Za-z]+)")
 _SECONDS: Final = {
     "ns": 1e-9,
     "us": 1e-6,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from jangar.schema import cel
-from jangar.schema.cel_ast import mentions, selected_names
+from jangar.schema.cel_ast import mentions, mentions_whole, selected_names
 from jangar.schema.errors import CelEvaluationError, CelSyntaxError
 
 
@@ -43,6 +43,10 @@ class Condition:
     def uses(self, variable: str) -> bool:
         """Whether the condition looks at `variable` at all, by name or as a whole."""
         return mentions(self.program.tree, variable)
+
+    def uses_whole(self, variable: str) -> bool:
+        """Whether the condition uses `variable` otherwise than to select names that are written out."""
+        return mentions_whole(self.program.tree, variable)
 
     def evaluate(self, bindings: Mapping[str, object]) -> object:
         """The value for these bindings, as plain Python. Raises CelEvaluationError."""

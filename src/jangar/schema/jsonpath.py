@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+import re2
+
 from jangar.schema.errors import JsonPathError
 
 LONGEST_SOURCE: Final = 4_096
 _FIELD: Final = re.compile(r"((?:\\.|[^\\.\[\]{}()'\"\s,=<>!*])+)")
 _BRACKET: Final = re.compile(r"\[((?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\[\]'\"]|\[[^\[\]]*\])*)\]")
 _SLICE: Final = re.compile(r"(-?\d{0,9})(?::(-?\d{0,9}))?(?::(-?\d{0,9}))?")
-_FILTER: Final = re.compile(r"\?\(\s*(.+?)\s*\)\s*$", re.DOTALL)
+_FILTER: Final = re2.compile(r"(?s)\?\(\s*(.+?)\s*\)\s*$")
 _OPERATOR: Final = re.compile(r"\s*(==|!=|<=|>=|<|>)\s*")
 _NUMBER: Final = re.compile(r"-?\d{1,18}(\.\d{1,18})?")
 _MISSING: Final = object()

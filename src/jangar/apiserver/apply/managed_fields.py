@@ -41,6 +41,9 @@ STRIPPED: Final[FieldSet] = {
 UNKNOWN_MANAGER = "unknown"
 
 
+MAX_TRACKED_FIELDS: Final = 10_000
+
+
 def managed_after_write(
     resource: ResourceType,
     old: JsonObject | None,
@@ -56,7 +59,7 @@ def managed_after_write(
     `reset` are fields that this write cannot change; by default status, or spec in a write of the status.
     """
     managers, stored = _before(old, new, subresource)
-    if not managers and old is not None:
+    if (not managers and old is not None) or _is_wide(new):
         return []
     kind = merge_type(resource, structs=True)
     before = bare(old) if old is not None else empty_object(resource)
@@ -79,6 +82,18 @@ def managed_after_write(
         now,
     )
     return written(capped(managers))
+
+
+def _is_wide(obj: JsonObject) -> bool:
+    """Whether the object has more fields than are tracked: each costs time at every write. Lists count as one."""
+    left, count = [obj], 0
+    while left:
+        found = left.pop()
+        count += len(found)
+        if count > MAX_TRACKED_FIELDS:
+            return True
+        left.extend(each for each in found.values() if isinstance(each, dict))
+    return False
 
 
 def _before(
@@ -135,17 +150,20 @@ def lost(
 ) -> Managers:
     """The managers without what changed under them; who has nothing left is gone. `but` one keeps all it has.
 
-    Managers of another version of a custom kind see the change whole; those of a built-in kind are forgotten.
+    Managers of another version see the change whole, where a kind is stored in one of its versions; otherwise they
+    are forgotten.
     """
     kept: Managers = {}
     for identity, owned in managers.items():
-        if owned.api_version != resource.api_version and not resource.is_custom:
+        is_same = owned.api_version == resource.api_version
+        if not is_same and not resource.stored_version:
             continue
         if identity == but:
             kept[identity] = owned
             continue
-        applies = seen if owned.api_version == resource.api_version else change
-        fields = difference(difference(fitting(kind, owned.fields), applies.taken), applies.removed)
+        applies = seen if is_same else change
+        known = fitting(kind, owned.fields) if is_same or resource.is_custom else owned.fields
+        fields = difference(difference(known, applies.taken), applies.removed)
         if fields:
             kept[identity] = owned.owning(fields)
     return kept

@@ -103,11 +103,15 @@ async def _apply_new(
     config: JsonObject,
     warnings: list[str],
 ) -> Answer:
-    config["metadata"].pop("resourceVersion", None)
+    version = str(config["metadata"].pop("resourceVersion", None) or "")
+    if version and not version.isdigit():
+        raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     if uid := config["metadata"].get("uid"):
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise errors.conflict(resource.plural, resource.group, target.name or "", why)
     obj = applied(serving, resource, None, config, options, "")
+    if version and options.dry_run:
+        obj["metadata"]["resourceVersion"] = version
     written = await create(serving, resource, target.namespace, obj, options, managed=True)
     return object_answer(
         request, resource, written.object, status=201, warnings=[*warnings, *(written.warnings or ())]

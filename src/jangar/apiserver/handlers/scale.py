@@ -1,4 +1,4 @@
-"""GET, PUT and PATCH of the scale of a custom resource: an object of another kind, made of fields of the resource."""
+"""GET, PUT and PATCH of the scale of an object: an object of another kind, made of fields of the first."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,15 +11,23 @@ from jangar.apiserver.answers import object_answer
 from jangar.apiserver.apply.managed_fields import managed_after_write
 from jangar.apiserver.body import media_type
 from jangar.apiserver.builtin_data import LazySchema
-from jangar.apiserver.handlers.patch import APPLY, CUSTOM_TYPES
+from jangar.apiserver.handlers.patch import APPLY, CUSTOM_TYPES, STRATEGIC
 from jangar.apiserver.messages import Answer, Request
 from jangar.apiserver.options import WriteOptions, write_options
-from jangar.apiserver.patching import applied, applied_configuration, merging, operating, typed_patched
+from jangar.apiserver.patching import (
+    applied,
+    applied_configuration,
+    merging,
+    operating,
+    strategically,
+    typed_patched,
+)
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.scale_managers import Mappings, to_parent, to_scale
 from jangar.apiserver.scaling import ScalePaths, WrongValue, scale_of, with_replicas
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.stored_forms import current
+from jangar.apiserver.strategies.checks import non_negative
 from jangar.apiserver.strategies.kind import Kind
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import update
@@ -68,7 +76,7 @@ async def patch_scale(serving: Serving, resource: ResourceType, target: Target, 
     options = write_options(request, kind="PatchOptions")
     kind = replace(SCALE, namespaced=resource.namespaced)
     media = media_type(request)
-    if media not in CUSTOM_TYPES:
+    if media not in CUSTOM_TYPES and (media != STRATEGIC or resource.is_custom):
         raise errors.unsupported_media_type(CUSTOM_TYPES)
     warnings: list[str] = []
     if media == APPLY:
@@ -79,7 +87,13 @@ async def patch_scale(serving: Serving, resource: ResourceType, target: Target, 
             return kind.strategy.decode(merged)[0], merged["metadata"].get("managedFields") or []
 
         return await _scaled(serving, resource, target, request, options, change, warnings)
-    patch = merging(request) if media.startswith("application/merge") else operating(request)
+    match media:
+        case "application/merge-patch+json":
+            patch = merging(request)
+        case "application/strategic-merge-patch+json":
+            patch = strategically(request, kind)
+        case _:
+            patch = operating(request)
 
     def patched(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
         warnings.clear()
@@ -111,6 +125,7 @@ async def _scaled(
         entries = obj["metadata"].get("managedFields") or []
         old["metadata"]["managedFields"] = to_scale(entries, mappings)
         scale, managed = change(old)
+        _check(resource, scale)
         replicas = (scale.get("spec") or {}).get("replicas") or 0
         if replicas == UNSET:
             raise errors.bad_request(f'the spec replicas field "{paths.spec}" cannot be empty')
@@ -145,8 +160,19 @@ def _paths(resource: ResourceType) -> ScalePaths:
     return resource.scale
 
 
+def _check(resource: ResourceType, scale: JsonObject) -> None:
+    """Of a built-in kind the Scale itself is checked, of a custom one what comes of it."""
+    if resource.is_custom:
+        return
+    problems = non_negative("spec.replicas", (scale.get("spec") or {}).get("replicas"))
+    if problems:
+        raise errors.invalid("Scale", "autoscaling", scale["metadata"]["name"], problems)
+
+
 def _mappings(serving: Serving, resource: ResourceType) -> Mappings:
     """Where each version of the kind keeps its replicas."""
+    if not resource.is_custom:
+        return {resource.api_version: _paths(resource).spec}
     return {
         each.api_version: each.scale.spec if each.scale else None
         for each in serving.registry

@@ -15,7 +15,7 @@ from jangar.schema import ErrorType, FieldError
 async def update_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """Replace what is stored; a stated resourceVersion must be the stored one."""
     options = write_options(request, kind="UpdateOptions")
-    found = admitted(serving, resource, target, request, options)
+    found = admitted(serving, resource, target, request, options, any_kind=True)
     check_name_matches(target, found.object)
     version = found.object["metadata"].get("resourceVersion")
     version = None if version == "0" else version
@@ -23,6 +23,8 @@ async def update_object(serving: Serving, resource: ResourceType, target: Target
         raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     key = key_of(resource, target.namespace, target.name or "")
     if serving.store.get(key) is None and resource.create_on_update:
+        if not options.dry_run:
+            found.object["metadata"].pop("resourceVersion", None)
         written = await create(serving, resource, target.namespace, found.object, options)
         return object_answer(request, resource, written.object, status=201, warnings=found.warnings)
     if not version and not resource.unconditional_update and serving.store.get(key) is not None:

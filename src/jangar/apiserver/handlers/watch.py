@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -31,6 +31,7 @@ LAST_WORDS_SECONDS = 1.0
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 SHARED_BYTES = 512 * 1024
 """Larger batches are made for each watcher: keeping them would cost more than making them."""
+MAX_INITIAL_CHUNK_BYTES = 256 * 1024
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
@@ -111,12 +112,14 @@ def _check_initial(request: Request, *, initial: bool) -> None:
 async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> AsyncIterator[bytes]:
     first = True
     if initial:
-        since, lines = _initial(asked)
-        first = not lines
+        stored_as = asked.resource.stored_as or asked.resource.qualified
+        snapshot = all_current(asked.resource, asked.serving.store.list(stored_as, asked.namespace))
+        since = snapshot.revision
+        for chunk in _initial(asked, snapshot.objects):
+            first = False
+            yield chunk
         if marked and asked.bookmarks:
-            lines.append(_bookmark(asked, since, initial_end=True))
-        if lines:
-            yield b"".join(lines)
+            yield _bookmark(asked, since, initial_end=True)
     async for told in _until(asked, since):
         if isinstance(told, bytes):
             yield told
@@ -125,16 +128,21 @@ async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> A
             yield chunk
 
 
-def _initial(asked: _Watch) -> tuple[int, list[bytes]]:
-    """What is there already, as if it had just been added."""
-    stored_as = asked.resource.stored_as or asked.resource.qualified
-    snapshot = all_current(asked.resource, asked.serving.store.list(stored_as, asked.namespace))
+def _initial(asked: _Watch, objects: Iterable[Stored]) -> Iterator[bytes]:
+    """What is there already, as if it had just been added; in pieces, for a client that reads slowly holds only one."""
     lines: list[bytes] = []
-    for stored in snapshot.objects:
-        if asked.selection.matches(stored):
-            shown = asked.shown.event(asked.resource, stored.data, first=not lines)
-            lines.append(_line(EventType.ADDED, shown))
-    return snapshot.revision, lines
+    size, is_first = 0, True
+    for stored in objects:
+        if not asked.selection.matches(stored):
+            continue
+        lines.append(_line(EventType.ADDED, asked.shown.event(asked.resource, stored.data, first=is_first)))
+        is_first = False
+        size += len(lines[-1])
+        if size >= MAX_INITIAL_CHUNK_BYTES:
+            yield b"".join(lines)
+            lines, size = [], 0
+    if lines:
+        yield b"".join(lines)
 
 
 async def _until(asked: _Watch, since: int) -> AsyncIterator[Sequence[Event] | bytes]:

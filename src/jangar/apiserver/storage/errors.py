@@ -7,7 +7,7 @@ StorageError
 │   └── Corrupt         it is damaged (also raised by reads)
 └── ChangeFailed        nothing was written, and nobody was told
     ├── DiskFull        there is no room; later changes may succeed
-    ├── Broken          the disk failed: only opening the store again shows whether the last changes are there
+    ├── Broken          the disk failed, and whether the change was written is unknown; later changes may succeed
     └── Closed          the store was closed before
 """
 
@@ -47,7 +47,7 @@ class DiskFull(ChangeFailed):
 
 
 class Broken(ChangeFailed):
-    """The disk or the file failed under a commit. The store takes no more changes until it is opened again."""
+    """The disk or the file failed under a commit. The store takes no change until it could open the file again."""
 
 
 class Closed(ChangeFailed):

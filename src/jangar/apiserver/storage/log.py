@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from jangar.apiserver.storage.schema import MEMORY, FileLock, connect, damaged, prepare
+from jangar.apiserver.storage.schema import MEMORY, FileLock, check, connect, damaged, prepare
 from jangar.apiserver.storage.store import Event, EventType, Key, Stored
+from jangar.store.sqlite_space import release_pages
 
 NO_LABELS: dict[str, str] = {}
 
@@ -69,7 +70,7 @@ class Log:
                 opening.callback(FileLock(Path(path)).release)
             with self._translated():
                 self._writer = connect(path)
-                opening.callback(self._writer.close)
+                opening.callback(self._close_writer)
                 prepare(self._writer, path)
                 self._reader = self._writer
                 if path != MEMORY:
@@ -148,6 +149,31 @@ class Log:
             self._writer.execute(PRUNE, {"after": after, "upto": upto})
         self._writer.execute("UPDATE meta SET value = ? WHERE name = 'pruned'", (upto if more else floor,))
         return more
+
+    def release_pages(self, pages: int, *, spare: int) -> bool:
+        """Return free pages to the file system; whether there are more to return."""
+        return release_pages(self._writer, pages=pages, spare=spare)
+
+    def recover(self, revision: int) -> None:
+        """Open the file anew after a commit whose outcome is unknown, and undo what follows `revision`.
+
+        Nobody was told of what is undone. Raises sqlite3.Error while the file cannot be used.
+        """
+        if self.path == MEMORY:
+            raise sqlite3.OperationalError("a store in memory cannot be opened again")
+        fresh = connect(self.path)
+        try:
+            check(fresh, self.path)
+            fresh.execute("DELETE FROM log WHERE revision > ?", (revision,))
+        except BaseException:
+            fresh.close()
+            raise
+        self._writer.close()
+        self._writer = fresh
+
+    def _close_writer(self) -> None:
+        """The one there is then: recovering replaces it."""
+        self._writer.close()
 
     def _meta(self, name: str) -> int:
         (value,) = self._writer.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()

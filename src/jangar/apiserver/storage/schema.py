@@ -8,16 +8,18 @@ So the highest revision ever given is the newest row's or the floor, whichever i
 import fcntl
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from jangar.apiserver.storage.errors import CannotOpen, Corrupt, InUse, WrongSchema
+from jangar.store.sqlite_space import create_private, enable_shrinking
 
 MEMORY = ":memory:"
 APPLICATION = 0x6A616E67
 """`jang`; says in the file's header that it is ours."""
 VERSION = 1
 BUSY_SECONDS = 5.0
-REMEDY = "restore it from a backup, or move it away to start empty"
+REMEDY = "move {directory} away; then start empty, or put a backup of it in its place"
 
 # The floor of an empty store is 1 and so is its revision: 0 means "any" to Kubernetes.
 TABLES = """
@@ -58,6 +60,8 @@ PRAGMA trusted_schema = OFF;
 
 def connect(path: Path | str) -> sqlite3.Connection:
     """A connection in autocommit: transactions are begun and committed by name."""
+    if path != MEMORY:
+        create_private(Path(path))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         connection.executescript(PRAGMAS)
@@ -69,6 +73,19 @@ def connect(path: Path | str) -> sqlite3.Connection:
 
 def prepare(connection: sqlite3.Connection, path: Path | str) -> None:
     """Create the tables in a new file; refuse a file that is not ours or not of this version."""
+    check(connection, path)
+    with suppress(sqlite3.OperationalError):
+        # A full disk, or a reader beside us: the file works as it is, and the next start tries again.
+        enable_shrinking(connection)
+    if _number(connection, "PRAGMA application_id") == APPLICATION:
+        return
+    connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {MARK} COMMIT;")
+    if path != MEMORY:
+        _sync_directory(Path(path).parent)
+
+
+def check(connection: sqlite3.Connection, path: Path | str) -> None:
+    """Raise WrongSchema for a file that this program did not write, or that another version wrote."""
     if _number(connection, "PRAGMA application_id") == APPLICATION:
         if (found := _number(connection, "PRAGMA user_version")) != VERSION:
             raise WrongSchema(
@@ -77,9 +94,6 @@ def prepare(connection: sqlite3.Connection, path: Path | str) -> None:
         return
     if _number(connection, "SELECT count(*) FROM sqlite_master"):
         raise WrongSchema(path, "a SQLite file, but not one that this program wrote")
-    connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {MARK} COMMIT;")
-    if path != MEMORY:
-        _sync_directory(Path(path).parent)
 
 
 def _number(connection: sqlite3.Connection, statement: str) -> int:
@@ -120,7 +134,7 @@ class FileLock:
 def damaged(path: Path | str, error: sqlite3.DatabaseError) -> CannotOpen:
     """SQLite's own words for what is wrong with a file, beside its name."""
     if error_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return Corrupt(path, f"damaged ({error}); {REMEDY}")
+        return Corrupt(path, f"damaged ({error}); {REMEDY.format(directory=Path(path).parent)}")
     return CannotOpen(path, str(error))
 
 

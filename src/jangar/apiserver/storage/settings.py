@@ -23,3 +23,7 @@ class StoreSettings:
     """So long may a watch that still reads old history hold compaction back."""
     prune_rows: int = 256
     """Compaction walks so many rows in a transaction."""
+    release_pages: int = 256
+    """Compaction gives so many free pages back to the file system in a transaction."""
+    spare_pages: int = 256
+    """So many free pages stay in the file for the next changes."""

@@ -45,6 +45,8 @@ class SqliteStore:
         self._turns = Turns()
         self._given = revision
         self._closed = False
+        self.failure: ChangeFailed | None = None
+        """Why the last transaction failed; None if it did not."""
         inline = settings.inline or log.path == MEMORY
         writer = InlineWriter if inline else ThreadWriter
         self._writer: Writer = writer(log, self._settle, most=settings.batch_changes)
@@ -113,6 +115,9 @@ class SqliteStore:
         await self._done(lambda log: log.move_floor(kept))
         while await self._done(lambda log: log.prune(self._settings.prune_rows)):
             pass
+        pages, spare = self._settings.release_pages, self._settings.spare_pages
+        while await self._done(lambda log: log.release_pages(pages, spare=spare)):
+            pass
 
     async def close(self) -> None:
         if self._closed:
@@ -163,6 +168,7 @@ class SqliteStore:
     def _settle(self, batch: Sequence[Work], failure: ChangeFailed | None) -> None:
         """After a transaction: memory, then watchers, then whoever asked, then whoever waits for their turn."""
         changes = [work for work in batch if isinstance(work, Append)]
+        self.failure = failure
         if failure is None and changes:
             for change in changes:
                 self._index.apply(change.event)

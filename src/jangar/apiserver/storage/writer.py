@@ -14,13 +14,16 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Protocol
 
-from jangar.apiserver.storage.errors import Broken, ChangeFailed, Closed, DiskFull
+from jangar.apiserver.storage.errors import Broken, ChangeFailed, Closed, DiskFull, StorageError
 from jangar.apiserver.storage.log import Log
 from jangar.apiserver.storage.schema import error_code
 from jangar.apiserver.storage.store import Event, Stored
 
 UNTOUCHED = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_TOOBIG})
 """After these SQLite has certainly written nothing. After any other, the file must be looked at again."""
+RETRIED = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CANTOPEN})
+"""Errors of the machine, which pass: the file is opened anew at once."""
+NO_SPACE = "no space left on device; the change was not made"
 
 
 @dataclass(slots=True, eq=False)
@@ -58,33 +61,48 @@ class Writer(Protocol):
 
 
 class Committer:
-    """Commits batches; stops for good when the outcome of one is unknown."""
+    """Commits batches. After one whose outcome is unknown, the file is opened anew before anything else is written."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
+        self._revision = log.bounds().revision
+        """Everything up to here is committed, and told."""
         self._broken: str | None = None
 
     def commit(self, batch: Sequence[Work]) -> ChangeFailed | None:
-        if self._broken is not None:
+        if self._broken is not None and not self._has_recovered():
             return Broken(self._broken)
+        events = [work.event for work in batch if isinstance(work, Append)]
         try:
             with self._log.transaction():
-                self._log.append([work.event for work in batch if isinstance(work, Append)])
+                self._log.append(events)
                 for work in batch:
                     if isinstance(work, Job):
                         work.result = bool(work.run(self._log))
         except Exception as error:  # noqa: BLE001 - a writer that dies silently would leave every caller waiting
             return self._failure(error)
+        if events:
+            self._revision = events[-1].object.revision
         return None
 
     def _failure(self, error: Exception) -> ChangeFailed:
         code = error_code(error)
         if code == sqlite3.SQLITE_FULL:
-            return _caused(DiskFull(f"{self._log.path}: no room for the change"), error)
+            return _caused(DiskFull(f"{self._log.path}: {NO_SPACE}"), error)
         if code in UNTOUCHED:
             return _caused(ChangeFailed(f"{self._log.path}: {error}"), error)
-        self._broken = f"{self._log.path}: {error}; no change is taken until the store is opened again"
+        self._broken = f"{self._log.path}: {error}; no change is taken until the file can be opened again"
+        if code in RETRIED and self._has_recovered():
+            return _caused(ChangeFailed(f"{self._log.path}: {error}"), error)
         return _caused(Broken(self._broken), error)
+
+    def _has_recovered(self) -> bool:
+        try:
+            self._log.recover(self._revision)
+        except (sqlite3.Error, StorageError, OSError):
+            return False
+        self._broken = None
+        return True
 
 
 def _caused(failure: ChangeFailed, cause: Exception) -> ChangeFailed:
@@ -108,8 +126,13 @@ class ThreadWriter:
             raise Closed
         if self._thread is None:
             loop = asyncio.get_running_loop()
-            self._thread = Thread(target=self._run, args=(loop,), name="storage-writer", daemon=True)
-            self._thread.start()
+            thread = Thread(target=self._run, args=(loop,), name="storage-writer", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                # Not remembered: the next change tries again, once the machine has room for a thread.
+                raise _caused(ChangeFailed(f"the storage writer cannot start: {error}"), error) from error
+            self._thread = thread
         self._queue.put(work)
 
     async def close(self) -> None:

@@ -117,6 +117,59 @@ class ReplicaSet(Workload):
         ]
 
 
+class ReplicationController(Workload):
+    """The older replica set: its selector is a map of labels."""
+
+    plural: ClassVar = "ReplicationControllers"
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj["spec"]
+        template = spec.get("template")
+        if template is not None:
+            labels = (template.get("metadata") or {}).get("labels")
+            if labels and not spec.get("selector"):
+                spec["selector"] = dict(labels)
+            if labels and not obj["metadata"].get("labels"):
+                obj["metadata"]["labels"] = dict(labels)
+            default_pod_spec(template.setdefault("spec", {}))
+        if spec.get("replicas") is None:
+            spec["replicas"] = 1
+
+    def problems(self, obj: Json) -> list[FieldError]:
+        spec = obj["spec"]
+        chosen, template = spec.get("selector") or {}, spec.get("template")
+        problems = non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+        if not chosen:
+            problems.append(required("spec.selector"))
+        problems += non_negative("spec.replicas", spec.get("replicas"))
+        if template is None:
+            return [*problems, required("spec.template")]
+        found = (template.get("metadata") or {}).get("labels")
+        if chosen and not labels_match({"matchLabels": chosen}, found or {}):
+            detail = "`selector` does not match template `labels`"
+            problems.append(invalid("spec.template.metadata.labels", found, detail))
+        problems += template_problems("spec.template", template)
+        policy = (template.get("spec") or {}).get("restartPolicy")
+        if policy != "Always":
+            problems.append(not_supported("spec.template.spec.restartPolicy", policy, ("Always",)))
+        return problems
+
+    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+        del old
+        return self.problems(obj)
+
+    def table_cells(self, obj: JsonObject) -> list[Any]:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        return [
+            spec.get("replicas", 0),
+            status.get("replicas", 0),
+            status.get("readyReplicas", 0),
+            created(obj),
+            *containers_and_images(spec.get("template") or {}),
+            pairs(spec.get("selector")),
+        ]
+
+
 class StatefulSet(Workload):
     """A stateful set."""
 

@@ -16,7 +16,8 @@ from jangar.schema.errors import FieldError, duplicate, forbidden, invalid, not_
 __all__ = [
     "IMMUTABLE", "Json", "JsonObject", "config_key_problems", "dns_label", "dns_subdomain", "duplicate", "forbidden",
     "immutable", "in_range", "invalid", "ip_address", "label_selector", "labels", "labels_match", "non_negative",
-    "not_supported", "one_of", "port_number", "port_or_name", "required", "same",
+    "not_supported", "number_or_percent", "one_of", "port_name_problems", "port_number", "port_or_name", "required",
+    "same",
 ]  # fmt: skip
 
 Json = Mapping[str, Any]
@@ -25,6 +26,7 @@ JsonObject = dict[str, Any]
 IMMUTABLE: Final = "field is immutable"
 _CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _PORT_NAME: Final = re.compile(r"[a-z0-9-]+")
+_PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
 _MOST: Final = 253
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
@@ -67,6 +69,19 @@ def port_name_problems(name: str) -> list[str]:
     if name and (name[0] == "-" or name[-1] == "-"):
         problems.append("must not begin or end with a hyphen")
     return problems
+
+
+def number_or_percent(field: str, value: int | str) -> list[FieldError]:
+    """Not negative, and at most 100%."""
+    if isinstance(value, int):
+        return non_negative(field, value)
+    if not _PERCENT.fullmatch(value):
+        detail = (
+            "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex "
+            "used for validation is '[0-9]+%')"
+        )
+        return [invalid(field, value, detail)]
+    return [invalid(field, value, "must not be greater than 100%")] if int(value[:-1]) > 100 else []  # noqa: PLR2004
 
 
 def one_of(field: str, value: Any, allowed: Sequence[str], *, empty: bool = False) -> list[FieldError]:

@@ -1,5 +1,6 @@
 """Claims of storage. Nobody provisions volumes here; a claim waits, as it does where no class fits."""
 
+from collections.abc import Collection
 from copy import deepcopy
 from typing import Any, Final
 
@@ -19,7 +20,8 @@ from jangar.schema import FieldError
 
 PROTECTION: Final = "kubernetes.io/pvc-protection"
 """Holds a claim that is deleted while pods use it."""
-_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+VOLUME_MODES: Final = ("Block", "Filesystem")
 _SHORT: Final = {
     "ReadOnlyMany": "ROX",
     "ReadWriteMany": "RWX",
@@ -63,9 +65,7 @@ class Claim(Kind):
             phase,
             spec.get("volumeName", ""),
             (status.get("capacity") or {}).get("storage", "0") if is_bound else "",
-            ",".join(_SHORT[each] for each in _SHORT if each in (status.get("accessModes") or ()))
-            if is_bound
-            else "",
+            short_modes(status.get("accessModes") or ()) if is_bound else "",
             spec.get("storageClassName") or "",
             spec.get("volumeAttributesClassName") or UNSET,
             created(obj),
@@ -73,12 +73,20 @@ class Claim(Kind):
         ]
 
 
+def short_modes(modes: Collection[str]) -> str:
+    return ",".join(_SHORT[each] for each in _SHORT if each in modes)
+
+
 def claim_problems(field: str, spec: Json) -> list[FieldError]:
     modes = spec.get("accessModes") or ()
     problems: list[FieldError] = []
     if not modes:
         problems.append(required(f"{field}.accessModes", "at least 1 access mode is required"))
-    problems += [not_supported(f"{field}.accessModes", each, _MODES) for each in modes if each not in _MODES]
+    problems += [
+        not_supported(f"{field}.accessModes", each, ACCESS_MODES)
+        for each in modes
+        if each not in ACCESS_MODES
+    ]
     amount = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     place = f"{field}.resources[storage]"
     if amount is None:
@@ -88,8 +96,8 @@ def claim_problems(field: str, spec: Json) -> list[FieldError]:
     if spec.get("storageClassName"):
         problems += dns_subdomain(f"{field}.storageClassName", spec["storageClassName"])
     mode = spec.get("volumeMode")
-    if mode not in (None, "Block", "Filesystem"):
-        problems.append(not_supported(f"{field}.volumeMode", mode, ("Block", "Filesystem")))
+    if mode not in (None, *VOLUME_MODES):
+        problems.append(not_supported(f"{field}.volumeMode", mode, VOLUME_MODES))
     return problems
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from jangar.apiserver import errors
 from jangar.apiserver.names import finalizer_problems
+from jangar.apiserver.object_meta import exclusive_finalizer_errors
 from jangar.apiserver.scaling import ScalePaths, spec_problems, status_problems
 from jangar.apiserver.strategies.as_written import written
 from jangar.apiserver.strategies.go_types import Struct, type_of
@@ -121,7 +122,7 @@ def finalizer_errors(obj: Json) -> list[FieldError]:
         for each in obj["metadata"].get("finalizers") or ()
         for problem in finalizer_problems(each)
         if problem != _UNQUALIFIED
-    ]
+    ] + exclusive_finalizer_errors(obj["metadata"])
 
 
 def _rewrite_metadata(obj: JsonObject) -> None:
@@ -144,7 +145,7 @@ def _keep_all_but_status(obj: JsonObject, old: Json) -> None:
     taken = {name: obj[name] for name in ("apiVersion", "kind", "metadata", "status") if name in obj}
     kept = {name: value for name, value in old.items() if name != "status" and name not in taken}
     obj.clear()
-    obj.update(taken | kept)
+    obj.update(taken | kept | {"kind": old["kind"]})
     meta = obj["metadata"]
     managed = meta.get("managedFields")
     meta.clear()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jangar.apiserver.builtin_data import definition
+from jangar.apiserver.names import version_order
 from jangar.apiserver.resources import ResourceType, TableColumn
 from jangar.apiserver.scaling import ScalePaths
 from jangar.apiserver.strategies.custom import CustomStrategy
@@ -55,7 +56,7 @@ def _type(
         columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()),
         selectable_fields=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
         stored_as=crd["metadata"]["name"],
-        deprecation=_deprecation(spec["group"], names["kind"], version),
+        deprecation=_deprecation(spec, version),
         stored_version=next(each["name"] for each in spec["versions"] if each.get("storage")),
         scale=scale,
         strategy=CustomStrategy(
@@ -68,10 +69,22 @@ def _type(
     )
 
 
-def _deprecation(group: str, kind: str, version: Json) -> str:
+def _deprecation(spec: Json, version: Json) -> str:
+    """The warning of a deprecated version; its default names the newest version that replaces it."""
     if not version.get("deprecated"):
         return ""
-    return str(version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated")
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    group, kind, name = spec["group"], spec["names"]["kind"], version["name"]
+    newer = [
+        each["name"]
+        for each in spec["versions"]
+        if each.get("served")
+        and not each.get("deprecated")
+        and version_order(each["name"]) < version_order(name)
+    ]
+    use = f"; use {group}/{min(newer, key=version_order)} {kind}" if newer else ""
+    return f"{group}/{name} {kind} is deprecated{use}"
 
 
 def _column(row: Json) -> TableColumn:

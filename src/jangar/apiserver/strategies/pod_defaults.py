@@ -1,8 +1,9 @@
 """Defaults of pods and pod templates. Knows fields and values of a pod's spec; validates nothing."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
+
+import re2
 
 JsonObject = dict[str, Any]
 
@@ -11,7 +12,7 @@ _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE: Final = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_IMAGE: Final = re.compile(
+_IMAGE: Final = re2.compile(
     rf"(?:(?:[A-Za-z0-9.-]*[.:][A-Za-z0-9.:-]*|localhost)/)?{_PART}(?:/{_PART})*(?::([A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}))?(@.+)?"
 )
 """Perhaps a registry, a path in lower case, a tag, a digest."""

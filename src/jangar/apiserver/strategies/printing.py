@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from jangar.apiserver.scaling import label_selector_text
 from jangar.apiserver.tables import human_duration
 
 Json = Mapping[str, Any]
@@ -39,21 +40,7 @@ def pairs(found: Mapping[str, str] | None) -> str:
 
 def selector(found: Json | None) -> str:
     """A label selector in the short form."""
-    if found is None:
-        return NONE
-    terms = [f"{key}={value}" for key, value in sorted((found.get("matchLabels") or {}).items())]
-    for each in found.get("matchExpressions") or ():
-        values = ",".join(sorted(each.get("values") or ()))
-        match each.get("operator"):
-            case "In":
-                terms.append(f"{each['key']} in ({values})")
-            case "NotIn":
-                terms.append(f"{each['key']} notin ({values})")
-            case "Exists":
-                terms.append(each["key"])
-            case _:
-                terms.append(f"!{each['key']}")
-    return ",".join(terms) or NONE
+    return NONE if found is None else label_selector_text(found) or NONE
 
 
 def condition(obj: Json, kind: str) -> Json | None:

@@ -21,13 +21,22 @@ from jangar.apiserver.strategies.checks import (
 )
 from jangar.apiserver.strategies.kind import Kind
 from jangar.apiserver.strategies.printing import NONE, created, pairs
+from jangar.apiserver.strategies.service_types import (
+    NODE_PORTS,
+    WITH_NODE_PORTS,
+    allocation_problems,
+    drop_dependent,
+    ignored_fields,
+    is_externally_accessible,
+    keep_allocated,
+    needs_health_check,
+    type_problems,
+)
 from jangar.schema import FieldError
 from jangar.schema.go_text import Struct
 
 RANGE: Final = ipaddress.ip_network("10.96.0.0/16")
-NODE_PORTS: Final = range(30000, 32768)
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_EXTERNAL: Final = ("NodePort", "LoadBalancer")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _AFFINITY_SECONDS: Final = 10800
 
@@ -43,9 +52,9 @@ class Service(Kind):
             port.setdefault("protocol", "TCP")
             if port.get("targetPort") in (None, 0, ""):
                 port["targetPort"] = port.get("port", 0)
-        if spec["type"] in _EXTERNAL:
+        if is_externally_accessible(spec):
             spec.setdefault("externalTrafficPolicy", "Cluster")
-        if spec["type"] in ("ClusterIP", *_EXTERNAL):
+        if spec["type"] in ("ClusterIP", *WITH_NODE_PORTS):
             spec.setdefault("internalTrafficPolicy", "Cluster")
         if spec["type"] == "LoadBalancer":
             spec.setdefault("allocateLoadBalancerNodePorts", True)
@@ -57,8 +66,10 @@ class Service(Kind):
         _give_address(obj)
 
     def reset_update(self, obj: JsonObject, old: Json, subresource: str) -> None:
-        del subresource
         spec, before = obj["spec"], old["spec"]
+        if subresource != "status":
+            keep_allocated(spec, before)
+            drop_dependent(obj, old)
         if spec["type"] == "ExternalName":
             for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
                 spec.pop(name, None)
@@ -68,14 +79,6 @@ class Service(Kind):
                 self._put_back(spec, before, name)
         if spec.get("clusterIP") and spec.get("clusterIPs") == before.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
-        known = {
-            (port.get("name", ""), port.get("port")): port.get("nodePort")
-            for port in before.get("ports") or ()
-        }
-        for port in spec.get("ports") or ():
-            node_port = known.get((port.get("name", ""), port.get("port")))
-            if node_port and not port.get("nodePort") and spec["type"] in _EXTERNAL:
-                port["nodePort"] = node_port
         _give_address(obj)
 
     def problems(self, obj: Json) -> list[FieldError]:
@@ -96,7 +99,9 @@ class Service(Kind):
             problems.append(not_supported("spec.sessionAffinity", spec.get("sessionAffinity", ""), allowed))
         if spec.get("type") not in _TYPES:
             problems.append(not_supported("spec.type", spec.get("type", ""), _TYPES))
-        return [*problems, *_duplicate_ports(spec.get("ports") or ()), *_address_problems(spec)]
+        problems += [*_duplicate_ports(spec.get("ports") or ()), *_address_problems(spec)]
+        problems += type_problems(spec)
+        return problems or allocation_problems(spec)
 
     def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
         del old
@@ -120,6 +125,10 @@ class Service(Kind):
             if new[:1] != was[:1]:
                 problems.append(invalid("spec.clusterIPs[0]", new, "may not change once set"))
         return [*problems, *self.problems(obj)]
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        del old
+        return ignored_fields(obj["spec"])
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec = obj.get("spec") or {}
@@ -162,7 +171,13 @@ def _give_address(obj: JsonObject) -> None:
     if wants_ports:
         for n, port in enumerate(spec.get("ports") or ()):
             if not port.get("nodePort"):
-                port["nodePort"] = NODE_PORTS[(_number(meta, len(NODE_PORTS)) + n) % len(NODE_PORTS)]
+                port["nodePort"] = _node_port(meta, n)
+    if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = _node_port(meta, len(spec.get("ports") or ()))
+
+
+def _node_port(meta: Json, index: int) -> int:
+    return NODE_PORTS[(_number(meta, len(NODE_PORTS)) + index) % len(NODE_PORTS)]
 
 
 def _number(meta: Json, below: int) -> int:

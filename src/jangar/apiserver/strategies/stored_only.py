@@ -1,10 +1,27 @@
 """Kinds that charts bring and nobody acts on here: stored with their defaults, shown as kubectl shows them."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from jangar.apiserver.strategies.checks import Json, JsonObject
+from jangar.apiserver.strategies.checks import (
+    Json,
+    JsonObject,
+    invalid,
+    label_selector,
+    not_supported,
+    number_or_percent,
+)
 from jangar.apiserver.strategies.kind import Kind
+from jangar.apiserver.strategies.network_checks import (
+    ingress_class_problems,
+    ingress_problems,
+    ingress_status_problems,
+    network_policy_problems,
+)
 from jangar.apiserver.strategies.printing import NONE, UNSET, created, selector
+from jangar.apiserver.strategies.webhook_checks import webhook_problems
+from jangar.schema import FieldError
+
+_EVICTION_POLICIES: Final = ("AlwaysAllow", "IfHealthyBudget")
 
 
 class Ignored(Kind):
@@ -21,6 +38,17 @@ class Ignored(Kind):
 
 class Ingress(Ignored):
     plural: ClassVar = "Ingresses"
+
+    def problems(self, obj: Json) -> list[FieldError]:
+        return [*ingress_problems(obj["spec"]), *ingress_class_problems(obj)]
+
+    def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
+        del old
+        return ingress_problems(obj["spec"])
+
+    def status_problems(self, obj: Json, old: Json) -> list[FieldError]:
+        del old
+        return ingress_status_problems(obj.get("status") or {})
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec = obj.get("spec") or {}
@@ -47,45 +75,30 @@ class NetworkPolicy(Ignored):
         if not spec.get("policyTypes"):
             spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
+    def problems(self, obj: Json) -> list[FieldError]:
+        return network_policy_problems(obj["spec"])
+
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return [selector((obj.get("spec") or {}).get("podSelector")), created(obj)]
 
 
-class HorizontalPodAutoscaler(Ignored):
-    plural: ClassVar = "HorizontalPodAutoscalers"
-
-    def default(self, obj: JsonObject) -> None:
-        spec = obj["spec"]
-        if spec.get("minReplicas") is None:
-            spec["minReplicas"] = 1
-        if not spec.get("metrics"):
-            target = {"type": "Utilization", "averageUtilization": 80}
-            spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
-
-    def table_cells(self, obj: JsonObject) -> list[Any]:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        ref = spec.get("scaleTargetRef") or {}
-        targets = [_target(each) for each in spec.get("metrics") or ()]
-        return [
-            f"{ref.get('kind', '')}/{ref.get('name', '')}",
-            ", ".join(targets) or NONE,
-            str(spec["minReplicas"]) if spec.get("minReplicas") is not None else UNSET,
-            spec.get("maxReplicas", 0),
-            status.get("currentReplicas", 0),
-            created(obj),
-        ]
-
-
-def _target(metric: Json) -> str:
-    found = metric.get("resource") or {}
-    target = found.get("target") or {}
-    if target.get("averageUtilization") is not None:
-        return f"{found.get('name', '')}: <unknown>/{target['averageUtilization']}%"
-    return f"<unknown>/{target.get('averageValue') or target.get('value') or '<auto>'}"
-
-
 class PodDisruptionBudget(Ignored):
     plural: ClassVar = "PodDisruptionBudgets"
+
+    def problems(self, obj: Json) -> list[FieldError]:
+        spec = obj["spec"]
+        problems: list[FieldError] = []
+        if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
+            detail = "minAvailable and maxUnavailable cannot be both set"
+            problems.append(invalid("spec", dict(spec), detail))
+        for name in ("minAvailable", "maxUnavailable"):
+            if spec.get(name) is not None:
+                problems += number_or_percent(f"spec.{name}", spec[name])
+        problems += label_selector("spec.selector", spec.get("selector"))
+        policy = spec.get("unhealthyPodEvictionPolicy")
+        if policy is not None and policy not in _EVICTION_POLICIES:
+            problems.append(not_supported("spec.unhealthyPodEvictionPolicy", policy, _EVICTION_POLICIES))
+        return problems
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -199,6 +212,9 @@ class WebhookConfiguration(Ignored):
                 rule.setdefault("scope", "*")
             if "reinvocationPolicy" not in hook and self._struct.short.startswith("Mutating"):
                 hook["reinvocationPolicy"] = "Never"
+
+    def problems(self, obj: Json) -> list[FieldError]:
+        return webhook_problems(obj.get("webhooks") or (), mutating=self._struct.short.startswith("Mutating"))
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         return [len(obj.get("webhooks") or ()), created(obj)]

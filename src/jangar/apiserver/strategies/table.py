@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jangar.apiserver.names import label_problems, path_segment_problems, subdomain_problems
-from jangar.apiserver.strategies import apps, stored_only
+from jangar.apiserver.scaling import ScalePaths
+from jangar.apiserver.strategies import apps, autoscaler, stored_only
 from jangar.apiserver.strategies.claim import Claim
 from jangar.apiserver.strategies.config import ConfigMap, Secret
 from jangar.apiserver.strategies.crd import CustomResourceDefinition
@@ -17,6 +18,7 @@ from jangar.apiserver.strategies.lease import Lease
 from jangar.apiserver.strategies.names_1035 import label_1035_problems
 from jangar.apiserver.strategies.namespace import Namespace
 from jangar.apiserver.strategies.node import Node
+from jangar.apiserver.strategies.persistent_volume import PersistentVolume
 from jangar.apiserver.strategies.pod import Find, Pod
 from jangar.apiserver.strategies.priority_class import PriorityClass
 from jangar.apiserver.strategies.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
@@ -40,6 +42,8 @@ class Behaviour:
     orphans_by_default: bool
     grace_seconds: int | None
     stored_as: str
+    stored_version: str
+    scale: ScalePaths | None
     review: Review | None
 
 
@@ -50,8 +54,10 @@ _STRATEGIES: Final[dict[str, type[Kind]]] = {
     "/LimitRange": stored_only.LimitRange,
     "/Namespace": Namespace,
     "/Node": Node,
+    "/PersistentVolume": PersistentVolume,
     "/PersistentVolumeClaim": Claim,
     "/Pod": Pod,
+    "/ReplicationController": apps.ReplicationController,
     "/ResourceQuota": stored_only.ResourceQuota,
     "/Secret": Secret,
     "/Service": Service,
@@ -62,7 +68,7 @@ _STRATEGIES: Final[dict[str, type[Kind]]] = {
     "apps/Deployment": apps.Deployment,
     "apps/ReplicaSet": apps.ReplicaSet,
     "apps/StatefulSet": apps.StatefulSet,
-    "autoscaling/HorizontalPodAutoscaler": stored_only.HorizontalPodAutoscaler,
+    "autoscaling/HorizontalPodAutoscaler": autoscaler.HorizontalPodAutoscaler,
     "batch/CronJob": CronJob,
     "batch/Job": Job,
     "coordination.k8s.io/Lease": Lease,
@@ -81,6 +87,7 @@ _STRATEGIES: Final[dict[str, type[Kind]]] = {
 _WITH_GENERATION: Final = frozenset(
     {
         "Pod", "Job", "CronJob", "DaemonSet", "StatefulSet", "Deployment", "ReplicaSet", "Ingress",
+        "ReplicationController",
         "NetworkPolicy", "PodDisruptionBudget", "EndpointSlice", "ValidatingWebhookConfiguration",
         "MutatingWebhookConfiguration", "CustomResourceDefinition",
     }
@@ -102,6 +109,7 @@ _NAMES: Final[dict[str, Callable[[str], list[str]]]] = {
     "Service": label_1035_problems,
     **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), path_segment_problems),
 }
+_SCALE: Final = ScalePaths(spec=".spec.replicas", status=".status.replicas", pod_selector=".spec.selector")
 _ABOUT: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _SELECTABLE: Final[dict[str, tuple[str, ...]]] = {
     "/Pod": (
@@ -120,6 +128,7 @@ _SELECTABLE: Final[dict[str, tuple[str, ...]]] = {
     "/Service": ("spec.clusterIP", "spec.type"),
     "batch/Job": ("status.successful",),
     "apps/ReplicaSet": ("status.replicas",),
+    "/ReplicationController": ("status.replicas",),
 }  # fmt: skip
 
 
@@ -137,12 +146,16 @@ def behaviour_of(
         orphans_by_default=kind == "Job",
         grace_seconds=POD_GRACE_SECONDS if kind == "Pod" else None,
         stored_as="events" if kind == "Event" else "",
+        stored_version="v2" if kind == "HorizontalPodAutoscaler" else "",
+        scale=_SCALE if "scale" in row["subresources"] else None,
         review=review(kind, lookup, judge) if kind in REVIEWS else None,
     )
 
 
 def _strategy(row: dict[str, Any], key: str, find: Find | None) -> Kind:
     found = _STRATEGIES.get(key, Kind)
+    if found is autoscaler.HorizontalPodAutoscaler and row["version"] == "v1":
+        found = autoscaler.OldAutoscaler
     if issubclass(found, Pod):
         return found(row["struct"], version=row["version"], find=find)
     return found(row["struct"], version=row["version"])
