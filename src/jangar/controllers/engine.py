@@ -10,11 +10,11 @@ from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.phases import StepKind
 from jangar.api.tools import TOOL, TOOL_RUN
-from jangar.controllers.admission.wiring import KINDS as ADMISSION_KINDS
-from jangar.controllers.admission.wiring import Admission
+from jangar.controllers.admission.wiring import Admission, watched_kinds
 from jangar.controllers.agentrun.agents import Agents
 from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
 from jangar.controllers.definition.checks import OrchestrationCheck, check_tool
+from jangar.controllers.definition.not_built import NotBuiltKinds
 from jangar.controllers.definition.reconciler import DefinitionReconciler
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.history.keeper import HistoryKeeper
@@ -27,6 +27,7 @@ from jangar.controllers.orchestrationrun.definitions import Definitions
 from jangar.controllers.orchestrationrun.memory import Memories
 from jangar.controllers.orchestrationrun.reconciler import RunReconciler
 from jangar.controllers.orchestrationrun.record import RunRecords
+from jangar.controllers.quarantine import quarantine_of
 from jangar.controllers.resources import CHILD_UID, resource_of
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.toolrun.order import ToolRunOrders
@@ -70,6 +71,9 @@ from jangar.kube.resource import Resource
 from jangar.kube.sources import own_key, owner_key
 from jangar.store.history import History
 
+GRACE_MARGIN = timedelta(seconds=10)
+"""Between the end of the longest grace period and the bound of a stop: for its container to be seen to have ended."""
+
 
 class Engine:
     """Orchestrations, Tools and their runs."""
@@ -105,6 +109,8 @@ class Engine:
         self.jobs = self._watching(JOBS, {}, labels=CHILD_UID)
         self.pods = self._watching(PODS, {CHILD_UID: label_index(CHILD_UID)}, labels=CHILD_UID)
         self.agents = Agents.watching(self._indexed) if settings.agents.names != () else None
+        supports = settings.supporting.names != ()
+        self.not_built = NotBuiltKinds.watching(self._of) if supports else NotBuiltKinds()
         directory = settings.data_dir
         self._logs = (
             LogTails(client, directory / "log-tails", now, pods=self.pods.cache) if directory else None
@@ -119,6 +125,7 @@ class Engine:
             self._run_controller(compile_condition),
             self._toolrun_controller(),
             *self._agent_controllers(),
+            *self.not_built.controllers(self._supporting_controller, self._writer, now),
             *([self.admission.controller] if self.admission else ()),
         )
         """One for each kind, whatever namespaces it has."""
@@ -133,6 +140,7 @@ class Engine:
         own = (self.orchestrations, self.runs, self.tools, self.toolruns, self.jobs, self.pods)
         for informer in (*own, *(self.agents.informers if self.agents else ())):
             manager.add_informer(informer.resource.plural, informer)
+        self.not_built.join(manager)
         for informer in self._admission_informers:
             manager.add_informer(f"admission-{informer.resource.plural}", informer)
         for controller in self.controllers:
@@ -206,9 +214,11 @@ class Engine:
             return None
         agents = self.agents if settings.namespaces == self._settings.watched else None
         shared = {AGENT_RUN.name: agents.runs, **agents.named} if agents else {}
+        if settings.namespaces == self._settings.watched:
+            shared |= {TOOL_RUN.name: self.toolruns, TOOL.name: self.tools}
         self._admission_informers = [
             Informer(self._client, resource_of(kind), namespaces=settings.namespaces)
-            for kind in ADMISSION_KINDS
+            for kind in watched_kinds(settings.policy)
             if kind.name not in shared
         ]
         return Admission(
@@ -216,15 +226,28 @@ class Engine:
             settings,
             informers=shared | {each.resource.kind: each for each in self._admission_informers},
             orchestrationruns=self.runs,
+            orchestrations=self.orchestrations,
             now=self._now,
             may_act=self._may_act,
         )
 
-    def _controller(self, name: str, reconcile: Reconciler, namespaces: Namespaces) -> Controller:
+    def _controller(
+        self, name: str, reconcile: Reconciler, namespaces: Namespaces, own: Informer
+    ) -> Controller:
         def may_act(key: Key) -> bool:
             return key.namespace in namespaces and (self._may_act is None or self._may_act(key))
 
-        return Controller(name, reconcile, workers=self._settings.workers, may_act=may_act, haste=self._haste)
+        return Controller(
+            name,
+            reconcile,
+            workers=self._settings.workers,
+            may_act=may_act,
+            haste=self._haste,
+            quarantine=quarantine_of(own, self._client, self._now),
+        )
+
+    def _supporting_controller(self, name: str, reconcile: Reconciler, own: Informer) -> Controller:
+        return self._controller(name, reconcile, self._settings.supporting, own)
 
     def _orchestration_controller(self, compile_condition: ConditionCompiler) -> Controller:
         reconcile = DefinitionReconciler(
@@ -236,7 +259,9 @@ class Engine:
             own_fields=frozenset({"executionMode", "stepCount"}),
             now=self._now,
         )
-        controller = self._controller("orchestration", reconcile, self._settings.orchestrations)
+        controller = self._controller(
+            "orchestration", reconcile, self._settings.orchestrations, self.orchestrations
+        )
         controller.watch(self.orchestrations)
         controller.watch(self.orchestrations, waiting_in(self.orchestrations, ORCHESTRATION.name))
         return controller
@@ -249,7 +274,7 @@ class Engine:
             own_fields=frozenset(),
             now=self._now,
         )
-        controller = self._controller("tool", reconcile, self._settings.supporting)
+        controller = self._supporting_controller("tool", reconcile, self.tools)
         controller.watch(self.tools)
         return controller
 
@@ -274,6 +299,7 @@ class Engine:
             ),
             recorder=self._recorder,
             request_timeout=self._settings.run_limits.request_timeout,
+            inherited_labels=self._settings.policy.labels.required,
             now=self._now,
         )
         reconcile = RunReconciler(
@@ -287,7 +313,7 @@ class Engine:
             history=self.history,
             observers=self._observers,
         )
-        controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations)
+        controller = self._controller("orchestrationrun", reconcile, self._settings.orchestrations, self.runs)
         parent = owner_key(ORCHESTRATION_RUN.name)
         controller.watch(self.runs, where=asks_to_stop, first=True)
         watch_all(controller, self.runs, own_key, is_status_alone)
@@ -306,11 +332,13 @@ class Engine:
             jobs=self.jobs,
             pods=self.pods,
             recorder=self._recorder,
-            tokens=AppTokens(self._client, self._now),
+            tokens=AppTokens(self._client, self._now, hosts=settings.policy.provider_hosts),
             logs=self._logs,
             service_account=settings.service_account,
             security_context=settings.security_context,
             stop_bound=settings.work_limits.cancel_timeout + timedelta(seconds=30),
+            max_grace=settings.work_limits.cancel_timeout - GRACE_MARGIN,
+            share_processes=settings.share_processes,
         )
 
     def _work(
@@ -340,7 +368,10 @@ class Engine:
             denial=self.admission.denial if self.admission else None,
         )
         limits = replace(settings.work_limits, orchestration_retention=None)
-        made = partial(self._controller, namespaces=settings.agents)
+
+        def made(name: str, reconcile: Reconciler, own: Informer) -> Controller:
+            return self._controller(name, reconcile, settings.agents, own)
+
         runs = agents.run_controller(
             made,
             self._work(agents.runs, orders, limits),
@@ -352,9 +383,9 @@ class Engine:
         return [runs, *agents.definition_controllers(made, self._writer, self._now)]
 
     def _toolrun_controller(self) -> Controller:
-        orders = ToolRunOrders(tools=self.tools.cache)
+        orders = ToolRunOrders(tools=self.tools.cache, policy=self._settings.policy)
         reconcile = self._work(self.toolruns, orders, self._settings.work_limits)
-        controller = self._controller("toolrun", reconcile, self._settings.supporting)
+        controller = self._controller("toolrun", reconcile, self._settings.supporting, self.toolruns)
         controller.watch(self.toolruns, where=asks_to_stop, first=True)
         watch_all(controller, self.toolruns, own_key, is_status_alone)
         watch_all(controller, self.jobs, owner_key(TOOL_RUN.name), is_same(telling_job))

@@ -9,6 +9,7 @@ from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.orchestration.observation import Limits
+from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.retention.values import NEVER, Keep
 from jangar.domain.work.observation import WorkLimits
 from jangar.kube.namespaces import Namespaces
@@ -35,9 +36,13 @@ class EngineSettings:
     service_account: str | None = None
     security_context: Mapping[str, Any] | None = None
     """Of the pods of work, in place of the restricted one."""
+    share_processes: bool = True
+    """Whether pods of Tools share their process namespace."""
     workers: int = 16
     admission: AdmissionSettings | None = None
     """What decides whether AgentRuns may start; without it every one may."""
+    policy: AdmissionPolicy = field(default_factory=AdmissionPolicy)
+    """What ToolRuns may use, and which hosts a sign-in may be sent to."""
 
     @property
     def watched(self) -> Namespaces:

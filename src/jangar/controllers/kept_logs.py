@@ -5,6 +5,7 @@ the order in which they were kept. A file is there whole or not at all, and its 
 """
 
 import contextlib
+import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ RUN_BYTES: Final = 1024 * 1024
 """What is kept of one child: the oldest go first."""
 BLOCK: Final = 4096
 """What the smallest file takes on a disk, and so counts as."""
+NO_SPACE: Final = b"(no log: no space left on device)\n"
 DROPPED: Final = b"(the logs of the first "
 
 
@@ -128,6 +130,16 @@ def _ended(text: bytes) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
+    """On a disk without room for the log, a line that says so: what became of the work does not wait for its log."""
+    try:
+        _replace(path, content)
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        _replace(path, NO_SPACE)
+
+
+def _replace(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     temporary = path.with_suffix(".part")
     with contextlib.suppress(FileNotFoundError):

@@ -23,7 +23,18 @@ OnKept: TypeAlias = Callable[[str, str, bool], None]
 
 TAIL_LINES: Final = 1000
 TAIL_BYTES: Final = 256 * 1024
+READ_BYTES: Final = 4 * 1024 * 1024
+CUT: Final = b"... earlier lines are not kept: of a log the last 1,000 lines are, at most 256 KiB of them\n"
 _BETWEEN_TIDYING: Final = 3600.0
+
+
+def cut_tail(tail: bytes, *, is_cut: bool) -> bytes:
+    """The end that is kept, from the beginning of a line on. Its first line says so if anything is missing."""
+    if len(tail) > TAIL_BYTES:
+        end = tail[-TAIL_BYTES:]
+        _, line_end, rest = end.partition(b"\n")
+        tail, is_cut = rest if line_end and rest else end, True
+    return CUT + tail if is_cut else tail
 
 
 class LogTails:
@@ -52,10 +63,9 @@ class LogTails:
         reason why, unless it is the API server itself that cannot be reached now.
         """
         try:
-            tail = await self._client.logs(
-                pod, namespace, container=container, tail_lines=TAIL_LINES, limit_bytes=TAIL_BYTES
-            )
-            tail = masked(tail, await self._secrets(namespace, pod))
+            tail, is_cut = await self._tail(namespace, pod, container)
+            secrets = await self._secrets(namespace, pod)
+            tail = cut_tail(await asyncio.to_thread(masked, tail, secrets), is_cut=is_cut)
         except (NotSent, Ambiguous, TooManyRequests):
             raise
         except ApiError as error:
@@ -66,6 +76,21 @@ class LogTails:
         else:
             await asyncio.to_thread(self.files.keep, namespace, uid, tail)
         self.on_kept(namespace, uid, is_part)
+
+    async def _tail(self, namespace: str, pod: str, container: str) -> tuple[bytes, bool]:
+        """The last lines, and whether there were more. A limit in bytes keeps the first of them, so lines that
+        reach it are asked for again, fewer of them.
+        """
+        lines, tail = TAIL_LINES, b""
+        while lines:
+            tail = await self._client.logs(
+                pod, namespace, container=container, tail_lines=lines + 1, limit_bytes=READ_BYTES
+            )
+            if len(tail) < READ_BYTES:
+                whole = tail.splitlines(keepends=True)
+                return b"".join(whole[-lines:]), len(whole) > lines or lines < TAIL_LINES
+            lines //= 10
+        return tail, True
 
     async def read(self, namespace: str, uid: str) -> str | None:
         """The tails, if any is kept."""

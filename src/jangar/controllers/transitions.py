@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from jangar.api.phases import Phase, StepPhase
-from jangar.api.reasons import Reason
+from jangar.api.reasons import POD_CAUSES, Reason
 
 
 class Transition(NamedTuple):
@@ -21,18 +21,25 @@ _BAD = frozenset({Phase.FAILED, StepPhase.FAILED})
 def phase_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Iterator[Transition]:
     """The object's own phase, if it changed."""
     old, new = (before or {}).get("phase"), after.get("phase")
-    if new is None or old == new:
+    if new is None or (old == new and not _waits_for_another(before, after)):
         return
     reason = after.get("reason") or new
     message = after.get("message") or (f"{old} -> {new}" if old else str(new))
-    is_bad = new in _BAD or reason == Reason.CANCEL_TIMED_OUT
+    is_bad = new in _BAD or reason == Reason.CANCEL_TIMED_OUT or _waits_for_another(before, after)
     yield Transition("Warning" if is_bad else "Normal", str(reason), message)
+
+
+def _waits_for_another(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
+    """Whether it waits for something now that does not come by itself, and did not wait for that before."""
+    reason = after.get("reason")
+    return reason in POD_CAUSES and (before or {}).get("reason") != reason
 
 
 def step_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Transition | None:
     """One step's phase or attempt, if it changed."""
     old = before or {}
-    if (old.get("phase"), old.get("attempt")) == (after.get("phase"), after.get("attempt")):
+    waits = _waits_for_another(before, after)
+    if (old.get("phase"), old.get("attempt")) == (after.get("phase"), after.get("attempt")) and not waits:
         return None
     phase = after.get("phase") or StepPhase.PENDING
     reason = after.get("reason") or phase
@@ -41,7 +48,7 @@ def step_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> T
         words.append(f"attempt {after['attempt']}")
     if after.get("message"):
         words.append(after["message"])
-    return Transition("Warning" if phase in _BAD else "Normal", str(reason), ", ".join(words))
+    return Transition("Warning" if phase in _BAD or waits else "Normal", str(reason), ", ".join(words))
 
 
 def workflow_changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Iterator[Transition]:
@@ -49,5 +56,5 @@ def workflow_changes(before: Mapping[str, Any] | None, after: Mapping[str, Any])
     old = {each["name"]: each for each in ((before or {}).get("workflow") or {}).get("steps") or ()}
     for step in (after.get("workflow") or {}).get("steps") or ():
         told = step_change(old.get(step["name"]), step)
-        if told is not None and step.get("phase") != StepPhase.PENDING:
+        if told is not None and (step.get("phase") != StepPhase.PENDING or told.type == "Warning"):
             yield told

@@ -38,6 +38,8 @@ class Connection:
     """Asked for a bearer token every minute, in a thread: a plugin may run a program."""
     impersonate: "Impersonated | None" = None
     namespace: str = "default"
+    extensions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What the kubeconfig says about the cluster beyond how to reach it, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,11 @@ def from_kubeconfig(paths: Path | Sequence[Path], context: str = "") -> Connecti
         user_name=user.get("username") or "",
         password=user.get("password") or "",
         namespace=about.get("namespace") or "default",
+        extensions={
+            each["name"]: each.get("extension")
+            for each in cluster.get("extensions") or ()
+            if isinstance(each, dict) and "name" in each
+        },
     )
 
 

@@ -15,9 +15,11 @@ from jangar.kube.backoff import Backoff
 from jangar.kube.errors import ApiError, Conflict, is_transient
 from jangar.kube.haste import Haste
 from jangar.kube.informer import Change, Handler, Informer
+from jangar.kube.quarantine import MAX_TIMEOUTS, Quarantine
 from jangar.kube.reconcile import Done, Key, LookAgain, Reconciler, Result, TerminalError
 from jangar.kube.shards.fence import acting_on
 from jangar.kube.sources import Mapping, own_key
+from jangar.kube.watchdog import PassTooLong, Watchdog
 from jangar.kube.workqueue import ShutDown, WorkQueue
 
 log = logging.getLogger(__name__)
@@ -39,6 +41,8 @@ class Outcome(StrEnum):
     TIMED_OUT = "timed_out"
     ABANDONED = "abandoned"
     NOT_OURS = "not_ours"
+    ABORTED = "aborted"
+    QUARANTINED = "quarantined"
 
 
 OnPass: TypeAlias = Callable[[str, Outcome, float], None]
@@ -54,7 +58,7 @@ class Authority(Protocol):
 class Controller:
     """A queue of keys and the workers that reconcile them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each has a default, and a process gives some
         self,
         name: str,
         reconcile: Reconciler,
@@ -65,8 +69,12 @@ class Controller:
         may_act: Authority | None = None,
         random: Callable[[], float] = chance.random,
         haste: Haste | None = None,
+        quarantine: Quarantine | None = None,
     ) -> None:
         self.name = name
+        self.quarantine = Quarantine() if quarantine is None else quarantine
+        self.watchdog: Watchdog | None = None
+        """Watches the pieces of passes, where there is one."""
         self.queue: WorkQueue[Key] = WorkQueue(backoff=backoff, random=random, haste=haste)
         self.informers: list[Informer] = []
         """Every informer it watches; none of its passes runs before all are synced."""
@@ -172,6 +180,10 @@ class Controller:
             self.queue.forget(key)
             self._note(Outcome.NOT_OURS, 0.0)
             return
+        if self.quarantine.holds(key):
+            self.queue.forget(key)
+            self._note(Outcome.QUARANTINED, 0.0)
+            return
         loop = asyncio.get_running_loop()
         began = loop.time()
         limit = asyncio.timeout(self._time_limit)
@@ -179,12 +191,37 @@ class Controller:
         try:
             with acting_on(key):
                 async with limit:
-                    outcome = self._after(key, await self._reconcile(key))
+                    outcome = self._after(key, await self._guarded(key))
         except Exception as error:  # noqa: BLE001 (a reconciler's error is told and tried again here, and only here)
             outcome = self._after_error(key, error, ran_out=limit.expired())
+            await self._quarantine_after(key, outcome)
+        else:
+            self.quarantine.passed(key)
         finally:
             del self._passes[key]
         self._note(outcome, loop.time() - began)
+
+    async def _guarded(self, key: Key) -> Result:
+        if self.watchdog is None:
+            return await self._reconcile(key)
+        return await self.watchdog.guarded(_coroutine(self._reconcile, key), f"{self.name} {key}")
+
+    async def _quarantine_after(self, key: Key, outcome: Outcome) -> None:
+        """An object whose passes do not end is left alone until somebody changes it."""
+        match outcome:
+            case Outcome.ABORTED:
+                reason = "a pass over it held the event loop for too long and was aborted"
+            case Outcome.TIMED_OUT if self.quarantine.timed_out(key):
+                reason = f"{MAX_TIMEOUTS} passes over it in a row did not end within {self._time_limit:.0f} s"
+            case _:
+                return
+        log.error("object quarantined", extra={"controller": self.name, "key": str(key), "reason": reason})
+        try:
+            async with asyncio.timeout(self._time_limit):
+                await self.quarantine.add(key, reason)
+        except (ApiError, TimeoutError) as error:
+            told = {"controller": self.name, "key": str(key), "error": str(error)}
+            log.warning("quarantine not recorded on the object", extra=told)
 
     def _after(self, key: Key, result: Result) -> Outcome:
         self.queue.forget(key)
@@ -210,6 +247,10 @@ class Controller:
                     "pass ran out of time", extra=told | {"limit": self._time_limit, "again_in": wait}
                 )
                 return Outcome.TIMED_OUT
+            case PassTooLong():
+                wait = self.queue.add_rate_limited(key)
+                log.error("pass aborted: it held the event loop", extra=told | {"again_in": wait})
+                return Outcome.ABORTED
             case Conflict():
                 wait = self.queue.add_rate_limited(key, backoff=CONFLICT_BACKOFF)
                 log.debug("pass met a newer version", extra=told | {"again_in": wait})
@@ -233,3 +274,7 @@ class Controller:
     def _note(self, outcome: Outcome, seconds: float) -> None:
         if self.on_pass is not None:
             self.on_pass(self.name, outcome, seconds)
+
+
+async def _coroutine(reconcile: Reconciler, key: Key) -> Result:
+    return await reconcile(key)

@@ -101,6 +101,15 @@ class _Bucket:
     tokens: float
     filled_at: float = field(default=0.0)
 
+    def take(self, now: float, *, most: int, per_second: float) -> bool:
+        """Take a token, if there is one."""
+        self.tokens = min(float(most), self.tokens + (now - self.filled_at) * per_second)
+        self.filled_at = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
 
 class EventRecorder:
     """Takes records at once and writes them in the background; `run` is the background."""
@@ -133,6 +142,7 @@ class EventRecorder:
         self._alike: OrderedDict[_Alike, int] = OrderedDict()
         """How many Events there are that are similar."""
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._normal: _Bucket | None = None
         self._names = 0
 
     def record(
@@ -161,7 +171,7 @@ class EventRecorder:
             self._tell(same, series)
         if same in self._pending:
             return
-        if len(self._pending) >= self._limits.capacity or not self._has_token(same.uid):
+        if len(self._pending) >= self._limits.capacity or not self._may_write(same):
             self.dropped += 1
             return
         if series is None:
@@ -331,20 +341,17 @@ class EventRecorder:
         nanoseconds = int(self._now().timestamp() * 1_000_000) * 1000 + self._names % 1000
         return f"{series.about.name[:_NAME_ROOM].rstrip('.-')}.{nanoseconds:016x}"
 
-    def _has_token(self, uid: str) -> bool:
-        now = asyncio.get_running_loop().time()
-        bucket = self._buckets.setdefault(uid, _Bucket(tokens=float(self._limits.burst), filled_at=now))
-        self._buckets.move_to_end(uid)
-        if len(self._buckets) > self._limits.capacity:
+    def _may_write(self, same: _Same) -> bool:
+        now, limits = asyncio.get_running_loop().time(), self._limits
+        if limits.normal_burst and same.type == "Normal":
+            self._normal = self._normal or _Bucket(tokens=float(limits.normal_burst), filled_at=now)
+            if not self._normal.take(now, most=limits.normal_burst, per_second=limits.normal_per_second):
+                return False
+        bucket = self._buckets.setdefault(same.uid, _Bucket(tokens=float(limits.burst), filled_at=now))
+        self._buckets.move_to_end(same.uid)
+        if len(self._buckets) > limits.capacity:
             self._buckets.popitem(last=False)
-        bucket.tokens = min(
-            float(self._limits.burst), bucket.tokens + (now - bucket.filled_at) / self._limits.refill_seconds
-        )
-        bucket.filled_at = now
-        if bucket.tokens < 1:
-            return False
-        bucket.tokens -= 1
-        return True
+        return bucket.take(now, most=limits.burst, per_second=1 / limits.refill_seconds)
 
     def _forget_oldest(self) -> None:
         while len(self._series) > self._limits.capacity:

@@ -12,6 +12,10 @@ class EventLimits:
     """Records about one object before it must wait for another."""
     refill_seconds: float = 300.0
     """After so long an object may make one more."""
+    normal_burst: int = 0
+    """Normal Events of all objects at once; 0 does not bound them. Warnings are never held back by it."""
+    normal_per_second: float = 0.0
+    """How many of them there may be in the long run."""
     patience: float = 0.0
     """Seconds before an Event is written: what it tells of goes on first, and what is said again is counted."""
     similar: int = 25

@@ -1,12 +1,14 @@
 """Whether labels match a selector, read as an API server reads it."""
 
-import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
+
+import re2
 
 Matches = Callable[[Mapping[str, str]], bool]
 
-REQUIREMENT: Final = re.compile(
+MAX_SELECTOR: Final = 16_384
+REQUIREMENT: Final = re2.compile(
     r"\s*(?:(?P<key>[^\s,!=()]+)\s+(?P<set>in|notin)\s*\((?P<values>[^)]*)\)"
     r"|(?P<left>[^\s,!=()]+)\s*(?P<sign>==|!=|=)\s*(?P<right>[^\s,!=()]*)"
     r"|(?P<not>!?)\s*(?P<there>[^\s,!=()]+))\s*(?:,|$)"
@@ -15,6 +17,8 @@ REQUIREMENT: Final = re.compile(
 
 def label_selector(text: str) -> Matches:
     """Of `a=b,c!=d,e in (f,g),h notin (i),j,!k`; the empty text selects everything. ValueError names a bad part."""
+    if len(text) > MAX_SELECTOR:
+        raise ValueError(f"a label selector has at most {MAX_SELECTOR:,} characters")
     requirements: list[Matches] = []
     at = 0
     while at < len(text):
@@ -26,7 +30,7 @@ def label_selector(text: str) -> Matches:
     return lambda labels: all(matches(labels) for matches in requirements)
 
 
-def _requirement(found: re.Match[str]) -> Matches:
+def _requirement(found: Any) -> Matches:
     if (key := found["key"]) is not None:
         values = frozenset(value.strip() for value in found["values"].split(","))
         wanted = found["set"] == "in"

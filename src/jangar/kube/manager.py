@@ -2,19 +2,27 @@
 
 Services start first and stop last (the event recorder, the elector), then the informers, and when these know
 everything the controllers. A part that fails takes the whole process down, with the reason: half a control plane is
-worse than none.
+worse than none. A service that fails because the machine ran out of something is started again instead: the process
+would find the machine no better.
 """
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from jangar.kube.backoff import Backoff
 from jangar.kube.controller import Controller
 from jangar.kube.informer import Informer
+from jangar.kube.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
+
+
+SHORTAGE_BACKOFF = Backoff(first=0.1, limit=10.0)
+NO_THREAD = "can't start new thread"
 
 
 class PartFailed(Exception):
@@ -81,6 +89,12 @@ class Manager:
         """Something else that says, in sentences, why the process is not ready."""
         self._ready_checks.append(ready)
 
+    def use_watchdog(self, watchdog: Watchdog) -> None:
+        """Have the passes of all controllers watched; call it when all are added."""
+        self.add_service("watchdog", watchdog.run)
+        for controller in self._controllers:
+            controller.watchdog = watchdog
+
     @property
     def informers(self) -> dict[str, Informer]:
         """By name."""
@@ -94,6 +108,11 @@ class Manager:
     def stop(self) -> None:
         """Ask for a graceful end; `run` returns when it is over. Safe in a signal handler of the loop."""
         self._stopping.set()
+
+    def clock_was_set(self) -> None:
+        """Look at everything that waits for its time: by the new one it may be due."""
+        for controller in self._controllers:
+            controller.queue.release_delayed()
 
     async def run(self) -> None:
         """Start everything, work, and stop everything; raises PartFailed if a part ended by itself."""
@@ -139,7 +158,7 @@ class Manager:
 
     def _start_services(self) -> None:
         for service in self._services:
-            self._start(f"service {service.name}", service.run())
+            self._start(f"service {service.name}", _run_service(service))
 
     def _start_informers(self) -> None:
         self.stage = Stage.SYNCING
@@ -235,6 +254,35 @@ async def _wait(event: asyncio.Event) -> None:
 
 async def _finish(work: Awaitable[None]) -> None:
     await work
+
+
+async def _run_service(service: _Service) -> None:
+    """Until it ends, or fails for another reason than the machine's."""
+    failures = 0
+    while True:
+        try:
+            await service.run()
+        except Exception as error:
+            if not is_shortage(error):
+                raise
+            wait = SHORTAGE_BACKOFF.delay(failures, random.random)
+            failures += 1
+            log.warning(
+                "service failed; restarting",
+                extra={"service": service.name, "reason": _first_cause(error), "again_in": round(wait, 1)},
+            )
+            await asyncio.sleep(wait)
+        else:
+            return
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Whether the operating system refused something: descriptors, disk space, memory, threads."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_shortage(each) for each in error.exceptions)
+    return isinstance(error, OSError | MemoryError) or (
+        isinstance(error, RuntimeError) and NO_THREAD in str(error)
+    )
 
 
 def _first_cause(error: BaseException) -> str:

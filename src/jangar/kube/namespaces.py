@@ -45,6 +45,12 @@ class Namespaces:
                 )
         return cls(tuple(dict.fromkeys(parts)))
 
+    def union(self, other: "Namespaces") -> "Namespaces":
+        """Those of both."""
+        if self.names is None or other.names is None:
+            return Namespaces.every()
+        return Namespaces.of(*dict.fromkeys((*self.names, *other.names)))
+
     def __contains__(self, namespace: str) -> bool:
         return self.names is None or namespace in self.names
 

@@ -93,6 +93,16 @@ class WorkQueue(Generic[K]):
         self._drop_superseded()
         self._set_timer()
 
+    def release_delayed(self) -> None:
+        """Add every delayed key now: its time was reckoned by a clock that has been set since."""
+        delayed, self._delayed = self._delayed, {}
+        self._heap.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for key in delayed:
+            self.add(key)
+
     def add_rate_limited(self, key: K, *, backoff: Backoff | None = None, at_least: float = 0.0) -> float:
         """Add the key after a wait that grows with every call until `forget`; returns the wait."""
         failures = self._failures.get(key, 0)

@@ -14,6 +14,7 @@ from jangar.api.phases import StepKind
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.parameters import resolve_parameters
 from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
+from jangar.domain.orchestration.retry_source import own_definition_problem, source_problem
 from jangar.domain.orchestration.step_references import target_name
 from jangar.domain.orchestration.wording import Guesses, quoted
 from jangar.lint.finding import Complaint, Finding, Severity
@@ -69,6 +70,7 @@ def findings_across(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
         manifest = each.manifest
         if manifest.kind is ORCHESTRATION_RUN:
             yield from map(manifest.finding, _parameter_complaints(each, catalogue))
+            yield from map(manifest.finding, _retry_complaints(each, catalogue))
         yield from map(manifest.finding, _reference_complaints(each, catalogue))
 
 
@@ -133,6 +135,27 @@ def _parameter_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[
         resolved = resolve_parameters(definition.whole, given)
         if isinstance(resolved, list):
             yield from map(Complaint.of, resolved)
+
+
+def _retry_complaints(run: CheckedObject, catalogue: Catalogue) -> Iterator[Complaint]:
+    """A retry executes the retried run's definition: it has none of its own, and names no other."""
+    spec = run.manifest.spec
+    retried = _name_in(spec.get("retryOf"))
+    if retried is None:
+        return
+    if spec.get("orchestration"):
+        yield Complaint.of(own_definition_problem())
+    old = catalogue.find(ORCHESTRATION_RUN.name, retried, run.manifest.namespace)
+    if old is None or old.manifest.spec.get("retryOf"):
+        return
+    problem = source_problem(
+        retried,
+        made_of=_name_in(old.manifest.spec.get("orchestrationRef")),
+        has_own=bool(old.manifest.spec.get("orchestration")),
+        named=_name_in(spec.get("orchestrationRef")),
+    )
+    if problem is not None:
+        yield Complaint.of(problem)
 
 
 def _reference_complaints(each: CheckedObject, catalogue: Catalogue) -> Iterator[Complaint]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jangar.domain.orchestration.definition import Condition
+from jangar.lint.cel_messages import plain_problem
 from jangar.schema import CelSyntaxError, CelType, compile_condition
 from jangar.schema.conditions import Condition as Compiled
 from jangar.schema.errors import CelEvaluationError
@@ -25,6 +26,9 @@ class _Condition:
 
     def references(self, variable: str) -> frozenset[str]:
         return self.compiled.references(variable)
+
+    def uses_whole(self, variable: str) -> bool:
+        return self.compiled.uses_whole(variable)
 
     def evaluate(self, bindings: Mapping[str, object]) -> object:
         try:
@@ -48,8 +52,8 @@ def _compiled(source: str, variables: Mapping[str, CelType]) -> Condition:
         return _Condition(compile_condition(source, variables))
     except CelSyntaxError as error:
         where = (
-            f" (line {error.line}, column {error.column})"
+            f" at line {error.line}, column {error.column}"
             if error.line and "line" not in error.problem
             else ""
         )
-        raise ValueError(f"{error.problem}{where}") from error
+        raise ValueError(plain_problem(f"{error.problem}{where}")) from error

@@ -6,6 +6,7 @@ from typing import Any, Final
 from jangar.api.meta import JsonObject
 from jangar.api.orchestration import OrchestrationSpec
 from jangar.domain.orchestration.validation import definition_problems
+from jangar.domain.orchestration.validation_steps import not_built_steps
 from jangar.lint.conditions import compile_when
 from jangar.lint.finding import Complaint
 from jangar.lint.marks import Path
@@ -41,5 +42,8 @@ def _mend(holder: Any, path: Path, _spec: JsonObject) -> bool:
 def definition_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Complaint]:
     """What the rules of graphs say about a definition that stands at `under`."""
     if read.spec is not None:
-        problems = definition_problems(read.spec, compile_condition=compile_when)
+        problems = [
+            *not_built_steps(read.spec),
+            *definition_problems(read.spec, compile_condition=compile_when),
+        ]
         yield from read.complaints(problems, under=under)

@@ -12,6 +12,7 @@ from jangar.api.meta import JsonObject, NameRef
 from jangar.api.tools import TOOL, ToolSpec
 from jangar.domain.agentrun.provider import provider_problems
 from jangar.domain.agentrun.workflow import define_course
+from jangar.domain.not_built import not_built_problems
 from jangar.domain.toolrun.tool import tool_problems
 from jangar.lint.conditions import compile_loop
 from jangar.lint.definitions import ReadDefinition
@@ -34,8 +35,10 @@ _BLANKS: Final[Mapping[str, Any]] = {
 
 def kind_complaints(kind: Kind, spec: Any) -> Iterator[Complaint]:
     """What the controller of this kind would refuse, whatever else there is."""
+    yield from map(Complaint.of, not_built_problems(kind.name, spec if isinstance(spec, Mapping) else {}))
     check = _CHECKS.get(kind.name)
-    return check(spec) if check is not None else iter(())
+    if check is not None:
+        yield from check(spec)
 
 
 def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Complaint]:

@@ -16,6 +16,7 @@ class FileReason(StrEnum):
     TOO_MANY_ALIASES = "TooManyAliases"
     INVALID_NUMBER = "InvalidNumber"
     NOT_AN_OBJECT = "NotAnObject"
+    NO_OBJECTS = "NoObjects"
     UNKNOWN_KIND = "UnknownKind"
     UNKNOWN_FIELD = "UnknownField"
     INVALID_METADATA = "InvalidMetadata"

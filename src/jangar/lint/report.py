@@ -9,6 +9,7 @@ from jangar.lint.files import SourceFile
 from jangar.lint.finding import Finding, Owner, Severity, finding_of_flaw
 from jangar.lint.manifests import Sorted, sort_document
 from jangar.lint.objects import CheckedObject, check_object
+from jangar.lint.reasons import FileReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,8 @@ def lint(sources: Iterable[SourceFile]) -> Report:
         order.setdefault(source.name, len(order))
         content = read_documents(source.data, is_json=source.is_json)
         found.findings.extend(_flaw_findings(source.name, content))
+        if source.named and not content.documents and not content.flaws:
+            found.findings.append(_holds_nothing(source.name, content))
         for document in content.documents:
             sort_document(source.name, document, found, named=source.named)
     objects = tuple(check_object(each) for each in found.manifests)
@@ -48,6 +51,17 @@ def lint(sources: Iterable[SourceFile]) -> Report:
     ]
     findings.sort(key=lambda each: (order[each.file], each.position))
     return Report(findings=tuple(findings), objects=objects, files=len(order), others=found.others)
+
+
+def _holds_nothing(file: str, content: FileContent) -> Finding:
+    """A file that somebody names and that is empty, or all comments, is most likely not the one that was meant."""
+    return Finding(
+        file=file,
+        position=content.text.position(0),
+        reason=FileReason.NO_OBJECTS,
+        message="the file holds no objects",
+        fix="write a manifest, or name another file",
+    )
 
 
 def _flaw_findings(file: str, content: FileContent) -> list[Finding]:

@@ -1,14 +1,15 @@
 """What the API server would refuse: the schema of a kind, its CEL rules and fields it does not know."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from jangar.api.kind import Kind
 from jangar.api.meta import JsonObject
 from jangar.api.reasons import Reason
 from jangar.crdgen.crd import root_schema
-from jangar.domain.orchestration.wording import Guesses, quoted
+from jangar.domain.orchestration.wording import MAX_QUOTED, Guesses, quoted
 from jangar.lint.finding import Complaint
 from jangar.lint.marks import Path
 from jangar.lint.reasons import FileReason
@@ -17,6 +18,10 @@ from jangar.schema import CompiledSchema, ErrorType, FieldError, UnknownField, a
 _NO_RULE_RUN: Final = "some validation rules were not checked"
 _BARE: Final = ("boolean", "integer", "number")
 """Types that are written without quotes."""
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+_DURATION: Final = re.compile(r"([0-9]{1,9})\s*(s|m|h)")
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600}
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _JSON_TYPES: Final = frozenset({*_BARE, "string", "array", "object", "null"})
 
 
@@ -36,7 +41,7 @@ def admitted_object(kind: Kind, value: JsonObject) -> tuple[JsonObject, list[Com
     admitted, unknown = admit(schema_of(kind), value)
     complaints = list(_unknown_complaints(kind, unknown))
     complaints.extend(
-        _complaint(error)
+        _complaint(error, _at(admitted, error.path), _schema_at(_root(kind), error.path))
         for error in check(schema_of(kind), admitted)
         if not error.detail.startswith(_NO_RULE_RUN)
     )
@@ -60,15 +65,33 @@ def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Com
 
 def _known_fields(schema: JsonObject, path: Path) -> list[str]:
     """The fields that may stand at `path`; below a map of our kinds there are values, not fields."""
+    return list(_schema_at(schema, path).get("properties", ()))
+
+
+def _schema_at(schema: JsonObject, path: Path) -> JsonObject:
     for part in path:
         schema = (
             schema.get("items", {}) if isinstance(part, int) else schema.get("properties", {}).get(part, {})
         )
-    return list(schema.get("properties", ()))
+    return schema
 
 
-def _complaint(error: FieldError) -> Complaint:
-    return Complaint(path=error.path, reason=Reason.INVALID_VALUE, message=_message(error), fix=_fix(error))
+def _complaint(error: FieldError, value: Any, schema: JsonObject) -> Complaint:
+    return Complaint(
+        path=error.path,
+        reason=Reason.INVALID_VALUE,
+        message=_message(error),
+        fix=_fix(error, value, schema),
+    )
+
+
+def _at(value: Any, path: Path) -> Any:
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
 
 
 def _message(error: FieldError) -> str:
@@ -80,13 +103,49 @@ def _message(error: FieldError) -> str:
     return error.body.replace(own, "")
 
 
-def _fix(error: FieldError) -> str:
+def _fix(error: FieldError, value: Any, schema: JsonObject) -> str:
     if error.type is ErrorType.REQUIRED:
         return f"add {error.path[-1]}" if error.path and not error.detail else ""
-    if error.type is ErrorType.TYPE_INVALID:
-        wants_text = "of type string" in error.detail
-        if wants_text and error.bad_value in _BARE:
-            return "quote it to make it text"
-        if not wants_text and error.bad_value == "string" and any(each in error.detail for each in _BARE):
-            return "write it without quotes"
-    return ""
+    if error.type is not ErrorType.TYPE_INVALID:
+        return ""
+    if "of type string" in error.detail:
+        return "quote it to make it text" if error.bad_value in _BARE else ""
+    if error.bad_value in _BARE and schema.get("type") == "array":
+        return _as_list(error.path, value)
+    return _in_place_of_text(error.path, value, schema) if isinstance(value, str) else ""
+
+
+def _in_place_of_text(path: Path, text: str, schema: JsonObject) -> str:
+    """What to write where text stands and something else is wanted."""
+    match schema.get("type"):
+        case "integer" | "number":
+            return _as_number(path, text)
+        case "boolean":
+            is_quoted = text.lower() in {"true", "false"}
+            return "write it without quotes" if is_quoted else "write true or false"
+        case "object" if "name" in schema.get("properties", {}):
+            return f"write {path[-1]}: {{name: {quoted_if_needed(text)}}}"
+        case "array":
+            return _as_list(path, text)
+        case _:
+            return ""
+
+
+def _as_number(path: Path, text: str) -> str:
+    if _NUMBER.fullmatch(text):
+        return "write it without quotes"
+    is_seconds = str(path[-1]).endswith("Seconds") if path else False
+    found = _DURATION.fullmatch(text)
+    if is_seconds and found:
+        return f"write a whole number of seconds, without a unit: {int(found[1]) * _UNITS[found[2]]}"
+    return f"write a whole number{' of seconds, such as 30' if is_seconds else ', such as 2'}"
+
+
+def _as_list(path: Path, value: Any) -> str:
+    return f"write {path[-1]}: [{quoted_if_needed(str(value))}]"
+
+
+def quoted_if_needed(text: str) -> str:
+    """The text as it stands in YAML between braces; quoted where a plain word would not do."""
+    short = text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"
+    return short if _PLAIN.fullmatch(short) else quoted(short)

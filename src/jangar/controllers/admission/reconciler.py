@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from jangar.controllers.admission.sight import Sight
+from jangar.controllers.admission.sight import Seen, Sight
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.policies.admit import admit
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.policies.recording import Recorded, record, recorded_to
 from jangar.domain.policies.verdicts import Allow, Deny, Hold, Verdict
 from jangar.domain.times import rfc3339, whole_millisecond
-from jangar.kube.cache import Cached
 from jangar.kube.client import Client
 from jangar.kube.errors import ApiError, Conflict, NotFound, may_have_been_done
 from jangar.kube.informer import Informer
@@ -37,26 +36,27 @@ HOLDS_A_PASS: Final = 100
 """So many places are told in one pass; then others may be admitted first."""
 AT_ONCE: Final = 8
 
-_Change: TypeAlias = tuple[Cached, Recorded]
+_Change: TypeAlias = tuple[Seen, Recorded]
 """The very version that was decided about, and what is to be written there."""
 
 
 class AdmissionReconciler:
-    """Decides about every AgentRun of the namespaces."""
+    """Decides about every AgentRun of the namespaces, and about every ToolRun where limits count them."""
 
     def __init__(
         self,
         *,
         client: Client,
-        agentruns: Informer,
+        runs: Mapping[str, Informer],
         sight: Sight,
         writer: StatusWriter,
         policy: AdmissionPolicy,
         namespaces: Namespaces,
         now: Callable[[], datetime],
     ) -> None:
+        """`runs` by the name of the kind."""
         self._client = client
-        self._agentruns = agentruns
+        self._runs = runs
         self._sight = sight
         self._writer = writer
         self._policy = policy
@@ -75,7 +75,8 @@ class AdmissionReconciler:
             return DONE
         while self._dispelled != self._doubts:
             doubts = self._doubts
-            await self._read(self._agentruns, self._namespaces.names)
+            for informer in self._runs.values():
+                await self._read(informer, self._namespaces.names)
             self._dispelled = doubts
         now = self._now()
         verdicts = self._decide(now)
@@ -112,7 +113,7 @@ class AdmissionReconciler:
             seen = self._sight.runs[uid]
             new = record(seen.admission, verdict, now)
             if new != seen.admission:
-                changes[_order(verdict)].append((seen.cached, new))
+                changes[_order(verdict)].append((seen, new))
         holds = changes.pop(_LAST)
         certain = [change for each in changes.values() for change in each]
         await self._write_all([*certain, *holds[:HOLDS_A_PASS]], now)
@@ -124,7 +125,7 @@ class AdmissionReconciler:
         failures: list[ApiError] = []
         turns = asyncio.Semaphore(AT_ONCE)
 
-        async def write(seen: Cached, new: Recorded) -> None:
+        async def write(seen: Seen, new: Recorded) -> None:
             async with turns:
                 try:
                     await self._write_one(seen, new, now)
@@ -142,12 +143,17 @@ class AdmissionReconciler:
                 self._dispelled = doubts
             raise next((each for each in failures if not isinstance(each, Conflict)), failures[0])
 
-    async def _write_one(self, seen: Cached, new: Recorded, now: datetime) -> None:
+    async def _write_one(self, seen: Seen, new: Recorded, now: datetime) -> None:
         document = {"admission": recorded_to(new), "updatedAt": rfc3339(whole_millisecond(now))}
-        await self._writer.write(self._agentruns, seen, document, known=WRITTEN)
+        cached = seen.cached
+        await self._writer.write(self._runs[seen.kind], cached, document, known=WRITTEN)
         log.info(
             "admission decided",
-            extra={"run": str(Key(seen.namespace, seen.name)), "phase": str(new.phase)},
+            extra={
+                "kind": seen.kind,
+                "run": str(Key(cached.namespace, cached.name)),
+                "phase": str(new.phase),
+            },
         )
 
 

@@ -1,4 +1,4 @@
-"""What is known of all AgentRuns, kept up to date change by change: a decision must not read ten thousand objects anew.
+"""What is known of all AgentRuns and ToolRuns, kept up to date change by change: no decision reads all objects anew.
 
 Everything here follows from the caches, and so from the API; nothing is lost with the process.
 """
@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.meta import JsonObject
 from jangar.api.phases import TERMINAL, AdmissionPhase, AgentRunPhase
+from jangar.api.tools import TOOL_RUN
 from jangar.controllers.admission.surroundings import Neighbours
+from jangar.domain.policies.ask import Ask
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.recording import Recorded, recorded_from
 from jangar.domain.times import parse_rfc3339
@@ -26,7 +29,9 @@ class Seen:
     """What matters of one run."""
 
     cached: Cached
+    kind: str
     agent: str
+    """Empty for a ToolRun."""
     admission: Recorded | None
     is_over: bool
     has_started: bool
@@ -62,7 +67,7 @@ class Seen:
         return (self.holds_place, self.is_waiting, self.suspended, self.cached.generation, self.cached.labels)
 
 
-def seen_in(cached: Cached) -> Seen:
+def seen_in(cached: Cached, kind: str = AGENT_RUN.name) -> Seen:
     """Read from the object."""
     obj: JsonObject = cached.view
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -71,6 +76,7 @@ def seen_in(cached: Cached) -> Seen:
     asked_to_stop = spec.get("cancel") is True or spec.get("desiredState") == "Cancelled"
     return Seen(
         cached=cached,
+        kind=kind,
         agent=(spec.get("agentRef") or {}).get("name") or "",
         admission=recorded_from(status.get("admission")),
         is_over=phase in _OVER,
@@ -95,14 +101,14 @@ class Sight:
     _served_at: dict[str, datetime] = field(default_factory=dict)
     _asked: dict[str, tuple[object, WaitingRun]] = field(default_factory=dict)
 
-    def heard(self, change: Change) -> None:
+    def heard(self, change: Change, kind: str = AGENT_RUN.name) -> None:
         """A run came, changed or went. A deleted one counts for no rate any more: the API does not know it."""
         uid = change.subject.uid
         if change.new is None:
             self._forget(uid)
             self._admitted.pop(uid, None)
             return
-        seen = seen_in(change.new)
+        seen = seen_in(change.new, kind)
         if seen.holds_place or seen.is_waiting:
             self.runs[uid] = seen
         else:
@@ -136,9 +142,7 @@ class Sight:
         }
         self._admitted = {uid: seen for uid, (seen, _) in recent.items()}
         self._repositories = {
-            uid: self._repositories[uid]
-            if uid in self._repositories
-            else self.neighbours.ask(seen.cached).repository
+            uid: self._repositories[uid] if uid in self._repositories else self._ask(seen).repository
             for uid, seen in self._admitted.items()
         }
         return [
@@ -161,12 +165,17 @@ class Sight:
                 namespace=cached.namespace,
                 name=cached.name,
                 created_at=_moment(cached.creation_timestamp),
-                ask=self.neighbours.ask(cached),
+                ask=self._ask(seen),
                 suspended=seen.suspended,
             )
             known = (version, run)
             self._asked[cached.uid] = known
         return known[1]
+
+    def _ask(self, seen: Seen) -> Ask:
+        if seen.kind == TOOL_RUN.name:
+            return self.neighbours.ask_of_tool_run(seen.cached)
+        return self.neighbours.ask(seen.cached)
 
 
 def _moment(timestamp: str) -> datetime:

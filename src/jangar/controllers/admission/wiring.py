@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import Kind
 from jangar.api.security import SECRET_BINDING
+from jangar.api.tools import TOOL, TOOL_RUN
 from jangar.controllers.admission.reconciler import KEY, AdmissionReconciler
 from jangar.controllers.admission.sight import Sight, seen_in
 from jangar.controllers.admission.surroundings import NAMED, Neighbours
@@ -24,8 +26,11 @@ from jangar.kube.reconcile import Key
 
 TOGETHER_SECONDS: Final = 0.02
 """Changes within so long are decided about at once."""
-KINDS: Final[tuple[Kind, ...]] = (AGENT_RUN, *NAMED)
-"""What admission watches."""
+
+
+def watched_kinds(policy: AdmissionPolicy) -> tuple[Kind, ...]:
+    """What admission watches."""
+    return (AGENT_RUN, *NAMED, *((TOOL_RUN, TOOL) if policy.counts_tool_runs else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +38,7 @@ class AdmissionSettings:
     """What operators decide about admission."""
 
     namespaces: Namespaces
-    """Whose AgentRuns are decided about; the cluster's limits count these."""
+    """Whose runs are decided about; the cluster's limits count these."""
     policy: AdmissionPolicy = field(default_factory=AdmissionPolicy)
 
 
@@ -47,23 +52,30 @@ class Admission:
         *,
         informers: Mapping[str, Informer],
         orchestrationruns: Informer | None,
+        orchestrations: Informer | None = None,
         now: Callable[[], datetime],
         may_act: Authority | None,
     ) -> None:
-        """`informers` by the name of the kind: those of `KINDS`."""
+        """`informers` by the name of the kind: those that `watched_kinds` names."""
         agentruns = informers[AGENT_RUN.name]
         self.bindings = informers[SECRET_BINDING.name]
         self._policy = settings.policy
         self._neighbours = neighbours = Neighbours(
             informers={kind.name: informers[kind.name] for kind in NAMED},
             runs=orchestrationruns,
+            orchestrations=orchestrations,
+            tools=informers[TOOL.name] if settings.policy.counts_tool_runs else None,
             default_image=settings.policy.default_image,
         )
         sight = Sight(neighbours=neighbours, window=settings.policy.rate.window)
-        agentruns.subscribe(sight.heard)
+        runs = {AGENT_RUN.name: agentruns}
+        if settings.policy.counts_tool_runs:
+            runs[TOOL_RUN.name] = informers[TOOL_RUN.name]
+        for kind_name, informer in runs.items():
+            informer.subscribe(partial(sight.heard, kind=kind_name))
         self._reconcile = AdmissionReconciler(
             client=client,
-            agentruns=agentruns,
+            runs=runs,
             sight=sight,
             writer=StatusWriter(client),
             policy=settings.policy,
@@ -71,9 +83,13 @@ class Admission:
             now=now,
         )
         self.controller = Controller("admission", self._reconcile, workers=1, may_act=may_act)
-        self.controller.watch(agentruns, _the_one, where=_matters, after=TOGETHER_SECONDS)
-        for kind in NAMED:
-            self.controller.watch(informers[kind.name], _the_one, where=_is_new_spec, after=TOGETHER_SECONDS)
+        for informer in runs.values():
+            self.controller.watch(informer, _the_one, where=_matters, after=TOGETHER_SECONDS)
+        for kind in watched_kinds(settings.policy):
+            if kind.name not in runs:
+                self.controller.watch(
+                    informers[kind.name], _the_one, where=_is_new_spec, after=TOGETHER_SECONDS
+                )
 
     def denial(self, run: Cached) -> Deny | None:
         """Why the run could not be admitted now: what it names may have changed since it was."""

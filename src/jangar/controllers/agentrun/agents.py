@@ -14,7 +14,7 @@ from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER
 from jangar.api.kind import Kind
 from jangar.api.phases import TERMINAL
 from jangar.controllers.agentrun.order import is_template
-from jangar.controllers.definition.checks import AgentCheck, check_provider, check_task
+from jangar.controllers.definition.checks import AgentCheck, check_provider, check_task, check_version_control
 from jangar.controllers.definition.reconciler import Check, DefinitionReconciler
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.wakes import (
@@ -63,7 +63,7 @@ class Agents:
 
     def run_controller(
         self,
-        made: Callable[[str, Reconciler], Controller],
+        made: Callable[[str, Reconciler, Informer], Controller],
         reconcile: WorkReconciler,
         *,
         jobs: Informer,
@@ -77,7 +77,7 @@ class Agents:
             seen = self.runs.cache.get(key.namespace, key.name)
             return DONE if seen is None or is_template(seen) else await reconcile(key)
 
-        controller = made("agentrun", unless_template)
+        controller = made("agentrun", unless_template, self.runs)
         controller.watch(self.runs, where=asks_to_stop, first=True)
         watch_all(controller, self.runs, own_key, is_status_alone)
         watch_all(controller, jobs, owner_key(AGENT_RUN.name), is_same(telling_job))
@@ -88,7 +88,7 @@ class Agents:
 
     def definition_controllers(
         self,
-        made: Callable[[str, Reconciler], Controller],
+        made: Callable[[str, Reconciler, Informer], Controller],
         writer: StatusWriter,
         now: Callable[[], datetime],
     ) -> list[Controller]:
@@ -98,6 +98,7 @@ class Agents:
             (AGENT, AgentCheck(providers=providers.cache)),
             (AGENT_PROVIDER, check_provider),
             (IMPLEMENTATION_SPEC, check_task),
+            (VERSION_CONTROL_PROVIDER, check_version_control),
         )
         controllers = []
         for kind, check in checks:
@@ -105,7 +106,7 @@ class Agents:
             reconcile = DefinitionReconciler(
                 informer=informer, writer=writer, check=check, own_fields=frozenset(), now=now
             )
-            controller = made(kind.name.lower(), reconcile)
+            controller = made(kind.name.lower(), reconcile, informer)
             controller.watch(informer)
             if kind is AGENT:
                 controller.watch(providers, _all_beside(agents), where=_says_something_new)

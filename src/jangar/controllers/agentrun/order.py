@@ -1,6 +1,6 @@
 """What an AgentRun runs: its task, handed to the program of its Agent's provider. Reads caches."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_comm
 from jangar.domain.agentrun.task import task_of
 from jangar.domain.agentrun.workflow import StepPlace, define_course
 from jangar.domain.orchestration.definition import ConditionCompiler
+from jangar.domain.orchestration.wording import missing
 from jangar.domain.policies.verdicts import Deny
 from jangar.domain.toolrun.tool import NoCommand
 from jangar.domain.work.command import Command
@@ -36,8 +37,8 @@ _Spec = TypeVar("_Spec", bound=ApiModel)
 
 
 class _MissingError(Exception):
-    def __init__(self, kind: Kind, name: str) -> None:
-        super().__init__(f'{kind.name} "{name}" does not exist')
+    def __init__(self, kind: Kind, name: str, others: Iterable[str]) -> None:
+        super().__init__(missing(kind.name, name, others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class AgentCaches:
         """Raises _MissingError."""
         cached = self.of[kind.name].get(namespace, name)
         if cached is None:
-            raise _MissingError(kind, name)
+            raise _MissingError(kind, name, (each.name for each in self.of[kind.name].all(namespace)))
         return spec.model_validate(cached.view.get("spec") or {})
 
 

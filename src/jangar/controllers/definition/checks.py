@@ -6,7 +6,8 @@ from typing import Any
 
 from jangar.api.agents.agent import AgentSpec
 from jangar.api.agents.implementation import ImplementationText
-from jangar.api.agents.provider import AgentProviderSpec
+from jangar.api.agents.provider import AGENT_PROVIDER, AgentProviderSpec
+from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER
 from jangar.api.orchestration import OrchestrationSpec
 from jangar.api.phases import StepKind
 from jangar.api.problems import Problem
@@ -14,10 +15,13 @@ from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
 from jangar.controllers.definition.reconciler import Checked
 from jangar.domain.agentrun.provider import provider_problems
+from jangar.domain.not_built import not_built_problems
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
 from jangar.domain.orchestration.step_references import target_name
 from jangar.domain.orchestration.validation import definition_problems, execution_mode
+from jangar.domain.orchestration.validation_steps import not_built_steps
+from jangar.domain.orchestration.wording import missing
 from jangar.domain.toolrun.tool import tool_problems
 from jangar.kube.cache import Cache, Cached
 
@@ -31,7 +35,17 @@ def check_tool(seen: Cached, spec: Mapping[str, Any]) -> Checked:
 def check_provider(seen: Cached, spec: Mapping[str, Any]) -> Checked:
     """An AgentProvider: every template can be filled in by some run."""
     del seen
-    return Checked(problems=provider_problems(AgentProviderSpec.model_validate(spec)), missing=[], more={})
+    problems = provider_problems(AgentProviderSpec.model_validate(spec))
+    problems += not_built_problems(AGENT_PROVIDER.name, spec)
+    return Checked(problems=problems, missing=[], more={})
+
+
+def check_version_control(seen: Cached, spec: Mapping[str, Any]) -> Checked:
+    """A VersionControlProvider; whether it lets anybody in, only a run can tell."""
+    del seen
+    return Checked(
+        problems=list(not_built_problems(VERSION_CONTROL_PROVIDER.name, spec)), missing=[], more={}
+    )
 
 
 def check_task(seen: Cached, spec: Mapping[str, Any]) -> Checked:
@@ -51,13 +65,14 @@ class AgentCheck:
         name = AgentSpec.model_validate(spec).provider_ref.name
         if self.providers.get(seen.namespace, name) is not None:
             return Checked(problems=[], missing=[], more={})
-        missing = Problem(
+        others = (each.name for each in self.providers.all(seen.namespace))
+        problem = Problem(
             reason=Reason.REFERENCE_NOT_FOUND,
             path=("spec", "providerRef", "name"),
-            message=f'AgentProvider "{name}" does not exist',
+            message=missing("AgentProvider", name, others),
             fix="create it, or name one that exists",
         )
-        return Checked(problems=[], missing=[missing], more={})
+        return Checked(problems=[], missing=[problem], more={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +84,10 @@ class OrchestrationCheck:
 
     def __call__(self, seen: Cached, spec: Mapping[str, Any]) -> Checked:
         read = OrchestrationSpec.model_validate(spec)
-        problems = definition_problems(read, compile_condition=self.compile_condition)
+        problems = [
+            *not_built_steps(read),
+            *definition_problems(read, compile_condition=self.compile_condition),
+        ]
         problems += recursion_problems(self._reachable(seen, read)).get(seen.name, [])
         more = {"executionMode": str(execution_mode(read)), "stepCount": len(read.steps)}
         return Checked(problems=problems, missing=[], more=more)

@@ -17,6 +17,7 @@ from jangar.domain.definition_status import (
     definition_status_to,
 )
 from jangar.kube.cache import Cached
+from jangar.kube.evaluation import evaluated
 from jangar.kube.informer import Informer
 from jangar.kube.reconcile import DONE, Key, Result
 
@@ -53,7 +54,7 @@ class DefinitionReconciler:
         if seen is None or seen.is_being_deleted:
             return DONE
         obj = seen.view
-        found = self.check(seen, obj.get("spec") or {})
+        found = await evaluated(lambda: self.check(seen, obj.get("spec") or {}), size=len(seen.raw))
         status = advance_definition(
             definition_status_from(obj.get("status") or {}),
             phase=definition_phase(found.problems),

@@ -18,7 +18,7 @@ from jangar.controllers.history.ended import ended, written_at
 from jangar.controllers.history.told import ToldEvents
 from jangar.controllers.history.waiting import Ledger, Waiting
 from jangar.controllers.log_tails import LogTails
-from jangar.controllers.orchestrationrun.definitions import snapshot_in
+from jangar.controllers.orchestrationrun.definitions import recorded_snapshot, snapshot_in
 from jangar.controllers.orchestrationrun.step_pages import read_steps
 from jangar.controllers.resources import reference_to
 from jangar.domain.times import parse_rfc3339
@@ -323,9 +323,10 @@ class HistoryKeeper:
         if not reference.get("name"):
             return None
         try:
-            return snapshot_in(await self.client.get(CONFIG_MAPS, reference["name"], seen.namespace))
-        except (NotFound, ValueError):
+            obj = await self.client.get(CONFIG_MAPS, reference["name"], seen.namespace)
+        except NotFound:
             return None
+        return snapshot_in(obj) if recorded_snapshot(obj, seen.uid, reference) is not None else None
 
     def _root(self, seen: Cached) -> str:
         """The run at the top, as far as the caches know the way."""

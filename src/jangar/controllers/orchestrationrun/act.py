@@ -4,18 +4,23 @@ Children are told side by side: a hundred of them must hear of a cancel within a
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from jangar.api.phases import StepKind
 from jangar.api.reasons import Reason
 from jangar.controllers.object_writes import ObjectWrites
-from jangar.controllers.orchestrationrun.children import child_manifest, child_seen, stop_patch
+from jangar.controllers.orchestrationrun.children import (
+    child_manifest,
+    child_seen,
+    hash_of,
+    stop_patch,
+)
 from jangar.controllers.orchestrationrun.definitions import Definitions, Found
-from jangar.controllers.orchestrationrun.memory import RunMemory
-from jangar.controllers.resources import RUN_UID, is_controlled_by, owner_reference
+from jangar.controllers.orchestrationrun.memory import Pinned, RunMemory
+from jangar.controllers.resources import RUN_UID, STEP, is_controlled_by, owner_reference
 from jangar.domain.orchestration.actions import (
     Action,
     ConfirmChild,
@@ -26,7 +31,13 @@ from jangar.domain.orchestration.actions import (
     StopChild,
     SuspendChild,
 )
-from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildrenRead
+from jangar.domain.orchestration.observation import (
+    Child,
+    ChildGone,
+    ChildRefused,
+    ChildrenRead,
+    SnapshotConflict,
+)
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from jangar.kube.cache import Cached
@@ -54,6 +65,8 @@ class Hands:
     definitions: Definitions
     recorder: EventRecorder
     request_timeout: timedelta
+    inherited_labels: tuple[str, ...]
+    """Labels that policy requires of every run: children have them from their run."""
     now: Callable[[], datetime]
 
 
@@ -98,8 +111,12 @@ async def _pin(hands: Hands, subject: Subject) -> bool:
         return not seen.is_being_deleted
     if subject.found is None:
         return False
-    memory.pinned = await hands.definitions.store(seen, subject.found)
-    return memory.pinned is not None
+    match await hands.definitions.store(seen, subject.found):
+        case Pinned() as pinned:
+            memory.pinned = pinned
+        case SnapshotConflict(message=message):
+            memory.conflict = message
+    return True
 
 
 async def _read_children(hands: Hands, subject: Subject) -> None:
@@ -109,8 +126,9 @@ async def _read_children(hands: Hands, subject: Subject) -> None:
     there: dict[str, Child] = {}
     for informer in _informers(hands):
         for obj in await hands.client.list(informer.resource, seen.namespace, labels=f"{RUN_UID}={seen.uid}"):
-            if is_controlled_by(obj, seen.uid):
-                there[obj["metadata"]["name"]] = child_seen(informer.cache.note_written(obj))
+            cached = informer.cache.note_written(obj)
+            if _is_ours(subject, obj):
+                there[cached.name] = child_seen(cached)
     gone = {
         state.child: ChildGone(name=state.child)
         for state in subject.record.steps
@@ -175,23 +193,51 @@ async def _start(hands: Hands, subject: Subject, action: StartChild) -> bool:
         run=seen,
         owner=owner_reference(hands.runs.resource, seen),
         lineage=subject.lineage,
+        inherited=hands.inherited_labels,
     )
     try:
         obj = await hands.client.create(informer.resource, manifest)
     except AlreadyExists:
-        obj = await hands.client.get(informer.resource, action.child, seen.namespace)
-        if not is_controlled_by(obj, seen.uid):
-            message = f"{informer.resource.kind} {action.child} belongs to something else"
-            return _refused(memory, action.child, "AlreadyExists", message)
+        return await _adopt(hands, subject, action, informer, manifest)
     except (Invalid, BadRequest) as error:
-        return _refused(memory, action.child, error.reason, error.message)
+        refused = ChildRefused(name=action.child, reason=error.reason, message=error.message)
+        memory.learn({action.child: refused})
+        return True
+    memory.made[action.child] = obj["metadata"]["uid"]
     informer.cache.note_written(obj)
     return False
 
 
-def _refused(memory: RunMemory, name: str, reason: str, message: str) -> bool:
-    memory.learn({name: ChildRefused(name=name, reason=reason, message=message)})
+async def _adopt(
+    hands: Hands, subject: Subject, action: StartChild, informer: Informer, manifest: Mapping[str, Any]
+) -> bool:
+    """What has the child's name already: ours if it is what the step makes, whatever became of it since."""
+    memory, seen = subject.memory, subject.seen
+    obj = await hands.client.get(informer.resource, action.child, seen.namespace)
+    wanted, found = hash_of(manifest, action.kind), hash_of(obj, action.kind)
+    if is_controlled_by(obj, seen.uid) and found is not None and found == wanted:
+        memory.learn({action.child: child_seen(informer.cache.note_written(obj))})
+        return True
+    kind, uid = informer.resource.kind, obj["metadata"]["uid"]
+    message = (
+        f"{kind} {action.child} (uid {uid}) exists and is not what this step makes, so it was not adopted: "
+        f"find out who created it and delete it, then retry the run"
+    )
+    conflict = ChildRefused(name=action.child, reason="", message=message, failure=Reason.CHILD_NAME_CONFLICT)
+    memory.learn({action.child: conflict})
     return True
+
+
+def _is_ours(subject: Subject, obj: dict[str, Any]) -> bool:
+    """Whether an object that was just read is a child that the run made."""
+    memory, record = subject.memory, subject.record
+    cached = Cached.of(obj)
+    if memory.is_ours(record, cached):
+        return True
+    # A version before hashes recorded the name alone; what is asked of such a child is to stop.
+    state = memory.state_of(record, cached.labels.get(STEP, ""), cached.name)
+    is_old = state is not None and state.child_uid is None and state.child_hash is None
+    return is_old and is_controlled_by(obj, subject.seen.uid)
 
 
 async def _confirm(hands: Hands, subject: Subject, name: str) -> bool:
@@ -201,7 +247,7 @@ async def _confirm(hands: Hands, subject: Subject, name: str) -> bool:
             obj = await hands.client.get(informer.resource, name, subject.seen.namespace)
         except NotFound:
             continue
-        if is_controlled_by(obj, subject.seen.uid):
+        if _is_ours(subject, obj):
             subject.memory.learn({name: child_seen(informer.cache.note_written(obj))})
             return True
     subject.memory.learn({name: ChildGone(name=name)})
@@ -212,7 +258,7 @@ async def _tell(hands: Hands, subject: Subject, name: str, body: dict[str, objec
     """Write it into the child's spec; one that is not there is gone, which is learned."""
     for informer in _informers_of(hands, subject, name):
         cached = informer.cache.get(subject.seen.namespace, name)
-        if cached is not None:
+        if cached is not None and subject.memory.is_ours(subject.record, cached):
             await hands.writes.merge(informer, name, cached.namespace, cached.uid, body)
             return False
     return await _confirm(hands, subject, name)

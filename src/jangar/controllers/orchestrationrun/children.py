@@ -1,20 +1,31 @@
-"""Children of a run: how one is read from its object, and how one is written. Pure."""
+"""Children of a run: how one is read from its object, how it is recognized, and how one is written. Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import DefinitionPhase, Phase, StepKind
 from jangar.api.tools import TOOL_RUN
-from jangar.controllers.resources import ATTEMPT, LINEAGE, MANAGED_BY, RUN_UID, STEP, STOP, resource_of
+from jangar.controllers.resources import (
+    ATTEMPT,
+    LINEAGE,
+    MANAGED_BY,
+    RUN_UID,
+    STEP,
+    STOP,
+    is_controlled_by,
+    resource_of,
+)
 from jangar.controllers.stop_order import written_order
 from jangar.domain.orchestration.actions import StartChild, StopChild
+from jangar.domain.orchestration.child_identity import child_hash, child_spec
 from jangar.domain.orchestration.child_names import label_value
 from jangar.domain.orchestration.definition import StepDefinition
 from jangar.domain.orchestration.observation import ChildSeen
+from jangar.domain.orchestration.state import StepState
 from jangar.domain.times import parse_rfc3339
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from jangar.kube.cache import Cached
@@ -26,21 +37,8 @@ KINDS: Mapping[StepKind, Kind] = {
 }
 """Kinds of steps whose children are started here, and the kind of object that each creates."""
 
-
-AGENT_FIELDS = (
-    "implementationSpecRef",
-    "implementation",
-    "runtime",
-    "workload",
-    "workflow",
-    "memoryRef",
-    "secrets",
-    "vcsRef",
-    "vcsPolicy",
-    "goal",
-    "onJobMissing",
-)
-"""Fields that a step has in common with the AgentRun that it starts."""
+TEMPLATE: Final = "agents.proompteng.ai/template"
+"""Annotation of an AgentRun that is only copied and never starts; no step makes one."""
 
 
 def child_seen(cached: Cached) -> ChildSeen:
@@ -85,8 +83,9 @@ def child_manifest(
     run: Cached,
     owner: Mapping[str, Any],
     lineage: tuple[str, ...],
+    inherited: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """The object of an attempt, ready to be created."""
+    """The object of an attempt, ready to be created. `inherited` are keys of labels that it has from its run."""
     kind = KINDS[action.kind]
     resource = resource_of(kind)
     return {
@@ -96,6 +95,7 @@ def child_manifest(
             "name": action.child,
             "namespace": run.namespace,
             "labels": {
+                **{key: run.labels[key] for key in inherited if key in run.labels},
                 **MANAGED_BY,
                 RUN_UID: run.uid,
                 STEP: label_value(action.step),
@@ -105,31 +105,38 @@ def child_manifest(
             "finalizers": [CLEANUP_FINALIZER],
             "ownerReferences": [dict(owner)],
         },
-        "spec": _spec(action, step),
+        "spec": child_spec(action.kind, step, action.parameters),
     }
 
 
-def _spec(action: StartChild, step: StepDefinition) -> dict[str, Any]:
-    parameters = {"parameters": dict(action.parameters)} if action.parameters else {}
-    if action.kind is StepKind.SUB_ORCHESTRATION:
-        return {"orchestrationRef": {"name": step.target}, **parameters}
-    if action.kind is StepKind.AGENT_RUN:
-        return _agentrun_spec(step) | parameters
-    source = step.source
-    missing = source.on_job_missing if source is not None else None
-    return {
-        "toolRef": {"name": step.target},
-        **parameters,
-        **({"onJobMissing": str(missing)} if missing else {}),
-    }
+def hash_of(obj: Mapping[str, Any], kind: StepKind) -> str | None:
+    """The hash that the run must have recorded if the object is a child of its step."""
+    meta = obj["metadata"]
+    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    if annotations.get(TEMPLATE) == "true":
+        return None
+    return child_hash(
+        kind,
+        obj.get("spec") or {},
+        run_uid=labels.get(RUN_UID) or "",
+        step=labels.get(STEP) or "",
+        attempt=labels.get(ATTEMPT) or "",
+        lineage=annotations.get(LINEAGE) or "",
+    )
 
 
-def _agentrun_spec(step: StepDefinition) -> dict[str, Any]:
-    """What the step says about its agent, as it is written there."""
-    source = step.source
-    written = source.model_dump(mode="json", by_alias=True, exclude_none=True) if source is not None else {}
-    given = {name: written[name] for name in AGENT_FIELDS if name in written}
-    return {"runtime": {"type": "job"}, **given, "agentRef": {"name": step.target}}
+def is_recorded(state: StepState, obj: Mapping[str, Any], run_uid: str) -> bool:
+    """Whether the object is the child that the run recorded for the step's current attempt.
+
+    The uid decides where it is recorded, else the hash of what the step makes. A name and an owner reference alone
+    prove nothing.
+    """
+    meta = obj["metadata"]
+    if meta["name"] != state.child or not is_controlled_by(obj, run_uid):
+        return False
+    if state.child_uid is not None:
+        return bool(meta["uid"] == state.child_uid)
+    return state.child_hash is not None and hash_of(obj, state.kind) == state.child_hash
 
 
 def stop_patch(action: StopChild) -> dict[str, Any]:

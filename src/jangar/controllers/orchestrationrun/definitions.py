@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from jangar.api.orchestration import OrchestrationRunSpec, OrchestrationSpec, RetryOf
@@ -11,13 +11,13 @@ from jangar.api.problems import Problem
 from jangar.controllers.orchestrationrun.children import KINDS
 from jangar.controllers.orchestrationrun.memory import Pinned
 from jangar.controllers.orchestrationrun.step_pages import read_steps
-from jangar.controllers.resources import MANAGED_BY, RUN_UID, owner_reference
+from jangar.controllers.resources import MANAGED_BY, RUN_UID, is_controlled_by, owner_reference
 from jangar.domain.orchestration.definition import ConditionCompiler, Definition
 from jangar.domain.orchestration.initial import kept_steps
-from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected
+from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, SnapshotConflict
 from jangar.domain.orchestration.parameters import resolve_parameters
+from jangar.domain.orchestration.retry_source import own_definition_problem, source_problem
 from jangar.domain.orchestration.snapshot import (
-    UnreadableSnapshot,
     decode_snapshot,
     encode_snapshot,
     snapshot_hash,
@@ -25,10 +25,13 @@ from jangar.domain.orchestration.snapshot import (
 )
 from jangar.domain.orchestration.status_document import run_record
 from jangar.domain.orchestration.validation import define
+from jangar.domain.orchestration.validation_steps import not_built_steps
+from jangar.domain.orchestration.wording import missing
 from jangar.kube.builtin import CONFIG_MAPS
 from jangar.kube.cache import Cache, Cached
 from jangar.kube.client import Client
 from jangar.kube.errors import AlreadyExists, NotFound
+from jangar.kube.evaluation import evaluated
 from jangar.kube.resource import Resource
 
 KEY = "orchestration.json.gz"
@@ -43,12 +46,39 @@ class Found:
     spec: Mapping[str, Any]
     """As written: what is stored."""
     reused: Reused
+    source: Mapping[str, str] | None = None
+    """Name and uid of the Orchestration that it is; None for a definition of the run's own."""
+
+    def reference(self, run: Cached) -> dict[str, Any]:
+        """As `status.snapshotRef` says it before the snapshot is created: what may be used is recorded first."""
+        content = snapshot_hash(self.spec)
+        return {
+            "name": snapshot_name(run.name, run.uid, content),
+            "hash": content,
+            **({"orchestration": dict(self.source)} if self.source else {}),
+        }
 
 
 def snapshot_in(obj: Mapping[str, Any]) -> bytes:
     """The packed definition that the object of a snapshot holds."""
     return base64.b64decode((obj.get("binaryData") or {}).get(KEY) or "")
 
+
+def recorded_snapshot(
+    obj: Mapping[str, Any], run_uid: str, reference: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """The definition in a snapshot, if the run controls the object and its status has recorded this very content."""
+    if not is_controlled_by(obj, run_uid):
+        return None
+    try:
+        spec = decode_snapshot(snapshot_in(obj))
+    except ValueError:
+        return None
+    return spec if snapshot_hash(spec) == reference.get("hash") else None
+
+
+STEP_BYTES = 300
+"""What a step takes, about."""
 
 Resolution = Found | DefinitionMissing | DefinitionRejected
 
@@ -78,30 +108,41 @@ class Definitions:
         """What the run would start with now."""
         given = spec.parameters or {}
         if spec.retry_of is not None:
-            return await self._retried(run, spec.retry_of, given)
+            if spec.orchestration is not None:
+                return DefinitionRejected(problems=[own_definition_problem()])
+            return await self._retried(run, spec, spec.retry_of)
         if spec.orchestration is not None:
-            return self._found(run.view["spec"]["orchestration"], given)
+            inline = run.view["spec"]["orchestration"]
+            return await evaluated(lambda: self._found(inline, given), size=len(run.raw))
         name = spec.orchestration_ref.name if spec.orchestration_ref else ""
         cached = self._orchestrations.get(run.namespace, name)
         if cached is None:
-            return DefinitionMissing(message=f'orchestration "{name}" does not exist')
-        return self._found(cached.view.get("spec") or {}, given)
+            others = (each.name for each in self._orchestrations.all(run.namespace))
+            return DefinitionMissing(message=missing("Orchestration", name, others))
+        source = {"name": cached.name, "uid": cached.uid}
+        named = cached.view.get("spec") or {}
+        return await evaluated(lambda: self._found(named, given, source=source), size=len(cached.raw))
 
-    async def stored(self, run: Cached, reference: Mapping[str, Any] | None) -> Pinned | None:
-        """What was stored for the run, if it was and can be read."""
+    async def stored(self, run: Cached, reference: Mapping[str, Any]) -> Pinned | None:
+        """What was stored for the run, if it was and is what the run's status has recorded."""
         found = await self._stored_spec(run, reference)
         if found is None:
             return None
-        made = define(OrchestrationSpec.model_validate(found.spec), compile_condition=self._compile)
+
+        def defined() -> Definition | list[Problem]:
+            return define(OrchestrationSpec.model_validate(found.spec), compile_condition=self._compile)
+
+        made = await evaluated(defined, size=_size(found.spec))
         return self._pinned(made, found) if isinstance(made, Definition) else None
 
-    async def store(self, run: Cached, found: Found) -> Pinned | None:
-        """Pin it; if something was pinned before, that is what the run executes (DAG-3)."""
+    async def store(self, run: Cached, found: Found) -> Pinned | SnapshotConflict:
+        """Pin it (DAG-3). Its name and hash are in the run's status before."""
+        reference = found.reference(run)
         manifest = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
-                "name": snapshot_name(run.name, run.uid),
+                "name": reference["name"],
                 "namespace": run.namespace,
                 "labels": {**MANAGED_BY, RUN_UID: run.uid},
                 "ownerReferences": [owner_reference(self._resource, run)],
@@ -112,32 +153,44 @@ class Definitions:
         try:
             obj = await self._client.create(CONFIG_MAPS, manifest)
         except AlreadyExists:
-            return await self.stored(run, None)
-        stored = _Stored(obj["metadata"]["name"], obj["metadata"]["uid"], found.spec)
+            obj = await self._client.get(CONFIG_MAPS, reference["name"], run.namespace)
+            if recorded_snapshot(obj, run.uid, reference) is None:
+                return SnapshotConflict(
+                    message=f"ConfigMap {reference['name']} (uid {obj['metadata']['uid']}) has the name of this run's "
+                    "snapshot and is not it, so the run did not start: find out who created it and delete it, "
+                    "then start a new run"
+                )
+        stored = _Stored({**reference, "uid": obj["metadata"]["uid"]}, found.spec)
         return self._pinned(found.definition, stored)
 
-    async def _stored_spec(self, run: Cached, reference: Mapping[str, Any] | None) -> "_Stored | None":
-        name = (reference or {}).get("name") or snapshot_name(run.name, run.uid)
+    async def _stored_spec(self, run: Cached, reference: Mapping[str, Any]) -> "_Stored | None":
         try:
-            obj = await self._client.get(CONFIG_MAPS, name, run.namespace)
-            spec = decode_snapshot(snapshot_in(obj))
-        except (NotFound, UnreadableSnapshot):
+            obj = await self._client.get(CONFIG_MAPS, reference.get("name") or "", run.namespace)
+        except NotFound:
             return None
-        return _Stored(name, obj["metadata"]["uid"], spec)
+        spec = recorded_snapshot(obj, run.uid, reference)
+        if spec is None:
+            return None
+        return _Stored({**reference, "uid": obj["metadata"]["uid"]}, spec)
 
     def _found(
-        self, written: Mapping[str, Any], given: Mapping[str, str], reused: Reused | None = None
+        self,
+        written: Mapping[str, Any],
+        given: Mapping[str, str],
+        source: Mapping[str, str] | None = None,
     ) -> Resolution:
         spec = OrchestrationSpec.model_validate(written)
         made = define(spec, compile_condition=self._compile)
+        if not_built := list(not_built_steps(spec)):
+            return DefinitionRejected(problems=not_built)
         if not isinstance(made, Definition):
             return DefinitionRejected(problems=made)
         parameters = resolve_parameters(spec, given)
         if isinstance(parameters, list):
             return DefinitionRejected(problems=parameters)
-        return Found(definition=made, spec=written, reused=reused or {})
+        return Found(definition=made, spec=written, reused={}, source=source)
 
-    async def _retried(self, run: Cached, retry: RetryOf, given: Mapping[str, str]) -> Resolution:
+    async def _retried(self, run: Cached, spec: OrchestrationRunSpec, retry: RetryOf) -> Resolution:
         """The definition of the run that is repeated, and which of its steps are kept (DAG-16)."""
         old = self._runs.get(run.namespace, retry.name)
         if old is None or (retry.uid and old.uid != retry.uid):
@@ -145,32 +198,61 @@ class Definitions:
         status = old.view.get("status") or {}
         if Phase(status.get("phase") or Phase.PENDING) not in TERMINAL:
             return DefinitionMissing(message=f'run "{retry.name}" to retry has not ended yet')
-        stored = await self._stored_spec(old, status.get("snapshotRef"))
+        stored = await self._stored_spec(old, status.get("snapshotRef") or {})
         if stored is None:
-            return DefinitionMissing(message=f'the definition of run "{retry.name}" is gone')
-        found = self._found(stored.spec, given)
+            return DefinitionMissing(message=f'the definition of run "{retry.name}" is gone or was replaced')
+        named = spec.orchestration_ref.name if spec.orchestration_ref else None
+        if (problem := _disagreement(old, named)) is not None:
+            return DefinitionRejected(problems=[problem])
+        given, source = spec.parameters or {}, snapshot_source(old)
+        found = await evaluated(
+            lambda: self._found(stored.spec, given, source=source), size=_size(stored.spec)
+        )
         if not isinstance(found, Found):
             return found
         record = run_record(status, await read_steps(self._client, old, status))
         kept = kept_steps(found.definition, record.steps, retry.from_step)
         if isinstance(kept, Problem):
             return DefinitionRejected(problems=[kept])
-        return Found(definition=found.definition, spec=stored.spec, reused=kept)
+        return replace(found, reused=kept)
 
     def _pinned(self, definition: Definition, stored: "_Stored") -> Pinned:
         return Pinned(
             definition=definition,
-            reference={"name": stored.name, "hash": snapshot_hash(stored.spec), "uid": stored.uid},
+            reference=stored.reference,
             steps={step.name: step for step in definition.steps},
             unstartable=frozenset(
                 step.name
                 for step in definition.steps
                 if step.kind in CHILD_KINDS and step.kind not in self._kinds
             ),
+            positions={step.name: position for position, step in enumerate(definition.steps)},
         )
 
 
+def snapshot_source(run: Cached) -> Mapping[str, str] | None:
+    """Name and uid of the Orchestration that the run's snapshot was taken of; None where that is not recorded."""
+    reference = (run.view.get("status") or {}).get("snapshotRef") or {}
+    source: Mapping[str, str] | None = reference.get("orchestration")
+    return source
+
+
+def _disagreement(old: Cached, named: str | None) -> Problem | None:
+    """Of a run that an earlier version started the source may not be known; then the retry has none either."""
+    source = snapshot_source(old)
+    return source_problem(
+        old.name,
+        made_of=source["name"] if source else None,
+        has_own=bool((old.view.get("spec") or {}).get("orchestration")),
+        named=named,
+    )
+
+
 class _Stored(NamedTuple):
-    name: str
-    uid: str
+    reference: Mapping[str, Any]
     spec: Mapping[str, Any]
+
+
+def _size(spec: Mapping[str, Any]) -> int:
+    """About as many bytes as the definition has."""
+    return STEP_BYTES * len(spec.get("steps") or ())

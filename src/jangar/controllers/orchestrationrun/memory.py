@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from jangar.api.meta import JsonObject
-from jangar.controllers.orchestrationrun.children import child_seen
+from jangar.controllers.orchestrationrun.children import child_seen, is_recorded
+from jangar.controllers.resources import STEP
 from jangar.domain.orchestration.definition import Definition, StepDefinition
-from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildrenRead
+from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildrenRead, ChildSeen
 from jangar.domain.orchestration.plan import Plan
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.status_document import step_document
@@ -29,6 +30,21 @@ class Pinned:
     steps: Mapping[str, StepDefinition]
     unstartable: frozenset[str]
     """Steps whose kind of child is not started here."""
+    positions: Mapping[str, int]
+    """Where each step stands in the list, by name."""
+
+
+class Page(NamedTuple):
+    """The object of one page of steps, as it was last written."""
+
+    name: str
+    uid: str
+    version: str
+
+    @classmethod
+    def of(cls, obj: Mapping[str, Any]) -> "Page":
+        meta = obj["metadata"]
+        return cls(meta["name"], meta["uid"], meta["resourceVersion"])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,20 +53,23 @@ class RunMemory:
 
     uid: str
     pinned: Pinned | None = None
+    conflict: str = ""
+    """Why the definition cannot be stored: something else has the name of its snapshot."""
     record: RunRecord | None = None
     status: Mapping[str, Any] = field(default_factory=dict)
     """The status that `record` was read from or written to."""
     plan: Plan | None = None
     children: dict[str, Child] = field(default_factory=dict)
-    """Never changed in place: plans compare the one before with the one now."""
+    """Never changed in place: plans compare the one before with the one now. Only those that the run made."""
+    made: dict[str, str] = field(default_factory=dict)
+    """Uids of the children that are known to be the run's own, by name."""
     children_read: ChildrenRead = ChildrenRead.NOT_YET
-    pages: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """Uid and resourceVersion of each page."""
+    pages: dict[int, Page] = field(default_factory=dict)
     written: dict[int, object] = field(default_factory=dict)
     """The steps on each page as they were last written."""
     documents: list[tuple[StepState | None, JsonObject]] = field(default_factory=list)
-    news: dict[str, Cached | None] = field(default_factory=dict)
-    """Children that changed since the last pass; None is one that the cache lost."""
+    news: dict[str, tuple[Cached, bool]] = field(default_factory=dict)
+    """Objects that say to be children and changed since the last pass, by uid, and whether the cache still has them."""
 
     def forget_record(self) -> None:
         """What is recorded must be read again."""
@@ -71,20 +90,43 @@ class RunMemory:
 
     def learn(self, facts: Mapping[str, Child]) -> None:
         """What an uncached read or a create told."""
+        self.made.update({name: child.uid for name, child in facts.items() if isinstance(child, ChildSeen)})
         self.children = {**self.children, **facts}
 
-    def take_news(self) -> None:
-        """Bring the children up to date with what was watched."""
+    def take_news(self, record: RunRecord) -> None:
+        """Bring the children up to date with what was watched. Objects that the run did not make are passed over."""
         if not self.news:
             return
         children = dict(self.children)
-        for name, cached in self.news.items():
-            if cached is not None:
+        for uid, (cached, is_there) in self.news.items():
+            name = cached.name
+            if not self.is_ours(record, cached):
+                continue
+            if is_there:
+                self.made[name] = uid
                 children[name] = child_seen(cached)
             elif not isinstance(children.get(name), ChildGone | ChildRefused):
                 children.pop(name, None)
         self.news.clear()
         self.children = children
+
+    def is_ours(self, record: RunRecord, cached: Cached) -> bool:
+        """Whether the run made the object: it saw its own create succeed, or recorded the object's uid or hash."""
+        known = self.made.get(cached.name)
+        if known is not None:
+            return known == cached.uid
+        if any(left.name == cached.name and left.uid == cached.uid for left in record.left_behind):
+            return True
+        state = self.state_of(record, cached.labels.get(STEP, ""), cached.name)
+        return state is not None and is_recorded(state, cached.view, self.uid)
+
+    def state_of(self, record: RunRecord, step: str, child: str) -> StepState | None:
+        """The recorded step of this name, if its current attempt has a child of that name."""
+        position = self.pinned.positions.get(step) if self.pinned is not None else None
+        if position is None or position >= len(record.steps):
+            return next((each for each in record.steps if each.child == child), None)
+        state = record.steps[position]
+        return state if state.child == child else None
 
 
 class Memories:
@@ -101,7 +143,7 @@ class Memories:
         memory = self._runs.get(uid)
         if memory is None:
             found = [child for cache in self._caches for child in cache.by(OWNER_UID, uid)]
-            memory = RunMemory(uid=uid, news={child.name: child for child in found})
+            memory = RunMemory(uid=uid, news={child.uid: (child, True) for child in found})
             self._runs[uid] = memory
         return memory
 
@@ -127,4 +169,4 @@ class Memories:
         owner = child.controller
         memory = self._runs.get(owner.uid) if owner is not None else None
         if memory is not None:
-            memory.news[child.name] = change.new
+            memory.news[child.uid] = (child, change.new is not None)

@@ -24,6 +24,7 @@ from jangar.domain.orchestration.observation import (
     Limits,
     Observation,
     RunFacts,
+    SnapshotConflict,
 )
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.times import parse_rfc3339
@@ -49,11 +50,11 @@ async def observe(
     spec = OrchestrationRunSpec.model_validate(obj.get("spec") or {})
     status = obj.get("status") or {}
     recorded = await records.read(seen, status, memory)
-    memory.take_news()
     if recorded.cancel is None:
         memory.children_read = ChildrenRead.NOT_YET
-    if memory.pinned is None and (status.get("snapshotRef") or recorded.steps):
-        memory.pinned = await definitions.stored(seen, status.get("snapshotRef"))
+    if memory.pinned is None and status.get("snapshotRef"):
+        memory.pinned = await definitions.stored(seen, status["snapshotRef"])
+    memory.take_news(recorded)
     definition, found = await _definition(seen, spec, recorded, memory, definitions)
     observation = Observation(
         run=_facts(obj, spec),
@@ -74,12 +75,14 @@ async def _definition(
     recorded: RunRecord,
     memory: RunMemory,
     definitions: Definitions,
-) -> tuple[Definition | DefinitionMissing | DefinitionRejected, Found | None]:
+) -> tuple[Definition | DefinitionMissing | DefinitionRejected | SnapshotConflict, Found | None]:
     """What the run executes, and, before it has begun, what it would begin with."""
     pinned = memory.pinned
     if recorded.lifecycle.is_terminal or recorded.steps:
-        missing = DefinitionMissing(message="the stored definition of this run is gone")
+        missing = DefinitionMissing(message="the stored definition of this run is gone or was replaced")
         return (pinned.definition if pinned else missing), None
+    if memory.conflict:
+        return SnapshotConflict(message=memory.conflict), None
     if pinned is not None and spec.retry_of is None:
         return pinned.definition, None
     resolved = await definitions.current(seen, spec)

@@ -3,17 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.observers import NOBODY, Observers
 from jangar.controllers.orchestrationrun.act import Hands, Subject, act
+from jangar.controllers.orchestrationrun.definitions import STEP_BYTES
 from jangar.controllers.orchestrationrun.memory import Memories, RunMemory
 from jangar.controllers.orchestrationrun.observe import Sight, observe
 from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
 from jangar.controllers.resources import reference_to
 from jangar.controllers.transitions import phase_change, step_change
+from jangar.domain.orchestration.actions import PinDefinition
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.orchestration.plan import Plan, plan
 from jangar.domain.orchestration.state import RunRecord
@@ -21,6 +24,7 @@ from jangar.domain.orchestration.status_document import step_document
 from jangar.domain.retention.decide import Delete
 from jangar.domain.status_contract import lifecycle_to
 from jangar.kube.cache import Cached
+from jangar.kube.evaluation import evaluated
 from jangar.kube.event_recorder import EventRecorder
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 
@@ -51,7 +55,11 @@ class RunReconciler:
             sight = await observe(seen, memory, self.records, self.hands.definitions, self.limits)
             if seen.is_being_deleted and not self._is_stored(seen):
                 sight = replace(sight, observation=replace(sight.observation, history_pending=True))
-            planned = plan(sight.observation, self.now(), memory.plan)
+            observation, now, before = sight.observation, self.now(), memory.plan
+            steps = max(len(observation.recorded.steps), len(memory.pinned.steps) if memory.pinned else 0)
+            # With the plan before, only what has changed is planned anew.
+            size = STEP_BYTES * steps if before is None else STEP_BYTES * steps // 10
+            planned = await evaluated(partial(plan, observation, now, before), size=size)
             seen = await self._record(seen, memory, sight, planned)
             learned = await act(
                 self.hands, self._subject(seen, memory, sight, planned.status), planned.actions
@@ -64,7 +72,7 @@ class RunReconciler:
 
     async def _record(self, seen: Cached, memory: RunMemory, sight: Sight, planned: Plan) -> Cached:
         record = planned.status
-        more = self._beside(seen, memory, sight, record)
+        more = self._beside(seen, memory, sight, planned)
         if record is not sight.observation.recorded or more != _shown_beside(sight.status):
             memory.plan = None
             seen = await self.records.write(seen, memory, record, more)
@@ -73,11 +81,14 @@ class RunReconciler:
         memory.plan = planned
         return seen
 
-    def _beside(self, seen: Cached, memory: RunMemory, sight: Sight, record: RunRecord) -> Mapping[str, Any]:
-        """What a status has beside the record."""
-        retention = self._retention(seen, sight).document(record)
+    def _beside(self, seen: Cached, memory: RunMemory, sight: Sight, planned: Plan) -> Mapping[str, Any]:
+        """What a status has beside the record. A snapshot's name and hash are recorded before it is created."""
+        retention = self._retention(seen, sight).document(planned.status)
+        snapshot = memory.pinned.reference if memory.pinned else None
+        if snapshot is None and sight.found is not None and PinDefinition() in planned.actions:
+            snapshot = sight.found.reference(seen)
         return {
-            **({"snapshotRef": memory.pinned.reference} if memory.pinned else {}),
+            **({"snapshotRef": snapshot} if snapshot else {}),
             **({"retention": retention} if retention else {}),
         } or _shown_beside(sight.status)
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import orjson
 
-from jangar.controllers.orchestrationrun.memory import RunMemory
-from jangar.controllers.resources import MANAGED_BY, RUN_UID, owner_reference
+from jangar.controllers.orchestrationrun.memory import Page, RunMemory
+from jangar.controllers.resources import MANAGED_BY, RUN_UID, is_controlled_by, owner_reference
 from jangar.domain.orchestration.pages import join_pages, page_name
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.orchestration.status_document import step_document
@@ -25,16 +25,35 @@ KEY: Final = "steps.json.gz"
 ROLE: Final = "jangar.proompteng.ai/role"
 PAGE_ROLE: Final = "steps"
 PAGE_SIZE: Final = 100
+MAX_NAMES: Final = 8
+"""Names that a page tries: others may have taken some of them."""
 
 
 async def read_steps(
     client: Client, run: Cached, status: Mapping[str, Any]
 ) -> list[Mapping[str, Any]] | None:
     """Every step of a big run from its pages; None for a run whose status has them all."""
-    if not status.get("stepPages"):
+    recorded = status.get("stepPages")
+    if not recorded:
         return None
-    found = await client.list(CONFIG_MAPS, run.namespace, labels=f"{RUN_UID}={run.uid},{ROLE}={PAGE_ROLE}")
-    return join_pages((), [_decoded(each) for each in found])
+    listed = await client.list(CONFIG_MAPS, run.namespace, labels=f"{RUN_UID}={run.uid},{ROLE}={PAGE_ROLE}")
+    own = [_decoded(page) for page in listed if _is_recorded(page, run, recorded)]
+    steps = join_pages((), own)
+    if len(steps) != recorded.get("total", len(steps)):
+        raise MissingPage(f"pages of run {run.name} are gone or were replaced: see {recorded.get('names')}")
+    return steps
+
+
+class MissingPage(ValueError):
+    """A page that a run's status names is gone; what is left is not the record."""
+
+
+def _is_recorded(page: Mapping[str, Any], run: Cached, recorded: Mapping[str, Any]) -> bool:
+    """Anybody who may create ConfigMaps can write a page's name, labels and owner; the recorded uid only the run."""
+    meta = page["metadata"]
+    known = recorded.get("uids")
+    is_known = meta["uid"] in known if known else meta["name"] in (recorded.get("names") or ())
+    return is_known and is_controlled_by(page, run.uid)
 
 
 def _decoded(page: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,14 +70,19 @@ class StepPages:
 
     async def write(self, run: Cached, memory: RunMemory, steps: Sequence[StepState]) -> dict[str, Any]:
         """Write the pages that changed; the answer is `status.stepPages`."""
-        names = []
+        pages: list[Page] = []
         for number, start in enumerate(range(0, len(steps), PAGE_SIZE)):
             states = tuple(steps[start : start + PAGE_SIZE])
-            names.append(page_name(run.name, run.uid, number))
             if memory.written.get(number) != states:
                 await self._write(run, memory, number, states)
                 memory.written[number] = states
-        return {"names": names, "pageSize": PAGE_SIZE, "total": len(steps)}
+            pages.append(memory.pages[number])
+        return {
+            "names": [page.name for page in pages],
+            "uids": [page.uid for page in pages],
+            "pageSize": PAGE_SIZE,
+            "total": len(steps),
+        }
 
     async def _write(
         self, run: Cached, memory: RunMemory, number: int, states: tuple[StepState, ...]
@@ -66,15 +90,25 @@ class StepPages:
         page = {"page": number, "steps": [step_document(each) for each in states]}
         data = base64.b64encode(gzip.compress(orjson.dumps(page), compresslevel=1, mtime=0)).decode()
         known = memory.pages.get(number)
-        name = page_name(run.name, run.uid, number)
-        if known is None:
-            obj = await self._create(run, name, data)
-        else:
-            obj = await self._replace(run, name, known, data)
-        memory.pages[number] = (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
+        obj = await (self._replace(run, known, data) if known else self._create(run, number, data))
+        memory.pages[number] = Page.of(obj)
 
-    async def _create(self, run: Cached, name: str, data: str) -> Mapping[str, Any]:
-        manifest = {
+    async def _create(self, run: Cached, number: int, data: str) -> Mapping[str, Any]:
+        """Under the first name that is free or has a page of this run that can be written."""
+        for other in range(MAX_NAMES):
+            name = page_name(run.name, run.uid, number, other)
+            try:
+                return await self._client.create(CONFIG_MAPS, self._manifest(run, name, data))
+            except AlreadyExists:
+                there = await self._client.get(CONFIG_MAPS, name, run.namespace)
+                if is_controlled_by(there, run.uid) and not there.get("immutable"):
+                    return await self._replace(run, Page.of(there), data)
+        raise MissingPage(
+            f"page {number} of run {run.name} cannot be written: ConfigMap {name} and others have its names"
+        )
+
+    def _manifest(self, run: Cached, name: str, data: str) -> dict[str, Any]:
+        return {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
@@ -85,17 +119,16 @@ class StepPages:
             },
             "binaryData": {KEY: data},
         }
-        try:
-            return await self._client.create(CONFIG_MAPS, manifest)
-        except AlreadyExists:
-            there = (await self._client.get(CONFIG_MAPS, name, run.namespace))["metadata"]
-            return await self._replace(run, name, (there["uid"], there["resourceVersion"]), data)
 
-    async def _replace(self, run: Cached, name: str, known: tuple[str, str], data: str) -> Mapping[str, Any]:
-        uid, version = known
+    async def _replace(self, run: Cached, page: Page, data: str) -> Mapping[str, Any]:
         body = [
-            {"op": "replace", "path": "/metadata/uid", "value": uid},
-            {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "replace", "path": "/metadata/uid", "value": page.uid},
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": page.version},
+            {
+                "op": "add",
+                "path": "/metadata/labels",
+                "value": self._manifest(run, page.name, data)["metadata"]["labels"],
+            },
             {"op": "add", "path": "/binaryData", "value": {KEY: data}},
         ]
-        return await self._client.patch(CONFIG_MAPS, name, run.namespace, body, kind=PatchKind.JSON)
+        return await self._client.patch(CONFIG_MAPS, page.name, run.namespace, body, kind=PatchKind.JSON)

@@ -1,12 +1,18 @@
 """What a ToolRun runs: the command of its Tool, filled in with its parameters."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jangar.api.tools import ToolRunSpec, ToolSpec
 from jangar.controllers.work.order import Order
+from jangar.domain.agentrun.admission import held_by
+from jangar.domain.orchestration.wording import missing
+from jangar.domain.policies.asking import ask_of_tool_run
+from jangar.domain.policies.judging import objection
+from jangar.domain.policies.policy import AdmissionPolicy
+from jangar.domain.policies.verdicts import Deny
 from jangar.domain.toolrun.tool import NoCommand, command_of
 from jangar.domain.work.command import Command
-from jangar.domain.work.observation import Work, WorkDefined, WorkMissing, WorkRejected
+from jangar.domain.work.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
 from jangar.domain.work.record import Terms
 from jangar.kube.cache import Cache, Cached
 from jangar.runtimes.kubernetes_job.manifest import TOOL_TEMPLATE
@@ -17,12 +23,16 @@ class ToolRunOrders:
     """Reads ToolRuns."""
 
     tools: Cache
+    policy: AdmissionPolicy = field(default_factory=AdmissionPolicy)
+    """The rules about what a run may use hold for each attempt; the Tool that is judged is the one that is started."""
 
     def __call__(self, seen: Cached) -> Order:
         spec = ToolRunSpec.model_validate(seen.view.get("spec") or {})
         cached = self.tools.get(seen.namespace, spec.tool_ref.name)
         tool = ToolSpec.model_validate(cached.view.get("spec") or {}) if cached else None
-        work, command = _work(tool, spec)
+        work, command = _work(tool, spec) if tool else (self._missing(seen, spec), None)
+        if cached is not None and isinstance(work, WorkDefined):
+            work = self._admitted(seen, cached) or work
         return Order(
             spec=spec,
             work=work,
@@ -33,14 +43,28 @@ class ToolRunOrders:
             terms=_terms(tool) if tool is not None else None,
         )
 
+    def _missing(self, seen: Cached, spec: ToolRunSpec) -> WorkMissing:
+        others = (each.name for each in self.tools.all(seen.namespace))
+        return WorkMissing(message=missing("Tool", spec.tool_ref.name, others))
+
+    def _admitted(self, seen: Cached, tool: Cached) -> WorkHeld | WorkRejected | None:
+        """None if it may start."""
+        denied = objection(ask_of_tool_run(seen.view, tool.view.get("spec") or {}), self.policy)
+        if isinstance(denied, Deny):
+            return WorkRejected(reason=denied.reason, message=denied.message)
+        status = seen.view.get("status") or {}
+        return (
+            held_by(status.get("admission"))
+            if self.policy.counts_tool_runs and not status.get("job")
+            else None
+        )
+
 
 def _terms(tool: ToolSpec) -> Terms:
     return Terms(timeout_seconds=tool.timeout_seconds, job_ttl=tool.ttl_seconds_after_finished)
 
 
-def _work(tool: ToolSpec | None, spec: ToolRunSpec) -> tuple[Work, Command | None]:
-    if tool is None:
-        return WorkMissing(message=f'tool "{spec.tool_ref.name}" does not exist'), None
+def _work(tool: ToolSpec, spec: ToolRunSpec) -> tuple[Work, Command | None]:
     match command_of(tool, spec.parameters or {}):
         case NoCommand(reason=reason, message=message):
             return WorkRejected(reason=reason, message=message), None

@@ -81,6 +81,8 @@ class Hands:
     service_account: str | None = None
     security_context: Mapping[str, Any] | None = None
     stop_bound: timedelta = timedelta(seconds=60)
+    max_grace: timedelta | None = None
+    share_processes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,4 +254,6 @@ def _placement(hands: Hands, subject: Subject, action: CreateJob) -> Placement:
         deadline=bound,
         service_account=hands.service_account,
         security_context=hands.security_context,
+        max_grace=hands.max_grace,
+        share_processes=hands.share_processes,
     )

@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from jangar.domain.policies.judging_pods import is_allowed_host
+from jangar.domain.policies.policy import PROVIDER_HOSTS
 from jangar.domain.work.command import AppToken
 from jangar.kube.builtin import SECRETS
 from jangar.kube.client import Client
@@ -44,12 +46,21 @@ class SignInUnavailable(Exception):
 class AppTokens:
     """Makes tokens."""
 
-    def __init__(self, client: Client, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, client: Client, now: Callable[[], datetime], *, hosts: tuple[str, ...] = PROVIDER_HOSTS
+    ) -> None:
+        """`hosts` are those that a sign-in may be sent to."""
         self._client = client
         self._now = now
+        self._hosts = hosts
 
     async def make(self, token: AppToken, namespace: str) -> str:
         """A new one. Raises SignInRefused, SignInUnavailable, ApiError."""
+        if not is_allowed_host(token.url, self._hosts):
+            raise SignInRefused(
+                f"{token.url} is not on a host that the operator allows: the app did not sign in there; "
+                "see controller.admissionPolicy.providerHosts.allowed"
+            )
         key = await self._key(token, namespace)
         headers = {
             "Accept": "application/vnd.github+json",

@@ -1,14 +1,16 @@
 """From caches and uncached reads to what a plan looks at. Decides nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jangar.api.phases import OnJobMissing
-from jangar.controllers.resources import CHILD_UID, JOB_NAME
+from jangar.controllers.orchestrationrun.children import hash_of
+from jangar.controllers.resources import ATTEMPT, CHILD_UID, JOB_NAME, STEP
 from jangar.controllers.stop_order import stop_order
 from jangar.controllers.work.order import Order
 from jangar.domain.cancellation.request import requesters
+from jangar.domain.orchestration.status_document import step_state
 from jangar.domain.times import parse_rfc3339
 from jangar.domain.work.document import work_record
 from jangar.domain.work.facts import JobFacts, PodFacts
@@ -36,6 +38,7 @@ class LiveReads:
     owner: Owner | None = None
     work: tuple[JobFacts | ConfirmedAbsent, tuple[PodFacts, ...]] | None = None
     refused: WorkRefused | None = None
+    create_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,7 @@ def observe(
         pods=pods,
         job_version=_version(caches.jobs, seen.namespace),
         live=live.work is not None,
+        create_error=live.create_error,
         logs_kept=logs_kept,
         limits=limits,
     )
@@ -95,6 +99,24 @@ def owner_state(run: Mapping[str, Any] | None, uid: str) -> Owner:
     phase = (run.get("status") or {}).get("phase")
     stopping = phase in {"Cancelling", "Succeeded", "Failed", "Cancelled"}
     return Owner.STOPPING if stopping or run["metadata"].get("deletionTimestamp") else Owner.ACTIVE
+
+
+def confirmation(steps: Sequence[Mapping[str, Any]], child: Cached) -> Owner:
+    """Whether the run's recorded steps say that it started this child. Anybody can write an owner reference."""
+    if not steps:
+        return Owner.NOT_RECORDED_YET
+    step, attempt = child.labels.get(STEP, ""), child.labels.get(ATTEMPT, "")
+    recorded = next((each for each in steps if each.get("name") == step), None)
+    if recorded is None or not attempt.isdecimal():
+        return Owner.NOT_CONFIRMED
+    state = step_state(recorded)
+    if state.child == child.name:
+        is_same = state.child_uid is None or state.child_uid == child.uid
+        # A version before hashes recorded none; then the name and the uid have to do.
+        is_made = state.child_hash is None or hash_of(child.view, state.kind) == state.child_hash
+        return Owner.ACTIVE if is_same and is_made else Owner.NOT_CONFIRMED
+    may_follow = not state.is_terminal and attempt == str(state.attempt + 1)
+    return Owner.NOT_RECORDED_YET if may_follow else Owner.NOT_CONFIRMED
 
 
 def _version(jobs: Cache, namespace: str) -> str | None:

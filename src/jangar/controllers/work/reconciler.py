@@ -4,10 +4,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
+from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.reasons import Reason
 from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.observers import NOBODY, Observers
+from jangar.controllers.orchestrationrun.step_pages import read_steps
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, is_controlled_by, reference_to
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.transitions import phase_change, workflow_changes
@@ -16,13 +19,21 @@ from jangar.controllers.work.observe import (
     Caches,
     LiveReads,
     Sight,
+    confirmation,
     observe,
     owner_run,
     owner_state,
 )
 from jangar.controllers.work.order import Order
 from jangar.domain.conditions import ConditionStatus, ConditionType
-from jangar.domain.work.actions import CreateJob, DeleteChild, Read, ReadOwner, ReadWork
+from jangar.domain.work.actions import (
+    CreateJob,
+    DeleteChild,
+    Read,
+    ReadCreateError,
+    ReadOwner,
+    ReadWork,
+)
 from jangar.domain.work.document import WORK_FIELDS, work_document
 from jangar.domain.work.facts import JobFacts, PodFacts
 from jangar.domain.work.observation import Owner, WorkLimits
@@ -31,9 +42,9 @@ from jangar.domain.work.plan_parts import WorkPlan
 from jangar.domain.work.presence import ConfirmedAbsent
 from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.domain.work.record import WorkRecord
-from jangar.kube.builtin import JOBS, PODS
+from jangar.kube.builtin import EVENTS, JOBS, PODS
 from jangar.kube.cache import Cached
-from jangar.kube.errors import Expired, NotFound
+from jangar.kube.errors import BadRequest, Expired, Forbidden, NotFound
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.kube.resource import Resource
 
@@ -104,6 +115,8 @@ class WorkReconciler:
                     live.owner = await self._read_owner(seen)
                 case ReadWork(job=name, since=since):
                     live.work = await self._read_work(seen, name, since)
+                case ReadCreateError(uid=uid):
+                    live.create_error = await self._read_create_error(seen, uid)
 
     async def _read_owner(self, seen: Cached) -> Owner:
         owner = seen.controller
@@ -112,7 +125,14 @@ class WorkReconciler:
             run = await self.hands.client.get(self.owners[owner.kind], owner.name, seen.namespace)
         except NotFound:
             run = None
-        return owner_state(run, owner.uid)
+        found = owner_state(run, owner.uid)
+        if run is None or found is not Owner.ACTIVE or owner.kind != ORCHESTRATION_RUN.name:
+            return found
+        status = run.get("status") or {}
+        confirmed = confirmation(status.get("stepStatuses") or (), seen)
+        if confirmed is Owner.ACTIVE or not status.get("stepPages"):
+            return confirmed
+        return confirmation(await read_steps(self.hands.client, Cached.of(run), status) or (), seen)
 
     async def _read_work(
         self, seen: Cached, name: str, since: str | None
@@ -129,6 +149,19 @@ class WorkReconciler:
             return job_facts(ours), facts
         existed = bool(pods) or (since is not None and await self._was_there(seen, name, since))
         return ConfirmedAbsent(existed=existed), facts
+
+    async def _read_create_error(self, seen: Cached, uid: str) -> str:
+        """What the Job controller last said of a pod that it could not create. Without the right to read
+        events nothing is known, and the Job is waited for all the same.
+        """
+        fields = f"involvedObject.uid={uid},reason={Reason.FAILED_CREATE}"
+        try:
+            events = await self.hands.client.list(EVENTS, seen.namespace, fields=fields)
+        except (Forbidden, BadRequest) as error:
+            log.info("job events not read", extra={"namespace": seen.namespace, "error": error.message})
+            return ""
+        latest = max(events, key=_last_seen, default={})
+        return str(latest.get("message") or "")
 
     async def _was_there(self, seen: Cached, name: str, since: str) -> bool:
         """Whether the API server's history knows a Job of that name; one that it has forgotten it does not know."""
@@ -187,6 +220,10 @@ class WorkReconciler:
         if plan.look_again_at is None:
             return DONE
         return LookAgain(after=max(0.0, (plan.look_again_at - self.now()).total_seconds()))
+
+
+def _last_seen(event: Mapping[str, Any]) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or "")
 
 
 def _job_missing(status: WorkRecord) -> bool:

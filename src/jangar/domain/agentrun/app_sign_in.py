@@ -18,6 +18,12 @@ _ADDRESS = re.compile(
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
+def host_of(address: str) -> str | None:
+    """The host of an address that a sign-in may be sent to, in lower case; None for what is no such address."""
+    place = _ADDRESS.fullmatch(address.rstrip("/"))
+    return place["host"].lower() if place is not None else None
+
+
 def app_token(spec: VersionControlProviderSpec, repository: str, mode: str) -> AppToken | str:
     """What to ask for, or what is missing to ask for it."""
     app = spec.auth.app if spec.auth else None

@@ -19,7 +19,7 @@ from jangar.api.meta import JsonObject
 from jangar.api.reasons import Reason
 from jangar.domain.agentrun.documents import RUN_PATH, RUNNER_PATH, WORKSPACE, Documents, documents
 from jangar.domain.agentrun.repository import NoRepository, Repository, repository_of
-from jangar.domain.agentrun.task import Task, parameter_problem
+from jangar.domain.agentrun.task import MAX_TEXT, Task, parameter_problem
 from jangar.domain.agentrun.templates import TemplateError, Templates
 from jangar.domain.agentrun.workflow import StepPlace
 from jangar.domain.orchestration.child_names import label_value
@@ -99,6 +99,9 @@ def _problem(parts: AgentParts) -> NoCommand | None:
         return NoCommand(reason=Reason.MISSING_INPUT, message=f"the task requires parameters: {names}")
     if (wrong := parameter_problem(parts.task.parameters)) is not None:
         return NoCommand(reason=Reason.INVALID_SPEC, message=wrong)
+    if parts.task.too_large:
+        message = f"the task's text has more than {MAX_TEXT:,} characters once its parameters are filled in"
+        return NoCommand(reason=Reason.TOO_LARGE, message=message)
     token = parts.provider.workload and parts.provider.workload.service_account_token
     own = parts.provider.workload and parts.provider.workload.service_account_name
     if token and _service_account(parts) != own:
@@ -355,6 +358,7 @@ def _pod(parts: AgentParts, defaults: AgentDefaults) -> PodSettings:
         image_pull_secrets=names or pod.image_pull_secrets,
         priority_class=_text(_config(parts, "priorityClassName")) or pod.priority_class,
         scheduler=_text(_config(parts, "schedulerName")) or pod.scheduler,
+        runtime_class=_text(_config(parts, "runtimeClassName")) or pod.runtime_class,
     )
 
 

@@ -20,8 +20,9 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Names that the runner knows, and the names under which they are given, too."""
 EVENT_KEYS = tuple(_ALIASES)
-_GITHUB = re.compile(r"(?P<repository>[^#\s]+/[^#\s]+)#(?P<number>\d+)")
 _PARAMETER = re.compile(r"\{\{\s*parameters\.([A-Za-z0-9_-]+)\s*\}\}")
+MAX_TEXT = 400_000
+"""Characters that a task's text may fill in to: it stands twice in one ConfigMap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,8 @@ class Task:
     """The parameters under every name that they are known by."""
     missing: tuple[str, ...] = ()
     """What the task requires and nobody gave."""
+    too_large: bool = False
+    """Whether the text would be larger than its bound once filled in; then it is not."""
 
 
 def task_of(implementation: ImplementationText, parameters: Mapping[str, str]) -> Task:
@@ -48,13 +51,25 @@ def task_of(implementation: ImplementationText, parameters: Mapping[str, str]) -
     for each in (contract.mappings if contract else None) or ():
         _fill(facts, each.to, facts.get(each.from_))
     required = (contract.required_keys if contract else None) or ()
+    text = _text(implementation.text, parameters)
     return Task(
         implementation=implementation,
-        text=_PARAMETER.sub(lambda found: parameters.get(found[1], found[0]), implementation.text),
+        text=implementation.text if text is None else text,
+        too_large=text is None,
         parameters=dict(parameters),
         facts=facts,
         missing=tuple(name for name in required if not facts.get(name)),
     )
+
+
+def _text(text: str, parameters: Mapping[str, str]) -> str | None:
+    """The text with its parameters; None if it would be too large, which is known before it is made."""
+    size = len(text)
+    for found in _PARAMETER.finditer(text):
+        size += len(parameters.get(found[1], found[0])) - len(found[0])
+    if size > MAX_TEXT:
+        return None
+    return _PARAMETER.sub(lambda found: parameters.get(found[1], found[0]), text)
 
 
 def too_long(parameters: Mapping[str, str]) -> list[str]:
@@ -77,8 +92,17 @@ def _fill_from_source(facts: dict[str, str], implementation: ImplementationText)
     source = implementation.source
     if source is None:
         return
-    if source.provider == "github" and (found := _GITHUB.fullmatch(source.external_id or "")):
-        _fill(facts, "repository", found["repository"])
-        _fill(facts, "issueNumber", found["number"])
+    if source.provider == "github" and (found := _github_issue(source.external_id or "")):
+        repository, number = found
+        _fill(facts, "repository", repository)
+        _fill(facts, "issueNumber", number)
     _fill(facts, "issueUrl", source.url)
     _fill(facts, "issueTitle", implementation.summary)
+
+
+def _github_issue(external_id: str) -> tuple[str, str] | None:
+    """Repository and number of `owner/name#12`."""
+    repository, _, number = external_id.partition("#")
+    inner = repository[1:-1]
+    written = "/" in inner and not any(each.isspace() for each in repository)
+    return (repository, number) if written and number.isdecimal() else None

@@ -6,13 +6,18 @@ templates would allow beyond that can fill the memory of the process however lit
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import minijinja
+import re2
 
 from jangar.api.meta import JsonObject
 
+MAX_TEMPLATE: Final = 262_144
+"""Characters of one template."""
+MAX_CODE: Final = 2_000
+"""Characters of one expression or statement."""
 MAX_EXPRESSIONS: Final = 100
 MAX_RENDERED: Final = 900_000
 """Characters of all templates of a run together: they travel in one ConfigMap."""
@@ -23,10 +28,11 @@ FILTERS: Final = frozenset(
 )
 STATEMENTS: Final = frozenset({"if", "elif", "else", "endif"})
 
-_CODE = re.compile(r"\{\{-?(?P<expression>.*?)-?\}\}|\{%-?(?P<statement>.*?)-?%\}|\{#.*?#\}", re.DOTALL)
+_ENDS: Final = {"{{": "}}", "{%": "%}", "{#": "#}"}
+_OPENING = re.compile(r"\{[{%#]")
 _TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _ALLOWED = re.compile(r"[\w\s.\[\]|,()=!<>-]*")
-_CALLED = re.compile(r"(?P<before>\|\s*)?(?P<name>[A-Za-z_]\w*)?\s*\(")
+_CALLED = re2.compile(r"(?P<before>\|\s*)?(?P<name>[A-Za-z_]\w*)?\s*\(")
 _FILTER = re.compile(r"\|\s*(?P<name>\w+)")
 _WORDS_BEFORE_BRACKET = frozenset({"and", "or", "not", "in", "is", "if", "elif", "else"})
 
@@ -41,12 +47,13 @@ class Templates:
     def __init__(self, values: JsonObject) -> None:
         self._values = values
         self._left = MAX_RENDERED
+        self._printable = MAX_RENDERED
         self._engine = minijinja.Environment(
             undefined_behavior="strict",
             fuel=FUEL,
             keep_trailing_newline=True,
             auto_escape_callback=lambda _: False,
-            finalizer=_told,
+            finalizer=self._printed,
         )
 
     def fill(self, text: str) -> str:
@@ -55,12 +62,21 @@ class Templates:
             return self._counted(text)
         if problem := template_problem(text):
             raise TemplateError(problem)
+        self._printable = self._left
         try:
             return self._counted(self._engine.render_str(text, None, **self._values))
         except minijinja.TemplateError as error:
             raise TemplateError(f"{_short(text)}: {error.message}") from error
         except ValueError as error:
             raise TemplateError(f"{_short(text)}: {error}") from error
+
+    def _printed(self, value: Any) -> str:
+        """A value as it stands in the text; the engine stops at the first that there is no room for."""
+        text = _told(value)
+        self._printable -= len(text)
+        if self._printable < 0:
+            raise ValueError(f"fills in to more than {MAX_RENDERED:,} characters")
+        return text
 
     def _counted(self, text: str) -> str:
         self._left -= len(text)
@@ -73,12 +89,13 @@ class Templates:
 
 def template_problem(text: str) -> str | None:
     """What is wrong with a template whatever its values are; None if nothing is."""
-    found = list(_CODE.finditer(text))
-    if len(found) > MAX_EXPRESSIONS:
-        return f"{_short(text)}: has more than {MAX_EXPRESSIONS} expressions"
-    for each in found:
-        if (problem := _code_problem(each)) is not None:
-            return f"{_short(each[0])}: {problem}"
+    if len(text) > MAX_TEMPLATE:
+        return f"{_short(text)}: has more than {MAX_TEMPLATE:,} characters"
+    for number, (mark, code) in enumerate(_code(text)):
+        if number >= MAX_EXPRESSIONS:
+            return f"{_short(text)}: has more than {MAX_EXPRESSIONS} expressions"
+        if (problem := _code_problem(mark, code)) is not None:
+            return f"{_short(mark + code + _ENDS[mark])}: {problem}"
     try:
         _CHECKING.undeclared_variables_in_str(text)
     except minijinja.TemplateError as error:
@@ -86,13 +103,34 @@ def template_problem(text: str) -> str | None:
     return None
 
 
-def _code_problem(found: re.Match[str]) -> str | None:
-    statement = found["statement"]
-    if statement is not None:
-        word = (statement.split() or [""])[0]
+def _code(text: str) -> Iterator[tuple[str, str]]:
+    """What stands between marks that open and close, with the mark that opens it. Reads the text once."""
+    place = 0
+    while (opening := _OPENING.search(text, place)) is not None:
+        mark = opening[0]
+        end = text.find(_ENDS[mark], opening.end())
+        if end < 0:
+            # What is never closed has no end anywhere: the engine says so.
+            return
+        yield mark, text[opening.end() : end]
+        place = end + 2
+
+
+def _code_problem(mark: str, written: str) -> str | None:
+    if mark == "{#":
+        return None
+    inside = written.removeprefix("-").removesuffix("-")
+    if mark == "{%":
+        word = (inside.split(maxsplit=1) or [""])[0]
         if word not in STATEMENTS:
-            return f"{word!r} is not known: there are {', '.join(sorted(STATEMENTS))}"
-    code = _TEXT.sub("''", statement if statement is not None else found["expression"] or "")
+            return f"{_short(word)!r} is not known: there are {', '.join(sorted(STATEMENTS))}"
+    if len(inside) > MAX_CODE:
+        return f"an expression has more than {MAX_CODE:,} characters"
+    return _expression_problem(_TEXT.sub("''", inside))
+
+
+def _expression_problem(code: str) -> str | None:
+    """What is wrong with code whose texts are taken out."""
     if not _ALLOWED.fullmatch(code.replace("''", "")):
         return "values can be read and compared, nothing can be computed"
     if re.search(r"[)\]'\"]\s*\(", code):

@@ -16,6 +16,7 @@ def stop_document(stop: Stop) -> JsonObject:
         "requestedAt": time_to(stop.requested_at),
         "reason": str(stop.reason),
         "deadline": time_to(stop.deadline),
+        **({"message": stop.message} if stop.message else {}),
     }
 
 
@@ -28,6 +29,7 @@ def stop_from(document: Mapping[str, Any] | None) -> Stop | None:
         requested_at=requested_at,
         reason=document["reason"],
         deadline=time_from(document, "deadline") or requested_at,
+        message=document.get("message") or "",
     )
 
 

@@ -1,8 +1,9 @@
 """The announcement that something is being stopped: an attempt, a run, or the work of a child. Knows times only."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from jangar.api.reasons import WAITING_CAUSES
 from jangar.domain.times import whole_second
 
 
@@ -13,6 +14,8 @@ class Stop:
     requested_at: datetime
     reason: str
     deadline: datetime
+    message: str = ""
+    """What it was waiting for, where a time limit ends a wait."""
 
     def cut(self, ended_at: datetime | None) -> bool:
         """Whether work that ended then was stopped: in that second or later, or nobody knows when."""
@@ -27,6 +30,29 @@ class LeftBehind:
     name: str
     uid: str | None = None
     ended_at: datetime | None = None
+
+
+STOPPED_ON_REQUEST = "stopped on request"
+IGNORED_TERM = "ignored SIGTERM"
+
+
+def timeout_message(limit: timedelta | None, *, reason: str | None, message: str | None) -> str:
+    """Why a time limit ended something: with the cause that it was waiting for, where there is one."""
+    after = f"timed out after {limit.total_seconds():g} s" if limit else "timed out"
+    return while_waiting(after, reason=reason, message=message)
+
+
+def while_waiting(said: str, *, reason: str | None, message: str | None) -> str:
+    """The sentence, with the cause of the wait that it ended."""
+    if reason not in WAITING_CAUSES:
+        return said
+    return f"{said} while waiting for: " + ": ".join(each for each in (reason, message) if each)
+
+
+def with_detail(message: str, child_message: str) -> str:
+    """The message of a stop, and what the stopped work said beside that it was stopped on request."""
+    stopped, _, detail = child_message.partition("; ")
+    return "; ".join(each for each in (message, detail if stopped == STOPPED_ON_REQUEST else "") if each)
 
 
 def not_before(ended_at: datetime | None, moment: datetime) -> bool:

@@ -25,6 +25,10 @@ class Condition(Protocol):
         """Names selected from a variable, such as the steps a condition looks at."""
         ...
 
+    def uses_whole(self, variable: str) -> bool:
+        """Whether the variable is used otherwise than to select names that are written out."""
+        ...
+
     def evaluate(self, bindings: Mapping[str, object]) -> object:
         """The value; raises ValueError when there is none."""
         ...

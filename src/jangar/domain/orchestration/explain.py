@@ -7,6 +7,7 @@ from datetime import datetime
 from jangar.api.orchestration import Policies
 from jangar.api.phases import CHILD_KINDS, Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
+from jangar.domain.cancellation.stop import IGNORED_TERM
 from jangar.domain.orchestration.definition import Definition, StepDefinition
 from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
 from jangar.domain.orchestration.readiness import releases
@@ -187,9 +188,15 @@ def _ended(run: RunView, step: StepDefinition, state: StepState) -> str:
         case StepPhase.SKIPPED:
             return _SKIPPED.get(state.reason, f"skipped: {state.reason}")
         case StepPhase.CANCELLED:
-            return _CANCELLED.get(state.reason, f"cancelled: {state.reason}")
+            sentence = _CANCELLED.get(state.reason, f"cancelled: {state.reason}")
+            return f"{sentence}; {state.message}" if _ignored_term(state) else sentence
         case _:
             return _failed(run, step, state)
+
+
+def _ignored_term(state: StepState) -> bool:
+    """Whether its work was killed at the end of its grace period, which its message says."""
+    return IGNORED_TERM in state.message
 
 
 def _skipped_for(state: StepState) -> str:

@@ -11,6 +11,7 @@ from enum import IntEnum
 from jangar.api.orchestration import Policies
 from jangar.api.phases import CHILD_KINDS, Phase, StepKind
 from jangar.api.problems import Problem
+from jangar.api.reasons import Reason
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.state import RunRecord
@@ -46,11 +47,13 @@ class ChildGone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildRefused:
-    """The API server refused to create the child, for good."""
+    """The child cannot be created, for good."""
 
     name: str
     reason: str
     message: str
+    failure: Reason = Reason.START_REFUSED
+    """What the step's attempt fails with."""
 
 
 Child = ChildSeen | ChildGone | ChildRefused
@@ -68,6 +71,13 @@ class DefinitionRejected:
     """What the run names has mistakes."""
 
     problems: Sequence[Problem]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotConflict:
+    """Something else has the name of the run's snapshot, or its content was changed."""
+
+    message: str
 
 
 class ChildrenRead(IntEnum):
@@ -117,7 +127,7 @@ class Observation:
     """Everything a plan may look at."""
 
     run: RunFacts
-    definition: Definition | DefinitionMissing | DefinitionRejected
+    definition: Definition | DefinitionMissing | DefinitionRejected | SnapshotConflict
     recorded: RunRecord = field(default_factory=RunRecord)
     children: Mapping[str, Child] = field(default_factory=dict)
     """By name. A child that is not in here was not in the cache, which says nothing."""

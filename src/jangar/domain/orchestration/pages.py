@@ -61,9 +61,9 @@ def join_pages(inline: Iterable[StepDocument], pages: Iterable[StepDocument]) ->
     return [step for page in ordered for step in page["steps"]] if ordered else list(inline)
 
 
-def page_name(run_name: str, run_uid: str, number: int) -> str:
-    """Name of the object that holds one page; the first is 0."""
-    return owned_name(run_name, run_uid, "steps", number)
+def page_name(run_name: str, run_uid: str, number: int, other: int = 0) -> str:
+    """Name of the object that holds one page; the first is 0. `other` gives further names for one that is taken."""
+    return owned_name(run_name, f"{run_uid} {other}" if other else run_uid, "steps", number)
 
 
 def _is_active(step: StepDocument) -> bool:

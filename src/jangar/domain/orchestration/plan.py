@@ -140,6 +140,7 @@ class _Planner:
             )
             work = self._pass(Progress(self.definition, states), ())
             work.progress.due(self.now)
+            work.refresh_hashes()
             looked_at = work.progress.live.copy()
         self._work(work, looked_at, resumed=basis is not None)
         status = self._status(work)
@@ -183,6 +184,9 @@ class _Planner:
             work.stop_for_cancel(self.cancel.deadline)
         else:
             work.start()
+            while known := work.begun_with_child(self.observation.children):
+                work.settle(known, self.observation.children, stopping=False)
+                work.start()
 
     def _times_out(self, work: RunPass) -> bool:
         due = self.deadline is not None and self.now >= self.deadline

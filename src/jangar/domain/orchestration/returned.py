@@ -9,15 +9,21 @@ from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.outcome import Verdict
 from jangar.domain.orchestration.outputs import MAX_BYTES
 from jangar.domain.orchestration.scope import Scope
-from jangar.domain.orchestration.templates import MissingInput, render
+from jangar.domain.orchestration.templates import MissingInput, TooLarge, render
 
 
 def returned_outputs(
     definition: Definition, scope: Scope, success: Verdict
 ) -> tuple[Verdict, Mapping[str, str] | None]:
     """The outputs of a run that succeeded. One that nothing answers is absent: whoever needs it says so."""
-    rendered = {name: render(template, scope) for name, template in definition.outputs.items()}
-    outputs = {name: value for name, value in rendered.items() if not isinstance(value, MissingInput)}
+    outputs: dict[str, str] = {}
+    for name, template in definition.outputs.items():
+        value = render(template, scope, most=MAX_BYTES)
+        if isinstance(value, TooLarge):
+            message = f"output {name} of the run is larger than {MAX_BYTES} bytes"
+            return Verdict(phase=Phase.FAILED, reason=Reason.OUTPUTS_TOO_LARGE, message=message), None
+        if not isinstance(value, MissingInput):
+            outputs[name] = value
     size = len(json.dumps(outputs, ensure_ascii=False, separators=(",", ":")).encode())
     if outputs and size > MAX_BYTES:
         message = f"the outputs of the run are {size} bytes; at most {MAX_BYTES} are kept"

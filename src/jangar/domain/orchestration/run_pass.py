@@ -13,13 +13,13 @@ from jangar.api.phases import CHILD_KINDS, CHILD_OBJECTS, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.stop import LeftBehind, Stop
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.observation import Child, Observation
+from jangar.domain.orchestration.observation import Child, ChildSeen, Observation
 from jangar.domain.orchestration.policies import RunPolicies
 from jangar.domain.orchestration.progress import Progress
 from jangar.domain.orchestration.readiness import MAX_CAUSES, Roots, roots_of
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.settling import Settling, failed, moved, settle, stopped
-from jangar.domain.orchestration.starting import begun, judged
+from jangar.domain.orchestration.starting import begun, hash_of_child, judged
 
 
 class RunPass:
@@ -47,6 +47,15 @@ class RunPass:
         self.scope = Scope(definition, observation.run.parameters, progress.states)
         self._roots: dict[int, Roots] = {}
 
+    def refresh_hashes(self) -> None:
+        """Record what unseen children must look like where an earlier version recorded it otherwise, or not at all."""
+        for index in sorted(self.progress.live):
+            step, state = self.definition.steps[index], self.progress.states[index]
+            if state.child_uid is None and state.stop is None:
+                wanted = hash_of_child(step, state.attempt, self.observation.run, self.scope)
+                if wanted != state.child_hash:
+                    self.progress.move(index, replace(state, child_hash=wanted))
+
     def settle(self, indexes: Iterable[int], children: Mapping[str, Child], *, stopping: bool) -> None:
         """Look at the children of these live steps."""
         rules = Settling(
@@ -69,6 +78,16 @@ class RunPass:
                     )
                 )
             self.progress.move(index, found.state)
+
+    def begun_with_child(self, children: Mapping[str, Child]) -> list[int]:
+        """Steps begun in this pass whose child is there already: that of a run which lost its record."""
+        states = self.progress.states
+        return [
+            index
+            for index in self.progress.changed & self.progress.live
+            if states[index].child_uid is None
+            and isinstance(children.get(states[index].child or ""), ChildSeen)
+        ]
 
     def skip_dependents(self) -> None:
         """Skip whatever depends on an end that was not good enough; ask no condition, start nothing."""

@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from jangar.domain.orchestration.definition import Condition, Definition, StepDefinition
 from jangar.domain.orchestration.state import StepState
 
+MAX_CONDITION_VALUE_BYTES = 64 * 1024
+"""The largest value that a `when` may see (AGENT-2)."""
+
 
 class Scope:
     """Looks values up where they are recorded; a missing one is None, never empty text."""
@@ -28,20 +31,37 @@ class Scope:
         return value if value is not None else self.definition.steps[index].output_defaults.get(name)
 
     def bindings(self, step: StepDefinition, condition: Condition) -> dict[str, object]:
-        """The variables of a `when`: parameters, and the steps it names or depends on."""
+        """The variables of a `when`: parameters, and the steps it names or depends on.
+
+        Raises ValueError for a value that is larger than a condition may see.
+        """
         names = condition.references("steps") & self._places().keys()
         seen = sorted({*(self._places()[name] for name in names), *step.needs})
-        return {
-            "parameters": self.parameters,
-            "steps": {self._states[each].name: self._shown(each) for each in seen},
-        }
+        named = self.parameters.keys() & condition.references("parameters")
+        whole = condition.uses_whole("parameters")
+        visible = self.parameters if whole else {name: self.parameters[name] for name in sorted(named)}
+        for name, value in visible.items():
+            _refuse_large(f"parameters.{name}", value)
+        steps = {self._states[each].name: self._shown(each) for each in seen}
+        return {"parameters": visible, "steps": steps}
 
     def _shown(self, index: int) -> dict[str, object]:
         state = self._states[index]
         outputs = {**self.definition.steps[index].output_defaults, **(state.outputs or {})}
+        for name, value in outputs.items():
+            _refuse_large(f"steps.{state.name}.outputs.{name}", value)
         return {"phase": str(state.phase), "reason": str(state.reason), "outputs": outputs}
 
     def _places(self) -> dict[str, int]:
         if not self._index:
             self._index = {name: index for index, name in enumerate(self.definition.graph.names)}
         return self._index
+
+
+def _refuse_large(path: str, value: str) -> None:
+    if len(value) * 4 > MAX_CONDITION_VALUE_BYTES and (size := len(value.encode(errors="replace"))) > (
+        MAX_CONDITION_VALUE_BYTES
+    ):
+        raise ValueError(
+            f"{path} has {size:,} bytes; a condition may look at values of {MAX_CONDITION_VALUE_BYTES:,} bytes"
+        )

@@ -9,11 +9,13 @@ from typing import assert_never
 
 from jangar.api.phases import TERMINAL, OnJobMissing, Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
-from jangar.domain.cancellation.stop import Stop
+from jangar.domain.cancellation.stop import Stop, timeout_message, while_waiting, with_detail
 from jangar.domain.orchestration.definition import StepDefinition
 from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefused, ChildSeen
 from jangar.domain.orchestration.outputs import with_defaults
 from jangar.domain.orchestration.state import Attempt, StepState
+
+AT_RUN_LIMIT = "stopped at the run's time limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +82,15 @@ def stopped(state: StepState, stop: Stop) -> StepState:
         if state.stop.deadline <= stop.deadline:
             return state
         return replace(state, stop=replace(state.stop, deadline=stop.deadline))
+    if not stop.message and stop.reason == Reason.RUN_TIMED_OUT:
+        message = while_waiting(AT_RUN_LIMIT, reason=state.reason, message=state.message)
+        stop = replace(stop, message=message if message != AT_RUN_LIMIT else "")
     announced = moved(
-        state, stop.requested_at, StepPhase.RUNNING, Reason.STOPPING, f"stopping: {stop.reason}"
+        state,
+        stop.requested_at,
+        StepPhase.RUNNING,
+        Reason.STOPPING,
+        f"stopping: {stop.message or stop.reason}",
     )
     return replace(announced, stop=stop)
 
@@ -108,7 +117,10 @@ def _still_running(step: StepDefinition, state: StepState, rules: Settling) -> S
         return Settled(state=_stop_verdict(step, state, rules, left_behind=True), left_behind=True)
     if step.timeout and state.attempt_started_at and rules.now >= state.attempt_started_at + step.timeout:
         announced = Stop(
-            requested_at=rules.now, reason=Reason.STEP_TIMED_OUT, deadline=rules.now + rules.stop_timeout
+            requested_at=rules.now,
+            reason=Reason.STEP_TIMED_OUT,
+            deadline=rules.now + rules.stop_timeout,
+            message=timeout_message(step.timeout, reason=state.reason, message=state.message),
         )
         return Settled(state=stopped(state, announced))
     return Settled(state=state)
@@ -126,7 +138,7 @@ def _concluded(step: StepDefinition, state: StepState, child: ChildSeen, rules: 
             reason = child.reason or Reason.CHILD_FAILED
             return _failed(step, state, reason, child.message, rules, left_behind=child.left_behind)
         case _ if state.stop is not None:
-            verdict = _stop_verdict(step, state, rules, left_behind=child.left_behind)
+            verdict = _stop_verdict(step, state, rules, left_behind=child.left_behind, said=child.message)
             return _with_partial_outputs(verdict, child)
         case _ if child.deleting:
             message = "its child was deleted by somebody else"
@@ -147,7 +159,7 @@ def _refused(step: StepDefinition, state: StepState, child: ChildRefused, rules:
         return _stop_verdict(step, state, rules)
     # Whatever the server's own word for it: a create that was refused for good is refused again.
     message = f"{child.reason}: {child.message}" if child.reason else child.message
-    return _failed(step, state, Reason.START_REFUSED, message, rules)
+    return _failed(step, state, child.failure, message, rules)
 
 
 def _vanished(step: StepDefinition, state: StepState, rules: Settling) -> StepState:
@@ -157,17 +169,16 @@ def _vanished(step: StepDefinition, state: StepState, rules: Settling) -> StepSt
 
 
 def _stop_verdict(
-    step: StepDefinition, state: StepState, rules: Settling, *, left_behind: bool = False
+    step: StepDefinition, state: StepState, rules: Settling, *, left_behind: bool = False, said: str = ""
 ) -> StepState:
-    """The end of a stopped attempt: never a success, and named for what stopped it."""
+    """The end of a stopped attempt: never a success, and named for what stopped it. `said` is the child's message."""
     reason = state.stop.reason if state.stop else Reason.CANCELLED
     if reason == Reason.CANCELLED:
         why = Reason.CANCEL_TIMED_OUT if left_behind else Reason.RUN_CANCELLED
         message = "its work had not ended at the deadline and may still run" if left_behind else ""
-        return moved(state, rules.now, StepPhase.CANCELLED, why, message)
-    message = (
-        "stopped at its time limit" if reason == Reason.STEP_TIMED_OUT else "stopped at the run's time limit"
-    )
+        return moved(state, rules.now, StepPhase.CANCELLED, why, with_detail(message, said))
+    own = "stopped at its time limit" if reason == Reason.STEP_TIMED_OUT else AT_RUN_LIMIT
+    message = with_detail((state.stop and state.stop.message) or own, said)
     if left_behind:
         message += "; its work had not ended at the deadline and may still run"
     return _failed(step, state, reason, message, rules, left_behind=left_behind)

@@ -55,9 +55,11 @@ def snapshot_hash(spec: Mapping[str, Any]) -> str:
     return sha256(_canonical(spec)).hexdigest()
 
 
-def snapshot_name(run_name: str, run_uid: str) -> str:
-    """Name of the object that holds a run's snapshot."""
-    return owned_name(run_name, run_uid, "snapshot")
+def snapshot_name(run_name: str, run_uid: str, content_hash: str) -> str:
+    """Name of the object that holds a run's snapshot. Another content has another name, so a late create of an
+    earlier one never stands in the way.
+    """
+    return owned_name(run_name, f"{run_uid} {content_hash}", "snapshot")
 
 
 def _canonical(spec: Mapping[str, Any]) -> bytes:

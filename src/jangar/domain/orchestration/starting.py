@@ -4,16 +4,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from jangar.api.phases import StepKind, StepPhase
+from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.child_names import child_name
+from jangar.domain.orchestration.child_identity import child_hash, child_spec
+from jangar.domain.orchestration.child_names import child_name, label_value
 from jangar.domain.orchestration.definition import Definition, StepDefinition
 from jangar.domain.orchestration.observation import Limits, RunFacts
 from jangar.domain.orchestration.recursion import refuses_nesting
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.settling import failed, moved
 from jangar.domain.orchestration.state import StepState
-from jangar.domain.orchestration.templates import MissingInput, render
+from jangar.domain.orchestration.templates import (
+    MAX_RENDERED_BYTES,
+    MissingInput,
+    TooLarge,
+    json_size,
+    render,
+    render_all,
+)
 
 
 def judged(step: StepDefinition, state: StepState, scope: Scope, now: datetime) -> StepState:
@@ -42,12 +50,12 @@ def begun(
     if refusal is not None:
         reason, message = refusal
         return failed(step, state, reason, message, now)
-    missing = next(
-        (found for found in _rendered(step, scope).values() if isinstance(found, MissingInput)), None
-    )
-    if missing is not None:
-        message = f"{missing.reference} has no value and no default"
-        return failed(step, state, Reason.MISSING_INPUT, message, now)
+    match _inputs(scope.definition, step, scope):
+        case MissingInput(reference=reference):
+            message = f"{reference} has no value and no default"
+            return failed(step, state, Reason.MISSING_INPUT, message, now)
+        case TooLarge() as too_large:
+            return failed(step, state, Reason.TOO_LARGE, str(too_large), now)
     attempt = state.attempt + 1
     started = moved(state, now, StepPhase.PENDING, Reason.STARTING)
     return replace(
@@ -55,6 +63,7 @@ def begun(
         attempt=attempt,
         child=child_name(run.name, run.uid, step.name, attempt),
         child_uid=None,
+        child_hash=hash_of_child(step, attempt, run, scope),
         started_at=state.started_at or now,
         attempt_started_at=now,
         next_retry_at=None,
@@ -63,14 +72,45 @@ def begun(
     )
 
 
+def hash_of_child(step: StepDefinition, attempt: int, run: RunFacts, scope: Scope) -> str | None:
+    """What the child of this attempt will be recognized by; None for kinds of steps that have none."""
+    if step.kind not in CHILD_KINDS:
+        return None
+    return child_hash(
+        step.kind,
+        child_spec(step.kind, step, child_parameters(scope.definition, step, scope)),
+        run_uid=run.uid,
+        step=label_value(step.name),
+        attempt=str(attempt),
+        lineage=",".join(run.lineage),
+    )
+
+
 def child_parameters(definition: Definition, step: StepDefinition, scope: Scope) -> Mapping[str, str]:
-    """What the child is given. A definition that declares no parameters hands all of the run's on, as ever."""
-    rendered = {name: value for name, value in _rendered(step, scope).items() if isinstance(value, str)}
-    return rendered if definition.declares_parameters else {**scope.parameters, **rendered}
+    """What the child of a step that could begin is given. A value that is missing by now is left out."""
+    inputs = _inputs(definition, step, scope)
+    if not isinstance(inputs, MissingInput | TooLarge):
+        return inputs
+    rendered = {name: render(template, scope) for name, template in step.inputs.items()}
+    return {name: value for name, value in rendered.items() if isinstance(value, str)}
 
 
-def _rendered(step: StepDefinition, scope: Scope) -> dict[str, str | MissingInput]:
-    return {name: render(template, scope) for name, template in step.inputs.items()}
+def _inputs(
+    definition: Definition, step: StepDefinition, scope: Scope
+) -> Mapping[str, str] | MissingInput | TooLarge:
+    """The values of `with`. A definition that declares no parameters hands all of the run's on, as ever."""
+    handed_on = {} if definition.declares_parameters else scope.parameters
+    own = sum(json_size(name) + json_size(value) for name, value in handed_on.items())
+    if own > MAX_RENDERED_BYTES:
+        return TooLarge(most=MAX_RENDERED_BYTES)
+    rendered = render_all(step.inputs, scope, most=MAX_RENDERED_BYTES - own)
+    match rendered:
+        case MissingInput():
+            return rendered
+        case TooLarge():
+            return TooLarge(most=MAX_RENDERED_BYTES)
+        case _:
+            return {**handed_on, **rendered}
 
 
 def _refusal(step: StepDefinition, run: RunFacts, limits: Limits) -> tuple[Reason, str] | None:

@@ -36,6 +36,8 @@ class StepState:
     attempt: int = 0
     child: str | None = None
     child_uid: str | None = None
+    child_hash: str | None = None
+    """What the child of this attempt must look like; recorded before it is created."""
     started_at: datetime | None = None
     finished_at: datetime | None = None
     attempt_started_at: datetime | None = None

@@ -114,6 +114,7 @@ def step_state(document: Mapping[str, Any]) -> StepState:
         attempt=document.get("attempt") or 0,
         child=reference.get("name"),
         child_uid=reference.get("uid"),
+        child_hash=reference.get("hash"),
         started_at=time_from(document, "startedAt"),
         finished_at=time_from(document, "finishedAt"),
         attempt_started_at=time_from(document, "attemptStartedAt"),
@@ -139,6 +140,7 @@ def _reference(state: StepState) -> JsonObject | None:
             "kind": CHILD_OBJECTS.get(state.kind, str(state.kind)),
             "name": state.child,
             "uid": state.child_uid,
+            "hash": state.child_hash,
         }
     )
 

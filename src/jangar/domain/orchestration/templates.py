@@ -4,12 +4,15 @@ Knows the grammar and how to fill the holes. A value that is filled in is data: 
 Knows nothing of which parameters and steps exist.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 OPEN, CLOSE, ELSE = "{{", "}}", "??"
+MAX_RENDERED_BYTES = 1_000_000
+"""What the templates of one step or tool may fill in to, as JSON: they travel in one object of the API."""
 
 # Each pattern is one character class, so matching never goes back: time is linear in the text.
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -78,6 +81,19 @@ class MissingInput:
     reference: Reference
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TooLarge:
+    """Templates that fill in to more than their bound. Nothing of that size was ever held."""
+
+    most: int
+
+    def __str__(self) -> str:
+        return (
+            f"its inputs are larger than {self.most:,} bytes once {{{{ }}}} is filled in; "
+            "pass large data as a file or its address"
+        )
+
+
 class Scope(Protocol):
     """Where references find their values; None where there is none."""
 
@@ -94,18 +110,47 @@ def parse_template(text: str) -> Template | TemplateProblem:
         return _problem(text, error)
 
 
-def render(template: Template, scope: Scope) -> str | MissingInput:
+def render(
+    template: Template, scope: Scope, *, most: int = MAX_RENDERED_BYTES
+) -> str | MissingInput | TooLarge:
     """The text with every reference replaced, or the first reference that nothing answers."""
-    rendered: list[str] = []
-    for part in template.parts:
-        if isinstance(part, str):
-            rendered.append(part)
-            continue
-        value = _value(part, scope)
-        if value is None:
-            return MissingInput(reference=part)
-        rendered.append(value)
-    return "".join(rendered)
+    match render_all({"": template}, scope, most=most):
+        case {"": rendered}:
+            return rendered
+        case MissingInput() | TooLarge() as failure:
+            return failure
+    raise AssertionError("one template has one result")
+
+
+def render_all(
+    templates: Mapping[str, Template], scope: Scope, *, most: int = MAX_RENDERED_BYTES
+) -> dict[str, str] | MissingInput | TooLarge:
+    """The texts by name; `most` bounds them all together. Sizes are summed before any text is put together."""
+    known: dict[Reference, tuple[str, int]] = {}
+    left = most
+    filled: dict[str, list[str]] = {}
+    for name, template in templates.items():
+        pieces = filled[name] = []
+        for part in template.parts:
+            if isinstance(part, str):
+                piece, size = part, json_size(part)
+            elif part in known:
+                piece, size = known[part]
+            else:
+                value = _value(part, scope)
+                if value is None:
+                    return MissingInput(reference=part)
+                piece, size = known[part] = value, json_size(value)
+            pieces.append(piece)
+            left -= size
+            if left < 0:
+                return TooLarge(most=most)
+    return {name: "".join(pieces) for name, pieces in filled.items()}
+
+
+def json_size(text: str) -> int:
+    """Bytes of a text inside JSON, without the quotes."""
+    return len(json.dumps(text, ensure_ascii=False).encode(errors="replace")) - 2
 
 
 def _value(reference: Reference, scope: Scope) -> str | None:

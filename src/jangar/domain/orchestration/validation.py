@@ -99,10 +99,25 @@ def _needs(spec: OrchestrationSpec, first: Mapping[str, int]) -> Sequence[Sequen
     ]
 
 
+def _needs_by_name(
+    names: Sequence[str], first: Mapping[str, int], needs: Sequence[Sequence[int]]
+) -> Sequence[Sequence[int]]:
+    """The edges with steps of one name taken for one: a name that is used twice does not hide a cycle."""
+    if len(first) == len(names):
+        return needs
+    joined: list[list[int]] = [[] for _ in names]
+    for index, name in enumerate(names):
+        joined[first[name]] += [each for each in needs[index] if each != first[name]]
+    return joined
+
+
 def _check_steps(
     spec: OrchestrationSpec, declared: Declared, references: References, checked: _Checked
 ) -> None:
-    circles = cycle_problems([step.name for step in spec.steps], checked.needs)
+    names = [step.name for step in spec.steps]
+    is_graph = execution_mode(spec) is ExecutionMode.GRAPH
+    needs = _needs_by_name(names, declared.steps, checked.needs) if is_graph else checked.needs
+    circles = cycle_problems(names, needs)
     guesses = kind_guesses()
     problems = checked.problems
     for index, step in enumerate(spec.steps):

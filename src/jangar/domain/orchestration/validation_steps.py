@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from jangar.api.orchestration import Step
+from jangar.api.not_built import STEP_KINDS_NOT_BUILT
+from jangar.api.orchestration import OrchestrationSpec, Step
 from jangar.api.phases import StepKind
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
@@ -14,7 +15,7 @@ from jangar.domain.orchestration.wording import Guesses, arrows, quoted
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
 _KINDS = {kind.value: kind for kind in StepKind}
-_KIND_NAMES = ", ".join(_KINDS)
+_KIND_NAMES = ", ".join(each for each in _KINDS if each not in STEP_KINDS_NOT_BUILT)
 
 
 def kind_of(step: Step) -> StepKind | None:
@@ -53,9 +54,17 @@ def kind_problems(step: Step, place: Place, guesses: Guesses) -> Iterator[Proble
         )
 
 
+def not_built_steps(spec: OrchestrationSpec) -> Iterator[Problem]:
+    """Steps whose kind is not built (GATE-1): nothing of the orchestration is started."""
+    for index, step in enumerate(spec.steps):
+        if (row := STEP_KINDS_NOT_BUILT.get(step.kind)) is not None:
+            place = Place(path=("spec", "steps", index, "kind"), step=step.name or None, index=index)
+            yield place.problem(Reason.UNSUPPORTED_STEP, row.message, row.instead)
+
+
 def kind_guesses() -> Guesses:
     """Guesses among the kinds, to be shared by the steps of one definition."""
-    return Guesses(_KINDS)
+    return Guesses(each for each in _KINDS if each not in STEP_KINDS_NOT_BUILT)
 
 
 def reference_problems(step: Step, place: Place) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 
 MAX_QUOTED = 80
 MAX_PATH = 20
@@ -10,6 +11,8 @@ _ALIKE = 0.6
 _LONGEST_GUESS = 253
 _BUDGET = 4_000_000
 _GLANCE = 100
+MAX_COMPARED = 200
+"""Names that a controller compares with a wrong one: it must not hold up the others."""
 
 
 def quoted(text: str) -> str:
@@ -72,6 +75,14 @@ class Guesses:
                 if ratio > best_ratio or (best is None and ratio == best_ratio):
                     best, best_ratio = name, ratio
         return best
+
+
+def missing(kind: str, name: str, known: Iterable[str]) -> str:
+    """That an object does not exist, and which one of the namespace was probably meant."""
+    names = list(islice(known, MAX_COMPARED))
+    nearest = Guesses(names).nearest(name)
+    guess = f"; did you mean {quoted(nearest)}?" if nearest else ""
+    return f"{kind} {quoted(name)} does not exist{guess}"
 
 
 def _folded(name: str) -> str:

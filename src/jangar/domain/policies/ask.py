@@ -1,4 +1,4 @@
-"""What one AgentRun asks for, with everything that it names already looked up. A value: no rule is applied yet."""
+"""What one AgentRun or ToolRun asks for, with everything that it names looked up. A value: applies no rule."""
 
 from dataclasses import dataclass
 
@@ -25,6 +25,8 @@ class Ask:
     """What the run would use if it started now."""
 
     agent: str
+    """Empty for a ToolRun."""
+    namespace: str = ""
     labels: tuple[str, ...] = ()
     """Keys of its labels."""
     images: tuple[str, ...] = ()
@@ -33,6 +35,15 @@ class Ask:
     """Those that a SecretBinding permits for it."""
     service_account: str = ""
     """Empty for the default one."""
+    priority_class: str = ""
+    tolerations: tuple[str, ...] = ()
+    """As `KEY=VALUE:EFFECT`, with `*` for a part that means any."""
+    node_labels: tuple[str, ...] = ()
+    """The labels by which it chooses nodes, as `KEY=VALUE`."""
+    runtime_class: str = ""
+    token_audiences: tuple[str, ...] = ()
+    sign_in_addresses: tuple[str, ...] = ()
+    """Addresses that the controllers would send a sign-in to."""
     source_providers: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
     """`owner/name` in lower case, or as it was written where it is none; the first one is what limits count by."""

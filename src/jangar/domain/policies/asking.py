@@ -1,5 +1,5 @@
-"""What an AgentRun asks for, read from it and from what it names. Knows where Secrets, images and repositories stand in
-the documents; applies no rule.
+"""What an AgentRun or ToolRun asks for, read from it and from what it names. Knows where Secrets, images and
+repositories stand in the documents; applies no rule.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from jangar.api.agents.implementation import ImplementationText
 from jangar.domain.agentrun.task import task_of
 from jangar.domain.policies.ask import AgentTerms, Ask, SecretUse
+from jangar.domain.policies.placement import node_labels_in, tolerations_in
 from jangar.domain.policies.repositories import canonical_repository
 
 Document: TypeAlias = Mapping[str, Any]
@@ -54,13 +55,21 @@ class _Asking:
     def ask(self) -> Ask:
         security = self._agent.get("security") or {}
         secrets = tuple(dict.fromkeys(self._secrets()))
+        config = self._config()
         return Ask(
             agent=self._agent_name,
+            namespace=self._run["metadata"].get("namespace") or "",
             labels=tuple(self._run["metadata"].get("labels") or ()),
             images=tuple(dict.fromkeys(self._images())),
             secrets=secrets,
             bound_secrets=self._bound(),
             service_account=self._service_account(),
+            priority_class=_text(config.get("priorityClassName")),
+            tolerations=tuple(dict.fromkeys(tolerations_in(config))),
+            node_labels=tuple(dict.fromkeys(node_labels_in(config))),
+            runtime_class=_text(config.get("runtimeClassName")),
+            token_audiences=tuple(self._audiences()),
+            sign_in_addresses=tuple(self._sign_in_addresses()),
             source_providers=tuple(dict.fromkeys(self._sources())),
             repositories=tuple(dict.fromkeys(map(canonical_repository, self._repositories()))),
             on_github=not self._vcs or any(each.get("provider") in (None, _GITHUB) for each in self._vcs),
@@ -143,6 +152,21 @@ class _Asking:
         )
         return next((str(each) for each in asked if each), "")
 
+    def _audiences(self) -> Iterator[str]:
+        token = (self._provider.get("workload") or {}).get("serviceAccountToken") or {}
+        if audience := token.get("audience"):
+            yield audience
+
+    def _sign_in_addresses(self) -> Iterator[str]:
+        """Only an app signs in from here; other tokens are handed to the container and go nowhere by themselves."""
+        for host in self._vcs:
+            auth = host.get("auth") or {}
+            method = auth.get("method") or (
+                "app" if (auth.get("app") or {}).get("privateKeySecretRef") else ""
+            )
+            if method == "app" and (address := host.get("apiBaseUrl")):
+                yield address
+
     def _sources(self) -> Iterator[str]:
         for task in self._tasks:
             yield (task.get("source") or {}).get("provider") or UNSAID_SOURCE
@@ -212,6 +236,23 @@ class _Asking:
             if any(_is_subject(each, subjects, metadata["namespace"]) for each in spec.get("subjects") or ())
             for name in spec.get("allowedSecrets") or ()
         )
+
+
+def ask_of_tool_run(run: Document, tool: Document) -> Ask:
+    """What a ToolRun asks for; `tool` is the spec of the Tool that it names."""
+    metadata = run["metadata"]
+    image = tool.get("image")
+    return Ask(
+        agent="",
+        namespace=metadata.get("namespace") or "",
+        labels=tuple(metadata.get("labels") or ()),
+        images=(image,) if image else (),
+        service_account=tool.get("serviceAccount") or "",
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _is_subject(subject: Document, subjects: set[tuple[str, str]], namespace: str) -> bool:

@@ -6,6 +6,7 @@ from jangar.api.reasons import Reason
 from jangar.domain.policies.ask import Ask
 from jangar.domain.policies.globs import first_match
 from jangar.domain.policies.images import parse_image
+from jangar.domain.policies.judging_pods import denials_of_pods, listed
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.policies.repositories import is_allowed
 from jangar.domain.policies.verdicts import Deny, Hold
@@ -22,7 +23,7 @@ def objection(ask: Ask, policy: AdmissionPolicy) -> Deny | Hold | None:
     if ask.missing:
         return Hold(
             reason=Reason.REFERENCE_NOT_FOUND,
-            message=f"{_listed(ask.missing)} {'do' if len(ask.missing) > 1 else 'does'} not exist yet",
+            message=f"{listed(ask.missing)} {'do' if len(ask.missing) > 1 else 'does'} not exist yet",
         )
     return None
 
@@ -31,6 +32,7 @@ def _denials(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
     yield from _of_labels(ask, policy)
     yield from _of_images(ask, policy)
     yield from _of_service_account(ask, policy)
+    yield from denials_of_pods(ask, policy)
     yield from _of_sources(ask)
     yield from _of_repositories(ask, policy)
     yield from _of_secrets(ask, policy)
@@ -42,7 +44,7 @@ def _of_labels(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
     if missing:
         yield Deny(
             reason=Reason.MISSING_REQUIRED_LABELS,
-            message=f"policy requires the label {_listed(missing)}: add it to metadata.labels of a new run",
+            message=f"policy requires the label {listed(missing)}: add it to metadata.labels of a new run",
         )
     own = tuple(key for key in ask.labels if not key.startswith(OWN_LABELS))
     for key in own:
@@ -55,7 +57,7 @@ def _of_labels(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
         if not first_match(rules.allowed, key):
             yield Deny(
                 reason=Reason.LABEL_NOT_ALLOWED,
-                message=f"policy allows only the labels {_listed(rules.allowed)}, not {key}",
+                message=f"policy allows only the labels {listed(rules.allowed)}, not {key}",
             )
 
 
@@ -79,7 +81,7 @@ def _of_images(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
                     message=f"the image {text} is denied by policy ({pattern.written}): use another one",
                 )
         if rules.allowed and not any(pattern.allows(image) for pattern in rules.allowed):
-            allowed = _listed(tuple(each.written for each in rules.allowed))
+            allowed = listed(tuple(each.written for each in rules.allowed))
             yield Deny(
                 reason=Reason.IMAGE_NOT_ALLOWED, message=f"policy allows only images of {allowed}, not {text}"
             )
@@ -87,10 +89,21 @@ def _of_images(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
 
 def _of_service_account(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
     used = ask.service_account or policy.default_service_account
+    if used in policy.pods.own_service_accounts and policy.pods.own_namespace in {"", ask.namespace}:
+        yield Deny(
+            reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
+            message=f"the service account {used} is the controllers' own, which no run may use: name another one",
+        )
+    allowed = policy.pods.service_accounts
+    if allowed and used != policy.default_service_account and not first_match(allowed, used):
+        yield Deny(
+            reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
+            message=f"policy allows only the service accounts {listed(allowed)}, not {used}",
+        )
     if ask.terms.service_accounts and used not in ask.terms.service_accounts:
         yield Deny(
             reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
-            message=f"Agent {ask.agent} allows the service account {_listed(ask.terms.service_accounts)}, "
+            message=f"Agent {ask.agent} allows the service account {listed(ask.terms.service_accounts)}, "
             f"not {used}: name it in spec.runtime.config.serviceAccount or in security.allowedServiceAccounts",
         )
 
@@ -101,7 +114,7 @@ def _of_sources(ask: Ask) -> Iterator[Deny]:
         if source not in allowed:
             yield Deny(
                 reason=Reason.IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED,
-                message=f"Agent {ask.agent} takes tasks from {_listed(allowed)}, not from {source}",
+                message=f"Agent {ask.agent} takes tasks from {listed(allowed)}, not from {source}",
             )
 
 
@@ -110,7 +123,7 @@ def _of_repositories(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
         if not is_allowed(policy.repositories, repository):
             yield Deny(
                 reason=Reason.REPOSITORY_NOT_ALLOWED,
-                message=f"JANGAR_GITHUB_REPOS_ALLOWED allows {_listed(policy.repositories)}, not {repository}",
+                message=f"JANGAR_GITHUB_REPOS_ALLOWED allows {listed(policy.repositories)}, not {repository}",
             )
 
 
@@ -137,8 +150,3 @@ def _of_secrets(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
                 f"same namespace with the subject Agent {ask.agent} and {use.name} in allowedSecrets, "
                 "then start a new run",
             )
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    shown = names[:5]
-    return ", ".join(shown) + (f" and {len(names) - 5} more" if len(names) > len(shown) else "")

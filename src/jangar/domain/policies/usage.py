@@ -52,7 +52,7 @@ class Usage:
         if (
             self._live >= most.cluster
             or self.live_in[run.namespace] >= most.namespace
-            or self._live_of[run.namespace, run.ask.agent] >= most.agent
+            or (run.ask.agent and self._live_of[run.namespace, run.ask.agent] >= most.agent)
         ):
             return Obstacle(reason=Reason.CONCURRENCY_LIMIT)
         free = list(self._rates_freed(run))

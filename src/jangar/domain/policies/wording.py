@@ -20,9 +20,11 @@ def why_held(reason: Reason, run: WaitingRun, policy: AdmissionPolicy) -> str:
         limits = _limits(queue.namespace, queue.repo, queue.cluster, run)
         return f"the queue is full, with room for {limits}; it gets a place when others leave"
     most = policy.concurrency
+    who = "run" if policy.counts_tool_runs else "AgentRun"
+    of_agent = f"{most.agent} of Agent {run.ask.agent} there, " if run.ask.agent else ""
     return (
-        f"waits for another AgentRun to end: at most {most.namespace} may be live in namespace {run.namespace}, "
-        f"{most.agent} of Agent {run.ask.agent} there, {most.cluster} in all"
+        f"waits for another {who} to end: at most {most.namespace} may be live in namespace {run.namespace}, "
+        f"{of_agent}{most.cluster} in all"
     )
 
 

@@ -1,7 +1,9 @@
 """A Tool checked, and filled in with the parameters of a run. Knows templates; knows no Job."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
 
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
@@ -11,8 +13,9 @@ from jangar.domain.orchestration.templates import (
     OutputRef,
     Template,
     TemplateProblem,
+    TooLarge,
     parse_template,
-    render,
+    render_all,
 )
 from jangar.domain.work.command import Command
 
@@ -43,27 +46,25 @@ def command_of(spec: ToolSpec, parameters: Mapping[str, str]) -> Command | NoCom
     """What to start. A parameter that is used and not given, without a default, is never an empty string."""
     if problems := tool_problems(spec):
         return NoCommand(reason=Reason.INVALID_SPEC, message="; ".join(map(str, problems)))
-    scope = _Parameters(parameters)
-    try:
-        return Command(
-            image=spec.image or "",
-            command=_filled(spec.command, scope),
-            args=_filled(spec.args, scope),
-            env={each.name: _fill(each.value, scope) for each in spec.env or ()},
-            working_dir=spec.working_dir,
-            service_account=spec.service_account,
-            resources=spec.resources,
-        )
-    except _MissingError as error:
-        return NoCommand(
-            reason=Reason.MISSING_INPUT, message=f"{error.missing.reference} has no value and no default"
-        )
-
-
-class _MissingError(Exception):
-    def __init__(self, missing: MissingInput) -> None:
-        super().__init__()
-        self.missing = missing
+    templates = {str(n): _template(text) for n, (_, text) in enumerate(_texts(spec))}
+    rendered = render_all(templates, _Parameters(parameters))
+    match rendered:
+        case MissingInput(reference=reference):
+            return NoCommand(reason=Reason.MISSING_INPUT, message=f"{reference} has no value and no default")
+        case TooLarge():
+            return NoCommand(reason=Reason.TOO_LARGE, message=str(rendered))
+    filled = iter(rendered.values())
+    return Command(
+        image=spec.image or "",
+        command=tuple(islice(filled, len(spec.command or ()))),
+        args=tuple(islice(filled, len(spec.args or ()))),
+        env={each.name: next(filled) for each in spec.env or ()},
+        working_dir=spec.working_dir,
+        service_account=spec.service_account,
+        resources=spec.resources,
+        grace=None if spec.grace_period_seconds is None else timedelta(seconds=spec.grace_period_seconds),
+        is_first_process=False,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +107,7 @@ def _problem(path: _Path, message: str, fix: str, *, reason: Reason = Reason.INV
     return Problem(reason=reason, path=("spec", *path), message=message, fix=fix)
 
 
-def _filled(texts: Sequence[str] | None, scope: _Parameters) -> tuple[str, ...]:
-    return tuple(_fill(text, scope) for text in texts or ())
-
-
-def _fill(text: str, scope: _Parameters) -> str:
-    template = parse_template(text)
-    if not isinstance(template, Template):
-        return text
-    rendered = render(template, scope)
-    if isinstance(rendered, MissingInput):
-        raise _MissingError(rendered)
-    return rendered
+def _template(text: str) -> Template:
+    """The text as a template; its problems were asked for before."""
+    found = parse_template(text)
+    return found if isinstance(found, Template) else Template(source=text, parts=(text,))

@@ -20,7 +20,15 @@ class ReadWork:
     """If it is not there: ask the API server's history whether it was, after this version."""
 
 
-Read = ReadOwner | ReadWork
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadCreateError:
+    """Read the events of a Job that has no pod: only they tell that its pod cannot be created."""
+
+    job: str
+    uid: str
+
+
+Read = ReadOwner | ReadWork | ReadCreateError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

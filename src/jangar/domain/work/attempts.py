@@ -19,6 +19,11 @@ from jangar.domain.work.recording import Standing, job_ttl
 from jangar.domain.work.releasing import OUTCOME_FINALIZER, release, release_pod
 from jangar.domain.work.stages import waiting
 
+NOT_CONFIRMED = (
+    "the run that it names as its owner did not start it: the run's status names another child for this step and "
+    "attempt, or this child's spec is not what the step makes; start a run of your own without ownerReferences"
+)
+
 
 class Attempts(Onward):
     """The attempts of one child; each method gives a whole plan, or none."""
@@ -34,8 +39,17 @@ class Attempts(Onward):
             return self._waiting(standing, record)
         if not self.child.is_held:
             return replace(self._waiting(standing, record), actions=(HoldChild(),))
-        if self.observation.owner is Owner.NOT_READ:
-            return self._reading(ReadOwner())
+        match self.observation.owner:
+            case Owner.NOT_READ:
+                return self._reading(ReadOwner())
+            case Owner.NOT_RECORDED_YET:
+                message = "the run that it names as its owner has not recorded that it starts this attempt"
+                return self._blocked(Standing.blocked(Reason.OWNER_NOT_CONFIRMED, message), record)
+            case Owner.NOT_CONFIRMED:
+                return self._ended(
+                    record,
+                    Outcome(phase=Phase.FAILED, reason=Reason.OWNER_NOT_CONFIRMED, message=NOT_CONFIRMED),
+                )
         return None
 
     def _blocked(self, standing: Standing, record: WorkRecord) -> WorkPlan:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from jangar.api.containers import Resources
@@ -53,6 +54,7 @@ class PodSettings:
     image_pull_secrets: Sequence[str] = ()
     priority_class: str | None = None
     scheduler: str | None = None
+    runtime_class: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +83,19 @@ class Command:
     claim: str | None = None
     """A name that only one child may have; who comes second is refused."""
     pod: PodSettings = field(default_factory=PodSettings)
+    grace: timedelta | None = None
+    """Between SIGTERM and SIGKILL when the work is stopped; None is the cluster's default of 30 s."""
+    is_first_process: bool = True
+    """It must be PID 1 of its container, as the runner of agents is. Of other work the pod's own first process is,
+    which makes SIGTERM end a program that sets no handler for it.
+    """
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether anything secret stands in the container."""
+        return bool(
+            self.secret_env
+            or self.secrets
+            or self.app_token
+            or any("secret" in each.source or "projected" in each.source for each in self.mounts)
+        )

@@ -23,6 +23,8 @@ class ContainerFacts:
     name: str
     running: bool = False
     terminated: Terminated | None = None
+    waiting_reason: str = ""
+    waiting_message: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,10 @@ class PodFacts:
     containers: tuple[ContainerFacts, ...] = ()
     init_containers: tuple[ContainerFacts, ...] = ()
     finalizers: tuple[str, ...] = ()
+    unschedulable: str | None = None
+    """What the scheduler says of a pod that no node takes."""
+    grace: timedelta | None = None
+    """Between SIGTERM and SIGKILL, as the pod's spec says."""
 
     @property
     def is_over(self) -> bool:

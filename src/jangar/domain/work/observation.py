@@ -22,6 +22,10 @@ class Owner(StrEnum):
     ACTIVE = "Active"
     STOPPING = "Stopping"
     GONE = "Gone"
+    NOT_RECORDED_YET = "NotRecordedYet"
+    """The run has not recorded this attempt; a run that lost its status will."""
+    NOT_CONFIRMED = "NotConfirmed"
+    """The run's record says that it started something else, or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,10 @@ class WorkLimits:
     cleanup_interval: timedelta = timedelta(seconds=10)
     note_after: timedelta = timedelta(seconds=2)
     """How long the sight of a new Job may wait for another change to be recorded with."""
+    create_patience: timedelta = timedelta(seconds=5)
+    """How long a Job may have no pod before its events are read for the reason."""
+    create_interval: timedelta = timedelta(seconds=30)
+    """Between two such reads of the same Job."""
     job_ttl: Keep | None = DEFAULT_JOB_TTL
     retention: Keep | None = DEFAULT_RUN_RETENTION
     orchestration_retention: Keep | None = None
@@ -127,6 +135,8 @@ class WorkObservation:
     """Everything that happened to Jobs up to this version of the API server's data is in the cache."""
     live: bool = False
     """Job and pods are the API server's word, not the cache's."""
+    create_error: str | None = None
+    """What the Job controller last said of a pod that it could not create; empty if nothing, None if not read."""
     logs_kept: bool = True
     """Nothing of the pods' logs is left to be stored."""
     history_pending: bool = False

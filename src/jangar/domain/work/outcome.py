@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.stop import Stop, not_before
+from jangar.domain.cancellation.stop import STOPPED_ON_REQUEST, Stop, not_before
+from jangar.domain.work.causes import end_cause, ignored_term
 from jangar.domain.work.facts import (
     ContainerFacts,
     JobFacts,
@@ -105,8 +106,8 @@ def stopped_outcome(stop: Stop, *, in_time: bool = True) -> Outcome:
     """The end of an attempt that we stopped; `in_time` is false where its end was not seen before the deadline."""
     if stop.reason in CANCELS:
         reason = Reason.CANCELLED if in_time else Reason.CANCEL_TIMED_OUT
-        return Outcome(phase=Phase.CANCELLED, reason=reason, message="stopped on request")
-    return Outcome(phase=Phase.FAILED, reason=stop.reason, message=f"stopped: {stop.reason}")
+        return Outcome(phase=Phase.CANCELLED, reason=reason, message=STOPPED_ON_REQUEST)
+    return Outcome(phase=Phase.FAILED, reason=stop.reason, message=stop.message or f"stopped: {stop.reason}")
 
 
 def _still_running(template: TemplateNames, pod: PodFacts) -> StillRunning:
@@ -131,6 +132,8 @@ def _of_pod(
     interrupted = _interrupted(pod, job, ends, ended_at)
     if stop is not None and (stop.cut(ended_at) or _by_suspension(interrupted, job)):
         verdict = stopped_outcome(stop)
+        if ignored := ignored_term(pod, ends, stop.requested_at):
+            verdict = replace(verdict, message=f"{verdict.message}; {ignored}")
     else:
         verdict = interrupted or _init_failed(broken) or _exited(ended) or _by_phase(pod, complete)
     return _with_containers(verdict, pod, template, ends)
@@ -203,22 +206,17 @@ def _by_suspension(interrupted: Outcome | None, job: JobFacts | None) -> bool:
 def _init_failed(broken: Sequence[_Ended]) -> Outcome | None:
     if not broken:
         return None
-    name, end = broken[0]
-    if end.reason == Reason.OOM_KILLED:
-        return _failed(
-            Reason.OOM_KILLED, f"init container {name} ran out of memory (exit code {end.exit_code})"
-        )
-    return _failed(Reason.INIT_FAILED, f"init container {name} ended with exit code {end.exit_code}")
+    cause = end_cause(*broken[0])
+    reason = Reason.INIT_FAILED if cause.reason is Reason.NON_ZERO_EXIT else cause.reason
+    return _failed(reason, f"init {cause.message}")
 
 
 def _exited(ended: Sequence[_Ended]) -> Outcome | None:
     """A failure by exit code, if there is one."""
     if not any(end.exit_code for _, end in ended):
         return None
-    name, end = _deciding(ended)
-    if end.reason == Reason.OOM_KILLED:
-        return _failed(Reason.OOM_KILLED, f"container {name} ran out of memory (exit code {end.exit_code})")
-    return _failed(Reason.NON_ZERO_EXIT, f"container {name} ended with exit code {end.exit_code}")
+    cause = end_cause(*_deciding(ended))
+    return _failed(cause.reason, cause.message)
 
 
 def _by_phase(pod: PodFacts, complete: bool) -> Outcome:

@@ -17,12 +17,14 @@ from jangar.domain.times import whole_millisecond
 from jangar.domain.work.actions import (
     CreateJob,
     EndDuplicate,
+    ReadCreateError,
     ReadWork,
     WorkAction,
 )
 from jangar.domain.work.afterwards import afterwards
 from jangar.domain.work.attempts import Attempts, starting
-from jangar.domain.work.facts import JobFacts
+from jangar.domain.work.causes import lasting_cause, waiting_cause
+from jangar.domain.work.facts import JobFacts, PodFacts
 from jangar.domain.work.observation import (
     Owner,
     WorkDefined,
@@ -38,6 +40,7 @@ from jangar.domain.work.outcome import (
     Reading,
     StillRunning,
     duplicate_pods,
+    first_pod,
     stopped_outcome,
 )
 from jangar.domain.work.plan_parts import WorkPlan
@@ -118,8 +121,7 @@ class _Planner(Attempts):
             )
         if self._timed_out:
             return self._ended(
-                self.record,
-                _outcome(Phase.FAILED, Reason.STEP_TIMED_OUT, "reached its time limit before it started"),
+                self.record, _outcome(Phase.FAILED, Reason.STEP_TIMED_OUT, self._timeout_message())
             )
         match self.observation.work:
             case WorkRejected(reason=reason, message=message):
@@ -217,15 +219,52 @@ class _Planner(Attempts):
     def _unstarted(self, note: JobNote, uid: str) -> WorkPlan:
         """The Job is there and its pod does not run yet; that it was seen is recorded with the next change, or soon."""
         job = self.observation.job
+        pod = first_pod(self.observation.pods, recorded_uid=note.pod_uid)
+        if pod is None and isinstance(job, JobFacts) and self._lacks_pod(job):
+            return self._reading(ReadCreateError(job=job.name, uid=job.uid))
         seen_since = job.created_at if isinstance(job, JobFacts) and job.created_at else self.now
         due = seen_since + self.limits.note_after
-        if note.uid is None and self.now >= due:
+        standing = self._standing_of(pod)
+        if note.uid is None and (self.now >= due or standing != self._as_recorded()):
             note = self._noted(note, uid, None)
-        plan = self._waiting(self._as_recorded(), replace(self.record, job=note))
-        plan = replace(plan, actions=self._duplicates(note))
-        if note.uid is not None:
-            return plan
-        return replace(plan, look_again_at=min(due, plan.look_again_at) if plan.look_again_at else due)
+        plan = self._waiting(standing, replace(self.record, job=note))
+        times = [plan.look_again_at, due if note.uid is None else None, self._look_for_pod_at(job, pod)]
+        return replace(
+            plan,
+            actions=self._duplicates(note),
+            look_again_at=min((each for each in times if each is not None), default=None),
+        )
+
+    def _lacks_pod(self, job: JobFacts) -> bool:
+        """Whether its pod should be there by now, and nobody has asked yet why it is not."""
+        overdue = job.created_at is not None and self.now >= job.created_at + self.limits.create_patience
+        is_idle = not (job.active or job.suspended or job.deleting or job.complete or job.failed)
+        return self.observation.create_error is None and overdue and is_idle
+
+    def _look_for_pod_at(self, job: object, pod: PodFacts | None) -> datetime | None:
+        """When to ask why a Job has no pod; a Job that has one by its own account needs no look, an event comes."""
+        if pod is not None or not isinstance(job, JobFacts) or job.created_at is None:
+            return None
+        if self.observation.create_error is not None:
+            return self.now + self.limits.create_interval
+        due = job.created_at + self.limits.create_patience
+        return due if self.now < due else None
+
+    def _standing_of(self, pod: PodFacts | None) -> Standing:
+        """As recorded, with the cause that keeps the container from starting."""
+        recorded, lifecycle = self._as_recorded(), self.record.lifecycle
+        cause = waiting_cause(self.observation.template, pod, create_error=self.observation.create_error)
+        if cause is None:
+            passed = pod is not None and recorded.reason in {Reason.UNSCHEDULABLE, Reason.FAILED_CREATE}
+            return starting(self.record) if passed else recorded
+        cause = lasting_cause(
+            cause,
+            reason=recorded.reason,
+            message=recorded.message,
+            recorded_at=lifecycle.updated_at,
+            now=self.now,
+        )
+        return replace(recorded, reason=cause.reason, message=cause.message, is_blocked=True)
 
     def _stopping(self, note: JobNote, wanted: Stop, reading: Reading) -> WorkPlan:
         """Announce, then act on the announcement: both in one pass, because the record is written in between.
@@ -291,7 +330,8 @@ class _Planner(Attempts):
             standing = Standing(phase=Phase.CANCELLING, reason=Reason.CANCELLING)
         else:
             phase = self.record.lifecycle.phase or Phase.PENDING
-            standing = Standing(phase=phase, reason=Reason.STOPPING, message=f"stopping: {stop.reason}")
+            message = f"stopping: {stop.message or stop.reason}"
+            standing = Standing(phase=phase, reason=Reason.STOPPING, message=message)
         return WorkPlan(
             status=self._status(record, standing), look_again_at=min(until or stop.deadline, stop.deadline)
         )
@@ -304,7 +344,12 @@ class _Planner(Attempts):
             return Stop(requested_at=self.now, reason=Reason.CANCELLED, deadline=self.cancel.deadline)
         latest = self.now + self.limits.cancel_timeout
         if self._timed_out:
-            return Stop(requested_at=self.now, reason=Reason.STEP_TIMED_OUT, deadline=latest)
+            return Stop(
+                requested_at=self.now,
+                reason=Reason.STEP_TIMED_OUT,
+                deadline=latest,
+                message=self._timeout_message(),
+            )
         job = self.observation.job
         if isinstance(job, JobFacts) and job.deleting:
             return Stop(requested_at=self.now, reason=Reason.JOB_DELETED, deadline=latest)

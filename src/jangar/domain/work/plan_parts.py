@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from jangar.api.phases import Phase
-from jangar.api.reasons import Reason
+from jangar.api.reasons import WAITING_CAUSES, Reason
 from jangar.domain.cancellation.machine import Accepted, Decision
-from jangar.domain.cancellation.stop import Stop
+from jangar.domain.cancellation.stop import Stop, timeout_message
 from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
 from jangar.domain.work.actions import Read, WorkAction
 from jangar.domain.work.facts import JobFacts
-from jangar.domain.work.observation import WorkObservation
+from jangar.domain.work.observation import WorkMissing, WorkObservation
 from jangar.domain.work.outcome import Outcome, Reading, read_outcome
 from jangar.domain.work.record import JobNote, WorkRecord
 from jangar.domain.work.recording import Standing, with_standing
@@ -103,8 +103,17 @@ class PlanParts:
             phase=lifecycle.phase or Phase.PENDING,
             reason=lifecycle.reason or Reason.PENDING,
             message=lifecycle.message or "",
+            is_blocked=lifecycle.reason in WAITING_CAUSES,
             job_missing=lost_before(self.record) and lifecycle.phase is Phase.PENDING,
         )
+
+    def _timeout_message(self) -> str:
+        """With what it waits for now, else with what is recorded that it waits for."""
+        lifecycle, work = self.record.lifecycle, self.observation.work
+        reason, message = lifecycle.reason, lifecycle.message
+        if isinstance(work, WorkMissing) and self.record.job is None:
+            reason, message = Reason.REFERENCE_NOT_FOUND, work.message
+        return timeout_message(self.child.timeout, reason=reason, message=message)
 
     def _reading(self, *reads: Read) -> WorkPlan:
         return WorkPlan(status=self.observation.recorded, reads=reads)

@@ -30,7 +30,21 @@ def pod_facts(pod: Doc) -> PodFacts:
         containers=_containers(status.get("containerStatuses")),
         init_containers=_containers(status.get("initContainerStatuses")),
         finalizers=tuple(meta.get("finalizers") or ()),
+        unschedulable=_unschedulable(status),
+        grace=_grace(pod),
     )
+
+
+def _unschedulable(status: Doc) -> str | None:
+    for each in status.get("conditions") or ():
+        if each.get("type") == "PodScheduled" and each.get("status") == "False":
+            return str(each.get("message") or "")
+    return None
+
+
+def _grace(pod: Doc) -> timedelta | None:
+    seconds = _part(pod, "spec").get("terminationGracePeriodSeconds")
+    return None if seconds is None else timedelta(seconds=seconds)
 
 
 def _deletion_requested_at(meta: Doc) -> datetime | None:
@@ -58,11 +72,13 @@ def _containers(statuses: Iterable[Doc] | None) -> tuple[ContainerFacts, ...]:
 
 def _container(status: Doc) -> ContainerFacts:
     state = _part(status, "state")
-    ended = state.get("terminated")
+    ended, waiting = state.get("terminated"), _part(state, "waiting")
     return ContainerFacts(
         name=status.get("name") or "",
         running=state.get("running") is not None,
         terminated=_terminated(ended) if ended is not None else None,
+        waiting_reason=waiting.get("reason") or "",
+        waiting_message=waiting.get("message") or "",
     )
 
 

@@ -97,7 +97,12 @@ def next_stop_step(
     """The next thing to do. `wanted` becomes the announcement; once there is one, it alone counts."""
     if announced is None:
         return Announce(
-            stop=Stop(requested_at=whole_second(now), reason=wanted.reason, deadline=wanted.deadline)
+            stop=Stop(
+                requested_at=whole_second(now),
+                reason=wanted.reason,
+                deadline=wanted.deadline,
+                message=wanted.message,
+            )
         )
     if isinstance(reading, Outcome):
         return Record(outcome=reading)

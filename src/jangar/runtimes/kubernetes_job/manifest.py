@@ -58,7 +58,10 @@ class Placement:
     """The Secret that holds the token that was made for the command."""
     security_context: Mapping[str, Any] | None = None
     """The pod's, in place of the restricted one; operators say it, never a command."""
-    grace: timedelta | None = None
+    max_grace: timedelta | None = None
+    """Stopping has a bound (CAN-6): a longer grace period is cut to this."""
+    share_processes: bool = False
+    """Operators allow that the pod's own first process is PID 1, not the program."""
 
 
 def job_manifest(command: Command, placement: Placement) -> dict[str, Any]:
@@ -135,15 +138,28 @@ def _pod(command: Command, placement: Placement) -> dict[str, Any]:
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "serviceAccountName": command.service_account or placement.service_account,
-            "terminationGracePeriodSeconds": None
-            if placement.grace is None
-            else int(placement.grace.total_seconds()),
+            "terminationGracePeriodSeconds": _grace(command, placement),
+            "shareProcessNamespace": True if _shares_processes(command, placement) else None,
             **_whereabouts(command.pod),
             "securityContext": dict(placement.security_context or RESTRICTED),
             "containers": [_container(command, placement)],
             "volumes": list(_volumes(command, placement)) or None,
         }
     )
+
+
+def _grace(command: Command, placement: Placement) -> int | None:
+    if command.grace is None:
+        return None
+    longest = command.grace if placement.max_grace is None else min(command.grace, placement.max_grace)
+    return max(int(longest.total_seconds()), 0)
+
+
+def _shares_processes(command: Command, placement: Placement) -> bool:
+    """Only where there is nothing to see for another container: one of ours alone, without credentials. Never for
+    agents, whose runner must be PID 1.
+    """
+    return placement.share_processes and not command.is_first_process and not command.has_credentials
 
 
 def _whereabouts(pod: PodSettings) -> dict[str, Any]:
@@ -155,6 +171,7 @@ def _whereabouts(pod: PodSettings) -> dict[str, Any]:
         "imagePullSecrets": [{"name": name} for name in pod.image_pull_secrets] or None,
         "priorityClassName": pod.priority_class,
         "schedulerName": pod.scheduler,
+        "runtimeClassName": pod.runtime_class,
     }
 
 
