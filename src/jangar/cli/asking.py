@@ -2,8 +2,8 @@
 
 import asyncio
 import getpass
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -85,20 +85,25 @@ def refusing(command: str, target: Target, tell: Telling | None = None) -> Itera
 
 
 async def _asked(target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+    async with session_of(target) as session:
+        return await work(session)
+
+
+@asynccontextmanager
+async def session_of(target: Target, *, seconds: float = REQUEST_SECONDS) -> AsyncIterator[Session]:
+    """A connection to the API that is meant; a request may take so many seconds. Raises Unreachable."""
     from jangar.kube.client import Client  # noqa: PLC0415 - heavy
     from jangar.kube.http_transport import HttpTransport  # noqa: PLC0415
 
     connection = connection_of(target)
     transport = HttpTransport(connection, user_agent=MANAGER)
-    client = Client(transport, manager=MANAGER, request_timeout=REQUEST_SECONDS)
+    client = Client(transport, manager=MANAGER, request_timeout=seconds)
     try:
-        return await work(
-            Session(
-                client=client,
-                transport=transport,
-                namespace=target.namespace or connection.namespace,
-                server=connection.server,
-            )
+        yield Session(
+            client=client,
+            transport=transport,
+            namespace=target.namespace or connection.namespace,
+            server=connection.server,
         )
     finally:
         await client.close()

@@ -31,16 +31,10 @@ def run() -> NoReturn:
         app(prog_name="jangar")
     except KeyboardInterrupt:
         raise SystemExit(ExitCode.INTERRUPTED) from None
-    except MemoryError:
-        _end("out of memory")
-    except OSError as error:
-        _end(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
-    except Exception as error:
+    except (Exception, BaseExceptionGroup) as error:
         if os.environ.get("JANGAR_DEBUG"):
             raise
-        _end(
-            f"internal error: {type(error).__name__}: {error} (set JANGAR_DEBUG=1 for details, and report it)"
-        )
+        _end(_sentence(error))
     raise SystemExit(ExitCode.OK)
 
 
@@ -51,6 +45,19 @@ def _run_command() -> None:
 
     if (asked := asked_by(sys.argv[2:])) is not None:
         raise SystemExit(run_command(asked, os.environ))
+
+
+def _sentence(error: BaseException) -> str:
+    """What the machine refused, or that it is a mistake of ours; of a group of errors the first one."""
+    from jangar.processes.shortages import shortage  # noqa: PLC0415 - seldom needed
+
+    if (missing := shortage(error)) is not None:
+        return missing
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+    return f"internal error: {type(error).__name__}: {error} (set JANGAR_DEBUG=1 for details, and report it)"
 
 
 def _end(message: str) -> NoReturn:

@@ -37,19 +37,6 @@ class Start:
     run: Obj
 
 
-def parse_parameters(given: Sequence[str]) -> dict[str, str]:
-    """From `name=value`; raises Failure for anything else, and for a name given twice."""
-    found: dict[str, str] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
-        if not name or not equals:
-            raise Failure(f"-p {each}: write -p NAME=VALUE", ExitCode.USAGE)
-        if name in found:
-            raise Failure(f"-p {name} is given twice", ExitCode.USAGE)
-        found[name] = value
-    return found
-
-
 def start_of(objects: Sequence[Mapping[str, Any]], wanted: Wanted, *, source: str) -> Start:
     """Raises Failure if the manifests do not say which run is meant, or its parameters are wrong."""
     runs = [each for each in objects if _is(each, ORCHESTRATION_RUN.name)]
@@ -58,8 +45,9 @@ def start_of(objects: Sequence[Mapping[str, Any]], wanted: Wanted, *, source: st
     if runs and not wanted.orchestration:
         run = _given(_one(runs, "OrchestrationRun", "--run", wanted.run, source), wanted)
     elif definitions or wanted.orchestration:
+        candidates = definitions if wanted.orchestration else _outermost(definitions)
         run = _generated(
-            _one(definitions, "Orchestration", "--orchestration", wanted.orchestration, source), wanted
+            _one(candidates, "Orchestration", "--orchestration", wanted.orchestration, source), wanted
         )
     else:
         raise Failure(
@@ -82,6 +70,16 @@ def _is(obj: Mapping[str, Any], kind: str) -> bool:
     return obj["kind"] == kind and str(obj["apiVersion"]).partition("/")[0] == ORCHESTRATION.group
 
 
+def _outermost(definitions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Those that no other one of the file runs as a step; all of them if they run each other in a circle."""
+    nested = {
+        (step.get("orchestrationRef") or {}).get("name")
+        for each in definitions
+        for step in (each.get("spec") or {}).get("steps") or ()
+    }
+    return [each for each in definitions if each["metadata"].get("name") not in nested] or definitions
+
+
 def _one(
     found: Sequence[Mapping[str, Any]], kind: str, option: str, name: str, source: str
 ) -> Mapping[str, Any]:
@@ -96,7 +94,8 @@ def _one(
         raise Failure(f"there is no {kind} {name} in {source}{hint}", ExitCode.NOT_FOUND)
     if len(found) > 1:
         raise Failure(
-            f"{source} holds {len(found)} {kind}s: {listed}; choose one by {option} NAME", ExitCode.USAGE
+            f"{source} holds {len(found)} {kind}s that could be run: {listed}; choose one by {option} NAME",
+            ExitCode.USAGE,
         )
     return found[0]
 

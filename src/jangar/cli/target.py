@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jangar.cli.completions import complete_namespaces
+
 if TYPE_CHECKING:
     from jangar.kube.connection import Connection
     from jangar.processes.laptop_place import Place
@@ -28,7 +30,11 @@ ContextOption = Annotated[
 NamespaceOption = Annotated[
     str,
     typer.Option(
-        "--namespace", "-n", metavar="NAME", help="Namespace; else that of the context, or default."
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Namespace; else that of the context, or default.",
+        autocompletion=complete_namespaces,
     ),
 ]
 AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In every namespace.")]
@@ -37,7 +43,11 @@ SelectorOption = Annotated[
 ]
 DataDirOption = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="The laptop's control plane with this directory."),
+    typer.Option(
+        "--data-dir",
+        metavar="DIR",
+        help="The laptop's control plane with this directory; else $JANGAR_DATA_DIR.",
+    ),
 ]
 
 
@@ -115,7 +125,7 @@ def is_left_to_us(target: Target, environment: Mapping[str, str] = os.environ) -
         return False
     home = Path(environment.get("HOME") or Path.home())
     is_named = environment.get("KUBECONFIG") or environment.get("KUBERNETES_SERVICE_HOST")
-    return target.data_dir is not None or not (is_named or (home / ".kube" / "config").exists())
+    return _is_directory_named(target, environment) or not (is_named or (home / ".kube" / "config").exists())
 
 
 def laptop_place(target: Target, environment: Mapping[str, str] = os.environ) -> "Place | None":
@@ -123,10 +133,46 @@ def laptop_place(target: Target, environment: Mapping[str, str] = os.environ) ->
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
     from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
+    if target.kubeconfig is not None or target.context:
+        return _recorded_place(target, environment)
     place = Place.of(target.data_dir, environment)
-    if target.context or (target.kubeconfig is not None and target.kubeconfig.absolute() != place.kubeconfig):
-        return None
+    if not _is_directory_named(target, environment):
+        is_api_named = bool(environment.get("KUBECONFIG"))
+        if is_api_named and (recorded := _recorded_place(target, environment)) is not None:
+            return recorded
+        if instance_of(place) is None:
+            return _recorded_place(target, environment)
     return place if instance_of(place) is not None else None
+
+
+def _is_directory_named(target: Target, environment: Mapping[str, str]) -> bool:
+    from jangar.settings.laptop import DATA_DIR  # noqa: PLC0415 - not needed for --help
+
+    return target.data_dir is not None or bool(DATA_DIR.read(environment))
+
+
+def _recorded_place(target: Target, environment: Mapping[str, str]) -> "Place | None":
+    """The data directory that a kubeconfig of `jangar up`, or a copy of it, names, while that server is up."""
+    from jangar.apiserver.kubeconfig import CONTEXT  # noqa: PLC0415 - not needed for --help
+    from jangar.kube.connection import NoConnection, default  # noqa: PLC0415
+    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+
+    try:
+        connection = default(target.kubeconfig, target.context, environ=environment)
+    except NoConnection:
+        return None
+    recorded = connection.extensions.get(CONTEXT)
+    directory = recorded.get("dataDirectory") if isinstance(recorded, Mapping) else None
+    if not isinstance(directory, str) or not directory.startswith("/"):
+        return None
+    place = Place(Path(directory))
+    try:
+        instance = instance_of(place)
+    except OSError:
+        # Of another user, or of another machine.
+        return None
+    return place if instance is not None and instance.server == connection.server else None
 
 
 def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:
@@ -134,11 +180,13 @@ def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
     from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
-    place = Place.of(target.data_dir, environment)
-    instance = instance_of(place)
+    is_named = _is_directory_named(target, environment)
+    place = Place.of(target.data_dir, environment) if is_named else laptop_place(target, environment)
+    instance = instance_of(place) if place is not None else None
     if instance is not None and instance.is_ready:
         return Path(instance.kubeconfig)
-    if target.data_dir is None:
+    if not is_named or place is None:
         return None
     state = "is still starting" if instance else "is not up"
-    raise Unreachable(f"jangar {state} with {place.directory}: jangar up --data-dir {target.data_dir}")
+    option = f" --data-dir {target.data_dir}" if target.data_dir else ""
+    raise Unreachable(f"jangar {state} with {place.directory}: jangar up{option}")

@@ -1,6 +1,7 @@
 """What the terminal can show, and writing to it. Text of files is made harmless before it is shown."""
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -11,13 +12,24 @@ from jangar.cli.exit_codes import ExitCode
 
 _WIDTH_OF_FILES: Final = 120
 """Columns of output that goes to a file or a pipe."""
+_RESET: Final = "\x1b[0m"
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;:]*m")
+_CONTROL: Final = re.compile(
+    r"(?P<colour>\x1b\[[0-9;:]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+"""Control characters but tab and newline, and those that reorder a line; colours are told apart."""
 
 
 def write_lines(lines: Iterable[str], *, to: TextIO | None = None) -> None:
-    """Writes the lines to standard output, or elsewhere; ends quietly if the reader has gone."""
+    """Writes the lines to standard output, or elsewhere; ends quietly if the reader has gone.
+
+    A terminal gets nothing that could steer it but colours: logs and messages are texts of users. A file or a pipe
+    gets every byte.
+    """
     stream = to or sys.stdout
+    shown = map(without_control, lines) if stream.isatty() else lines
     try:
-        stream.writelines(f"{line}\n" for line in lines)
+        stream.writelines(f"{line}\n" for line in shown)
         stream.flush()
     except BrokenPipeError:
         _leave_broken_pipe(stream)
@@ -50,9 +62,27 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
+def without_control(text: str) -> str:
+    """The text with its lines and colours, and whatever else could steer a terminal or reorder a line as an escape."""
+    if text.isprintable():
+        return text
+    colours = len(_COLOUR.findall(text))
+    shown = _CONTROL.sub(_escaped, text.replace("\r\n", "\n").removesuffix("\r"))
+    return f"{shown}{_RESET}" if colours and not shown.endswith(_RESET) else shown
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if found["colour"] else ascii(found[0])[1:-1]
+
+
 def has_colour(stream: TextIO) -> bool:
     """Colour is for terminals, and for people who did not decline it (https://no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return can_redraw(stream) and not os.environ.get("NO_COLOR")
+
+
+def can_redraw(stream: TextIO) -> bool:
+    """Whether lines that were written can be replaced: a terminal that is not a dumb one."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def columns() -> int:

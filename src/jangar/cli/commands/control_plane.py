@@ -52,15 +52,13 @@ def control_plane_command(
     """
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
-    from jangar.cli.terminal import write_error  # noqa: PLC0415
-    from jangar.kube.connection import NoConnection  # noqa: PLC0415
-    from jangar.kube.namespaces import BadNamespaces, Namespaces  # noqa: PLC0415
+    from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
+    from jangar.kube.namespaces import Namespaces  # noqa: PLC0415
+    from jangar.processes.connection_limits import raise_descriptor_limit  # noqa: PLC0415
     from jangar.processes.control_plane import ControlPlane, run_control_plane  # noqa: PLC0415
-    from jangar.settings.reading import BadSettings  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
 
-    try:
+    with errors_as_sentences("control-plane"):
         settings = ControlPlane(
             host=host,
             port=port,
@@ -71,10 +69,6 @@ def control_plane_command(
             if origins is None
             else frozenset(each.strip() for each in origins.split(",") if each.strip()),
         )
+        raise_descriptor_limit()
         configure_logs()
         uvloop.run(run_control_plane(settings))
-    except (BadNamespaces, BadSettings, NoConnection, OSError) as error:
-        for line in str(error).splitlines():
-            write_error(f"jangar control-plane: {line}")
-        unreachable = isinstance(error, NoConnection)
-        raise typer.Exit(ExitCode.UNREACHABLE if unreachable else ExitCode.USAGE) from None

@@ -63,27 +63,22 @@ def controllers_command(
         return
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
-    from jangar.cli.terminal import write_error  # noqa: PLC0415
-    from jangar.kube.connection import NoConnection  # noqa: PLC0415
-    from jangar.kube.namespaces import BadNamespaces, Namespaces  # noqa: PLC0415
+    from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
+    from jangar.kube.namespaces import Namespaces  # noqa: PLC0415
+    from jangar.processes.connection_limits import raise_descriptor_limit  # noqa: PLC0415
     from jangar.processes.controllers import Where, run_controllers  # noqa: PLC0415
-    from jangar.settings.controllers import BadSettings  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
 
-    try:
+    with errors_as_sentences("controllers"):
         where = Where(
             kubeconfig=kubeconfig,
             context=context,
             namespaces=Namespaces.parse(namespaces) if namespaces else None,
             data_dir=data_dir,
         )
+        raise_descriptor_limit()
         configure_logs()
         uvloop.run(run_controllers(where))
-    except (BadSettings, BadNamespaces, NoConnection) as error:
-        write_error(f"jangar controllers: {error}")
-        unreachable = isinstance(error, NoConnection)
-        raise typer.Exit(ExitCode.UNREACHABLE if unreachable else ExitCode.USAGE) from None
 
 
 def _list(target: "Target", namespaces: str, output: Form) -> None:

@@ -42,7 +42,7 @@ def crds_command(
     ] = "",
     kubeconfig: Annotated[Path | None, typer.Option("--kubeconfig", help="Where to install.")] = None,
 ) -> None:
-    """Print the CRDs of every kind, for kubectl, or install them."""
+    """Print the CRDs of every kind, or install them."""
     if action is CrdAction.INSTALL:
         from jangar.cli.crd_installation import install_crds  # noqa: PLC0415 - heavy
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jangar.cli.completions import complete_kinds, complete_names
 from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_lines
 
@@ -24,8 +25,15 @@ Exit codes: 0 gone, 4 not found, 5 the API cannot be reached, 124 not gone in ti
 
 @asks_an_api
 def delete_command(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="runs, orchestrations, tools, ...")] = "",
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Which of them.")] = None,
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help="runs, orchestrations, tools, ...", autocompletion=complete_kinds
+        ),
+    ] = "",
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Which of them.", autocompletion=complete_names)
+    ] = None,
     files: Annotated[
         list[str] | None,
         typer.Option("--filename", "-f", metavar="FILE|DIR|-", help="What these manifests hold."),

@@ -1,13 +1,15 @@
 """`jangar explain`: why a run and its steps are as they are (RUN-4)."""
 
+import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jangar.cli.commands.describe import RunArgument
+from jangar.cli.completions import complete_steps
 from jangar.cli.target import Target, asks_an_api
-from jangar.cli.terminal import write_lines
+from jangar.cli.terminal import columns, write_lines
 
 if TYPE_CHECKING:
     from jangar.cli.asking import Session
@@ -34,7 +36,10 @@ class ExplainFormat(StrEnum):
 def explain_command(
     run: RunArgument,
     step: Annotated[
-        str, typer.Argument(metavar="STEP", help="One step; else all that did not succeed.")
+        str,
+        typer.Argument(
+            metavar="STEP", help="One step; else all that did not succeed.", autocompletion=complete_steps
+        ),
     ] = "",
     output: Annotated[
         ExplainFormat, typer.Option("--output", "-o", help="How to show it.")
@@ -42,12 +47,14 @@ def explain_command(
     *,
     target: Target,
 ) -> None:
-    """Say why steps wait, were skipped, retry or failed, in the words of the rules that decided."""
+    """Say why steps wait, retry, failed or were skipped.
+
+    The reason is that of the rule which decided. Inputs and outputs of the steps are shown with it.
+    """
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
     from jangar.cli.json_text import json_text  # noqa: PLC0415
-    from jangar.cli.runs.explaining import explained, lines  # noqa: PLC0415
+    from jangar.cli.runs.explaining import explained, explained_document, lines  # noqa: PLC0415
     from jangar.cli.runs.reading import read_run  # noqa: PLC0415
-    from jangar.server import documents  # noqa: PLC0415
 
     async def work(session: "Session") -> "ReadRun":
         read = await read_run(session, run)
@@ -56,6 +63,7 @@ def explain_command(
 
     read = ask("explain", target, work)
     found = explained(read, step)
-    write_lines(
-        [json_text(documents.explained(read, found))] if output is ExplainFormat.JSON else lines(read, found)
-    )
+    if output is ExplainFormat.JSON:
+        write_lines([json_text(explained_document(read, found))])
+    else:
+        write_lines(lines(read, found, width=columns() if sys.stdout.isatty() else None))

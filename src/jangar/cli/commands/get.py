@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jangar.cli.completions import complete_kinds, complete_names
 from jangar.cli.output.form import TABLE, Form, FormOption, Shape
 from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, asks_an_api
 from jangar.cli.terminal import columns, has_colour, write_error, write_lines
@@ -29,8 +30,16 @@ WORDS = {"run": "orchestrationruns", "runs": "orchestrationruns"}
 
 @asks_an_api
 def get_command(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="runs, orchestrations, tools, pods, ...")],
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Some of them by name.")] = None,
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help="runs, orchestrations, tools, pods, ...", autocompletion=complete_kinds
+        ),
+    ],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Some of them by name.", autocompletion=complete_names),
+    ] = None,
     output: FormOption = TABLE,
     labels: SelectorOption = "",
     all_namespaces: AllNamespacesOption = False,
@@ -69,4 +78,5 @@ def _show(resource: "Resource", found: "list[Obj]", output: Form, *, spread: boo
     is_wide = output.shape is Shape.WIDE
     heads, rows = object_rows(resource, found, datetime.now(UTC), wide=is_wide, spread=spread)
     width = columns() if sys.stdout.isatty() and not is_wide else None
-    write_lines(table(heads, rows, width=width, colour=has_colour(sys.stdout)))
+    optional = heads[-2:1:-1]
+    write_lines(table(heads, rows, width=width, colour=has_colour(sys.stdout), optional=optional))

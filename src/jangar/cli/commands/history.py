@@ -68,7 +68,10 @@ def history_command(  # noqa: PLR0913, PLR0917 - options
         ),
     ] = "",
 ) -> None:
-    """Show what became of runs, the newest last; deleted ones too."""
+    """Show what became of runs, also of deleted ones.
+
+    The newest is last. For one run, everything that is kept of it is shown.
+    """
     from jangar.cli.runs.past import past_document, past_lines  # noqa: PLC0415 - heavy
 
     place = None if all_namespaces else namespace or "default"
@@ -80,7 +83,7 @@ def history_command(  # noqa: PLR0913, PLR0917 - options
             write_error(f"jangar history: there is no {run} in the history of {place or 'any namespace'}")
             raise typer.Exit(ExitCode.NOT_FOUND)
         if output.is_table:
-            width = columns() if sys.stdout.isatty() else None
+            width = columns() if sys.stdout.isatty() and output.shape is not Shape.WIDE else None
             write_lines(past_lines(past, width=width, colour=has_colour(sys.stdout)))
         else:
             _write(output, [past_document(past)], is_one=True)
@@ -124,11 +127,13 @@ def _one_of(text: str, words: list[str], option: str) -> str:
 
 
 def _address(data_dir: Path | None, variable: str) -> "DatabaseAddress":
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415 - not needed for --help
+    from jangar.cli.target import Target, laptop_place  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.laptop_place import Place  # noqa: PLC0415
     from jangar.store.urls import SqliteFile, parse_url  # noqa: PLC0415
 
     if not variable:
-        return SqliteFile(Place.of(data_dir, os.environ).history)
+        place = laptop_place(Target(data_dir=data_dir)) or Place.of(data_dir, os.environ)
+        return SqliteFile(place.history)
     if not os.environ.get(variable):
         raise typer.BadParameter(f"{variable} is not set", param_hint="--database-env")
     try:
@@ -159,7 +164,7 @@ def _asked(address: "DatabaseAddress", work: "Callable[[History], Awaitable[T]]"
 
 async def _one(history: "History", namespace: str | None, name: str) -> "PastRun | None":
     """By uid, else the last one of that name."""
-    from jangar.cli.runs.past import PastRun  # noqa: PLC0415 - heavy
+    from jangar.cli.runs.past import PastRun, past_inputs  # noqa: PLC0415 - heavy
     from jangar.store.rows import Query  # noqa: PLC0415
 
     row = await history.run(name)
@@ -170,12 +175,18 @@ async def _one(history: "History", namespace: str | None, name: str) -> "PastRun
         return None
     steps = await history.steps(row.uid)
     tails = {each.child_uid: await history.log_tail(each.child_uid) for each in steps if each.child_uid}
-    return PastRun(row=row, steps=steps, log_tail=await history.log_tail(row.uid), step_tails=tails)
+    return PastRun(
+        row=row,
+        steps=steps,
+        log_tail=await history.log_tail(row.uid),
+        step_tails=tails,
+        inputs=past_inputs(row, await history.whole(row.uid)) if steps else {},
+    )
 
 
 def _show(found: "list[RunRow]", output: Form, *, spread: bool) -> None:
     from jangar.cli.output.table import table  # noqa: PLC0415 - not needed for --help
-    from jangar.cli.runs.past import HEADS, WIDE_HEADS, cells  # noqa: PLC0415
+    from jangar.cli.runs.past import HEADS, OPTIONAL, WIDE_HEADS, cells  # noqa: PLC0415
 
     if not found:
         write_error("nothing like that in the history")
@@ -185,7 +196,7 @@ def _show(found: "list[RunRow]", output: Form, *, spread: bool) -> None:
     now = datetime.now(UTC)
     rows = [cells(each, now, wide=is_wide, spread=spread) for each in found]
     width = columns() if sys.stdout.isatty() and not is_wide else None
-    write_lines(table(heads, rows, width=width, colour=has_colour(sys.stdout)))
+    write_lines(table(heads, rows, width=width, colour=has_colour(sys.stdout), optional=OPTIONAL))
 
 
 def _write(output: Form, documents: "list[dict[str, Any]]", *, is_one: bool) -> None:

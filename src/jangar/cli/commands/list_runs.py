@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jangar.cli.completions import complete_phases
 from jangar.cli.output.form import TABLE, Form, FormOption, Shape
 from jangar.cli.output.spans import parse_span
 from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, asks_an_api
@@ -21,6 +22,7 @@ Examples:
   jangar list
   jangar list --phase Failed --phase Cancelled --since 2d
   jangar list -A -l team=data --watch
+  jangar list --children -o wide
   jangar list -o name --phase Running
 
 \b
@@ -31,26 +33,40 @@ Exit codes: 0 done, 2 wrong usage, 5 the API cannot be reached."""
 def list_command(
     phases: Annotated[
         list[str] | None,
-        typer.Option("--phase", metavar="PHASE", help="Only runs in this phase; may be repeated."),
+        typer.Option(
+            "--phase",
+            metavar="PHASE",
+            help="Only runs in this phase; may be repeated.",
+            autocompletion=complete_phases,
+        ),
     ] = None,
     labels: SelectorOption = "",
     since: Annotated[
         timedelta | None,
         typer.Option("--since", parser=parse_span, metavar="AGE", help="Only younger ones: 30m, 12h, 7d."),
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on with every change.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Keep running and print a line for every change.")
+    ] = False,
+    children: Annotated[
+        bool, typer.Option("--children", help="Include nested runs, which have generated names.")
+    ] = False,
     output: FormOption = TABLE,
     all_namespaces: AllNamespacesOption = False,
     *,
     target: Target,
 ) -> None:
-    """List runs, the newest last."""
+    """List runs, the newest last.
+
+    Runs that a step of another run started are left out: --children includes them. On a terminal long values are
+    shortened to fit its width; -o wide shows them whole.
+    """
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.cli.runs.listing import Filter, row_of  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
 
-    asked = Filter(phases=frozenset(_phase(each) for each in phases or ()), since=since)
+    asked = Filter(phases=frozenset(_phase(each) for each in phases or ()), since=since, children=children)
     if watch and not output.is_table:
         raise typer.BadParameter("--watch shows lines of a table", param_hint="--output")
 
@@ -63,7 +79,7 @@ def list_command(
     found, place = ask("list", target, work)
     now = datetime.now(UTC)
     shown = sorted(
-        (each for each in found if asked.lets_through(row_of(each, now), now)),
+        (each for each in found if asked.lets_through(each, row_of(each, now), now)),
         key=lambda each: (each["metadata"]["creationTimestamp"], each["metadata"]["name"]),
     )
     if not output.is_table:
@@ -86,40 +102,51 @@ def _phase(text: str) -> "Phase":  # type: ignore[name-defined] # noqa: F821
 
 def _show(shown: "list[Obj]", output: Form, now: datetime, *, spread: bool) -> None:
     from jangar.cli.output.table import table  # noqa: PLC0415 - not needed for --help
-    from jangar.cli.runs.listing import HEADS, WIDE_HEADS, cells  # noqa: PLC0415
+    from jangar.cli.runs.listing import OPTIONAL, cells, heads_of  # noqa: PLC0415
 
     is_wide = output.shape is Shape.WIDE
-    heads = [*["Namespace"] * spread, *(WIDE_HEADS if is_wide else HEADS)]
     rows = [cells(each, now, wide=is_wide, spread=spread) for each in shown]
-    width = columns() if sys.stdout.isatty() and not is_wide else None
-    write_lines(table(heads, rows, width=width, colour=has_colour(sys.stdout)))
+    heads = heads_of(wide=is_wide, spread=spread)
+    write_lines(table(heads, rows, width=_width(output), colour=has_colour(sys.stdout), optional=OPTIONAL))
+
+
+def _width(output: Form) -> int | None:
+    return columns() if sys.stdout.isatty() and output.shape is not Shape.WIDE else None
 
 
 async def _follow(session: "Session", place: str | None, labels: str, asked: "Filter", output: Form) -> None:
-    """Lines as runs change, until Ctrl-C; a line is told once for as long as it stays the same."""
-    from jangar.cli.runs.listing import HEADS, WIDE_HEADS, cells, row_of  # noqa: PLC0415 - heavy
+    """Lines as runs change, until Ctrl-C. The columns stay where they are, whatever comes."""
+    from jangar.cli.output.table import cleaned, fit  # noqa: PLC0415 - heavy
+    from jangar.cli.runs.listing import (  # noqa: PLC0415
+        OPTIONAL,
+        TYPICAL,
+        cells,
+        heads_of,
+        row_of,
+    )
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
     from jangar.cli.runs.waiting import changes  # noqa: PLC0415
 
     is_wide, spread = output.shape is Shape.WIDE, place is None
-    heads = [*["Namespace"] * spread, *(WIDE_HEADS if is_wide else HEADS)]
-    wide = [max(len(head), 10) for head in heads]
+    heads, now = heads_of(wide=is_wide, spread=spread), datetime.now(UTC)
+    first = [
+        cleaned(cells(each, now, wide=is_wide, spread=spread))
+        for each in await session.client.list(RUNS, place, labels=labels)
+        if asked.lets_through(each, row_of(each, now), now)
+    ]
+    typical = [TYPICAL.get(head, "") for head in heads]
+    layout = fit(heads, [*first, typical], width=_width(output), optional=OPTIONAL)
+    write_lines(layout.lines([head.upper() for head in heads]))
     told: dict[str, tuple[str, ...]] = {}
-    write_lines([_padded([head.upper() for head in heads], wide)])
     async for kind, obj in changes(session.client, RUNS, place, labels=labels):
         now = datetime.now(UTC)
         row = row_of(obj, now)
-        if not asked.lets_through(row, now):
+        if not asked.lets_through(obj, row, now):
             continue
         shown = cells(obj, now, wide=is_wide, spread=spread)
         if kind == "DELETED":
             shown[1 + spread] = "(deleted)"
-        said = (shown[1 + spread], shown[2 + spread], row.reason)
+        said = (shown[1 + spread], shown[2 + spread], shown[heads.index("Reason")])
         if told.get(row.uid) != said:
             told[row.uid] = said
-            wide = [max(old, len(cell)) for old, cell in zip(wide, shown, strict=True)]
-            write_lines([_padded(shown, wide)])
-
-
-def _padded(texts: list[str], wide: list[int]) -> str:
-    return "   ".join(text.ljust(size) for text, size in zip(texts, wide, strict=True)).rstrip()
+            write_lines(layout.lines(cleaned(shown), colour=has_colour(sys.stdout)))

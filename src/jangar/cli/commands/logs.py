@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jangar.cli.completions import complete_runs, complete_step_paths
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_error, write_lines
@@ -30,9 +31,16 @@ SERVER_LINES = 200
 
 @asks_an_api
 def logs_command(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of the run.")] = "",
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Name of the run.", autocompletion=complete_runs)
+    ] = "",
     step: Annotated[
-        str, typer.Argument(metavar="STEP", help="One step, of a nested run as outer/inner; else all.")
+        str,
+        typer.Argument(
+            metavar="STEP",
+            help="One step, of a nested run as outer/inner; else all.",
+            autocompletion=complete_step_paths,
+        ),
     ] = "",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
     tail: Annotated[
@@ -48,7 +56,10 @@ def logs_command(
     *,
     target: Target,
 ) -> None:
-    """Show what the steps of a run wrote, also after their pods are gone where the laptop kept it."""
+    """Show what the steps of a run wrote.
+
+    After the pods are gone, the end of each log is shown where it was kept; its first line says if lines are missing.
+    """
     if server == bool(run):
         raise typer.BadParameter("name a run, or say --server: the control plane's own log", param_hint="RUN")
     if server:

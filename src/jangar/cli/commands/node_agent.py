@@ -5,9 +5,6 @@ from typing import Annotated
 
 import typer
 
-from jangar.cli.exit_codes import ExitCode
-from jangar.cli.terminal import write_error
-
 EPILOG = """\b
 Examples:
   jangar apiserver --data-dir ./data
@@ -55,7 +52,9 @@ def node_agent_command(
     """
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.processes.node_agent import MISTAKES, NodeAgentProcess, serve  # noqa: PLC0415
+    from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
+    from jangar.processes.connection_limits import raise_descriptor_limit  # noqa: PLC0415
+    from jangar.processes.node_agent import NodeAgentProcess, serve  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
 
     if data_dir is None:
@@ -74,9 +73,7 @@ def node_agent_command(
         keep_logs_seconds=keep_logs_seconds,
         mount_namespaces=not map_paths,
     )
-    try:
+    with errors_as_sentences("node-agent"):
+        raise_descriptor_limit()
         configure_logs()
         uvloop.run(serve(settings))
-    except MISTAKES as error:
-        write_error(f"jangar: {error}")
-        raise typer.Exit(ExitCode.USAGE) from None

@@ -40,7 +40,11 @@ def release_finalizers_command(
     kubeconfig: KubeconfigOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Take our finalizers, and no others, from runs, children, Jobs and pods, watched or not."""
+    """Remove our finalizers from runs and their work.
+
+    Runs, their children, Jobs and pods are looked at, also in namespaces that no controller watches. Finalizers of
+    others stay.
+    """
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> tuple[int, int]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jangar.cli.completions import complete_runs
+from jangar.cli.output.form import TABLE, FormOption, Shape
 from jangar.cli.target import AllNamespacesOption, Target, asks_an_api
 from jangar.cli.terminal import columns, write_error, write_lines
 
@@ -19,6 +21,7 @@ EPILOG = """\b
 Examples:
   jangar retention
   jangar retention nightly-1
+  jangar retention -A -o wide
 
 \b
 History keeps what became of a run for as long as JANGAR_HISTORY_RETENTION_SECONDS of the
@@ -29,18 +32,30 @@ Exit codes: 0 shown, 4 not found, 5 the API cannot be reached."""
 
 DEEPEST = 100
 """Nesting that is followed; the rules allow far less."""
-HEADS = ("Run", "Phase", "Run deleted", "Decided by", "Jobs deleted", "Decided by")
+HEADS = ("Run", "Phase", "Run deleted", "Decided by", "Jobs deleted", "Jobs decided by")
+OPTIONAL = ("Jobs decided by", "Decided by")
+"""Columns that a narrow terminal goes without, the first one first."""
 
 
 @asks_an_api
 def retention_command(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="One run; else all that have ended.")] = "",
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN", help="One run; else all that have ended.", autocompletion=complete_runs
+        ),
+    ] = "",
+    output: FormOption = TABLE,
     all_namespaces: AllNamespacesOption = False,
     *,
     target: Target,
 ) -> None:
-    """Show when runs and their Jobs will be deleted, and which value says so."""
+    """Show when runs and their Jobs will be deleted.
+
+    For each, the value that decides is named.
+    """
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.cli.output.table import table  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
 
@@ -54,9 +69,13 @@ def retention_command(
     found, known = ask("retention", target, work)
     by_uid = {each["metadata"]["uid"]: each for each in known}
     now = datetime.now(UTC)
-    rows = [_row(each, by_uid, now) for each in found if run or (each.get("status") or {}).get("retention")]
-    if rows:
-        write_lines(table(HEADS, rows, width=columns() if sys.stdout.isatty() else None))
+    shown = [each for each in found if run or (each.get("status") or {}).get("retention")]
+    width = columns() if sys.stdout.isatty() and output.shape is not Shape.WIDE else None
+    if not output.is_table:
+        write_lines(object_lines(output, shown, is_one=bool(run)))
+    elif shown:
+        rows = [_row(each, by_uid, now, short=width is not None) for each in shown]
+        write_lines(table(HEADS, rows, width=width, optional=OPTIONAL))
     else:
         write_error("no run here has ended: how long one is kept is decided when it ends")
 
@@ -106,7 +125,9 @@ def _with_root(root: "Mapping[str, Any] | None", now: datetime) -> str:
     return f"with its root run {root['metadata']['name']}: {when}"
 
 
-def _row(obj: "Mapping[str, Any]", by_uid: "Mapping[str, Mapping[str, Any]]", now: datetime) -> list[str]:
+def _row(
+    obj: "Mapping[str, Any]", by_uid: "Mapping[str, Mapping[str, Any]]", now: datetime, *, short: bool
+) -> list[str]:
     from jangar.domain.retention.documents import retention_from  # noqa: PLC0415 - heavy
     from jangar.domain.retention.values import Source  # noqa: PLC0415
 
@@ -119,17 +140,18 @@ def _row(obj: "Mapping[str, Any]", by_uid: "Mapping[str, Mapping[str, Any]]", no
     return [
         name,
         phase,
-        _with_root(_root(obj, by_uid), now) if with_root else _when(kept.run_expires_at, now),
+        _with_root(_root(obj, by_uid), now) if with_root else _when(kept.run_expires_at, now, short=short),
         str(kept.run_source or ""),
-        _when(kept.job_expires_at, now),
+        _when(kept.job_expires_at, now, short=short),
         str(kept.job_source or ""),
     ]
 
 
-def _when(moment: datetime | None, now: datetime) -> str:
+def _when(moment: datetime | None, now: datetime, *, short: bool = False) -> str:
     from jangar.cli.output.spans import age  # noqa: PLC0415 - not needed for --help
     from jangar.domain.times import rfc3339  # noqa: PLC0415
 
     if moment is None:
         return "never"
-    return f"{rfc3339(moment)} (in {age(now, moment)})" if moment > now else f"{rfc3339(moment)} (due)"
+    left = f"in {age(now, moment)}" if moment > now else "due"
+    return left if short else f"{rfc3339(moment)} ({left})"

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   jangar run hello.yaml
-  jangar run nightly.yaml -p env=prod --timeout 600
+  jangar run nightly.yaml -p env=prod -p notes=@notes.md --timeout 600
   jangar run pipelines/ --orchestration nightly --no-watch
   helm template my-chart | jangar run -
 
 \b
 Ctrl-C asks whether to cancel the run, leave it running, or go on watching; a second one leaves it running.
-Pipes, CI and NO_COLOR get plain lines, one a transition.
+Pipes, CI and TERM=dumb get plain lines, one for each transition. NO_COLOR turns off colors only.
 
 \b
 Exit codes: 0 succeeded (with --no-watch: started), 1 failed or refused, 2 wrong usage, 3 cancelled,
@@ -31,6 +31,16 @@ Exit codes: 0 succeeded (with --no-watch: started), 1 failed or refused, 2 wrong
 LISTED = 3
 """Objects that are told one by one; of more, how many."""
 
+ParametersOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter",
+        "-p",
+        metavar="NAME=VALUE",
+        help="Parameter of the run; may be repeated. NAME=@FILE takes the content of a file, NAME=@- standard "
+        "input, NAME=@@TEXT the text @TEXT.",
+    ),
+]
 TimeoutOption = Annotated[
     float | None,
     typer.Option(
@@ -45,10 +55,7 @@ TimeoutOption = Annotated[
 @asks_an_api
 def run_command(
     file: Annotated[str, typer.Argument(metavar="FILE|DIR|-", help="Manifests.")],
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Of the run; may be repeated."),
-    ] = None,
+    parameters: ParametersOption = None,
     watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the run to its end.")] = True,
     timeout: TimeoutOption = None,
     name: Annotated[
@@ -64,16 +71,18 @@ def run_command(
     *,
     target: Target,
 ) -> None:
-    """Apply manifests, start a run, and show it live until it is over.
+    """Apply manifests, start a run and follow it to its end.
 
-    An OrchestrationRun among them is the run; else one is made of the Orchestration. Everything is checked first as
-    jangar lint does: with a problem nothing is sent. If nothing on this machine names an API, jangar up --detach is
-    done first, and stays up: what ran can be looked at afterwards, and jangar down stops it.
+    An OrchestrationRun among them is the run; else one is made of the Orchestration, of several the one that no
+    other one runs as a step. Everything is checked first as jangar lint does: with a problem nothing is sent. If
+    nothing on this machine names an API, jangar up --detach is done first, and stays up: what ran can be looked at
+    afterwards, and jangar down stops it.
     """
     from jangar.cli.asking import ask, refusing  # noqa: PLC0415 - heavy
     from jangar.cli.laptop.at_hand import started_for  # noqa: PLC0415
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
-    from jangar.cli.starting import Wanted, parse_parameters, start_of  # noqa: PLC0415
+    from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
+    from jangar.cli.starting import Wanted, start_of  # noqa: PLC0415
 
     with refusing("run", target):
         wanted = Wanted(

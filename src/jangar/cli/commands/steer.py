@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar.cli.commands.describe import RunArgument
+from jangar.cli.commands.run import ParametersOption, TimeoutOption
+from jangar.cli.completions import complete_steps
 from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_lines
+from jangar.cli.wording import counted
 
 if TYPE_CHECKING:
     from jangar.cli.asking import Session
+    from jangar.cli.exit_codes import ExitCode
     from jangar.kube.client import Obj
 
 CANCEL_EPILOG = """\b
 Examples:
   jangar cancel nightly-1
   jangar cancel nightly-1 --wait --timeout 120
+  jangar cancel nightly-1 --grace 3 --wait
 
 \b
 Exit codes: 0 asked for (with --wait: it is over), 4 not found, 5 the API cannot be reached, 124 timed out."""
@@ -38,20 +43,28 @@ RETRY_EPILOG = """\b
 Examples:
   jangar retry nightly-1
   jangar retry nightly-1 --from deploy --name nightly-1-again
+  jangar retry nightly-1 --watch
 
 \b
-Exit codes: 0 the new run is there, 1 it cannot be retried, 4 no such run or step, 5 the API cannot be reached."""
+Exit codes: 0 the new run is there (with --watch: it succeeded), 1 it cannot be retried or it failed, 3 cancelled,
+4 no such run or step, 5 the API cannot be reached, 124 not over in time, 130 left running."""
 RESUBMIT_EPILOG = """\b
 Examples:
   jangar resubmit nightly-1
   jangar resubmit nightly-1 --name nightly-2
+  jangar resubmit nightly-1 -p env=prod -p notes=@notes.md --watch
 
 \b
-Exit codes: 0 the new run is there, 1 refused, 4 not found, 5 the API cannot be reached."""
+Exit codes: 0 the new run is there (with --watch: it succeeded), 1 refused or it failed, 2 wrong usage, 3 cancelled,
+4 not found, 5 the API cannot be reached, 124 not over in time, 130 left running."""
 
 NameOption = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="Name of the new run; else the old one's with a suffix."),
+]
+WatchOption = Annotated[
+    bool,
+    typer.Option("--watch", "-w", help="Follow the new run to its end; the exit code tells how it ended."),
 ]
 
 
@@ -62,20 +75,38 @@ def cancel_command(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds to wait at most.")
     ] = 90.0,
+    grace: Annotated[
+        int | None,
+        typer.Option(
+            "--grace",
+            metavar="SECONDS",
+            min=1,
+            help="Seconds from SIGTERM to SIGKILL, if less than the pods' own grace period.",
+        ),
+    ] = None,
     *,
     target: Target,
 ) -> None:
-    """Cancel a run: nothing new starts, what runs is stopped gracefully. It cannot be taken back."""
+    """Cancel a run and what it runs.
+
+    Nothing new starts, and what runs is stopped gracefully. A cancel cannot be taken back.
+
+    With --grace the command waits until the controllers have told the run's pods to stop, then shortens the time that
+    they have. This needs the right to delete pods.
+    """
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> list[str]:
-        return await _cancelled(session, run, seconds=timeout if wait else None)
+        return await _cancelled(session, run, wait=wait, seconds=timeout, grace=grace)
 
     write_lines(ask("cancel", target, work))
 
 
-async def _cancelled(session: "Session", run: str, *, seconds: float | None) -> list[str]:
-    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415 - heavy
+async def _cancelled(
+    session: "Session", run: str, *, wait: bool, seconds: float, grace: int | None
+) -> list[str]:
+    from jangar.cli.runs.grace_period import shorten_grace_period  # noqa: PLC0415 - heavy
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
     from jangar.cli.runs.waiting import until  # noqa: PLC0415
     from jangar.server.steering import cancel  # noqa: PLC0415
     from jangar.server.submit import is_over, phase_of  # noqa: PLC0415
@@ -83,7 +114,10 @@ async def _cancelled(session: "Session", run: str, *, seconds: float | None) -> 
     found = await cancel(session.client, await session.client.get(RUNS, run, session.namespace))
     if is_over(found.run):
         return [f"{run} {found.told}"]
-    if seconds is None:
+    if grace is not None:
+        count = await shorten_grace_period(session.client, found.run, grace=grace, seconds=seconds)
+        write_lines([f"{counted(count, 'pod')} of {run} got {grace} s to end"] if count else [])
+    if not wait:
         return [f"{run} {found.told}; jangar explain {run} shows what is left"]
     over = await until(session.client, RUNS, found.run, is_over, seconds=seconds, waiting_for="its end")
     if over is None:
@@ -136,38 +170,75 @@ def retry_command(
     run: RunArgument,
     from_step: Annotated[
         str | None,
-        typer.Option("--from", metavar="STEP", help="First step to repeat; else all that did not succeed."),
+        typer.Option(
+            "--from",
+            metavar="STEP",
+            help="First step to repeat; else all that did not succeed.",
+            autocompletion=complete_steps,
+        ),
     ] = None,
     name: NameOption = None,
+    watch: WatchOption = False,
+    timeout: TimeoutOption = None,
     *,
     target: Target,
 ) -> None:
-    """Repeat an ended run as a new one: with its own definition, keeping the steps that succeeded."""
+    """Repeat an ended run, keeping the steps that succeeded.
+
+    It is a new run of the definition that the old one ran.
+    """
     from jangar.server.steering import retry  # noqa: PLC0415 - heavy
 
-    made = _made("retry", target, run, partial(retry, from_step=from_step, name=name))
-    write_lines([f"{made['metadata']['name']} retries {run}"])
+    again = partial(retry, from_step=from_step, name=name)
+    raise typer.Exit(_repeat("retry", target, run, again, "retries {}", watch=watch, seconds=timeout))
 
 
 @asks_an_api
 def resubmit_command(
     run: RunArgument,
+    parameters: ParametersOption = None,
     name: NameOption = None,
+    watch: WatchOption = False,
+    timeout: TimeoutOption = None,
     *,
     target: Target,
 ) -> None:
-    """Run what a run ran once more, from the beginning, as it is defined today."""
-    from jangar.server.steering import resubmit  # noqa: PLC0415 - heavy
+    """Run what a run ran again, from the beginning.
 
-    made = _made("resubmit", target, run, partial(resubmit, name=name))
-    write_lines([f"{made['metadata']['name']} runs what {run} ran"])
+    It is a new run of the definition as it is today.
+    It gets the parameters of the old run; those given by -p replace them one by one.
+    """
+    from jangar.cli.asking import refusing  # noqa: PLC0415 - heavy
+    from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
+    from jangar.server.steering import resubmit  # noqa: PLC0415
+
+    with refusing("resubmit", target):
+        given = parse_parameters(parameters or [])
+    again = partial(resubmit, name=name, overrides=given)
+    raise typer.Exit(
+        _repeat("resubmit", target, run, again, "runs what {} ran", watch=watch, seconds=timeout)
+    )
 
 
-def _made(command: str, target: Target, run: str, again: "Callable[..., Awaitable[Obj]]") -> "Obj":
+def _repeat(
+    command: str,
+    target: Target,
+    run: str,
+    again: "Callable[..., Awaitable[Obj]]",
+    told: str,
+    *,
+    watch: bool,
+    seconds: float | None,
+) -> "ExitCode":
+    """Makes the new run, says so, and follows it where that is wanted."""
     from jangar.cli.asking import ask, user  # noqa: PLC0415 - heavy
+    from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
+    from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
     from jangar.cli.runs.reading import read_run  # noqa: PLC0415
 
-    async def work(session: "Session") -> "Obj":
-        return await again(session.client, await read_run(session, run), by=user())
+    async def work(session: "Session") -> ExitCode:
+        made = await again(session.client, await read_run(session, run), by=user())
+        write_lines([f"{made['metadata']['name']} {told.format(run)}"])
+        return await shown_to_the_end(session, made, target, seconds=seconds) if watch else ExitCode.OK
 
     return ask(command, target, work)

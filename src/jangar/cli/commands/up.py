@@ -22,20 +22,33 @@ Examples:
   jangar up --data-dir ./trial --port 7500
 
 \b
-Exit codes: 0 it was stopped as asked (or with --detach, it is up), 1 it could not run, 2 wrong usage."""
+Exit codes: 0 it was stopped as asked (or with --detach, it is up), 1 it could not run, 2 wrong usage or
+settings, or a port that is taken."""
 
 
 def up_command(
     data_dir: Annotated[
         Path | None,
         typer.Option(
-            "--data-dir", metavar="DIR", help="Where everything is kept; else $XDG_DATA_HOME/jangar."
+            "--data-dir",
+            metavar="DIR",
+            help="Where everything is kept; else $JANGAR_DATA_DIR, or $XDG_DATA_HOME/jangar.",
         ),
     ] = None,
     port: Annotated[
         int | None,
         typer.Option(
             "--port", metavar="N", min=1, max=65535, help="Port of the API; else the last one, or a free one."
+        ),
+    ] = None,
+    web_port: Annotated[
+        int | None,
+        typer.Option(
+            "--web-port",
+            metavar="N",
+            min=1,
+            max=65535,
+            help="Port of the web page; else $JANGAR_WEB_PORT, the last one, or a free one.",
         ),
     ] = None,
     detach: Annotated[
@@ -69,9 +82,10 @@ def up_command(
     if there is not None:
         _leave(there, port, detach=detach, said=already_up(there, option))
     if not detach:
-        _here(place, port, option, stop_work, max_pods, map_paths, verbose)
+        _here(place, port, web_port, option, stop_work, max_pods, map_paths, verbose)
         return
     options = [*(["--port", str(port)] if port else []), "--max-pods", str(max_pods)]
+    options += ["--web-port", str(web_port)] if web_port else []
     options += [name for name, asked in (("--stop-work", stop_work), ("--map-paths", map_paths)) if asked]
     from jangar.cli.laptop.detaching import NotStarted, start_detached  # noqa: PLC0415
 
@@ -80,7 +94,7 @@ def up_command(
     except NotStarted as error:
         for line in str(error).splitlines():
             write_error(f"jangar up: {line}")
-        raise typer.Exit(ExitCode.FAILED) from None
+        raise typer.Exit(error.code) from None
     write_lines(ready_lines(instance, data_option=option, detached=True, page=page_address(place, instance)))
 
 
@@ -94,6 +108,7 @@ def _leave(there: "Instance", port: int | None, *, detach: bool, said: str) -> N
 def _here(
     place: "Place",
     port: int | None,
+    web_port: int | None,
     option: str,
     stop_work: bool,
     max_pods: int,
@@ -104,13 +119,20 @@ def _here(
 
     from jangar.cli.laptop.sentences import already_up, end_lines, ready_lines  # noqa: PLC0415
     from jangar.cli.laptop.server_log import log_to  # noqa: PLC0415
-    from jangar.kube.manager import PartFailed  # noqa: PLC0415
-    from jangar.processes.laptop import MISTAKES, Laptop, serve  # noqa: PLC0415
+    from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
+    from jangar.processes.connection_limits import raise_descriptor_limit  # noqa: PLC0415
+    from jangar.processes.laptop import Laptop, serve  # noqa: PLC0415
     from jangar.processes.laptop_instance import AlreadyUp, holding, page_address  # noqa: PLC0415
     from jangar.processes.laptop_port import listener, port_in  # noqa: PLC0415
 
     is_detached = bool(os.environ.pop("JANGAR_DETACHED", ""))
-    laptop = Laptop(place=place, max_pods=max_pods, mount_namespaces=not map_paths, stop_work=stop_work)
+    laptop = Laptop(
+        place=place,
+        max_pods=max_pods,
+        mount_namespaces=not map_paths,
+        stop_work=stop_work,
+        web_port=web_port,
+    )
     last = port_in(place.kubeconfig)
 
     def ready(instance: "Instance") -> None:
@@ -124,14 +146,11 @@ def _here(
         write_lines(ready_lines(instance, data_option=option, detached=False, page=page))
 
     try:
-        with holding(place) as held:
+        with errors_as_sentences("up", log=place.log), holding(place) as held:
+            raise_descriptor_limit()
             log_to(place.log, told=None if is_detached else logging.INFO if verbose else logging.WARNING)
             end = uvloop.run(serve(laptop, listener(port, place.kubeconfig), held, ready))
     except AlreadyUp as error:
         write_error(f"jangar up: {already_up(error.instance, option)}")
-        raise typer.Exit(ExitCode.FAILED) from None
-    except (*MISTAKES, PartFailed, TimeoutError) as error:
-        write_error(f"jangar up: {error or 'a part was not ready in time'}; see {place.log}")
-        logging.getLogger("jangar.laptop").exception("ended")
         raise typer.Exit(ExitCode.FAILED) from None
     write_lines(end_lines(end, option), to=sys.stderr if is_detached else sys.stdout)

@@ -29,7 +29,10 @@ def watch_command(
     *,
     target: Target,
 ) -> None:
-    """Show a run live until it is over: phases, durations, attempts, reasons, last log lines."""
+    """Follow a run to its end.
+
+    Every step is shown with its phase, duration, attempt and reason, and with the last line that it wrote.
+    """
     from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
     from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from jangar.api.phases import TERMINAL, Phase
-from jangar.api.reasons import Reason
+from jangar.api.reasons import POD_CAUSES, Reason
 from jangar.cli.doctor.facts import Ailment, Check, Facts, Objects
 from jangar.cli.output.spans import age
 from jangar.cli.wording import counted
@@ -214,8 +214,8 @@ def waiting(facts: Facts) -> Check:
             message=f"waits for {age(_time(each['metadata']['creationTimestamp']), facts.now)}: {_why(each)}",
             fix=_way_out(each),
         )
-        for each in (*facts.runs, *(facts.toolruns or ()))
-        if _waits_oddly(each) and _is_old(each, facts.now)
+        for each in (*facts.runs, *(facts.toolruns or ()), *(facts.agentruns or ()))
+        if _pod_cannot_start(each) or (_waits_oddly(each) and _is_old(each, facts.now))
     ]
     live = sum(1 for each in facts.runs if _phase(each) not in TERMINAL)
     return Check(name=name, found=f"none; {counted(live, 'live run')}", ailments=tuple(ailments))
@@ -230,6 +230,11 @@ def _step_of_run(obj: Mapping[str, Any]) -> str:
     return f"OrchestrationRun {meta['namespace']}/{run}, step {step}" if run and step else ""
 
 
+def _pod_cannot_start(obj: Mapping[str, Any]) -> bool:
+    """Whether its pod waits for an image, a Secret, a node or the like: nobody needs patience to see that."""
+    return _phase(obj) not in TERMINAL and (obj.get("status") or {}).get("reason") in POD_CAUSES
+
+
 def _waits_oddly(obj: Mapping[str, Any]) -> bool:
     reason = (obj.get("status") or {}).get("reason") or ""
     if (obj.get("spec") or {}).get("suspend"):
@@ -241,6 +246,8 @@ def _way_out(obj: Mapping[str, Any]) -> str:
     name = obj["metadata"]["name"]
     if (obj.get("status") or {}).get("reason") == Reason.REFERENCE_NOT_FOUND:
         return "apply what is missing: it goes on by itself then; or cancel it"
+    if (obj.get("status") or {}).get("reason") in POD_CAUSES:
+        return f"docs/runbooks/{obj['status']['reason']}.md says what to do; it goes on by itself then"
     if obj["kind"] == "OrchestrationRun":
         return f"jangar explain {name} -n {obj['metadata']['namespace']}"
     return f"kubectl describe {obj['kind'].lower()} {name} -n {obj['metadata']['namespace']}"

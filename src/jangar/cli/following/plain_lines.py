@@ -1,4 +1,4 @@
-"""What happened to a run between two looks, a line each: for pipes, CI logs and people who want no colours. Pure."""
+"""What happened to a run between two looks, a line each: for pipes, CI logs and dumb terminals. Pure."""
 
 from datetime import datetime
 from typing import Final

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from jangar.cli.following.log_text import is_json, last_text
 from jangar.cli.following.tree import Tree, each_node
 from jangar.controllers.resources import CHILD_UID
 from jangar.kube.builtin import PODS
@@ -17,6 +18,9 @@ MOST: Final = 30
 """Steps asked about at once: more do not fit a screen."""
 ASK_SECONDS: Final = 0.7
 LONGEST: Final = 4096
+EVENT_LINES: Final = 20
+"""Lines that are read where the last one is a JSON event: the newest one with text may be some lines up."""
+EVENTS_LONGEST: Final = 256 * 1024
 
 
 class LastLines:
@@ -55,6 +59,14 @@ class LastLines:
                 if not pods:
                     return
                 self._pods[uid] = pods[-1]["metadata"]["name"]
-            text = await client.logs(self._pods[uid], namespace, tail_lines=1, limit_bytes=LONGEST)
-            if line := text.decode(errors="replace").strip():
+            lines = await self._tail(uid, 1, LONGEST)
+            if lines and is_json(lines[-1]):
+                lines = await self._tail(uid, EVENT_LINES, EVENTS_LONGEST)
+            if line := last_text(lines):
                 self._lines[uid] = line
+
+    async def _tail(self, uid: str, lines: int, size: int) -> list[str]:
+        text = await self._session.client.logs(
+            self._pods[uid], self._session.namespace, tail_lines=lines, limit_bytes=size
+        )
+        return text.decode(errors="replace").strip().splitlines()

@@ -11,7 +11,7 @@ from jangar.cli.following.keyboard import unseen_typing
 from jangar.cli.following.plain_lines import plain_lines
 from jangar.cli.following.tree import Tree
 from jangar.cli.following.tree_lines import GLYPHS, PLAIN_GLYPHS, Line, Size, tree_lines
-from jangar.cli.terminal import has_box_characters, has_colour, write_lines
+from jangar.cli.terminal import can_redraw, has_box_characters, write_lines
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -38,8 +38,8 @@ class Screen(Protocol):
 
 
 def screen(environment: Mapping[str, str] = os.environ) -> Screen:
-    """A tree for people at a terminal; lines for pipes, CI, and who asks for no colours."""
-    is_live = has_colour(sys.stdout) and not environment.get("CI")
+    """A tree for people at a terminal, without colors under NO_COLOR; lines for pipes, CI and dumb terminals."""
+    is_live = can_redraw(sys.stdout) and not environment.get("CI")
     return TreeScreen() if is_live else LineScreen()
 
 

@@ -1,12 +1,14 @@
 """A run shown from now to its end, with the last words about it: what `jangar run` and `jangar watch` share."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.following.follow import Follow, Followed, Left, exit_code
+from jangar.cli.following.log_text import line_text
 from jangar.cli.following.screens import screen
 from jangar.cli.following.summary import SHOWN_TAILS, TAIL_LINES, failures, summary_lines
 from jangar.cli.following.tree import Seen, Tree
@@ -14,6 +16,9 @@ from jangar.cli.runs.step_logs import logs_of, sources
 from jangar.cli.target import Target, laptop_place, options_of
 from jangar.cli.terminal import columns, folded, write_error, write_lines
 from jangar.kube.errors import ApiError
+
+READ_LINES: Final = 20
+"""Lines of a failed step that are looked through: events of agents need not have text."""
 
 if TYPE_CHECKING:
     from jangar.cli.asking import Session
@@ -51,9 +56,14 @@ async def _tails(session: "Session", seen: Seen, tree: Tree, target: Target) -> 
     logs = logs_of(session, tails_of(target))
     found = [each for path, _ in failures(tree)[:SHOWN_TAILS] for each in sources(seen, path, None)]
     try:
-        return {log.source.path: list(log.lines) async for log in logs.read_all(found, TAIL_LINES)}
+        return {log.source.path: _readable(log.lines) async for log in logs.read_all(found, READ_LINES)}
     except ApiError:
         return {}
+
+
+def _readable(lines: Sequence[str]) -> list[str]:
+    """The last lines that say something to a person."""
+    return [text for line in lines if (text := line_text(line))][-TAIL_LINES:]
 
 
 def tails_of(target: Target) -> Path | None:

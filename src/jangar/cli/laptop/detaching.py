@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from jangar.cli.exit_codes import ExitCode
 from jangar.processes.laptop_instance import Instance, instance_of
+from jangar.processes.private_files import private_directory
 
 if TYPE_CHECKING:
     from jangar.processes.laptop_place import Place
@@ -20,6 +22,10 @@ LOOK_SECONDS: Final = 0.02
 class NotStarted(Exception):
     """It ended, or was not ready in time; the message has its last words."""
 
+    def __init__(self, message: str, code: ExitCode = ExitCode.FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
 
 def start_detached(
     place: "Place", options: Sequence[str], meanwhile: Callable[[], object] = lambda: None
@@ -28,8 +34,8 @@ def start_detached(
 
     What this process has to do anyway is done `meanwhile`.
     """
-    place.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with place.log.open("ab") as log:
+    private_directory(place.directory)
+    with os.fdopen(os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
         begins = log.tell()
         process = subprocess.Popen(  # noqa: S603 - ourselves
             [sys.executable, "-m", "jangar.cli", "up", "--data-dir", str(place.directory), *options],
@@ -47,7 +53,10 @@ def start_detached(
         if instance is not None and instance.is_ready and instance.pid == process.pid:
             return instance
         if process.poll() is not None:
-            raise NotStarted(_last_words(place.log, begins))
+            is_mistake = process.returncode == ExitCode.USAGE
+            raise NotStarted(
+                _last_words(place.log, begins), ExitCode.USAGE if is_mistake else ExitCode.FAILED
+            )
         time.sleep(LOOK_SECONDS)
     process.terminate()
     raise NotStarted(f"not ready after {READY_SECONDS:.0f} s; see {place.log}")
@@ -57,5 +66,6 @@ def _last_words(log: Path, begins: int) -> str:
     with log.open("rb") as file:
         file.seek(begins)
         said = file.read().decode(errors="replace").strip().splitlines()
-    words = "\n".join(said[-5:]).removeprefix("jangar up: ")
+    own = [line.removeprefix("jangar up: ") for line in said if line.startswith("jangar up: ")]
+    words = "\n".join(own or said[-5:])
     return words or f"it ended without a word; see {log}"

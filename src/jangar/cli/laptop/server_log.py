@@ -1,5 +1,6 @@
 """The log of a laptop's control plane: written to a file of limited size, read from it, followed."""
 
+import io
 import logging
 import os
 import sys
@@ -20,12 +21,20 @@ def log_to(path: Path, *, told: int | None) -> None:
     configure_logs()
     root = logging.getLogger()
     terminal = root.handlers[0]
-    file = RotatingFileHandler(path, maxBytes=LARGEST, backupCount=1)
+    file = _PrivateFileHandler(path, maxBytes=LARGEST, backupCount=1)
     file.setFormatter(LineFormatter())
     root.handlers = [file]
     if told is not None:
         terminal.setLevel(told)
         root.handlers.append(terminal)
+
+
+class _PrivateFileHandler(RotatingFileHandler):
+    """The owner alone reads what is logged."""
+
+    def _open(self) -> io.TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return io.TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
 
 
 def tail(path: Path, lines: int) -> list[str]:

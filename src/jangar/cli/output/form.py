@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from jangar.cli.completions import complete_forms
 from jangar.cli.json_text import json_text
 
 
@@ -57,7 +58,15 @@ def parse_form(text: str | Form) -> Form:
 
 
 FormOption = Annotated[
-    Form, typer.Option("--output", "-o", parser=parse_form, metavar="FORM", help=f"How to show it: {FORMS}.")
+    Form,
+    typer.Option(
+        "--output",
+        "-o",
+        parser=parse_form,
+        metavar="FORM",
+        help=f"How to show it: {FORMS}.",
+        autocompletion=complete_forms,
+    ),
 ]
 TABLE = Form(Shape.TABLE)
 

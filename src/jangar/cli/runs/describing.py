@@ -4,33 +4,76 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from jangar.cli.output.fields import field_lines, value_line
 from jangar.cli.output.spans import age, span
 from jangar.cli.output.table import table
 from jangar.cli.runs.reading import ReadRun
+from jangar.cli.runs.step_data import StepData, data_lines, step_data
 from jangar.domain.conditions import Condition
 from jangar.domain.times import parse_rfc3339, rfc3339
 from jangar.domain.views.run_detail import RunDetail, run_detail
 from jangar.domain.views.run_row import RunRow, run_row
+from jangar.server import documents
 
 STEP_HEADS: Final = ("Step", "Phase", "Attempt", "Duration", "Why")
+STEP_OPTIONAL: Final = ("Attempt", "Duration")
 SHOWN_EVENTS: Final = 15
 
 
 def described(
-    read: ReadRun, events: Sequence[Mapping[str, Any]], now: datetime, *, width: int | None, colour: bool
+    read: ReadRun,
+    events: Sequence[Mapping[str, Any]],
+    now: datetime,
+    *,
+    width: int | None,
+    colour: bool,
+    tails: Mapping[str, Sequence[str]],
 ) -> list[str]:
-    """The run, its steps, conditions and events."""
+    """The run, its steps, conditions and events; `tails` are last log lines by step."""
     detail = run_detail(read.identity, read.view, now=now) if read.view else None
-    lines = _head(read, detail.row if detail else run_row(read.identity, read.record, now=now), now)
+    row = detail.row if detail else run_row(read.identity, read.record, now=now)
+    lines = field_lines(_head(read, row, now), width=width)
     if detail is not None:
-        lines += _parts(detail, width=width, colour=colour)
-    lines += _conditions(read.record.lifecycle.conditions)
+        lines += _parts(detail, step_data(read), width=width, colour=colour)
+    for step, last in tails.items():
+        if last:
+            lines += ["", f"Last log lines of {step}:", *(f"  | {line}" for line in last)]
+    lines += _conditions(read.record.lifecycle.conditions, width=width)
     return lines + _events(events, now, width=width)
 
 
-def _head(read: ReadRun, row: RunRow, now: datetime) -> list[str]:
+def described_document(
+    read: ReadRun,
+    events: Sequence[Mapping[str, Any]],
+    now: datetime,
+    tails: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    """The same for scripts: what the HTTP API says of the run, with the inputs of its steps and its events."""
+    document = documents.detailed(read, now=now)
+    inputs = {each.step: dict(each.inputs) for each in step_data(read)}
+    steps = [
+        {
+            **step,
+            "inputs": inputs.get(step["name"], {}),
+            **({"lastLogLines": list(tails[step["name"]])} if tails.get(step["name"]) else {}),
+        }
+        for step in document["steps"]
+    ]
+    meta = {name: read.obj["metadata"][name] for name in ("namespace", "name", "uid")}
+    told = [documents.event(each) for each in sorted(events, key=_moment)]
+    return {
+        "apiVersion": read.obj["apiVersion"],
+        "kind": read.obj["kind"],
+        "metadata": meta,
+        **document,
+        "steps": steps,
+        "events": told,
+    }
+
+
+def _head(read: ReadRun, row: RunRow, now: datetime) -> dict[str, str]:
     spec, status = read.obj.get("spec") or {}, read.obj.get("status") or {}
-    told = {
+    return {
         "Name": row.name,
         "Namespace": row.namespace,
         "Orchestration": row.orchestration or "(its own)",
@@ -43,12 +86,14 @@ def _head(read: ReadRun, row: RunRow, now: datetime) -> list[str]:
         "Started": rfc3339(row.started_at) if row.started_at else "",
         "Finished": rfc3339(row.finished_at) if row.finished_at else "",
         "Duration": span(row.duration) if row.duration is not None else "",
-        "Parameters": ", ".join(f"{key}={value}" for key, value in (spec.get("parameters") or {}).items()),
+        "Parameters": ", ".join(
+            value_line("", key, str(value), width=None)
+            for key, value in (spec.get("parameters") or {}).items()
+        ),
     }
-    return [f"{name + ':':<15}{value}" for name, value in told.items() if value]
 
 
-def _parts(detail: RunDetail, *, width: int | None, colour: bool) -> list[str]:
+def _parts(detail: RunDetail, data: Sequence[StepData], *, width: int | None, colour: bool) -> list[str]:
     rows = [
         (
             step.name,
@@ -59,20 +104,22 @@ def _parts(detail: RunDetail, *, width: int | None, colour: bool) -> list[str]:
         )
         for step in detail.steps
     ]
-    lines = ["", *table(STEP_HEADS, rows, width=width, colour=colour)]
+    lines = ["", *table(STEP_HEADS, rows, width=width, colour=colour, wrapped=True, optional=STEP_OPTIONAL)]
+    lines += data_lines(data, width=width)
     if detail.outputs:
-        lines += ["", "Outputs:", *(f"  {name}={value}" for name, value in detail.outputs.items())]
+        lines += ["", "Outputs:"]
+        lines += [value_line("  ", name, value, width=width) for name, value in detail.outputs.items()]
     if detail.left_behind:
         lines += ["", "Left behind (may still run; clean-up goes on):"]
         lines += [f"  {each.kind} {each.name}" for each in detail.left_behind if each.ended_at is None]
     return lines
 
 
-def _conditions(conditions: Sequence[Condition]) -> list[str]:
+def _conditions(conditions: Sequence[Condition], *, width: int | None) -> list[str]:
     if not conditions:
         return []
     rows = [(each.type, str(each.status), each.reason or "", each.message or "") for each in conditions]
-    return ["", *table(("Condition", "Status", "Reason", "Message"), rows)]
+    return ["", *table(("Condition", "Status", "Reason", "Message"), rows, width=width, wrapped=True)]
 
 
 def _events(events: Sequence[Mapping[str, Any]], now: datetime, *, width: int | None) -> list[str]:
@@ -83,7 +130,7 @@ def _events(events: Sequence[Mapping[str, Any]], now: datetime, *, width: int | 
         (_age(each, now), each.get("type") or "", each.get("reason") or "", each.get("message") or "")
         for each in latest
     ]
-    return ["", *table(("Age", "Type", "Event", "Message"), rows, width=width)]
+    return ["", *table(("Age", "Type", "Event", "Message"), rows, width=width, wrapped=True)]
 
 
 def _moment(event: Mapping[str, Any]) -> str:

@@ -1,13 +1,21 @@
 """Why a run and its steps are as they are, as lines: the words of the rules, chosen and laid out."""
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 from jangar.api.phases import Phase
 from jangar.cli.asking import Failure
 from jangar.cli.exit_codes import ExitCode
+from jangar.cli.output.cells import padded, shorten, wrap
 from jangar.cli.runs.reading import ReadRun
+from jangar.cli.runs.step_data import one_step_lines, step_data
+from jangar.cli.terminal import folded, printable
 from jangar.domain.orchestration.explain import Explanation, explain_run, explain_step
 from jangar.domain.orchestration.wording import Guesses
+from jangar.server import documents
+
+MIN_NAME: Final = 12
+MIN_SENTENCE: Final = 30
 
 
 def explained(read: ReadRun, step: str) -> Sequence[Explanation]:
@@ -25,14 +33,37 @@ def explained(read: ReadRun, step: str) -> Sequence[Explanation]:
     return (found,)
 
 
-def lines(read: ReadRun, found: Sequence[Explanation]) -> list[str]:
+def lines(read: ReadRun, found: Sequence[Explanation], *, width: int | None) -> list[str]:
+    """The run, then a sentence for each step, with what the step was given and returned."""
     lifecycle = read.record.lifecycle
     phase = lifecycle.phase or Phase.PENDING
     why = f": {lifecycle.message}" if lifecycle.message else ""
     reason = f" ({lifecycle.reason})" if lifecycle.reason and lifecycle.reason != str(phase) else ""
-    wide = max((len(each.step) for each in found), default=0)
-    head = f"{read.identity.name} is {phase}{reason}{why}"
-    return [head, *(f"  {each.step:<{wide}}  {_said(each)}" for each in found)]
+    head = printable(f"{read.identity.name} is {phase}{reason}{why}")
+    told = folded(head, width) if width else [head]
+    data = {each.step: each for each in step_data(read)}
+    longest = max((len(each.step) for each in found), default=0)
+    names = longest if width is None else min(longest, max(width // 3, MIN_NAME))
+    indent = " " * (names + 4)
+    for each in found:
+        said = printable(_said(each))
+        first, *further = wrap(said, max(width - len(indent), MIN_SENTENCE)) if width else [said]
+        told.append(f"  {padded(shorten(each.step, names), names)}  {first}")
+        told += [f"{indent}{line}" for line in further]
+        if each.step in data:
+            told += one_step_lines(data[each.step], indent=indent, width=width)
+    return told
+
+
+def explained_document(read: ReadRun, found: Sequence[Explanation]) -> dict[str, Any]:
+    """The same for scripts, with whole values."""
+    document = documents.explained(read, found)
+    data = {each.step: each for each in step_data(read)}
+    for step in document["steps"]:
+        known = data.get(step["name"])
+        step["inputs"] = dict(known.inputs) if known else {}
+        step["outputs"] = dict(known.outputs) if known else {}
+    return document
 
 
 def _said(found: Explanation) -> str:

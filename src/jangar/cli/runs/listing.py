@@ -10,9 +10,23 @@ from jangar.cli.output.spans import age, span
 from jangar.cli.runs.reading import identity
 from jangar.domain.orchestration.status_document import run_record
 from jangar.domain.views.run_row import RunRow, run_row
+from jangar.server.documents import parent
 
 HEADS = ("Name", "Phase", "Steps", "Orchestration", "Duration", "Age", "Reason")
 WIDE_HEADS = (*HEADS, "Message")
+OPTIONAL = ("Orchestration", "Duration", "Steps")
+"""Columns that a narrow terminal goes without, the first one first."""
+TYPICAL = {
+    "Namespace": "default",
+    "Name": "a-name-of-some-length-1",
+    "Phase": "Cancelling",
+    "Steps": "100/100",
+    "Orchestration": "an-orchestration",
+    "Duration": "59m59s",
+    "Age": "59m59s",
+    "Reason": "DependencyFailed",
+}
+"""Room for values that come while a list is watched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +36,17 @@ class Filter:
     phases: frozenset[Phase] = frozenset()
     since: timedelta | None = None
     """Only runs created within this time."""
+    children: bool = True
+    """Runs of steps too."""
 
-    def lets_through(self, row: RunRow, now: datetime) -> bool:
-        is_asked = not self.phases or row.phase in self.phases
+    def lets_through(self, obj: Mapping[str, Any], row: RunRow, now: datetime) -> bool:
+        is_asked = (self.children or parent(obj) is None) and (not self.phases or row.phase in self.phases)
         return is_asked and (self.since is None or row.created_at >= now - self.since)
+
+
+def heads_of(*, wide: bool, spread: bool) -> list[str]:
+    """`spread` over namespaces, which are then shown."""
+    return [*["Namespace"] * spread, *(WIDE_HEADS if wide else HEADS)]
 
 
 def row_of(obj: Mapping[str, Any], now: datetime) -> RunRow:

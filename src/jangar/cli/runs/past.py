@@ -7,14 +7,19 @@ from typing import Any, Final
 
 from jangar.api.kind import VERSION
 from jangar.api.kinds import KINDS
+from jangar.cli.output.fields import field_lines, value_line
 from jangar.cli.output.spans import age, span
 from jangar.cli.output.table import table
+from jangar.cli.runs.step_data import StepData, data_lines, step_data
 from jangar.cli.terminal import printable
 from jangar.domain.times import rfc3339
-from jangar.store.rows import RunRow, StepRow
+from jangar.server.reading import RUNS, read_past
+from jangar.store.rows import RunRow, StepRow, Whole
 
 HEADS: Final = ("Name", "Kind", "Phase", "Of", "Duration", "Ended", "Reason")
 WIDE_HEADS: Final = (*HEADS, "Uid", "Message")
+OPTIONAL: Final = ("Kind", "Of", "Duration")
+"""Columns that a narrow terminal goes without, the first one first."""
 STEP_HEADS: Final = ("Step", "Phase", "Attempt", "Duration", "Reason", "Message")
 TAIL_LINES: Final = 20
 _API_VERSIONS: Final = {each.name: f"{each.group}/{VERSION}" for each in KINDS}
@@ -29,6 +34,16 @@ class PastRun:
     log_tail: str | None = None
     step_tails: Mapping[str, str | None] = field(default_factory=dict)
     """By uid of the child."""
+    inputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By name of the step."""
+
+
+def past_inputs(row: RunRow, whole: Whole | None) -> dict[str, Mapping[str, str]]:
+    """What its steps were given; nothing for runs that were stored before definitions were."""
+    if whole is None or whole.definition is None or row.kind != RUNS.kind:
+        return {}
+    read = read_past({"apiVersion": RUNS.api_version, "kind": RUNS.kind, **whole.obj}, whole.definition)
+    return {each.step: each.inputs for each in step_data(read)}
 
 
 def cells(row: RunRow, now: datetime, *, wide: bool, spread: bool) -> list[str]:
@@ -65,15 +80,22 @@ def past_lines(past: PastRun, *, width: int | None, colour: bool) -> list[str]:
         "Finished": rfc3339(row.finished_at),
         "Duration": _duration(row.started_at, row.finished_at),
         "Whole log": f"{row.log_location}, for as long as it was there" if row.log_location else "",
+        "Parameters": ", ".join(
+            value_line("", name, str(value), width=None)
+            for name, value in (row.spec.get("parameters") or {}).items()
+        ),
     }
-    lines = [f"{name + ':':<15}{printable(value)}" for name, value in told.items() if value]
+    lines = field_lines(told, width=width)
     if past.steps:
-        lines += [
-            "",
-            *table(STEP_HEADS, [_step_cells(each) for each in past.steps], width=width, colour=colour),
-        ]
+        cells = [_step_cells(each) for each in past.steps]
+        lines += ["", *table(STEP_HEADS, cells, width=width, colour=colour, wrapped=True)]
+        lines += data_lines(
+            [StepData(each.name, past.inputs.get(each.name, {}), each.outputs or {}) for each in past.steps],
+            width=width,
+        )
     if row.outputs:
-        lines += ["", "Outputs:", *(f"  {name}={printable(value)}" for name, value in row.outputs.items())]
+        lines += ["", "Outputs:"]
+        lines += [value_line("  ", name, value, width=width) for name, value in row.outputs.items()]
     lines += _tail_lines("Log", past.log_tail)
     for step in past.steps:
         lines += _tail_lines(f"Log of {step.name}", past.step_tails.get(step.child_uid or ""))
@@ -125,6 +147,7 @@ def past_document(past: PastRun) -> dict[str, Any]:
                 "childUid": each.child_uid,
                 "startedAt": rfc3339(each.started_at) if each.started_at else None,
                 "finishedAt": rfc3339(each.finished_at) if each.finished_at else None,
+                "inputs": dict(past.inputs.get(each.name, {})) or None,
                 "outputs": each.outputs,
                 "logTail": past.step_tails.get(each.child_uid or ""),
             }

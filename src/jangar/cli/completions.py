@@ -1,0 +1,151 @@
+"""What a shell offers for the names of runs, steps, kinds and objects. Quick and quiet: an API that does not answer
+in time, or does not know the user, offers nothing.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from jangar.cli.asking import Session
+    from jangar.cli.following.tree import Seen
+
+ANSWER_SECONDS: Final = 1.5
+"""A person waits for the answer with a finger on the Tab key; importing comes on top."""
+OTHER_KINDS: Final = (
+    "pods",
+    "jobs",
+    "configmaps",
+    "secrets",
+    "events",
+    "namespaces",
+    "persistentvolumeclaims",
+)
+"""Kinds of Kubernetes that people look at beside ours."""
+
+
+def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of runs; nested ones only if no other begins like that."""
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415 - heavy
+    from jangar.server.documents import parent  # noqa: PLC0415
+
+    async def work(session: "Session") -> list[str]:
+        found = await session.client.list(RUNS, session.namespace)
+        roots = [each["metadata"]["name"] for each in found if parent(each) is None]
+        return _beginning(roots, incomplete) or [each["metadata"]["name"] for each in found]
+
+    return _answered(context, incomplete, work)
+
+
+def complete_steps(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of the steps of the run that was typed before."""
+    from jangar.cli.runs.reading import read_run  # noqa: PLC0415 - heavy
+
+    async def work(session: "Session") -> list[str]:
+        read = await read_run(session, _typed_run(context))
+        return [each.name for each in (read.view.states if read.view else read.record.steps)]
+
+    return _answered(context, incomplete, work)
+
+
+def complete_step_paths(context: typer.Context, incomplete: str) -> list[str]:
+    """The same, with the steps of nested runs as outer/inner."""
+    from jangar.cli.following.sights import RunReader  # noqa: PLC0415 - heavy
+    from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
+
+    async def work(session: "Session") -> list[str]:
+        obj = await session.client.get(RUNS, _typed_run(context), session.namespace)
+        return _paths(await RunReader(session.client).seen(obj))
+
+    return _answered(context, incomplete, work)
+
+
+def complete_kinds(incomplete: str) -> list[str]:
+    """Kinds that `get` and `delete` know: ours, and some of Kubernetes. Asks no API."""
+    from jangar.api.kinds import KINDS  # noqa: PLC0415 - heavy
+
+    return sorted(_beginning(("runs", *(each.plural for each in KINDS), *OTHER_KINDS), incomplete))
+
+
+def complete_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of the objects of the kind that was typed before, without those that were typed already."""
+    from jangar.cli.commands.get import WORDS  # noqa: PLC0415 - heavy
+    from jangar.cli.served_kinds import resource_named  # noqa: PLC0415
+
+    async def work(session: "Session") -> list[str]:
+        kind = context.params.get("kind") or ""
+        resource = await resource_named(session, WORDS.get(kind, kind))
+        place = session.namespace if resource.namespaced else None
+        typed = context.params.get("names") or ()
+        found = [each["metadata"]["name"] for each in await session.client.list(resource, place)]
+        return [name for name in found if name not in typed]
+
+    return _answered(context, incomplete, work)
+
+
+def complete_namespaces(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of the namespaces of the API."""
+    from jangar.kube.builtin import NAMESPACES  # noqa: PLC0415 - heavy
+
+    async def work(session: "Session") -> list[str]:
+        return [each["metadata"]["name"] for each in await session.client.list(NAMESPACES)]
+
+    return _answered(context, incomplete, work)
+
+
+def complete_phases(incomplete: str) -> list[str]:
+    from jangar.api.phases import Phase  # noqa: PLC0415 - heavy
+
+    return [str(phase) for phase in Phase if phase.lower().startswith(incomplete.lower())]
+
+
+def complete_forms(incomplete: str) -> list[str]:
+    return _beginning(("table", "wide", "json", "yaml", "name", "jsonpath="), incomplete)
+
+
+def _paths(seen: "Seen", prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for state in seen.read.record.steps:
+        found.append(f"{prefix}{state.name}")
+        if state.name in seen.inside:
+            found += _paths(seen.inside[state.name], f"{prefix}{state.name}/")
+    return found
+
+
+def _typed_run(context: typer.Context) -> str:
+    """The run on the command line. Arguments are not parsed yet while the value of an option is completed."""
+    words = (word for word in context.args if not word.startswith("-"))
+    return context.params.get("run") or next(words, "")
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _answered(
+    context: typer.Context, incomplete: str, work: "Callable[[Session], Awaitable[list[str]]]"
+) -> list[str]:
+    """What the API that the command line names says, sorted; nothing if it cannot be asked."""
+    import asyncio  # noqa: PLC0415 - not needed for --help
+
+    try:
+        return sorted(_beginning(asyncio.run(_asked(context.params, work)), incomplete))
+    except Exception:  # noqa: BLE001 - whatever it is, a message would end up in the middle of what is typed
+        return []
+
+
+async def _asked(given: dict[str, Any], work: "Callable[[Session], Awaitable[list[str]]]") -> list[str]:
+    import asyncio  # noqa: PLC0415 - not needed for --help
+
+    from jangar.cli.asking import session_of  # noqa: PLC0415 - heavy
+    from jangar.cli.target import Target  # noqa: PLC0415
+
+    target = Target(
+        kubeconfig=given.get("kubeconfig"),
+        context=given.get("context") or "",
+        namespace=given.get("namespace") or "",
+        data_dir=given.get("data_dir"),
+    )
+    async with session_of(target, seconds=ANSWER_SECONDS) as session, asyncio.timeout(ANSWER_SECONDS):
+        return await work(session)

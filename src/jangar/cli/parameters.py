@@ -1,0 +1,70 @@
+"""Parameters of a run as the command line takes them: `-p NAME=VALUE`, or `-p NAME=@FILE` for what a file holds."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from jangar.cli.asking import Failure
+from jangar.cli.exit_codes import ExitCode
+
+FILE: Final = "@"
+STDIN: Final = "-"
+MAX_FILE_BYTES: Final = 256 * 1024
+"""A run is one object, with its parameters in it."""
+
+
+def parse_parameters(given: Sequence[str]) -> dict[str, str]:
+    """Raises Failure for what is no `name=value`, a name given twice, and a file that cannot be taken."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not name or not equals:
+            raise Failure(f"-p {each}: write -p NAME=VALUE", ExitCode.USAGE)
+        if name in found:
+            raise Failure(f"-p {name} is given twice", ExitCode.USAGE)
+        found[name] = _value(name, value)
+    return found
+
+
+def _value(name: str, value: str) -> str:
+    if not value.startswith(FILE):
+        return value
+    path = value.removeprefix(FILE)
+    if path.startswith(FILE):
+        return path
+    if not path:
+        raise Failure(
+            f"-p {name}=@: name a file after the @, or write @@ for a value that is @", ExitCode.USAGE
+        )
+    what = "standard input" if path == STDIN else path
+    try:
+        data = _read(path)
+    except OSError as error:
+        raise Failure(
+            f"-p {name}=@{path}: cannot read {what}: {error.strerror or error} "
+            f"(write {name}=@@{path} for the text itself)",
+            ExitCode.USAGE,
+        ) from error
+    if len(data) > MAX_FILE_BYTES:
+        raise Failure(
+            f"-p {name}=@{path}: {what} has more than {MAX_FILE_BYTES:,} bytes, the most a parameter takes: "
+            "let the step read the file itself",
+            ExitCode.USAGE,
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise Failure(
+            f"-p {name}=@{path}: {what} is not UTF-8 text (byte {error.start:,}): encode it first, for example "
+            "with base64",
+            ExitCode.USAGE,
+        ) from error
+
+
+def _read(path: str) -> bytes:
+    """One byte more than allowed shows that there is more."""
+    if path == STDIN:
+        return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    with Path(path).open("rb") as file:
+        return file.read(MAX_FILE_BYTES + 1)
