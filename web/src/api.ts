@@ -1,5 +1,7 @@
 /** Asking the control plane: with the session of a laptop, or with the token that somebody typed in. */
 
+import { commandLine } from "./instance";
+
 const TOKEN = "jangar-token";
 
 export class ApiProblem extends Error {
@@ -8,12 +10,16 @@ export class ApiProblem extends Error {
     readonly detail: string,
     readonly fix: string,
     readonly problems: string[],
+    /** By path of a field of the request, what is wrong with its value. */
+    readonly fields: Record<string, string> = {},
   ) {
     super(detail);
   }
 }
 
-type Listener = () => void;
+type Listener = (reason: string) => void;
+/** A server that does not answer for so long is not going to: the question is asked again. */
+const PATIENCE = 20_000;
 const signedOut = new Set<Listener>();
 
 export function onSignedOut(listener: Listener): () => void {
@@ -33,13 +39,19 @@ export function headers(more: Record<string, string> = {}): Record<string, strin
 export async function problemOf(response: Response): Promise<ApiProblem> {
   if (response.status === 401) {
     sessionStorage.removeItem(TOKEN);
-    for (const listener of signedOut) listener();
   }
+  const problem = await readProblem(response);
+  if (response.status === 401) for (const listener of signedOut) listener(problem.detail);
+  return problem;
+}
+
+async function readProblem(response: Response): Promise<ApiProblem> {
   try {
-    const said = (await response.json()) as { detail?: string; fix?: string; problems?: string[] };
-    return new ApiProblem(response.status, said.detail ?? response.statusText, said.fix ?? "", said.problems ?? []);
+    const said = (await response.json()) as Partial<ApiProblem>;
+    const { detail = response.statusText, fix = "", problems = [], fields = {} } = said;
+    return new ApiProblem(response.status, detail, fix, problems, fields);
   } catch {
-    return new ApiProblem(response.status, `the server answered ${response.status}`, "", []);
+    return new ApiProblem(response.status, `The server answered with status ${response.status}.`, "", []);
   }
 }
 
@@ -48,9 +60,10 @@ async function ask<T>(method: string, path: string, body?: unknown): Promise<T> 
   try {
     const init: RequestInit = { method, headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }) };
     if (body !== undefined) init.body = JSON.stringify(body);
+    if (method === "GET") init.signal = AbortSignal.timeout(PATIENCE);
     response = await fetch(path, init);
   } catch {
-    throw new ApiProblem(0, "the control plane cannot be reached", "is jangar up?", []);
+    throw new ApiProblem(0, "The control plane does not answer.", `Check it with: ${commandLine("jangar status")}`, []);
   }
   if (!response.ok) throw await problemOf(response);
   return (await response.json()) as T;

@@ -4,6 +4,7 @@ A browser opens six connections to a server, all its tabs together: a tab that n
 */
 
 import { headers, problemOf } from "./api";
+import { noteServerTime } from "./instance";
 
 export interface ServerEvent {
   name: string;
@@ -13,8 +14,8 @@ export interface ServerEvent {
 
 export interface Following {
   onEvent: (event: ServerEvent) => void;
-  /** Called with true when connected, false when cut off. */
-  onConnected: (isConnected: boolean) => void;
+  /** Called for every message of the server, heartbeats included; a failed attempt to connect is none. */
+  onHeard: () => void;
   /** What cannot get better by trying again. */
   onRefused?: (error: Error) => void;
   /** The server has said all there is to say; without this the end is a cut. */
@@ -23,8 +24,8 @@ export interface Following {
 
 const FIRST_PAUSE = 300;
 const LONGEST_PAUSE = 5000;
-/** The server says something every 15 seconds; a connection that is silent for longer is dead. */
-const SILENCE = 40_000;
+/** The server sends a heartbeat every second; a connection that is silent for so long is replaced. */
+const SILENCE = 8000;
 /** A tab that is left for a moment keeps its connection. */
 const UNSEEN = 15_000;
 
@@ -43,7 +44,8 @@ async function keepFollowing(path: string, start: string | null, following: Foll
       await readOnce(path, last, end, following, (event) => {
         if (event.id) last = event.id;
         pause = FIRST_PAUSE;
-        following.onEvent(event);
+        if (event.name === "heartbeat") noteServerTime((event.data as { at: number }).at);
+        else following.onEvent(event);
       });
       if (following.onEnd && !end.aborted) return following.onEnd();
     } catch (error) {
@@ -53,7 +55,6 @@ async function keepFollowing(path: string, start: string | null, following: Foll
       }
     }
     if (end.aborted) return;
-    following.onConnected(false);
     await rest(pause, end);
     pause = Math.min(pause * 2, LONGEST_PAUSE);
   }
@@ -110,7 +111,6 @@ async function readOnce(
       if (response.status >= 400 && response.status < 500 && response.status !== 429) throw new Refusal(problem);
       throw problem;
     }
-    following.onConnected(true);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
     for (;;) {
@@ -118,6 +118,7 @@ async function readOnce(
       if (done) return;
       clearTimeout(timer);
       timer = setTimeout(stop, SILENCE);
+      following.onHeard();
       text += value;
       let at: number;
       while ((at = text.indexOf("\n\n")) >= 0) {

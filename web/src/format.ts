@@ -34,6 +34,11 @@ export function ahead(at: string, now: number): string {
   return seconds <= 0 ? "any moment" : `in ${rough(seconds)}`;
 }
 
+/** How much longer: 29d. */
+export function until(at: string, now: number): string {
+  return rough(Math.max(0, (Date.parse(at) - now) / 1000));
+}
+
 export function clock(at: string): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
 }

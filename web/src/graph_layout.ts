@@ -5,7 +5,7 @@ import dagre from "@dagrejs/dagre";
 import { depths, sharedName, stacks } from "./steps";
 import type { RunDetail, Step } from "./types";
 
-export const WIDTH = 200;
+export const WIDTH = 240;
 export const HEIGHT = 54;
 const HEAD = 38;
 const PAD = 14;

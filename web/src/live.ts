@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 
 import { ApiProblem, get, runPath } from "./api";
 import { follow } from "./events";
+import { serverNow } from "./instance";
 import { isOver } from "./steps";
 import type { Run, RunDetail, RunPage } from "./types";
 
@@ -14,22 +15,65 @@ export interface Filters {
   orchestration: string;
   /** Only runs created within so many seconds; 0 for all. */
   within: number;
+  /** Also runs that are a step of another. */
+  nested: boolean;
 }
 
-export const NO_FILTERS: Filters = { text: "", phases: [], namespace: "", orchestration: "", within: 0 };
+export const NO_FILTERS: Filters = { text: "", phases: [], namespace: "", orchestration: "", within: 0, nested: false };
 
+/** When the server was last heard. It changes with every message, so nothing is drawn anew for it: readers look at it. */
 export interface Connection {
+  heardAt: number | null;
+  /** Milliseconds of silence after which the data is not live. */
+  patience: number;
+}
+
+/** Heartbeats come every second. */
+const STREAM_PATIENCE = 2500;
+const LOOK_EVERY = 250;
+
+export function useConnection(patience = STREAM_PATIENCE): Connection {
+  return useRef<Connection>({ heardAt: null, patience }).current;
+}
+
+export interface Silence {
   isLive: boolean;
-  /** When the data was last known to be true, or since when there is none. */
-  since: number;
+  /** Milliseconds since the last message; null before the first. */
+  age: number | null;
+}
+
+export function silence(connection: Connection, now: number): Silence {
+  if (connection.heardAt === null) return { isLive: false, age: null };
+  const age = Math.max(0, now - connection.heardAt);
+  return { isLive: age <= connection.patience, age };
+}
+
+/** Drawn anew when the connection becomes live or stops being so, and every second while it is not. */
+export function useSilence(connection: Connection): Silence {
+  const [seen, setSeen] = useState(() => silence(connection, Date.now()));
+  useEffect(() => {
+    const look = () => {
+      const next = silence(connection, Date.now());
+      setSeen((last) => (isAlike(last, next) ? last : next));
+    };
+    const timer = setInterval(look, LOOK_EVERY);
+    look();
+    return () => clearInterval(timer);
+  }, [connection]);
+  return seen;
+}
+
+function isAlike(one: Silence, other: Silence): boolean {
+  if (one.isLive !== other.isLive || (one.age === null) !== (other.age === null)) return false;
+  return one.isLive || Math.floor((one.age ?? 0) / 1000) === Math.floor((other.age ?? 0) / 1000);
 }
 
 const AGAIN = 1000;
 /** Nested runs that are shown are asked for so often while they run: a stream for each would use up the connections. */
 const NESTED_EVERY = 700;
 
-export function matches(run: Run, filters: Filters, now = Date.now()): boolean {
-  if (run.parent) return false;
+export function matches(run: Run, filters: Filters, now = serverNow()): boolean {
+  if (run.parent && !filters.nested) return false;
   if (filters.namespace && run.namespace !== filters.namespace) return false;
   if (filters.phases.length && !filters.phases.includes(run.phase)) return false;
   if (filters.orchestration && run.orchestration !== filters.orchestration) return false;
@@ -52,6 +96,7 @@ function query(filters: Filters, cursor: string | null): string {
   if (filters.namespace) asked.set("namespace", filters.namespace);
   if (filters.orchestration) asked.set("orchestration", filters.orchestration);
   if (filters.within) asked.set("sinceSeconds", String(filters.within));
+  if (filters.nested) asked.set("nested", "true");
   if (cursor) asked.set("cursor", cursor);
   return `/v1/runs?${asked}`;
 }
@@ -71,7 +116,7 @@ export interface LiveRuns {
 export function useRuns(filters: Filters): LiveRuns {
   const [runs, setRuns] = useState<Run[] | null>(null);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const [connection, setConnection] = useState<Connection>({ isLive: false, since: Date.now() });
+  const connection = useConnection();
   const [cursor, setCursor] = useState<string | null>(null);
   const key = JSON.stringify(filters);
   const current = useRef(key);
@@ -97,6 +142,7 @@ export function useRuns(filters: Filters): LiveRuns {
       try {
         const page = await get<RunPage>(query(filters, null));
         if (ended) return;
+        connection.heardAt = Date.now();
         known.clear();
         for (const run of page.items) known.set(run.uid, run);
         setCursor(page.next);
@@ -104,7 +150,7 @@ export function useRuns(filters: Filters): LiveRuns {
         show();
         stop();
         stop = follow("/v1/watch", page.position, {
-          onConnected: (isLive) => !ended && setConnection({ isLive, since: Date.now() }),
+          onHeard: () => (connection.heardAt = Date.now()),
           onEvent: (event) => {
             if (event.name === "reset") return void load();
             const run = event.data as Run;
@@ -123,10 +169,7 @@ export function useRuns(filters: Filters): LiveRuns {
         if (ended) return;
         const told = error as ApiProblem;
         setProblem(told);
-        if (canPass(told)) {
-          setConnection((last) => (last.isLive ? { isLive: false, since: Date.now() } : last));
-          again = window.setTimeout(() => void load(), AGAIN);
-        }
+        if (canPass(told)) again = window.setTimeout(() => void load(), AGAIN);
       }
     };
     void load();
@@ -167,17 +210,20 @@ export function useRun(namespace: string, name: string): LiveRun {
   const [run, setRun] = useState<RunDetail | null>(null);
   const [isGone, setGone] = useState(false);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const [connection, setConnection] = useState<Connection>({ isLive: false, since: Date.now() });
+  const connection = useConnection();
   useEffect(() => {
     setRun(null);
     setGone(false);
     setProblem(null);
+    let isHere = true;
     const stop = follow(`${runPath(namespace, name)}/watch`, null, {
-      onConnected: (isLive) => setConnection({ isLive, since: Date.now() }),
+      onHeard: () => (connection.heardAt = Date.now()),
       onEvent: (event) => {
         if (event.name === "gone") {
           setGone(true);
           stop();
+          // What history has of it, if there is one; else the page keeps what it last was.
+          get<RunDetail>(runPath(namespace, name)).then((past) => isHere && setRun(past), () => {});
           return;
         }
         if (event.name !== "run" && event.name !== "change") return;
@@ -186,8 +232,11 @@ export function useRun(namespace: string, name: string): LiveRun {
       },
       onRefused: (error) => error instanceof ApiProblem && setProblem(error),
     });
-    return stop;
-  }, [namespace, name]);
+    return () => {
+      isHere = false;
+      stop();
+    };
+  }, [namespace, name, connection]);
   return { run, isGone, problem, connection };
 }
 
@@ -246,13 +295,13 @@ export function useNested(run: RunDetail | null, opened: readonly string[]): Rea
   return found;
 }
 
-/** The time, again every second while something runs. */
+/** The server's time, again every second while something runs. */
 export function useNow(isTicking: boolean, every = 1000): number {
-  const [now, setNow] = useState(Date.now());
+  const [now, setNow] = useState(serverNow());
   useEffect(() => {
-    setNow(Date.now());
+    setNow(serverNow());
     if (!isTicking) return;
-    const timer = setInterval(() => setNow(Date.now()), every);
+    const timer = setInterval(() => setNow(serverNow()), every);
     return () => clearInterval(timer);
   }, [isTicking, every]);
   return now;
@@ -261,18 +310,25 @@ export function useNow(isTicking: boolean, every = 1000): number {
 export interface Asked<T> {
   found: T | null;
   problem: Error | null;
+  /** Of answers that are asked for again and again. */
+  connection: Connection;
 }
 
 /** An answer that is asked for again when the path or the version changes, and every so often if wanted. */
 export function useAnswer<T>(path: string | null, version: unknown = "", every = 0): Asked<T> {
-  const [answer, setAnswer] = useState<Asked<T> & { path: string | null }>({ found: null, problem: null, path });
+  const [answer, setAnswer] = useState<Omit<Asked<T>, "connection"> & { path: string | null }>({ found: null, problem: null, path });
+  const connection = useConnection(every + STREAM_PATIENCE);
   useEffect(() => {
     if (path === null) return;
     let ended = false;
     let timer = 0;
     const look = () => {
       get<T>(path).then(
-        (found) => !ended && setAnswer({ found, problem: null, path }),
+        (found) => {
+          if (ended) return;
+          connection.heardAt = Date.now();
+          setAnswer({ found, problem: null, path });
+        },
         (problem: Error) => {
           if (ended) return;
           setAnswer((last) => ({ found: last.path === path ? last.found : null, problem, path }));
@@ -287,6 +343,6 @@ export function useAnswer<T>(path: string | null, version: unknown = "", every =
       ended = true;
       clearTimeout(timer);
     };
-  }, [path, version, every]);
-  return answer.path === path ? answer : { found: null, problem: null };
+  }, [path, version, every, connection]);
+  return answer.path === path ? { ...answer, connection } : { found: null, problem: null, connection };
 }

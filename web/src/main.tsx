@@ -2,6 +2,7 @@ import { StrictMode, useEffect, useRef, useState } from "react";
 import { createRoot } from "react-dom/client";
 
 import { get, onSignedOut } from "./api";
+import { meet } from "./instance";
 import { useKeys } from "./keys";
 import { ThemeIcon } from "./parts/icons";
 import { Link } from "./parts/link";
@@ -14,7 +15,8 @@ import { OrchestrationsView } from "./views/orchestrations";
 import { PlaneView } from "./views/plane";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
-import { SignIn } from "./views/sign_in";
+import { lostBy, SignIn } from "./views/sign_in";
+import type { Lost } from "./views/sign_in";
 import "./style.css";
 
 const THEME = "jangar-theme";
@@ -23,7 +25,7 @@ const KEYS: [string, string][] = [
   ["/", "search runs, or find a step"],
   ["j  k", "next and previous"],
   ["Enter", "open the run"],
-  ["x", "choose the run, for a cancel of several"],
+  ["x", "select the run, to cancel several"],
   ["1 … 6", "graph, timeline, list, about, events, YAML"],
   ["c", "cancel"],
   ["s", "suspend, resume"],
@@ -37,12 +39,14 @@ const KEYS: [string, string][] = [
   ["t", "light or dark"],
   ["?", "these keys"],
 ];
-const VIEWS: [string, string, string][] = [
-  ["/", "Runs", "Runs"],
-  ["/orchestrations", "Orchestrations", "Flows"],
-  ["/kinds", "Kinds", "Kinds"],
-  ["/control-plane", "Control plane", "Plane"],
+const VIEWS: [string, string][] = [
+  ["/", "Runs"],
+  ["/orchestrations", "Orchestrations"],
+  ["/kinds", "Kinds"],
+  ["/control-plane", "Control plane"],
 ];
+/** The server marks the page when the token in its address was not accepted. */
+const WAS_REFUSED = document.documentElement.dataset["refused"] === "token";
 
 function turnTheme(): void {
   const root = document.documentElement;
@@ -72,11 +76,23 @@ function View({ pathname }: { pathname: string }) {
 
 function App() {
   const { pathname } = useAddress();
-  const [isKnown, setKnown] = useState<boolean | null>(null);
+  const [isKnown, setKnown] = useState<boolean | null>(WAS_REFUSED ? false : null);
+  const [lost, setLost] = useState<Lost>(WAS_REFUSED ? "link" : "nobody");
   const [me, setMe] = useState<Me | null>(null);
   const [isHelping, setHelping] = useState(false);
   const [since] = useState(Date.now());
-  useEffect(() => onSignedOut(() => setKnown(false)), []);
+  useEffect(
+    () =>
+      onSignedOut((detail) => {
+        setMe(null);
+        setKnown((last) => {
+          // A wrong token in the form is the form's to tell.
+          if (last !== false) setLost(last ? "session" : lostBy(detail));
+          return false;
+        });
+      }),
+    [],
+  );
   useEffect(() => {
     if (isKnown === false || me) return;
     let timer = 0;
@@ -85,6 +101,7 @@ function App() {
       get<Me>("/v1/me").then(
         (found) => {
           if (ended) return;
+          meet(found);
           setMe(found);
           setKnown(true);
         },
@@ -110,22 +127,20 @@ function App() {
   return (
     <>
       <a className="skip" href="#main">
-        To the content
+        Skip to content
       </a>
       <header className="top">
         <Link className="brand" to="/">
           Jangar
         </Link>
         <nav aria-label="Views">
-          {VIEWS.map(([to, words, short]) => (
+          {VIEWS.map(([to, words]) => (
             <Link
               key={to}
               to={to}
-              aria-label={words}
               aria-current={(to === "/" ? pathname === "/" || pathname.startsWith("/runs") : pathname.startsWith(to)) ? "page" : undefined}
             >
-              <span className="long">{words}</span>
-              <span className="short">{short}</span>
+              {words}
             </Link>
           ))}
         </nav>
@@ -139,7 +154,7 @@ function App() {
         </button>
       </header>
       <div id="main" tabIndex={-1}>
-        {isKnown === false && <SignIn onDone={() => setKnown(true)} />}
+        {isKnown === false && <SignIn lost={lost} onDone={() => setKnown(true)} />}
         {isKnown === null && (
           <main className="page">
             <Waiting what="Connecting to the control plane" since={since} rows={8} />
@@ -177,6 +192,8 @@ function Help({ onClose }: { onClose: () => void }) {
   );
 }
 
+// The token leaves the address: it belongs in no bookmark and no screenshot.
+if (WAS_REFUSED) history.replaceState(null, "", location.pathname);
 const kept = localStorage.getItem(THEME);
 if (kept) document.documentElement.dataset["theme"] = kept;
 const root = document.getElementById("root");

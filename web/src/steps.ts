@@ -10,11 +10,15 @@ export function isStarted(step: Step): boolean {
   return step.phase === "Running" || step.phase === "Retrying" || (step.phase === "Pending" && step.attempt > 0);
 }
 
-/** The chain of steps that decided when the run ended, or has decided so far. */
+/** The chain of steps that decided how and when the run ended, or has decided so far.
+
+A run that has failed was decided by its last failure, whatever else went on for longer.
+*/
 export function criticalPath(steps: readonly Step[]): Set<string> {
   const byName = new Map(steps.map((step) => [step.name, step]));
   const path = new Set<string>();
-  let at = latest(steps);
+  const failed = steps.some(isStarted) ? [] : steps.filter((step) => step.phase === "Failed" && !step.failureIgnored);
+  let at = latest(failed) ?? latest(steps);
   while (at && !path.has(at.name)) {
     path.add(at.name);
     at = latest(at.dependsOn.flatMap((need) => byName.get(need) ?? []));
@@ -41,11 +45,12 @@ export function dependents(steps: readonly Step[]): Map<string, string[]> {
   return found;
 }
 
-/** What a retry repeats: what did not succeed, or one step, and all that follows from either. */
+/** What a retry repeats: what did not succeed, the step that is named, and all that depends on either. */
 export function repeated(steps: readonly Step[], from: string | null): string[] {
   const after = dependents(steps);
   const found = new Set<string>();
-  const waiting = from ? [from] : steps.filter((step) => step.phase !== "Succeeded").map((step) => step.name);
+  const waiting = steps.filter((step) => step.phase !== "Succeeded").map((step) => step.name);
+  if (from) waiting.push(from);
   while (waiting.length) {
     const name = waiting.pop() as string;
     if (found.has(name)) continue;
@@ -107,6 +112,66 @@ export function counted(steps: readonly Step[]): Record<string, number> {
     found[name] = (found[name] ?? 0) + 1;
   }
   return found;
+}
+
+const WORDS: readonly [string, string][] = [
+  ["succeeded", "✓"],
+  ["failed", "✕"],
+  ["ignored", "!"],
+  ["skipped", "⤼"],
+  ["cancelled", "■"],
+  ["running", "●"],
+  ["retrying", "↻"],
+  ["pending", "○"],
+];
+
+/** `38 succeeded, 1 failed, 21 skipped`. An ignored failure is one that `continueOnFailure` allows. */
+export function countWords(counts: Record<string, number>): string {
+  return WORDS.filter(([name]) => counts[name])
+    .map(([name]) => `${counts[name]} ${name === "ignored" ? "failed (ignored)" : name}`)
+    .join(", ");
+}
+
+/** The same for a table: `3/7` while all is well, else `✓38 ✕1 ⤼21`. */
+export function shortCounts(counts: Record<string, number>, total: number, ended: number): string {
+  if (!total) return "–";
+  const isPlain = !["failed", "ignored", "skipped", "cancelled"].some((name) => counts[name]);
+  if (isPlain) return `${ended}/${total}`;
+  return WORDS.filter(([name]) => counts[name])
+    .map(([name, sign]) => `${sign}${counts[name]}`)
+    .join(" ");
+}
+
+export const SORTS = ["order", "phase", "name", "kind", "started", "duration"] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** Steps in another order, those of a nested run still below their step. */
+export function ordered(placed: readonly Placed[], sort: Sort, isDown: boolean, now: number): Placed[] {
+  if (sort === "order" && !isDown) return [...placed];
+  const groups: { head: Placed; inner: Placed[] }[] = [];
+  const depth = Math.min(...placed.map((each) => each.depth));
+  for (const each of placed) {
+    const last = groups[groups.length - 1];
+    if (each.depth === depth || !last) groups.push({ head: each, inner: [] });
+    else last.inner.push(each);
+  }
+  const value = ({ step }: Placed): number | string | null => {
+    if (sort === "phase") return LOUDEST.indexOf(step.phase);
+    if (sort === "name") return step.name;
+    if (sort === "kind") return step.kind;
+    if (!step.startedAt) return null;
+    const started = Date.parse(step.startedAt);
+    return sort === "started" ? started : (step.finishedAt ? Date.parse(step.finishedAt) : now) - started;
+  };
+  const compare = (one: number | string | null, other: number | string | null) => {
+    // What has not started is last, whichever way.
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    const by = typeof one === "string" ? one.localeCompare(String(other), "en", { numeric: true }) : one - Number(other);
+    return isDown ? -by : by;
+  };
+  if (sort === "order") groups.reverse();
+  else groups.sort((one, other) => compare(value(one.head), value(other.head)));
+  return groups.flatMap(({ head, inner }) => [head, ...(inner.length ? ordered(inner, sort, isDown, now) : [])]);
 }
 
 /** What names have in common at their beginning, cut at a word. */

@@ -2,7 +2,8 @@
 
 export type RunPhase = "Pending" | "Running" | "Cancelling" | "Succeeded" | "Failed" | "Cancelled";
 export type StepPhase = "Pending" | "Running" | "Retrying" | "Succeeded" | "Failed" | "Skipped" | "Cancelled";
-export type AnyPhase = RunPhase | StepPhase;
+/** A step of a definition that nobody has run is only defined. */
+export type AnyPhase = RunPhase | StepPhase | "Defined";
 
 export const RUN_PHASES: readonly RunPhase[] = ["Pending", "Running", "Cancelling", "Succeeded", "Failed", "Cancelled"];
 
@@ -68,6 +69,8 @@ export interface RunDetail extends Run {
   labels: Record<string, string>;
   outputs: Record<string, string>;
   retention: Retention | null;
+  /** Live runs that retry this one, the oldest first. */
+  retriedBy: string[];
   cancelRequestedAt: string | null;
   deletionRequested: boolean;
   resourceVersion: string;
@@ -122,6 +125,10 @@ export interface KindShown {
   apiVersion: string;
   shortNames: string[];
   description: string;
+  /** Whether nothing acts on objects of this kind yet. */
+  notBuilt: boolean;
+  /** What to do as long as it is not built. */
+  instead: string;
   columns: Column[];
 }
 
@@ -219,4 +226,8 @@ export interface Me {
   name: string;
   namespace: string;
   laptop: boolean;
+  /** How the command line is called for this instance. */
+  commandPrefix: string;
+  /** How long history keeps what it stores of a run; null for ever. Unknown on a cluster. */
+  history: { recordSeconds: number | null; logSeconds: number | null } | null;
 }

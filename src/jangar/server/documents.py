@@ -50,14 +50,14 @@ def listed(obj: Mapping[str, Any]) -> Document:
         "finishedAt": status.get("finishedAt"),
         "suspended": bool(spec.get("suspend")),
         "cancelRequested": _is_cancelled(spec),
-        "parent": _parent(meta),
+        "parent": parent(obj),
         "retryOf": (spec.get("retryOf") or {}).get("name"),
         "expiresAt": (status.get("retention") or {}).get("runExpiresAt"),
         "live": True,
     }
 
 
-def detailed(read: ReadRun, *, now: datetime) -> Document:
+def detailed(read: ReadRun, *, now: datetime, retried_by: Sequence[str] = ()) -> Document:
     """Everything about a run that its page shows."""
     obj = read.obj
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -68,7 +68,10 @@ def detailed(read: ReadRun, *, now: datetime) -> Document:
         "parameters": spec.get("parameters") or {},
         "labels": obj["metadata"].get("labels") or {},
         "outputs": dict(read.record.outputs or {}),
-        "retention": status.get("retention"),
+        # What is gone already will not be deleted: its object said when it would be.
+        "expiresAt": listed(obj)["expiresAt"] if read.is_live else None,
+        "retention": status.get("retention") if read.is_live else None,
+        "retriedBy": list(retried_by),
         "deletionRequested": bool(obj["metadata"].get("deletionTimestamp")),
         "resourceVersion": obj["metadata"]["resourceVersion"],
         "mode": str(read.record.mode) if read.record.mode else None,
@@ -225,9 +228,9 @@ def _is_cancelled(spec: Mapping[str, Any]) -> bool:
     return bool(spec.get("cancel")) or spec.get("desiredState") == "Cancelled"
 
 
-def _parent(meta: Mapping[str, Any]) -> str | None:
-    """The run that this one is a step of."""
-    owners = meta.get("ownerReferences") or ()
+def parent(obj: Mapping[str, Any]) -> str | None:
+    """Name of the run that this one is a step of."""
+    owners = obj["metadata"].get("ownerReferences") or ()
     return next(
         (each["name"] for each in owners if each.get("controller") and each["kind"] == "OrchestrationRun"),
         None,

@@ -60,6 +60,7 @@ class LiveRuns:
         self._past: deque[tuple[int, Told]] = deque(maxlen=REMEMBERED)
         self._listeners: set[asyncio.Queue[Told | None]] = set()
         self._bells: dict[tuple[str, str], set[asyncio.Event]] = {}
+        self._retries: dict[tuple[str, str], set[str]] = {}
 
     async def run(self) -> None:
         await self.informer.run()
@@ -82,6 +83,11 @@ class LiveRuns:
         """Not to be changed."""
         found = self.informer.cache.get(namespace, name)
         return found.view if found is not None else None
+
+    def retries_of(self, namespace: str, name: str) -> list[str]:
+        """Names of the runs that retry this one, the oldest first."""
+        rows = [self._rows[uid] for uid in self._retries.get((namespace, name), ())]
+        return [str(row["name"]) for row in sorted(rows, key=place)]
 
     def namespaces(self) -> frozenset[str]:
         return frozenset(str(row["namespace"]) for row in self._rows.values())
@@ -142,8 +148,7 @@ class LiveRuns:
         return Told(self.position, kind, namespace, self._written(self.position, kind, row))
 
     def _changed(self, change: Change) -> None:
-        for bell in self._bells.get((change.subject.namespace, change.subject.name), ()):
-            bell.set()
+        self._ring(change.subject.namespace, change.subject.name)
         if change.new is None:
             self._forget(change.subject)
             self._tell("gone", _brief(change.subject))
@@ -154,7 +159,11 @@ class LiveRuns:
             return
         if known is None:
             bisect.insort(self._order, (place(row), row["uid"]))
+            if row["retryOf"]:
+                self._retries.setdefault((row["namespace"], row["retryOf"]), set()).add(row["uid"])
         self._rows[row["uid"]] = row
+        if known is None and row["retryOf"]:
+            self._ring(row["namespace"], row["retryOf"])
         self._tell("run", row)
 
     def _forget(self, gone: Cached) -> None:
@@ -162,6 +171,19 @@ class LiveRuns:
         if row is not None:
             at = bisect.bisect_left(self._order, (place(row), gone.uid))
             del self._order[at]
+            self._forget_retry(row)
+
+    def _forget_retry(self, row: Row) -> None:
+        key = (str(row["namespace"]), str(row["retryOf"]))
+        if row["retryOf"] and key in self._retries:
+            self._retries[key].discard(str(row["uid"]))
+            if not self._retries[key]:
+                del self._retries[key]
+            self._ring(*key)
+
+    def _ring(self, namespace: str, name: str) -> None:
+        for bell in self._bells.get((namespace, name), ()):
+            bell.set()
 
     def _tell(self, kind: Literal["run", "gone"], row: Row) -> None:
         self._number += 1

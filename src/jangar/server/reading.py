@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationRunSpec, OrchestrationSpec
-from jangar.controllers.orchestrationrun.definitions import snapshot_in
+from jangar.controllers.orchestrationrun.definitions import recorded_snapshot
 from jangar.controllers.orchestrationrun.step_pages import read_steps
 from jangar.controllers.resources import resource_of
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.explain import RunView
-from jangar.domain.orchestration.snapshot import UnreadableSnapshot, decode_snapshot, snapshot_name
+from jangar.domain.orchestration.snapshot import UnreadableSnapshot, decode_snapshot
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.status_document import run_record
 from jangar.domain.orchestration.validation import define
@@ -100,12 +100,14 @@ def _defined(spec: Mapping[str, Any]) -> Definition | None:
 
 async def _pinned(client: "Client", obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
     meta, status = obj["metadata"], obj.get("status") or {}
-    name = (status.get("snapshotRef") or {}).get("name") or snapshot_name(meta["name"], meta["uid"])
-    try:
-        found = await client.get(CONFIG_MAPS, name, meta["namespace"])
-        return decode_snapshot(snapshot_in(found))
-    except (NotFound, UnreadableSnapshot):
+    reference = status.get("snapshotRef") or {}
+    if not reference.get("name"):
         return None
+    try:
+        found = await client.get(CONFIG_MAPS, reference["name"], meta["namespace"])
+    except NotFound:
+        return None
+    return recorded_snapshot(found, meta["uid"], reference)
 
 
 async def _named(client: "Client", obj: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -1,6 +1,6 @@
 """What cannot be done, and why: told alike by the command line, HTTP and the web page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 
@@ -18,7 +18,16 @@ class Why(Enum):
 class Refused(Exception):
     """Somebody asked for what cannot be done; the message says why, and what to do."""
 
-    def __init__(self, message: str, why: Why, *, problems: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        why: Why,
+        *,
+        problems: Sequence[str] = (),
+        fields: Mapping[str, str] | None = None,
+    ) -> None:
+        """`fields` holds, by the path of a field in the request (`parameters.region`), what is wrong with it."""
         super().__init__(message)
         self.why = why
         self.problems = tuple(problems)
+        self.fields = dict(fields or {})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jangar.kube.client import Obj, PatchKind
 from jangar.server.reading import RUNS, ReadRun
 from jangar.server.refusals import Refused, Why
-from jangar.server.submit import is_over, make, phase_of, resubmission_of, retry_of
+from jangar.server.submit import check_parameters, is_over, make, phase_of, resubmission_of, retry_of
 
 if TYPE_CHECKING:
     from jangar.kube.client import Client
@@ -69,9 +69,25 @@ async def retry(
     return await make(client, retry_of(read, from_step, name), by)
 
 
-async def resubmit(client: "Client", read: ReadRun, *, name: str | None, by: str | None = None) -> Obj:
-    """A new run of today's definition, also of a run that is history. Raises Refused."""
-    return await make(client, resubmission_of(read, name), by)
+async def resubmit(
+    client: "Client",
+    read: ReadRun,
+    *,
+    name: str | None,
+    parameters: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str] | None = None,
+    by: str | None = None,
+) -> Obj:
+    """A new run of today's definition, also of a run that is history. Raises Refused.
+
+    `parameters` replace those of the old run as a whole, `overrides` one by one.
+    """
+    if overrides:
+        parameters = {**((read.obj.get("spec") or {}).get("parameters") or {}), **overrides}
+    run = resubmission_of(read, name, parameters)
+    if parameters is not None:
+        await check_parameters(client, run)
+    return await make(client, run, by)
 
 
 async def delete(client: "Client", run: Obj) -> bool:

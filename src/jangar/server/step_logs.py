@@ -327,7 +327,11 @@ def _without_work(source: Source) -> str:
 
 
 def _lines(text: bytes, tail: int | None) -> list[str]:
-    lines = text[-LONGEST:].decode(errors="replace").splitlines()
+    """All lines, or the last ones; of a log that is too long, the end under a line that says so."""
+    start = text.find(b"\n", len(text) - LONGEST) + 1 if len(text) > LONGEST else 0
+    lines = text[start:].decode(errors="replace").splitlines()
+    if start:
+        lines.insert(0, f"... {start:,} earlier bytes are not shown: the last {LONGEST // 2**20} MiB are")
     return lines if tail is None else lines[-tail:] if tail else []
 
 

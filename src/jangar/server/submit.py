@@ -12,6 +12,8 @@ from pydantic import ValidationError
 
 from jangar.api.orchestration import OrchestrationSpec
 from jangar.api.phases import TERMINAL
+from jangar.api.problems import Problem
+from jangar.api.reasons import Reason
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.orchestration.parameters import resolve_parameters
 from jangar.domain.orchestration.wording import Guesses
@@ -53,7 +55,8 @@ class NameTaken(Refused):
     """There is a run of this name."""
 
     def __init__(self, message: str, *, there: Obj) -> None:
-        super().__init__(message, Why.STATE)
+        fields = {"name": "A run of this name exists. Choose another name, or leave it empty."}
+        super().__init__(message, Why.STATE, fields=fields)
         self.there = there
 
 
@@ -149,13 +152,16 @@ def retry_of(read: ReadRun, from_step: str | None, name: str | None) -> Obj:
     return made
 
 
-def resubmission_of(read: ReadRun, name: str | None) -> Obj:
-    """A new run of what is defined today."""
+def resubmission_of(read: ReadRun, name: str | None, parameters: Mapping[str, str] | None = None) -> Obj:
+    """A new run of what is defined today, with the parameters of the old run unless others are given."""
     spec = read.obj.get("spec") or {}
     if not spec.get("orchestrationRef") and not spec.get("orchestration"):
         original = (spec.get("retryOf") or {}).get("name")
         raise Refused(f"{read.obj['metadata']['name']} repeats {original}: resubmit that one", Why.STATE)
-    return _again(read.obj, name)
+    made = _again(read.obj, name)
+    if parameters is not None:
+        made["spec"]["parameters"] = dict(parameters)
+    return made
 
 
 def _again(run: Mapping[str, Any], name: str | None) -> Obj:
@@ -200,17 +206,42 @@ async def _check_parameters(client: "Client", order: Order) -> None:
             return
         told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
         raise Refused("the definition cannot be read", Why.WRONG, problems=told) from error
-    told = parameter_problems(read, order.parameters)
-    if told:
-        raise Refused(f"the parameters are wrong: {'; '.join(told)}", Why.WRONG, problems=told)
+    resolved = resolve_parameters(read, order.parameters)
+    if isinstance(resolved, list):
+        told = _sentences(resolved)
+        fields = {f"parameters.{each.path[-1]}": _plain(each) for each in resolved}
+        raise Refused(f"the parameters are wrong: {'; '.join(told)}", Why.WRONG, problems=told, fields=fields)
+
+
+async def check_parameters(client: "Client", run: Mapping[str, Any]) -> None:
+    """Refuses a run whose parameters do not fit the definition that it names or holds."""
+    spec = run["spec"]
+    order = Order(
+        namespace=run["metadata"]["namespace"],
+        orchestration=(spec.get("orchestrationRef") or {}).get("name"),
+        definition=spec.get("orchestration"),
+        parameters=spec.get("parameters") or {},
+    )
+    await _check_parameters(client, order)
+
+
+def _plain(problem: Problem) -> str:
+    """One sentence for a form that shows it beside the field."""
+    if problem.reason is Reason.MISSING_PARAMETER:
+        return "Enter a value."
+    if problem.reason is Reason.UNDECLARED_PARAMETER:
+        return "The orchestration does not declare this parameter."
+    return f"{problem.fix[:1].upper()}{problem.fix[1:]}."
 
 
 def parameter_problems(definition: OrchestrationSpec, given: Mapping[str, str]) -> list[str]:
     """Everything that is wrong with the parameters of a run, a sentence each."""
     found = resolve_parameters(definition, given)
-    if not isinstance(found, list):
-        return []
-    return [f"{each.message} ({each.fix})" if each.fix else each.message for each in found]
+    return _sentences(found) if isinstance(found, list) else []
+
+
+def _sentences(problems: Sequence[Problem]) -> list[str]:
+    return [f"{each.message} ({each.fix})" if each.fix else each.message for each in problems]
 
 
 def _is_label(text: str) -> bool:

@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 
+import { ApiProblem } from "../api";
+import type { FieldErrors } from "../form_checks";
 import { ProblemNotice } from "./notice";
 
 interface Props {
@@ -9,32 +11,47 @@ interface Props {
   danger?: boolean;
   /** The first field is where somebody begins; else the button is. */
   hasFields?: boolean;
+  /** What is wrong with the fields before anything is sent. */
+  check?: () => FieldErrors;
+  /** Told what is wrong with which field, by the check or by the server. */
+  onErrors?: (errors: FieldErrors) => void;
   children: ReactNode;
   onYes: () => Promise<unknown>;
   onClose: () => void;
 }
 
-export function Confirm({ title, yes, danger, hasFields, children, onYes, onClose }: Props) {
+export function Confirm({ title, yes, danger, hasFields, check, onErrors, children, onYes, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Error | null>(null);
   useEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);
+  const show = (errors: FieldErrors) => {
+    onErrors?.(errors);
+    // After the errors are drawn: the first field that is wrong is where to go on.
+    setTimeout(() => dialog.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+  };
   const act = async () => {
-    setBusy(true);
     setProblem(null);
+    const wrong = check?.() ?? {};
+    show(wrong);
+    if (Object.keys(wrong).length) return;
+    setBusy(true);
     try {
       await onYes();
       onClose();
     } catch (error) {
-      setProblem(error as Error);
+      const fields = onErrors && error instanceof ApiProblem ? error.fields : {};
+      if (Object.keys(fields).length) show(fields);
+      else setProblem(error as Error);
       setBusy(false);
     }
   };
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="confirm-title">
       <form
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           void act();

@@ -13,6 +13,7 @@ const COLOURS: Record<AnyPhase, string> = {
   Failed: "--fail",
   Skipped: "--skip",
   Cancelled: "--cancel",
+  Defined: "--wait",
 };
 
 interface Props {

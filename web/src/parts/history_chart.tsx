@@ -1,4 +1,4 @@
-import { clock, percent, span } from "../format";
+import { clock, many, percent, span } from "../format";
 import { navigate } from "../router";
 import { rolling, seconds } from "../statistics";
 import type { Run } from "../types";
@@ -10,7 +10,7 @@ const MOST = 60;
 export function HistoryChart({ runs, now, isSmall = false }: { runs: readonly Run[]; now: number; isSmall?: boolean }) {
   const shown = runs.slice(0, isSmall ? 24 : MOST).reverse();
   const longest = Math.max(0.001, ...shown.map((run) => seconds(run, now) ?? 0));
-  if (!shown.length) return <p className="under">It has not run yet.</p>;
+  if (!shown.length) return <p className="under">No runs yet.</p>;
   if (isSmall) {
     return (
       <span className="spark" role="img" aria-label={`The last ${shown.length} runs, oldest first: ${shown.map((run) => run.phase).join(", ")}`}>
@@ -22,7 +22,7 @@ export function HistoryChart({ runs, now, isSmall = false }: { runs: readonly Ru
   }
   return (
     <figure className="chart">
-      <figcaption className="under">Duration of the last {shown.length} runs; the tallest took {span(longest)}</figcaption>
+      <figcaption className="under">Duration of the last {many(shown.length, "run")}; the longest took {span(longest)}</figcaption>
       <div className="bars">
         {shown.map((run) => {
           const words = `${run.name}: ${run.phase}, ${span(seconds(run, now) ?? 0)}, ${clock(run.createdAt)}`;

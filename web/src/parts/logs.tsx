@@ -4,8 +4,9 @@ import { get, runPath } from "../api";
 import { ansi, plain } from "../ansi";
 import { follow } from "../events";
 import { many } from "../format";
+import { useConnection } from "../live";
 import type { Step, StepLog } from "../types";
-import { CopyButton } from "./notice";
+import { CopyButton, Freshness } from "./notice";
 
 /** So many lines are kept in the page; the rest is in the API. */
 const MOST = 5000;
@@ -27,6 +28,7 @@ interface Line {
 function useLines({ namespace, run, step, attempt }: Props) {
   const [lines, setLines] = useState<Line[]>([]);
   const [note, setNote] = useState("");
+  const connection = useConnection();
   const wanted = attempt || step.attempt;
   const isStarted = step.phase === "Running" || (step.phase === "Pending" && step.attempt > 0);
   const isLive = wanted === step.attempt && isStarted;
@@ -68,7 +70,7 @@ function useLines({ namespace, run, step, attempt }: Props) {
       setLines((known) => [...known, ...news].slice(-MOST));
     };
     const stop = follow(`${path}&follow=true`, null, {
-      onConnected: (isConnected) => setNote(isConnected ? "" : "Not connected; trying again…"),
+      onHeard: () => (connection.heardAt = Date.now()),
       onEvent: (event) => {
         if (event.name !== "line") return;
         number += 1;
@@ -84,13 +86,13 @@ function useLines({ namespace, run, step, attempt }: Props) {
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [namespace, run, step.name, wanted, isFollowed]);
-  return { lines, note, isLive };
+  return { lines, note, isLive, connection };
 }
 
 /** One of these for each attempt of each step: give it a key. */
 export function StepLogs(props: Props) {
   const { step } = props;
-  const { lines, note, isLive } = useLines(props);
+  const { lines, note, isLive, connection } = useLines(props);
   const [text, setText] = useState("");
   const [isWrapped, setWrapped] = useState(() => localStorage.getItem("jangar-wrap") !== "no");
   const [isFollowing, setFollowing] = useState(true);
@@ -183,12 +185,7 @@ export function StepLogs(props: Props) {
       <p className="under log-foot">
         {many(lines.length, "line")}
         {lines.length >= MOST ? " (the last ones)" : ""}
-        {isLive && (
-          <span className="fresh live">
-            <i aria-hidden="true" />
-            as it is written
-          </span>
-        )}
+        {isLive && <Freshness connection={connection} />}
       </p>
     </section>
   );

@@ -2,7 +2,8 @@ import type { ReactNode } from "react";
 
 import { ApiProblem } from "../api";
 import { span } from "../format";
-import { useNow } from "../live";
+import { commandLine } from "../instance";
+import { useNow, useSilence } from "../live";
 import type { Connection } from "../live";
 import { CopyIcon } from "./icons";
 
@@ -33,12 +34,13 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** Something to type, with a button that copies it. */
+/** Something to type, with a button that copies it. Commands of ours name the data directory where that is not the default. */
 export function Command({ children }: { children: string }) {
+  const command = commandLine(children);
   return (
     <span className="command">
-      <code>{children}</code>
-      <CopyButton text={children} label={`Copy: ${children}`} />
+      <code>{command}</code>
+      <CopyButton text={command} label={`Copy: ${command}`} />
     </span>
   );
 }
@@ -75,8 +77,8 @@ export function Waiting({ what, since, rows = 6 }: { what: string; since: number
       </p>
       {waited > 4 && (
         <p className="quiet">
-          The control plane does not answer yet. On this machine <Command>jangar status</Command> says whether it is up, and{" "}
-          <Command>jangar up --detach</Command> starts it. The page goes on by itself.
+          The control plane does not answer. On this machine <Command>jangar status</Command> shows whether it is up, and{" "}
+          <Command>jangar up --detach</Command> starts it. The page reconnects by itself.
         </p>
       )}
       <div className="skeleton" aria-hidden="true">
@@ -88,11 +90,12 @@ export function Waiting({ what, since, rows = 6 }: { what: string; since: number
   );
 }
 
-/** Whether what is shown is true now. */
+/** Whether what is shown is true now: by the last message of the server, never by an attempt to connect. */
 export function Freshness({ connection }: { connection: Connection }) {
-  if (connection.isLive) {
+  const { isLive, age } = useSilence(connection);
+  if (isLive) {
     return (
-      <span className="fresh live" title="Changes are shown as they happen">
+      <span className="fresh live" title="The server sends changes as they happen">
         <i aria-hidden="true" />
         live
       </span>
@@ -101,25 +104,29 @@ export function Freshness({ connection }: { connection: Connection }) {
   return (
     <span className="fresh stale">
       <i aria-hidden="true" />
-      connecting
+      {age === null ? "connecting" : `not live, ${seconds(age)} old`}
     </span>
   );
 }
 
-const PATIENCE = 1.2;
+const LONG = 6000;
+
+function seconds(age: number): string {
+  return age < 60_000 ? `${Math.floor(age / 1000)}s` : span(age / 1000);
+}
 
 /** Says that what is shown is old, and how old. */
 export function Stale({ connection, hasData }: { connection: Connection; hasData: boolean }) {
-  const now = useNow(!connection.isLive, 500);
-  const silence = (now - connection.since) / 1000;
-  if (connection.isLive || !hasData || silence < PATIENCE) return null;
+  const { isLive, age } = useSilence(connection);
+  if (isLive || !hasData || age === null) return null;
   return (
-    <div className="stale-notice" role="status">
-      <b>Not connected.</b> What you see is {span(Math.floor(silence))} old; the page tries again by itself.
-      {silence > 6 && (
+    <div className="stale-notice">
+      <b role="status">Not live.</b> The server has sent nothing for <span className="silence">{seconds(age)}</span>. The page
+      reconnects by itself.
+      {age > LONG && (
         <>
           {" "}
-          <Command>jangar status</Command> says whether the control plane is up.
+          <Command>jangar status</Command> shows whether the control plane is up.
         </>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { countWords, shortCounts } from "../steps";
 import type { AnyPhase } from "../types";
 
 /** Colour never stands alone: every phase has its own sign. */
@@ -10,7 +11,17 @@ export const SIGNS: Record<AnyPhase, string> = {
   Failed: "✕",
   Skipped: "⤼",
   Cancelled: "■",
+  Defined: "•",
 };
+
+/** A step whose result a retry took over from the run that it retries. */
+export function KeptTag() {
+  return (
+    <span className="tag" title="This step did not run again. The retry kept its result from the run that it retries.">
+      kept
+    </span>
+  );
+}
 
 export function PhaseBadge({ phase, reason }: { phase: AnyPhase; reason?: string }) {
   const why = reason && reason !== phase ? reason : "";
@@ -28,13 +39,18 @@ interface ProgressProps {
   counts: Record<string, number>;
   total: number;
   ended: number;
+  /** Counts in words, where there is room for them. */
+  isLong?: boolean;
 }
 
-export function Progress({ counts, total, ended }: ProgressProps) {
+/** What failed is never too thin to be seen. */
+export function Progress({ counts, total, ended, isLong = false }: ProgressProps) {
+  const words = total ? countWords(counts) : "no steps yet";
   const parts: [string, number][] = [
-    ["Succeeded", counts["succeeded"] ?? 0],
     ["Failed", counts["failed"] ?? 0],
-    ["Skipped", (counts["skipped"] ?? 0) + (counts["ignored"] ?? 0)],
+    ["Succeeded", counts["succeeded"] ?? 0],
+    ["Ignored", counts["ignored"] ?? 0],
+    ["Skipped", counts["skipped"] ?? 0],
     ["Cancelled", counts["cancelled"] ?? 0],
     ["Running", (counts["running"] ?? 0) + (counts["retrying"] ?? 0)],
   ];
@@ -45,7 +61,8 @@ export function Progress({ counts, total, ended }: ProgressProps) {
       aria-valuenow={ended}
       aria-valuemin={0}
       aria-valuemax={total}
-      aria-label={`${ended} of ${total} steps have ended`}
+      aria-label={`${ended} of ${total} steps have ended: ${words}`}
+      title={words}
     >
       <span className="bar">
         {parts.map(([phase, count]) =>
@@ -54,7 +71,7 @@ export function Progress({ counts, total, ended }: ProgressProps) {
           ) : null,
         )}
       </span>
-      <span className="count">{total ? `${ended}/${total}` : "–"}</span>
+      <span className="count">{isLong && total ? words : shortCounts(counts, total, ended)}</span>
     </span>
   );
 }

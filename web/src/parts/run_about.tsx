@@ -1,21 +1,26 @@
 import { ahead, clock } from "../format";
+import { historyKept } from "../instance";
+import { keptWords } from "../retention_words";
 import type { RunDetail } from "../types";
 import { Facts } from "./facts";
+import { Link, runHref } from "./link";
+import { PhaseBadge } from "./phase";
 
 /** What the run was given and gave, how long it is kept, and what its conditions say. */
 export function RunAbout({ run, now }: { run: RunDetail; now: number }) {
   return (
     <div className="about">
       <section>
-        <h3>When</h3>
+        <h3>Times</h3>
         <dl>
           <When name="Created" at={run.createdAt} />
           <When name="Started" at={run.startedAt} />
-          <When name="Cancel asked for" at={run.cancelRequestedAt} />
+          <When name="Cancel requested" at={run.cancelRequestedAt} />
           <When name="Finished" at={run.finishedAt} />
         </dl>
       </section>
       <Kept run={run} now={now} />
+      <NestedRuns run={run} />
       <Facts title="Parameters" values={run.parameters} none="none" />
       <Facts title="Outputs" values={run.outputs} none={run.finishedAt ? "none" : "none yet"} />
       {run.leftBehind.length > 0 && (
@@ -46,6 +51,26 @@ export function RunAbout({ run, now }: { run: RunDetail; now: number }) {
   );
 }
 
+/** Runs that are steps of this one: lists leave them out unless they are asked for. */
+function NestedRuns({ run }: { run: RunDetail }) {
+  const steps = run.steps.filter((step) => step.kind === "SubOrchestration" && step.child);
+  if (!steps.length) return null;
+  return (
+    <section>
+      <h3>Nested runs</h3>
+      <ul className="nested-runs">
+        {steps.map((step) => (
+          <li key={step.name}>
+            <PhaseBadge phase={step.phase} reason={step.reason} />{" "}
+            <Link to={runHref(run.namespace, step.child ?? "")}>{step.child}</Link>{" "}
+            <span className="under">step {step.name}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function When({ name, at }: { name: string; at: string | null }) {
   if (!at) return null;
   return (
@@ -59,10 +84,21 @@ function When({ name, at }: { name: string; at: string | null }) {
 /** GC-4: what is deleted when, and which setting says so. */
 function Kept({ run, now }: { run: RunDetail; now: number }) {
   const kept = run.retention;
+  if (!run.live) {
+    return (
+      <section>
+        <h3>Retention</h3>
+        <p>
+          The run is deleted from Kubernetes. History keeps its record {keptWords(historyKept()?.recordSeconds)} and the ends of
+          its logs {keptWords(historyKept()?.logSeconds)}.
+        </p>
+      </section>
+    );
+  }
   return (
     <section>
-      <h3>What will be deleted when</h3>
-      {!run.finishedAt && <p>It is kept while it runs; the time counts from its end.</p>}
+      <h3>Retention</h3>
+      {!run.finishedAt && <p>The run is kept while it runs. The time counts from its end.</p>}
       <dl>
         <div>
           <dt>The run and its steps</dt>
@@ -87,7 +123,9 @@ function Kept({ run, now }: { run: RunDetail; now: number }) {
       </dl>
       {kept?.history && (
         <p className="under">
-          {kept.history === "On" ? "Its record and its logs' tails stay in the history." : "History is off: its record goes with it."}
+          {kept.history === "On"
+            ? `After that its record stays in the history ${keptWords(historyKept()?.recordSeconds)}, the ends of its logs ${keptWords(historyKept()?.logSeconds)}.`
+            : "History is off: nothing remains of the run after that."}
         </p>
       )}
     </section>
@@ -95,6 +133,6 @@ function Kept({ run, now }: { run: RunDetail; now: number }) {
 }
 
 function limit(seconds: number | undefined): string {
-  if (seconds === undefined) return "as the settings say";
+  if (seconds === undefined) return "as configured";
   return seconds >= 86400 ? `${Math.round(seconds / 86400)} days after the end` : `${seconds} seconds after the end`;
 }

@@ -35,13 +35,13 @@ export function RunTable({ runs, now, at, picked, onPick, onEnd, hasNamespaces }
             {live.length > 0 ? (
               <input
                 type="checkbox"
-                aria-label="Choose all that run"
-                title="Choose all that run"
+                aria-label="Select all running"
+                title="Select all running"
                 checked={isAll}
                 onChange={() => onPick(live, !isAll)}
               />
             ) : (
-              <span className="hidden">Choose</span>
+              <span className="hidden">Select</span>
             )}
           </span>
           <span role="columnheader">Name</span>
@@ -71,16 +71,19 @@ export function RunTable({ runs, now, at, picked, onPick, onEnd, hasNamespaces }
               {!isOver(run) && (
                 <input
                   type="checkbox"
-                  aria-label={`Choose ${run.name}`}
+                  aria-label={`Select ${run.name}`}
                   checked={picked.has(run.uid)}
                   onChange={() => onPick([run], !picked.has(run.uid))}
                 />
               )}
             </span>
             <span role="cell" className="title">
-              <Link to={runHref(run.namespace, run.name)}>{run.name}</Link>
+              <Link to={runHref(run.namespace, run.name)} title={run.name}>
+                {run.name}
+              </Link>
               <span className="under">
-                {run.orchestration ?? "its own definition"}
+                {run.parent ? `step of ${run.parent} · ` : ""}
+                {run.orchestration ?? "inline definition"}
                 {hasNamespaces ? ` · ${run.namespace}` : ""}
                 {run.live ? "" : " · from history"}
               </span>
@@ -98,7 +101,7 @@ export function RunTable({ runs, now, at, picked, onPick, onEnd, hasNamespaces }
             <span role="cell" className="age" title={clock(run.createdAt)}>
               {age(run.createdAt, now)}
             </span>
-            <span role="cell" className="by" title={run.createdBy ?? "It was applied, and does not say by whom"}>
+            <span role="cell" className="by" title={run.createdBy ?? "Unknown: the run was applied with kubectl or jangar apply"}>
               {run.createdBy ?? "–"}
             </span>
             <span role="cell" className="said" title={run.message}>

@@ -11,7 +11,8 @@ import { Facts } from "./facts";
 import { Link, runHref } from "./link";
 import { StepLogs } from "./logs";
 import { ProblemNotice } from "./notice";
-import { PhaseBadge } from "./phase";
+import { KeptTag, PhaseBadge } from "./phase";
+import { SidePanel } from "./side_panel";
 import { Tabs } from "./tabs";
 import { YamlText } from "./yaml_text";
 
@@ -32,6 +33,7 @@ interface Props {
   onRetryFrom: ((step: string) => void) | null;
 }
 
+/** One step closely. */
 export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onOpen, onRetryFrom }: Props) {
   const asked = useAddress().searchParams.get("panel");
   const isNested = step.kind === "SubOrchestration";
@@ -48,7 +50,7 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
     `${step.phase}${step.attempt}${step.reason}`,
   );
   return (
-    <aside className="panel" aria-label={`Step ${path}`}>
+    <SidePanel label={`Step ${path}`}>
       <header>
         <div className="titles">
           <h2>{step.name}</h2>
@@ -57,6 +59,7 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
             {before && ` of ${before.slice(0, -1)}`}
           </span>
         </div>
+        {step.reason === "Reused" && <KeptTag />}
         <PhaseBadge phase={step.phase} reason={step.reason} />
         <button type="button" className="plain" onClick={onClose} aria-label="Close the step" title="Close (Esc)">
           ×
@@ -67,13 +70,13 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
         <p className="under facts">
           {step.startedAt && (
             <span title={clock(step.startedAt)}>
-              began {age(step.startedAt, now)}, took {duration(step.startedAt, step.finishedAt, now)}
+              started {age(step.startedAt, now)}, took {duration(step.startedAt, step.finishedAt, now)}
               {step.finishedAt ? "" : " so far"}
             </span>
           )}
           {attempts > 1 && <span>attempt {step.attempt}</span>}
           {step.exitCode !== null && <span>exit code {step.exitCode}</span>}
-          {step.failureIgnored && <span>its failure is forgiven</span>}
+          {step.failureIgnored && <span>its failure is ignored</span>}
         </p>
         {(step.dependsOn.length > 0 || needed.length > 0) && (
           <p className="under needs">
@@ -145,7 +148,7 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
         )}
         {tab === "attempts" && <Attempts step={step} now={now} />}
         {tab === "events" && found && (
-          <EventList events={found.events} now={now} none={found.missing || "Nothing was reported; events are kept for an hour."} />
+          <EventList events={found.events} now={now} none={found.missing || "No events. Kubernetes keeps events for one hour."} />
         )}
         {tab === "yaml" &&
           found &&
@@ -155,13 +158,13 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
             <p className="quiet">{found.missing}</p>
           ))}
       </div>
-    </aside>
+    </SidePanel>
   );
 }
 
 const SHOWN = 12;
 
-function StepLinks(props: { words: string; names: readonly string[]; before: string; onChoose: (path: string) => void }) {
+export function StepLinks(props: { words: string; names: readonly string[]; before: string; onChoose: (path: string) => void }) {
   const { words, names, before, onChoose } = props;
   if (!names.length) return null;
   return (

@@ -1,10 +1,14 @@
 import { memo, useMemo } from "react";
 
-import { span } from "../format";
+import { duration } from "../format";
 import { useAnswer } from "../live";
+import { shortened } from "../names";
 import { criticalPath } from "../steps";
 import type { Placed } from "../steps";
-import type { Bar, RunDetail, Step } from "../types";
+import { ticks, tickWords } from "../ticks";
+import { readyAt, stretches, waits } from "../timeline_bars";
+import type { Stretch } from "../timeline_bars";
+import type { Bar, RunDetail } from "../types";
 import { VirtualList } from "./virtual_list";
 
 interface Props {
@@ -16,49 +20,10 @@ interface Props {
   onChoose: (path: string) => void;
 }
 
-interface Stretch {
-  key: string;
-  from: number;
-  to: number;
-  phase: string;
-  label: string;
-}
-
-/** A bar for each attempt; where one attempt ended and the next has not begun, the step waits. */
-export function stretches(step: Step, bars: readonly Bar[], now: number): Stretch[] {
-  const told = bars.length ? bars : guessed(step);
-  return told.map((bar) => {
-    const from = Date.parse(bar.startedAt);
-    const isCurrent = bar.attempt === step.attempt && step.attempt > step.attempts.length;
-    const ended = isCurrent ? step.finishedAt : bar.finishedAt;
-    const to = ended ? Date.parse(ended) : now;
-    const phase = isCurrent ? step.phase : bar.phase;
-    const why = bar.reason && bar.reason !== phase ? ` (${bar.reason})` : "";
-    return {
-      key: `${bar.attempt}`,
-      from,
-      to: Math.max(from, to),
-      phase,
-      label: `attempt ${bar.attempt}: ${phase}${why}, ${span((to - from) / 1000)}`,
-    };
-  });
-}
-
-/** From what the run tells, until the timeline is there. */
-function guessed(step: Step): Bar[] {
-  const ended = step.attempts.flatMap((each) =>
-    each.startedAt ? [{ step: step.name, ...each, startedAt: each.startedAt }] : [],
-  );
-  if (!step.startedAt || step.attempt <= step.attempts.length) return ended;
-  const before = ended[ended.length - 1]?.finishedAt;
-  const current = { attempt: step.attempt, phase: step.phase, reason: step.reason, finishedAt: step.finishedAt };
-  return [...ended, { step: step.name, ...current, startedAt: before ?? step.startedAt }];
-}
-
-const MARKS = [0, 0.25, 0.5, 0.75, 1];
 const ROW = 30;
+const NARROW = 700;
 
-/** A row for each step that began, a bar for each attempt. */
+/** A row for each step that has started: a bar for each attempt, a hatched line for each wait. */
 export function Timeline({ run, placed, path, now, chosen, onChoose }: Props) {
   const { found } = useAnswer<{ bars: Bar[] }>(`${path}/timeline`, run.resourceVersion);
   const bars = useMemo(() => {
@@ -67,82 +32,120 @@ export function Timeline({ run, placed, path, now, chosen, onChoose }: Props) {
     return byStep;
   }, [found]);
   const critical = useMemo(() => criticalPath(run.steps), [run.steps]);
-  const began = placed.filter((each) => each.step.startedAt);
-  const waiting = placed.length - began.length;
-  if (!began.length) return <p className="quiet padded">No step has begun yet; the list says what each waits for.</p>;
-  let first = Infinity;
+  const labels = useMemo(
+    () => shortened(placed.map((each) => each.step.name), window.innerWidth < NARROW ? 12 : 26),
+    [placed],
+  );
+  const started = placed.filter((each) => each.step.startedAt);
+  const waiting = placed.length - started.length;
+  if (!started.length) return <p className="quiet padded">No step has started yet. The list shows what each step waits for.</p>;
+  let first = run.startedAt ? Date.parse(run.startedAt) : Infinity;
   let last = -Infinity;
-  for (const { step } of began) {
+  for (const { step } of started) {
     first = Math.min(first, Date.parse(step.startedAt ?? ""));
     last = Math.max(last, step.finishedAt ? Date.parse(step.finishedAt) : now);
   }
   last = Math.max(last, first + 1000);
+  const length = (last - first) / 1000;
+  const marks = ticks(length, window.innerWidth < NARROW ? 3 : 8);
   return (
     <div className="timeline">
       <div className="row scale" aria-hidden="true">
-        <span />
+        <span className="under">Step</span>
         <span className="track">
-          {MARKS.map((mark) => (
-            <i key={mark} style={{ left: `${mark * 100}%` }} className={mark === 1 ? "last" : ""}>
-              {span((mark * (last - first)) / 1000)}
+          {marks.map((mark) => (
+            <i key={mark} style={{ left: `${(100 * mark) / length}%` }}>
+              {tickWords(mark)}
             </i>
           ))}
         </span>
+        <span className="under length">Duration</span>
       </div>
       <VirtualList
         role="list"
         label="Steps over time"
-        items={began}
+        items={started}
         height={ROW}
-        at={began.findIndex((each) => each.path === chosen)}
+        at={started.findIndex((each) => each.path === chosen)}
         row={(each) => (
           <Row
             key={each.path}
             placed={each}
+            label={labels.get(each.step.name) ?? each.step.name}
             stretches={stretches(each.step, each.depth ? [] : (bars.get(each.step.name) ?? []), now)}
             first={first}
             last={last}
+            now={now}
             isChosen={each.path === chosen}
             isCritical={!each.depth && critical.has(each.step.name)}
             onChoose={onChoose}
           />
         )}
       />
-      {waiting > 0 && (
-        <p className="under padded">
-          {waiting} {waiting === 1 ? "step has" : "steps have"} not begun; the list says why.
-        </p>
-      )}
+      <p className="under padded legend">
+        <span>
+          <span className="stretch wait" aria-hidden="true" /> waiting
+        </span>
+        <span>
+          <span className="path-mark" aria-hidden="true">
+            ◆
+          </span>{" "}
+          critical path
+        </span>
+        {waiting > 0 && (
+          <span>
+            {waiting} {waiting === 1 ? "step has" : "steps have"} not started. The list shows why.
+          </span>
+        )}
+      </p>
     </div>
   );
 }
 
 interface RowProps {
   placed: Placed;
+  label: string;
   stretches: Stretch[];
   first: number;
   last: number;
+  now: number;
   isChosen: boolean;
   isCritical: boolean;
   onChoose: (path: string) => void;
 }
 
-const Row = memo(function Row({ placed, stretches: all, first, last, isChosen, isCritical, onChoose }: RowProps) {
+const Row = memo(function Row({ placed, label, stretches: bars, first, last, now, isChosen, isCritical, onChoose }: RowProps) {
   const at = (moment: number) => (100 * (moment - first)) / (last - first);
-  const said = all.map((each) => each.label).join("; ");
+  const { step, run } = placed;
+  const byName = useMemo(() => new Map(run.steps.map((each) => [each.name, each])), [run.steps]);
+  const waited = waits(step, bars, readyAt(step, byName, run.startedAt));
+  const took = duration(step.startedAt, step.finishedAt, now);
+  const words = [...waited, ...bars].map((each) => each.label).join("; ");
   return (
     <div role="listitem" style={{ height: ROW }}>
       <button
         type="button"
         className={`row${isChosen ? " chosen" : ""}${isCritical ? " on-path" : ""}`}
-        aria-label={`${placed.path}: ${said}`}
         onClick={() => onChoose(placed.path)}
       >
-        <span className="name" style={{ paddingLeft: placed.depth * 14 }}>
-          {placed.step.name}
+        <span className="name" style={{ paddingLeft: placed.depth * 14 }} title={step.name}>
+          {isCritical && (
+            <span className="path-mark" aria-hidden="true">
+              ◆{" "}
+            </span>
+          )}
+          {label}
         </span>
         <span className="track">
-          {all.map((each) => (
+          {waited.map((each) => (
+            <span
+              key={each.key}
+              title={each.label}
+              className="stretch wait"
+              style={{ left: `${at(Math.max(first, each.from))}%`, width: `${at(each.to) - at(Math.max(first, each.from))}%` }}
+            />
+          ))}
+          {bars.map((each) => (
             <span
               key={each.key}
               title={each.label}
@@ -150,6 +153,11 @@ const Row = memo(function Row({ placed, stretches: all, first, last, isChosen, i
               style={{ left: `${at(each.from)}%`, width: `max(3px, ${at(each.to) - at(each.from)}%)` }}
             />
           ))}
+        </span>
+        <span className="took length">{took}</span>
+        <span className="hidden">
+          {` ${placed.path}: ${words}`}
+          {isCritical && "; on the critical path"}
         </span>
       </button>
     </div>

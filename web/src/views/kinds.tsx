@@ -5,7 +5,7 @@ import { age, clock } from "../format";
 import { useAnswer, useNow } from "../live";
 import { EventList } from "../parts/event_list";
 import { Link, orchestrationHref, runHref } from "../parts/link";
-import { Command, Empty, ProblemNotice, Waiting } from "../parts/notice";
+import { Command, Empty, ProblemNotice, Stale, Waiting } from "../parts/notice";
 import { Tabs } from "../parts/tabs";
 import { YamlText } from "../parts/yaml_text";
 import { setQuery, useAddress } from "../router";
@@ -40,6 +40,7 @@ export function KindsView({ kind, namespace, name }: { kind?: string; namespace?
         {found.items.map((each) => (
           <Link key={each.plural} to={`/kinds/${each.plural}`} aria-current={each === shown ? "page" : undefined}>
             {each.name}
+            {each.notBuilt && <span className="tag">not built</span>}
           </Link>
         ))}
       </nav>
@@ -52,10 +53,20 @@ export function KindsView({ kind, namespace, name }: { kind?: string; namespace?
   );
 }
 
+/** GATE-1: what does nothing says so wherever it is shown. */
+function NotBuilt({ kind }: { kind: KindShown }) {
+  if (!kind.notBuilt) return null;
+  return (
+    <p className="notice not-built">
+      <b>{kind.name} is not built yet.</b> Nothing acts on its objects. Until then, {kind.instead}.
+    </p>
+  );
+}
+
 function Objects({ kind }: { kind: KindShown }) {
   const address = useAddress();
   const text = (address.searchParams.get("q") ?? "").toLowerCase();
-  const { found, problem } = useAnswer<{ items: KubeObject[]; truncated: boolean }>(`/v1/kinds/${kind.plural}/objects`, "", EVERY);
+  const { found, problem, connection } = useAnswer<{ items: KubeObject[]; truncated: boolean }>(`/v1/kinds/${kind.plural}/objects`, "", EVERY);
   const [since] = useState(Date.now());
   const now = useNow(true, EVERY);
   useEffect(() => {
@@ -65,6 +76,7 @@ function Objects({ kind }: { kind: KindShown }) {
   const shown = found?.items.filter((each) => `${each.metadata.namespace}/${each.metadata.name}`.toLowerCase().includes(text));
   return (
     <>
+      <Stale connection={connection} hasData={found !== null} />
       <div className="toolbar">
         <div className="titles">
           <h1>{kind.name}</h1>
@@ -79,13 +91,14 @@ function Objects({ kind }: { kind: KindShown }) {
           onChange={(event) => setQuery({ q: event.target.value })}
         />
       </div>
+      <NotBuilt kind={kind} />
       {problem && !found && <ProblemNotice problem={problem} />}
       {!found && !problem && <Waiting what={`Reading ${kind.plural}`} since={since} />}
       {shown && !shown.length && (
-        <Empty title={text ? "None is like that" : `There is no ${kind.name} yet`}>
+        <Empty title={text ? `No ${kind.name} matches` : `There is no ${kind.name} yet`}>
           {!text && (
             <>
-              <p>Its fields, and what each means:</p>
+              <p>This command describes its fields:</p>
               <Command>{`kubectl explain ${kind.plural}.spec`}</Command>
             </>
           )}
@@ -137,7 +150,7 @@ const TITLES = { fields: "Fields", events: "Events", yaml: "YAML" };
 
 function OneObject({ kind, namespace, name }: { kind: KindShown; namespace: string; name: string }) {
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/kinds/${kind.plural}/${encodeURIComponent(name)}`;
-  const { found, problem } = useAnswer<{ object: KubeObject; events: KubeEvent[] }>(path, "", EVERY);
+  const { found, problem, connection } = useAnswer<{ object: KubeObject; events: KubeEvent[] }>(path, "", EVERY);
   const { found: schema } = useAnswer<KindDetail>(`/v1/kinds/${kind.plural}`);
   const [since] = useState(Date.now());
   const now = useNow(true, EVERY);
@@ -149,6 +162,7 @@ function OneObject({ kind, namespace, name }: { kind: KindShown; namespace: stri
   const status = found?.object.status as { phase?: string; reason?: string; message?: string } | undefined;
   return (
     <>
+      <Stale connection={connection} hasData={found !== null} />
       <div className="toolbar">
         <div className="titles">
           <h1>{name}</h1>
@@ -159,8 +173,9 @@ function OneObject({ kind, namespace, name }: { kind: KindShown; namespace: stri
         </div>
         {status?.phase && <span className="tag">{status.phase}</span>}
       </div>
+      <NotBuilt kind={kind} />
       {problem && !found && <ProblemNotice problem={problem} />}
-      {!found && !problem && <Waiting what="Reading it" since={since} />}
+      {!found && !problem && <Waiting what="Reading the object" since={since} />}
       {status?.message && <p className="message">{status.message}</p>}
       {found && (
         <>
@@ -178,7 +193,7 @@ function OneObject({ kind, namespace, name }: { kind: KindShown; namespace: stri
                 <FieldTable title="Status" value={found.object.status} schema={schema.statusSchema} />
               </>
             )}
-            {tab === "events" && <EventList events={found.events} now={now} none="Nothing was reported in the last hour." />}
+            {tab === "events" && <EventList events={found.events} now={now} none="No events. Kubernetes keeps events for one hour." />}
             {tab === "yaml" && <YamlText value={found.object} label={`${kind.name} ${name}`} />}
           </div>
         </>

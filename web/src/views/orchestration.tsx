@@ -3,6 +3,7 @@ import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { many, percent, span } from "../format";
 import { useKeys } from "../keys";
 import { NO_FILTERS, useAnswer, useNow, useRuns } from "../live";
+import { DefinedStep } from "../parts/defined_step";
 import { HistoryChart } from "../parts/history_chart";
 import { Command, Freshness, ProblemNotice, Stale, Waiting } from "../parts/notice";
 import { RunTable } from "../parts/run_table";
@@ -24,13 +25,19 @@ const NOBODY: ReadonlySet<string> = new Set();
 export function OrchestrationView({ namespace, name }: { namespace: string; name: string }) {
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/orchestrations/${encodeURIComponent(name)}`;
   const { found, problem } = useAnswer<OrchestrationDetail>(path, "", EVERY);
-  const filters = useMemo(() => ({ ...NO_FILTERS, namespace, orchestration: name }), [namespace, name]);
+  // A run that is a step of another is a run of this orchestration as well.
+  const filters = useMemo(() => ({ ...NO_FILTERS, namespace, orchestration: name, nested: true }), [namespace, name]);
   const { runs, connection, hasMore, more } = useRuns(filters);
   const [since] = useState(Date.now());
   const [isStarting, setStarting] = useState(false);
   const now = useNow(true);
   const address = useAddress();
   const tab = TABS.find((each) => each === address.searchParams.get("view")) ?? "runs";
+  const opened = (address.searchParams.get("open") ?? "").split(",").filter(Boolean);
+  const chosen = address.searchParams.get("step");
+  const graph = found?.graph;
+  const run = useMemo(() => (graph ? { steps: definitionSteps(graph) } : null), [graph]);
+  const step = tab === "graph" ? run?.steps.find((each) => each.name === chosen) : undefined;
   useEffect(() => {
     document.title = `${name} · Jangar`;
   }, [name]);
@@ -38,6 +45,7 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
   useKeys({
     r: () => found && found.phase !== "Invalid" && setStarting(true),
     u: () => navigate("/orchestrations"),
+    Escape: () => setQuery({ step: null }),
     ...Object.fromEntries(TABS.map((each, index) => [String(index + 1), () => view(each)])),
   });
   if (!found) {
@@ -47,7 +55,7 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
         {problem ? <ProblemNotice problem={problem} /> : <Waiting what="Reading the orchestration" since={since} />}
         {problem && (
           <p>
-            <Command>jangar get orchestrations</Command> shows what there is.
+            <Command>jangar get orchestrations</Command> shows the orchestrations that exist.
           </p>
         )}
       </main>
@@ -75,7 +83,7 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
       </div>
       {isInvalid && <p className="message bad">Invalid: {found.message}</p>}
       <Tabs label="About the orchestration" tabs={TABS} titles={TITLES} chosen={tab} onChoose={view} />
-      <div className="split">
+      <div className={`split${step ? " with-panel" : ""}`}>
         <div className={`view view-${tab}`} role="tabpanel" aria-label={TITLES[tab]}>
           {tab === "runs" && (
             <div className="orchestration-runs">
@@ -86,17 +94,45 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
                   now={now}
                   at={-1}
                   picked={NOBODY}
-                  onPick={() => navigate(`/?orchestration=${name}`)}
+                  onPick={() => navigate(`/?orchestration=${name}&nested=yes`)}
                   onEnd={() => hasMore && more()}
                   hasNamespaces={false}
                 />
               )}
             </div>
           )}
-          {tab === "graph" && <DefinitionGraph found={found} now={now} />}
+          {tab === "graph" && !run && (
+            <p className="quiet padded">The graph cannot be drawn: {found.message || "the orchestration is not valid"}.</p>
+          )}
+          {tab === "graph" && run && (
+            <Suspense fallback={<p className="quiet padded">…</p>}>
+              <StepGraph
+                run={run}
+                nested={NOTHING}
+                opened={opened}
+                chosen={chosen}
+                now={now}
+                find=""
+                isDefinition
+                onChoose={(each) => setQuery({ step: each })}
+                onOpen={(id) => setQuery({ open: (opened.includes(id) ? opened.filter((each) => each !== id) : [...opened, id]).join(",") })}
+              />
+            </Suspense>
+          )}
           {tab === "parameters" && <Parameters found={found} />}
           {tab === "yaml" && <Yaml namespace={namespace} name={name} />}
         </div>
+        {step && run && (
+          <DefinedStep
+            key={step.name}
+            namespace={namespace}
+            orchestration={name}
+            step={step}
+            steps={run.steps}
+            onChoose={(each) => setQuery({ step: each })}
+            onClose={() => setQuery({ step: null })}
+          />
+        )}
       </div>
       {isStarting && <StartDialog orchestration={found} onClose={() => setStarting(false)} />}
     </main>
@@ -106,14 +142,14 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
 function Numbers({ runs, now }: { runs: readonly Run[]; now: number }) {
   const told = statistics(runs);
   if (!runs.length) {
-    return <p className="quiet padded">It has not run yet: the button starts it, and so does kubectl or jangar run.</p>;
+    return <p className="quiet padded">This orchestration has not run yet. The Run button starts it.</p>;
   }
   return (
     <div className="numbers">
       <dl>
         <Number name="succeeded" value={told.rate === null ? "–" : percent(told.rate)} />
-        <Number name="usually takes" value={told.median === null ? "–" : span(told.median)} />
-        <Number name="19 of 20 within" value={told.p95 === null ? "–" : span(told.p95)} />
+        <Number name="median" value={told.median === null ? "–" : span(told.median)} />
+        <Number name="p95" value={told.p95 === null ? "–" : span(told.p95)} />
         <Number name="ended" value={told.ended.toLocaleString("en")} />
       </dl>
       <HistoryChart runs={runs} now={now} />
@@ -130,16 +166,6 @@ function Number({ name, value }: { name: string; value: string }) {
   );
 }
 
-function DefinitionGraph({ found, now }: { found: OrchestrationDetail; now: number }) {
-  const graph = found.graph;
-  const run = useMemo(() => ({ steps: graph ? definitionSteps(graph) : [] }), [graph]);
-  if (!graph) return <p className="quiet padded">It cannot be drawn: {found.message || "it is not valid"}.</p>;
-  return (
-    <Suspense fallback={<p className="quiet padded">…</p>}>
-      <StepGraph run={run} nested={NOTHING} chosen={null} now={now} find="" onChoose={() => {}} onOpen={null} />
-    </Suspense>
-  );
-}
 
 /** Steps that nobody has run. */
 function definitionSteps(graph: NonNullable<OrchestrationDetail["graph"]>): Step[] {
@@ -150,7 +176,7 @@ function definitionSteps(graph: NonNullable<OrchestrationDetail["graph"]>): Step
     kind: node.kind,
     phase: "Pending",
     reason: "",
-    sentence: needs.get(node.name)?.length ? `needs ${needs.get(node.name)?.join(", ")}` : "needs nothing: it starts at once",
+    sentence: needs.get(node.name)?.length ? `starts after ${needs.get(node.name)?.join(", ")}` : "starts first: it depends on no other step",
     attempt: 0,
     attempts: [],
     child: null,
@@ -165,7 +191,7 @@ function definitionSteps(graph: NonNullable<OrchestrationDetail["graph"]>): Step
 }
 
 function Parameters({ found }: { found: OrchestrationDetail }) {
-  if (!found.parameters.length) return <p className="quiet padded">It declares no parameters.</p>;
+  if (!found.parameters.length) return <p className="quiet padded">This orchestration has no parameters.</p>;
   return (
     <div className="scroll">
       <table className="plain-table">
@@ -174,7 +200,7 @@ function Parameters({ found }: { found: OrchestrationDetail }) {
             <th scope="col">Name</th>
             <th scope="col">Default</th>
             <th scope="col">One of</th>
-            <th scope="col">Meaning</th>
+            <th scope="col">Description</th>
           </tr>
         </thead>
         <tbody>

@@ -4,7 +4,7 @@ import { many, percent, span } from "../format";
 import { useAnswer, useNow } from "../live";
 import { HistoryChart } from "../parts/history_chart";
 import { Link, orchestrationHref } from "../parts/link";
-import { Command, Empty, ProblemNotice, Waiting } from "../parts/notice";
+import { Command, Empty, ProblemNotice, Stale, Waiting } from "../parts/notice";
 import { StartDialog } from "../parts/start_dialog";
 import { setQuery, useAddress } from "../router";
 import { statistics } from "../statistics";
@@ -13,8 +13,8 @@ import type { Orchestration, Run, RunPage } from "../types";
 const EVERY = 5000;
 
 export function OrchestrationsView() {
-  const { found, problem } = useAnswer<{ items: Orchestration[] }>("/v1/orchestrations", "", EVERY);
-  const { found: recent } = useAnswer<RunPage>("/v1/runs?limit=1000", "", EVERY);
+  const { found, problem, connection } = useAnswer<{ items: Orchestration[] }>("/v1/orchestrations", "", EVERY);
+  const { found: recent } = useAnswer<RunPage>("/v1/runs?limit=1000&nested=true", "", EVERY);
   const [starting, setStarting] = useState<Orchestration | null>(null);
   const [since] = useState(Date.now());
   const now = useNow(true, EVERY);
@@ -34,6 +34,7 @@ export function OrchestrationsView() {
   const shown = found?.items.filter((each) => `${each.namespace}/${each.name} ${each.description}`.toLowerCase().includes(asked));
   return (
     <main className="page">
+      <Stale connection={connection} hasData={found !== null} />
       <div className="toolbar">
         <h1>Orchestrations</h1>
         {found && found.items.length > 8 && (
@@ -49,7 +50,7 @@ export function OrchestrationsView() {
       {problem && !found && <ProblemNotice problem={problem} />}
       {!found && !problem && <Waiting what="Reading the orchestrations" since={since} />}
       {shown && !shown.length && (
-        <Empty title={text ? "None is like that" : "None is defined yet"}>
+        <Empty title={text ? "No orchestration matches" : "No orchestration exists yet"}>
           {!text && <Command>jangar apply -f examples/01-hello-dag</Command>}
         </Empty>
       )}
@@ -94,15 +95,15 @@ function Card({ orchestration, runs, now, onStart }: CardProps) {
       {told.rate !== null && (
         <p className="under">
           {percent(told.rate)} of {told.succeeded + told.failed} succeeded
-          {told.median !== null && `, usually in ${span(told.median)}`}
+          {told.median !== null && `, median ${span(told.median)}`}
         </p>
       )}
       <div className="buttons left">
         <button type="button" className="primary" disabled={isInvalid} onClick={onStart}>
           Run
         </button>
-        <Link className="button" to={`/?orchestration=${orchestration.name}`}>
-          Its runs
+        <Link className="button" to={`/?orchestration=${orchestration.name}&nested=yes`}>
+          Runs
         </Link>
       </div>
     </li>

@@ -13,31 +13,29 @@ const EVERY = 3000;
 const SHOWN = 8;
 
 export function PlaneView() {
-  const { found, problem } = useAnswer<ControlPlane>("/v1/control-plane/status", "", EVERY);
+  const { found, problem, connection } = useAnswer<ControlPlane>("/v1/control-plane/status", "", EVERY);
   const { found: summary } = useAnswer<{ runs: Record<string, number> }>("/v1/summary", "", EVERY);
   const { found: kept } = useAnswer<{ items: Expiring[] }>("/v1/retention", "", EVERY * 4);
   const all = useMetrics();
   const now = useNow(true, EVERY);
   const [since] = useState(Date.now());
-  const [lost, setLost] = useState<number | null>(null);
   useEffect(() => {
     document.title = "Control plane · Jangar";
   }, []);
-  useEffect(() => setLost((at) => (problem ? (at ?? Date.now()) : null)), [problem]);
   const isWell = found?.parts.every((part) => part.well) && found.history !== "unreachable";
   return (
     <main className="page">
-      <Stale connection={{ isLive: lost === null, since: lost ?? 0 }} hasData={found !== null} />
+      <Stale connection={connection} hasData={found !== null} />
       <div className="toolbar">
         <h1>Control plane</h1>
         {found && (
-          <span className={`verdict ${isWell ? "good" : "bad"}`}>{isWell ? "✓ all is well" : "✕ something is not well"}</span>
+          <span className={`verdict ${isWell ? "good" : "bad"}`}>{isWell ? "✓ healthy" : "✕ not healthy"}</span>
         )}
         <span className="spring" />
         {found && <span className="under">jangar {found.version}</span>}
       </div>
       {problem && !found && <ProblemNotice problem={problem} />}
-      {!found && <Waiting what="Asking the control plane" since={since} />}
+      {!found && <Waiting what="Reading the state of the control plane" since={since} />}
       {found && (
         <ul className="cards health-cards">
           <Parts plane={found} />
@@ -65,7 +63,7 @@ function useMetrics(): Sample[] {
         const answer = await fetch("/metrics", { headers: headers() });
         if (answer.ok && !ended) setFound(samples(await answer.text()));
       } catch {
-        // What could not be read is asked for again.
+        // Read again after the pause.
       }
       if (!ended) timer = window.setTimeout(() => void look(), EVERY);
     };
@@ -90,7 +88,7 @@ function Parts({ plane }: { plane: ControlPlane }) {
             </span>
             <span>
               {part.name}
-              <span className="hidden">{part.well ? " is well" : " is not well"}</span>
+              <span className="hidden">{part.well ? " is healthy" : " is not healthy"}</span>
               {part.problems.map((each) => (
                 <p key={each} className="under bad">
                   {each}
@@ -101,7 +99,7 @@ function Parts({ plane }: { plane: ControlPlane }) {
         ))}
       </ul>
       <p className="under">
-        {plane.namespaces ? `Namespaces: ${plane.namespaces.join(", ")}` : "All namespaces"} · {many(plane.watchers, "page or program follows", "pages and programs follow")} the runs
+        {plane.namespaces ? `Namespaces: ${plane.namespaces.join(", ")}` : "All namespaces"} · {many(plane.watchers, "client follows", "clients follow")} the runs
       </p>
     </li>
   );
@@ -129,7 +127,7 @@ function Runs({ runs }: { runs: Record<string, number> }) {
 
 function shortly(seconds: number | null): string {
   if (seconds === null) return "–";
-  if (seconds === Infinity) return "long";
+  if (seconds === Infinity) return "> max";
   return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : span(seconds);
 }
 
@@ -137,6 +135,9 @@ function shortly(seconds: number | null): string {
 function Queues({ all }: { all: Sample[] }) {
   const names = [...new Set(all.filter((each) => each.name === "jangar_workqueue_depth").map((each) => each.labels["controller"] ?? ""))];
   if (!names.length) return null;
+  const isIdle = (controller: string) =>
+    !total(all, "jangar_workqueue_depth", { controller }) && !total(all, "jangar_reconcile_total", { controller });
+  const busy = names.filter((controller) => !isIdle(controller));
   return (
     <li className="card wide">
       <h2>Controllers and their queues</h2>
@@ -152,15 +153,15 @@ function Queues({ all }: { all: Sample[] }) {
                 Oldest
               </th>
               <th scope="col" className="number">
-                Passes
+                Reconciles
               </th>
               <th scope="col" className="number">
-                19 of 20 within
+                p95
               </th>
             </tr>
           </thead>
           <tbody>
-            {names.map((controller) => {
+            {busy.map((controller) => {
               const of = { controller };
               return (
                 <tr key={controller}>
@@ -175,6 +176,7 @@ function Queues({ all }: { all: Sample[] }) {
           </tbody>
         </table>
       </div>
+      {busy.length < names.length && <p className="under">Without work so far: {names.filter(isIdle).join(", ")}</p>}
     </li>
   );
 }
@@ -189,9 +191,9 @@ function Api({ all }: { all: Sample[] }) {
       <dl>
         <Row name="Requests" value={total(all, "jangar_api_requests_total").toLocaleString("en")} />
         <Row name="Failed (5xx, 429)" value={refused.toLocaleString("en")} isBad={refused > 0} />
-        <Row name="19 of 20 within" value={shortly(bound(all, "jangar_api_request_duration_seconds", 0.95))} />
+        <Row name="p95" value={shortly(bound(all, "jangar_api_request_duration_seconds", 0.95))} />
         <Row name="Watches" value={many(ages.length, "kind")} />
-        <Row name="Longest silence" value={ages.length ? shortly(Math.max(...ages)) : "–"} />
+        <Row name="Oldest watch message" value={ages.length ? shortly(Math.max(...ages)) : "–"} />
       </dl>
     </li>
   );
@@ -207,9 +209,9 @@ function Row({ name, value, isBad = false }: { name: string; value: string; isBa
 }
 
 const HISTORY: Record<string, string> = {
-  off: "off: the record of a run goes with its object",
-  well: "✓ ended runs are kept",
-  unreachable: "✕ the database does not answer; nothing is deleted until it does",
+  off: "Off: deleting a run deletes its record.",
+  well: "✓ Records of ended runs are stored.",
+  unreachable: "✕ The database does not answer. No run is deleted until it does.",
 };
 
 function History({ plane, all }: { plane: ControlPlane; all: Sample[] }) {
@@ -234,8 +236,8 @@ function Kept({ items, now }: { items: Expiring[]; now: number }) {
   const next = items.filter((each) => each.retention.runExpiresAt).slice(0, SHOWN);
   return (
     <li className="card">
-      <h2>Deleted next</h2>
-      {!next.length && <p className="quiet">Nothing that has a time to go.</p>}
+      <h2>Next deletions</h2>
+      {!next.length && <p className="quiet">Nothing scheduled for deletion.</p>}
       <dl>
         {next.map((each) => (
           <div key={`${each.namespace}/${each.name}`}>
@@ -260,8 +262,8 @@ function Holders({ holders, now }: { holders: Holder[]; now: number }) {
   if (!holders.length) return null;
   return (
     <li className="card wide">
-      <h2>Who shares the work</h2>
-      <div className="scroll" tabIndex={0} role="region" aria-label="Who shares the work">
+      <h2>Controller replicas</h2>
+      <div className="scroll" tabIndex={0} role="region" aria-label="Controller replicas">
         <table className="plain-table">
           <thead>
             <tr>
@@ -271,7 +273,7 @@ function Holders({ holders, now }: { holders: Holder[]; now: number }) {
                 Shards
               </th>
               <th scope="col" className="number">
-                Last heard of
+                Last renewed
               </th>
             </tr>
           </thead>
@@ -296,7 +298,7 @@ function Holders({ holders, now }: { holders: Holder[]; now: number }) {
 function Runtimes({ plane }: { plane: ControlPlane }) {
   return (
     <li className="card">
-      <h2>Runtimes of agents</h2>
+      <h2>Agent runtimes</h2>
       <ul className="health">
         {plane.runtimes.map((each) => (
           <li key={each.name}>

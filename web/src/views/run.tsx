@@ -2,7 +2,7 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } fro
 import type { ReactNode } from "react";
 
 import { post, runPath } from "../api";
-import { age, ahead, clock, duration } from "../format";
+import { age, clock, duration, many, until } from "../format";
 import { useKeys } from "../keys";
 import { useAnswer, useNested, useNow, useRun } from "../live";
 import { EventList } from "../parts/event_list";
@@ -12,19 +12,30 @@ import { PhaseBadge, Progress } from "../parts/phase";
 import { RunAbout } from "../parts/run_about";
 import { RunDialogs } from "../parts/run_dialogs";
 import type { Asking } from "../parts/run_dialogs";
-import { StepList } from "../parts/step_list";
+import { sortOf, StepList } from "../parts/step_list";
 import { StepPanel } from "../parts/step_panel";
 import { Tabs } from "../parts/tabs";
 import { Timeline } from "../parts/timeline";
 import { YamlText } from "../parts/yaml_text";
 import { navigate, setQuery, useAddress } from "../router";
-import { flattened, isOver } from "../steps";
+import { flattened, isOver, ordered } from "../steps";
 import type { KubeEvent, RunDetail } from "../types";
 
 const StepGraph = lazy(() => import("../parts/graph").then((module) => ({ default: module.StepGraph })));
 
 const TABS = ["graph", "timeline", "list", "about", "events", "yaml"] as const;
 const TITLES = { graph: "Graph", timeline: "Timeline", list: "List", about: "About", events: "Events", yaml: "YAML" };
+
+const PHONE = 700;
+
+/** A graph of many steps needs room: a phone gets the list first. */
+function usualTab(): (typeof TABS)[number] {
+  return window.innerWidth < PHONE ? "list" : "graph";
+}
+
+function shownTabs(): readonly (typeof TABS)[number][] {
+  return window.innerWidth < PHONE ? ["list", ...TABS.filter((each) => each !== "list")] : TABS;
+}
 
 export function RunView({ namespace, name }: { namespace: string; name: string }) {
   const { run, isGone, problem, connection } = useRun(namespace, name);
@@ -44,7 +55,7 @@ export function RunView({ namespace, name }: { namespace: string; name: string }
         <ProblemNotice problem={problem} />
         {problem.status === 404 && (
           <p>
-            It may have been deleted, or never was. <Command>jangar list</Command> shows what there is.
+            It was deleted, or it never existed. <Command>jangar list</Command> shows the runs that exist.
           </p>
         )}
         <p>{back}</p>
@@ -61,18 +72,19 @@ export function RunView({ namespace, name }: { namespace: string; name: string }
   }
   return (
     <main className="one">
-      <Stale connection={connection} hasData={!isGone} />
+      {!isGone && <Stale connection={connection} hasData />}
       {isGone && (
         <div className="stale-notice" role="status">
-          <b>{name} is deleted.</b> This is how it last was. {back}
+          <b>{name} was deleted.</b>{" "}
+          {run.live ? "You see its last known state; history has no record of it." : "You see its record in the history."} {back}
         </div>
       )}
-      <Shown run={run} isGone={isGone} freshness={isGone ? null : <Freshness connection={connection} />} />
+      <Shown run={run} isGone={isGone} freshness={isGone || isOver(run) ? null : <Freshness connection={connection} />} />
     </main>
   );
 }
 
-/** What the address says is opened: nested runs, and those that hold the chosen step. */
+/** What the address says is opened: nested runs, stacks, and the nested runs that hold the chosen step. */
 function openedPaths(address: URL): string[] {
   const paths = (address.searchParams.get("open") ?? "").split(",").filter(Boolean);
   const parts = (address.searchParams.get("step") ?? "").split("/").slice(0, -1);
@@ -82,11 +94,12 @@ function openedPaths(address: URL): string[] {
 
 function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; freshness: ReactNode }) {
   const address = useAddress();
-  const tab = TABS.find((each) => each === address.searchParams.get("view")) ?? "graph";
+  const usual = usualTab();
+  const tab = TABS.find((each) => each === address.searchParams.get("view")) ?? usual;
   const chosen = address.searchParams.get("step");
   const find = (address.searchParams.get("find") ?? "").toLowerCase();
   const opened = openedPaths(address);
-  const nested = useNested(run, opened);
+  const nested = useNested(run, opened.filter((each) => !each.includes("~")));
   const isEnded = isOver(run) || isGone;
   const now = useNow(!isEnded);
   const [asking, setAsking] = useState<Asking | null>(null);
@@ -103,10 +116,26 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
     setQuery({ open: next.join(","), ...(step?.startsWith(`${each}/`) ? { step: each } : {}) });
   }, []);
   const all = useMemo(() => flattened(run, nested), [run, nested]);
-  const placed = useMemo(
+  const phase = address.searchParams.get("phase") ?? "";
+  const { sort, isDown } = sortOf(address.searchParams.get("sort"));
+  const matching = useMemo(
     () => (find ? all.filter(({ path: each, step }) => each.toLowerCase().includes(find) || step.phase.toLowerCase() === find) : all),
     [all, find],
   );
+  const placed = useMemo(() => {
+    if (tab !== "list") return matching;
+    return ordered(phase ? matching.filter(({ step }) => step.phase === phase) : matching, sort, isDown, now);
+    // While a run goes on its durations change each second; the order follows the changes of its steps.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [matching, tab, phase, sort, isDown]);
+  const [jump, setJump] = useState(0);
+  const seek = (by: number) => {
+    const at = matching.findIndex((each) => each.path === chosen);
+    const next = matching[(Math.max(at, by > 0 ? -1 : 0) + by + matching.length) % matching.length];
+    if (!next) return;
+    choose(next.path);
+    setJump((last) => last + 1);
+  };
   const step = all.find((each) => each.path === chosen);
   const act = (verb: string) => {
     setSaid(null);
@@ -118,7 +147,7 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
     const next = placed[at < 0 ? (by > 0 ? 0 : placed.length - 1) : at + by];
     if (next) choose(next.path);
   };
-  const view = (each: (typeof TABS)[number]) => setQuery({ view: each === "graph" ? null : each });
+  const view = (each: (typeof TABS)[number]) => setQuery({ view: each === usual ? null : each });
   useKeys({
     Escape: () => choose(null),
     "/": () => finder.current?.focus(),
@@ -133,9 +162,9 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
 
   return (
     <>
-      <Head run={run} now={now} isEnded={isEnded} freshness={freshness}>
+      <Head run={run} now={now} isEnded={isEnded} isGone={isGone} freshness={freshness}>
         {!isEnded && (
-          <button type="button" onClick={hold} title={run.suspended ? "Go on (s)" : "Start no further step (s)"}>
+          <button type="button" onClick={hold} title={run.suspended ? "Resume (s)" : "Start no further steps (s)"}>
             {run.suspended ? "Resume" : "Suspend"}
           </button>
         )}
@@ -143,7 +172,7 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
           <button
             type="button"
             className="danger"
-            title="Stop the run (c)"
+            title="Cancel the run (c)"
             disabled={run.cancelRequested}
             onClick={() => setAsking({ what: "cancel" })}
           >
@@ -151,11 +180,11 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
           </button>
         )}
         {isEnded && !isGone && run.phase !== "Succeeded" && (
-          <button type="button" className="primary" title="Repeat what did not succeed (r)" onClick={() => setAsking({ what: "retry", from: null })}>
+          <button type="button" className="primary" title="Run again what did not succeed (r)" onClick={() => setAsking({ what: "retry", from: null })}>
             Retry
           </button>
         )}
-        {isEnded && !isGone && (
+        {isEnded && (!isGone || !run.live) && (
           <button type="button" onClick={() => setAsking({ what: "resubmit" })}>
             Run again
           </button>
@@ -173,19 +202,35 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
           {run.message}
         </p>
       )}
-      <Tabs label="Views of the run" tabs={TABS} titles={TITLES} chosen={tab} onChoose={view}>
+      <Tabs label="Views of the run" tabs={shownTabs()} titles={TITLES} chosen={tab} onChoose={view}>
         <span className="spring" />
+        {tab === "list" && run.steps.length > 5 && (
+          <select aria-label="Phase of steps" value={phase} onChange={(event) => setQuery({ phase: event.target.value })}>
+            <option value="">all phases</option>
+            {[...new Set([...all.map(({ step: each }) => each.phase as string), ...(phase ? [phase] : [])])].sort().map((each) => (
+              <option key={each} value={each}>
+                {each} ({all.filter(({ step: other }) => other.phase === each).length})
+              </option>
+            ))}
+          </select>
+        )}
+        {find && (
+          <span className="under found" role="status">
+            {many(matching.length, "match", "matches")}
+          </span>
+        )}
         {(tab === "graph" || tab === "timeline" || tab === "list") && run.steps.length > 5 && (
           <input
             ref={finder}
             className="finder"
             type="search"
             placeholder="Find a step  ( / )"
+            title="Enter jumps to the next match, Shift+Enter to the one before"
             aria-label="Find a step"
             value={address.searchParams.get("find") ?? ""}
             onChange={(event) => setQuery({ find: event.target.value })}
             onKeyDown={(event) => {
-              if (event.key === "Enter" && placed[0]) choose(placed[0].path);
+              if (event.key === "Enter" && matching.length) seek(event.shiftKey ? -1 : 1);
             }}
           />
         )}
@@ -199,11 +244,30 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
           )}
           {tab === "graph" && run.steps.length > 0 && (
             <Suspense fallback={<Waiting what="Drawing the graph" since={now} rows={3} />}>
-              <StepGraph run={run} nested={nested} chosen={chosen} now={now} find={find} onChoose={choose} onOpen={open} />
+              <StepGraph
+                run={run}
+                nested={nested}
+                opened={opened}
+                chosen={chosen}
+                now={now}
+                find={find}
+                jump={jump}
+                onChoose={choose}
+                onOpen={open}
+              />
             </Suspense>
           )}
           {tab === "list" && (
-            <StepList placed={placed} now={now} chosen={chosen} opened={new Set(opened)} onChoose={choose} onOpen={open} />
+            <StepList
+              placed={placed}
+              now={now}
+              chosen={chosen}
+              opened={new Set(opened)}
+              sort={sort}
+              isDown={isDown}
+              onChoose={choose}
+              onOpen={open}
+            />
           )}
           {tab === "timeline" && (
             <Timeline run={run} placed={placed} path={path} now={now} chosen={chosen} onChoose={choose} />
@@ -236,11 +300,13 @@ interface HeadProps {
   run: RunDetail;
   now: number;
   isEnded: boolean;
+  isGone: boolean;
   freshness: ReactNode;
   children: ReactNode;
 }
 
-function Head({ run, now, isEnded, freshness, children }: HeadProps) {
+function Head({ run, now, isEnded, isGone, freshness, children }: HeadProps) {
+  const nested = run.steps.filter((step) => step.kind === "SubOrchestration" && step.child).length;
   return (
     <div className="toolbar run-head">
       <div className="titles">
@@ -249,17 +315,29 @@ function Head({ run, now, isEnded, freshness, children }: HeadProps) {
           {run.orchestration ? (
             <Link to={orchestrationHref(run.namespace, run.orchestration)}>{run.orchestration}</Link>
           ) : (
-            "its own definition"
+            "inline definition"
           )}
           {` · ${run.namespace} · `}
           <span title={clock(run.createdAt)}>{age(run.createdAt, now)}</span>
           {run.createdBy && ` · by ${run.createdBy}`}
-          {run.retryOf && " · retries "}
+          {run.retryOf && " · retry of "}
           {run.retryOf && <Link to={runHref(run.namespace, run.retryOf)}>{run.retryOf}</Link>}
+          {run.retriedBy.length > 0 && " · retried by "}
+          {run.retriedBy.map((each, index) => (
+            <span key={each}>
+              {index > 0 && ", "}
+              <Link to={runHref(run.namespace, each)}>{each}</Link>
+            </span>
+          ))}
+          {nested > 0 && " · "}
+          {nested > 0 && (
+            <Link to={`/?nested=yes&q=${encodeURIComponent(run.name)}`}>{many(nested, "nested run")}</Link>
+          )}
           {run.parent && " · part of "}
           {run.parent && <Link to={runHref(run.namespace, run.parent)}>{run.parent}</Link>}
-          {run.expiresAt && (
-            <span title={`Deleted ${clock(run.expiresAt)}; About says why`}>{` · deleted ${ahead(run.expiresAt, now)}`}</span>
+          {run.live && !isGone && run.deletionRequested && " · being deleted"}
+          {run.live && !isGone && !run.deletionRequested && run.expiresAt && (
+            <span title={`Kept until ${clock(run.expiresAt)}; About shows the setting`}>{` · kept for ${until(run.expiresAt, now)}`}</span>
           )}
           {!run.live && " · from history"}
         </span>
@@ -267,7 +345,7 @@ function Head({ run, now, isEnded, freshness, children }: HeadProps) {
       <div className="state">
         <PhaseBadge phase={run.phase} reason={run.reason} />
         {run.suspended && !isEnded && <span className="tag">suspended</span>}
-        <Progress counts={run.counts} total={run.stepsTotal} ended={run.stepsEnded} />
+        <Progress counts={run.counts} total={run.stepsTotal} ended={run.stepsEnded} isLong />
         <span className="took">{duration(run.startedAt, run.finishedAt, now)}</span>
       </div>
       <span className="spring" />
@@ -281,7 +359,7 @@ function RunEvents({ path, version, now }: { path: string; version: string; now:
   const { found, problem } = useAnswer<{ items: KubeEvent[] }>(`${path}/events`, version);
   if (problem) return <ProblemNotice problem={problem} />;
   if (!found) return <p className="quiet padded">…</p>;
-  return <EventList events={found.items} now={now} none="Nothing was reported, or it was more than an hour ago." />;
+  return <EventList events={found.items} now={now} none="No events. Kubernetes keeps events for one hour." />;
 }
 
 function RunYaml({ path, name, version }: { path: string; name: string; version: string }) {

@@ -31,6 +31,7 @@ export function RunsView() {
     namespace: asked.get("namespace") ?? "",
     orchestration: asked.get("orchestration") ?? "",
     within: Number(asked.get("within")) || 0,
+    nested: asked.get("nested") === "yes",
   };
   const { runs, problem, connection, hasMore, more } = useRuns(filters);
   const now = useNow(true);
@@ -43,7 +44,7 @@ export function RunsView() {
   const namespaces = useMemo(() => [...new Set((runs ?? []).map((run) => run.namespace))].sort(), [runs]);
   const chosen = shown.filter((run) => picked.has(run.uid) && !isOver(run));
   const isFiltered = Boolean(
-    filters.text || filters.phases.length || filters.namespace || filters.orchestration || filters.within,
+    filters.text || filters.phases.length || filters.namespace || filters.orchestration || filters.within || filters.nested,
   );
   const show = (run: Run) => navigate(runHref(run.namespace, run.name));
 
@@ -133,10 +134,19 @@ export function RunsView() {
             ))}
           </select>
         )}
+        <button
+          type="button"
+          className="chip"
+          aria-pressed={filters.nested}
+          title="Also show runs that are a step of another run"
+          onClick={() => setQuery({ nested: filters.nested ? null : "yes" })}
+        >
+          Nested runs
+        </button>
         {filters.orchestration && (
           <button type="button" className="chip" aria-pressed="true" onClick={() => setQuery({ orchestration: null })}>
             {filters.orchestration} <span aria-hidden="true">×</span>
-            <span className="hidden">: show those of all orchestrations</span>
+            <span className="hidden">: show runs of all orchestrations</span>
           </button>
         )}
         <span className="spring" />
@@ -150,14 +160,14 @@ export function RunsView() {
       {problem && problem.status !== 0 && <ProblemNotice problem={problem} />}
       {!runs && (!problem || problem.status === 0) && <Waiting what="Connecting to the control plane" since={since} rows={8} />}
       {runs && !runs.length && (
-        <Empty title={isFiltered ? "No run is like that" : "Nothing has run yet"}>
+        <Empty title={isFiltered ? "No run matches" : "Nothing has run yet"}>
           {isFiltered ? (
             <button type="button" onClick={() => navigate("/")}>
               Show all runs
             </button>
           ) : (
             <>
-              <p>Start something, here or in a terminal; it appears by itself.</p>
+              <p>Start a run here or in a terminal. It appears here by itself.</p>
               <Command>jangar run examples/01-hello-dag</Command>
             </>
           )}
@@ -185,7 +195,7 @@ export function RunsView() {
             setPicked(new Set());
           }}
         >
-          <p>What runs in them is stopped, nothing new starts. This cannot be taken back.</p>
+          <p>Their running steps are stopped and no further step starts. A cancel cannot be undone.</p>
           <ul className="names">
             {chosen.slice(0, 10).map((run) => (
               <li key={run.uid}>

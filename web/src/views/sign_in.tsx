@@ -1,56 +1,96 @@
 import { useState } from "react";
 
-import { get, keepToken, post } from "../api";
-import { ProblemNotice } from "../parts/notice";
+import { ApiProblem, get, keepToken, post } from "../api";
+import { commandLine } from "../instance";
+import { FieldError } from "../parts/parameter_fields";
+import { Command } from "../parts/notice";
 
-export function SignIn({ onDone }: { onDone: () => void }) {
+/** Why somebody must sign in: the page says what happened before it asks for anything. */
+export type Lost = "link" | "session" | "nobody";
+
+const TITLES: Record<Lost, string> = {
+  link: "This link is no longer valid",
+  session: "Your session has ended",
+  nobody: "Sign in",
+};
+
+const REASONS: Record<Lost, string> = {
+  link: "The token in the address is not the token of this control plane. A new token is made when the data directory is new or its page-token file was deleted.",
+  session: "A session lasts 30 days, and ends when the page token changes. What you looked at is still there after you sign in.",
+  nobody: "This browser has no session with this control plane.",
+};
+
+/** By what the server said: it names an ended session, and a token that nobody knows. */
+export function lostBy(detail: string): Lost {
+  return detail.includes("session") ? "session" : "nobody";
+}
+
+export function SignIn({ lost, onDone }: { lost: Lost; onDone: () => void }) {
   const [token, setToken] = useState("");
-  const [problem, setProblem] = useState<Error | null>(null);
+  const [wrong, setWrong] = useState("");
   const enter = async () => {
-    setProblem(null);
+    const typed = token.trim();
+    if (!typed) return setWrong("Enter a token.");
+    setWrong("");
+    let isLaptop = true;
     try {
       // A laptop has sessions; elsewhere the token itself is sent with each request.
-      await post("/v1/session", { token: token.trim() });
+      await post("/v1/session", { token: typed });
       onDone();
       return;
-    } catch {
-      keepToken(token.trim());
+    } catch (error) {
+      const status = error instanceof ApiProblem ? error.status : 0;
+      if (status !== 404 && status !== 401) return setWrong(error instanceof Error ? error.message : String(error));
+      isLaptop = status === 401;
+      keepToken(typed);
     }
     try {
       await get("/v1/me");
       onDone();
     } catch (error) {
-      setProblem(error as Error);
+      const known = error instanceof ApiProblem && error.status === 401;
+      setWrong(
+        !known
+          ? (error as Error).message
+          : isLaptop
+            ? `This token is wrong. Copy the current one from the link that ${commandLine("jangar status")} prints.`
+            : "The Kubernetes API does not accept this token. It may have expired.",
+      );
     }
   };
   return (
     <main className="page sign-in">
-      <h1>Who are you?</h1>
+      <h1>{TITLES[lost]}</h1>
+      <p>{REASONS[lost]}</p>
       <p>
-        On a laptop <code>jangar status</code> prints an address that opens this page. On a cluster, paste a token of
-        yours:
+        On this machine, open the link that <Command>jangar status</Command> prints. If the control plane is not running,{" "}
+        <Command>jangar up --detach</Command> starts it and prints the link.
       </p>
-      <pre>kubectl create token default</pre>
+      <p>On a cluster, paste a token of yours:</p>
+      <Command>kubectl create token default</Command>
       <form
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           void enter();
         }}
       >
-        <label className="field">
-          <span>Token</span>
+        <div className="field">
+          <label htmlFor="token">Token</label>
           <input
+            id="token"
             type="password"
             autoComplete="off"
             value={token}
+            aria-invalid={wrong ? true : undefined}
+            aria-describedby={wrong ? "wrong-token" : undefined}
             onChange={(event) => setToken(event.target.value)}
             autoFocus
-            required
           />
-        </label>
-        {problem && <ProblemNotice problem={problem} />}
+          <FieldError id="wrong-token" error={wrong} />
+        </div>
         <button type="submit" className="primary">
-          Enter
+          Sign in
         </button>
       </form>
     </main>

@@ -92,6 +92,9 @@ class RetryBody(_Asked):
 
 class AgainBody(_Asked):
     name: Name | None = Field(None, description="Name of the new run.")
+    parameters: dict[str, str] | None = Field(
+        None, description="All parameters of the new run; else those of the run that is repeated."
+    )
 
 
 class SessionBody(_Asked):

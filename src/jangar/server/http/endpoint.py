@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from jangar.server.http.guards import SAFE
+from jangar.server.http.guards import SAFE, is_foreign_user
 from jangar.server.http.identity import Caller, Right, Unknown
 from jangar.server.http.measuring import Measured
 from jangar.server.http.problems import Problem, problem_of, unauthenticated
@@ -98,6 +98,8 @@ async def _caller(entry: Entry, service: Service, request: Request) -> Caller | 
         raise unauthenticated(str(error)) from error
     if caller is None:
         raise unauthenticated("say who you are")
+    if caller.by_session and is_foreign_user(request.scope):
+        raise unauthenticated("the session belongs to another user of this machine")
     if caller.by_session and entry.method not in SAFE and CSRF not in request.headers:
         raise Problem(403, f"a session changes things only with the header {CSRF}", fix=f"send {CSRF}: 1")
     return caller

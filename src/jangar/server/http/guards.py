@@ -1,5 +1,6 @@
 """What every request passes before anything looks at it: Host, Origin, size; and what every answer carries."""
 
+import os
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -11,6 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jangar.server.http.problems import Problem
 
 BODY_BYTES: Final = 1024 * 1024
+PEER_UID: Final = "jangar.peer-uid"
+"""The extension of ASGI in which the server tells which user of this machine is at the other end."""
+ROOT: Final = 0
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -79,6 +83,15 @@ class Guards:
             await refusal.answer()(scope, receive, guarded)
             return
         await self._app(scope, _limited(receive), guarded)
+
+
+def is_foreign_user(scope: Scope) -> bool:
+    """Whether another user of this machine asks. A browser sends cookies to every port of a host, and whoever has got
+    one there is not its owner. The superuser is no stranger: it reads every file anyway.
+    """
+    told = (scope.get("extensions") or {}).get(PEER_UID)
+    uid = told["read"]() if told else None
+    return uid is not None and uid not in {ROOT, os.geteuid()}
 
 
 def _too_big(headers: Headers) -> Problem | None:

@@ -29,6 +29,8 @@ CALLERS: Final = 256
 DECISIONS: Final = 1000
 SESSION_SECONDS: Final = 30 * 24 * 3600
 LONGEST_TOKEN: Final = 16 * 1024
+MIN_TOKEN: Final = 32
+"""Characters of the token of a laptop's page."""
 MANAGER: Final = "jangar-control-plane"
 ANONYMOUS: Final = "system:anonymous"
 
@@ -192,11 +194,14 @@ class Sessions:
     """Sessions of one laptop: signed with its token, so that they outlive a restart, and nobody else can make one."""
 
     def __init__(self, token: str, cookie: str) -> None:
+        """Raises ValueError for a token that anybody could guess."""
+        if len(token) < MIN_TOKEN:
+            raise ValueError(f"the token of the page has {len(token)} characters, and needs {MIN_TOKEN}")
         self.token = token
         self.cookie = cookie
 
     def opens(self, token: str) -> bool:
-        return hmac.compare_digest(token.encode(), self.token.encode())
+        return bool(token) and hmac.compare_digest(token.encode(), self.token.encode())
 
     def new(self, now: float) -> str:
         until = str(int(now) + SESSION_SECONDS)

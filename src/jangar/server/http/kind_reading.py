@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from jangar.api.kind import Kind
 from jangar.api.kinds import KINDS, by_name
+from jangar.api.not_built import KINDS_NOT_BUILT
 from jangar.controllers.resources import resource_of
 from jangar.kube.builtin import EVENTS
 from jangar.kube.client import Obj
@@ -42,6 +43,8 @@ class KindShown(Shown):
     api_version: str
     short_names: list[str]
     description: str
+    not_built: bool = Field(description="Whether nothing acts on objects of this kind yet.")
+    instead: str = Field(description="What to do as long as it is not built.")
     columns: list[KindColumn]
 
 
@@ -124,7 +127,9 @@ def _shown(kind: Kind) -> dict[str, Any]:
         "group": kind.group,
         "apiVersion": kind.api_version,
         "shortNames": list(kind.short_names),
-        "description": kind.description,
+        "description": kind.summary,
+        "notBuilt": kind.name in KINDS_NOT_BUILT,
+        "instead": KINDS_NOT_BUILT[kind.name].instead if kind.name in KINDS_NOT_BUILT else "",
         "columns": [
             {
                 "name": each.name,

@@ -22,6 +22,9 @@ class Problem(BaseModel):
     detail: str
     fix: str = Field(description="What to do.")
     problems: list[str] | None = None
+    fields: dict[str, str] | None = Field(
+        None, description="By path of a field of the request, what is wrong with its value."
+    )
     ok: Literal[False]
     error: str
 
@@ -111,6 +114,7 @@ class RunDetail(Run):
     labels: dict[str, str]
     outputs: dict[str, str]
     retention: dict[str, Any] | None
+    retried_by: list[str] = Field(description="Live runs that retry this one, the oldest first.")
     deletion_requested: bool
     resource_version: str
     mode: str | None
@@ -300,10 +304,19 @@ class ControlPlane(_Told):
     audit_waiting: Count = Field(description="Audit rows that are not stored yet.")
 
 
+class HistoryKept(_Told):
+    """How long history keeps what it stores, from the end of a run; null for ever."""
+
+    record_seconds: int | None
+    log_seconds: int | None
+
+
 class Me(_Told):
     name: str
     namespace: str = Field(description="Where runs are started unless another is named.")
     laptop: bool
+    command_prefix: str = Field(description="How the command line is called for this instance.")
+    history: HistoryKept | None = Field(description="null if this process does not know.")
 
 
 class Envelope(BaseModel):

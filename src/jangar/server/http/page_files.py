@@ -3,12 +3,14 @@
 import gzip
 import mimetypes
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from jangar.server.http.identity import Sessions
 from jangar.server.http.plane import cookie_form
 from jangar.server.http.problems import Problem
 from jangar.server.http.service import Service
@@ -59,20 +61,37 @@ class Page:
         sessions = self._service.doorkeeper.sessions
         token = request.query_params.get("token")
         if sessions is not None and token is not None:
-            return self._opened(request, token)
-        found = _read("index.html")
+            return self._opened(request, sessions, token)
+        found = self._index()
         if found is None:
             return Problem(404, "this installation has no web page", fix="see /openapi.json").answer()
-        return _answer(request, (found[0], "text/html"), {"Cache-Control": "no-cache"})
+        return _answer(request, (found, "text/html"), {"Cache-Control": "no-cache"})
 
-    def _opened(self, request: Request, token: str) -> Response:
+    def _opened(self, request: Request, sessions: Sessions, token: str) -> Response:
         """The token leaves the address, so that it stays in no history and no screenshot."""
-        sessions = self._service.doorkeeper.sessions
-        if sessions is None or not sessions.opens(token):
-            fix = "jangar status prints the address with the token of today"
-            return Problem(401, "this token is not, or no longer, that of this laptop", fix=fix).answer()
+        now, is_valid = self._service.now().timestamp(), sessions.opens(token)
+        if not is_valid and not sessions.is_ours(request.cookies.get(sessions.cookie, ""), now):
+            return self._refused(request)
         here = "/" + request.url.path.lstrip("/\\")
         answer = RedirectResponse(here, status_code=303, headers={"Cache-Control": "no-store"})
-        session = sessions.new(self._service.now().timestamp())
-        answer.set_cookie(sessions.cookie, session, **cookie_form())
+        if is_valid:
+            answer.set_cookie(sessions.cookie, sessions.new(now), **cookie_form())
         return answer
+
+    def _index(self, **facts: str) -> bytes | None:
+        """The page, with what it must know before anybody is signed in as attributes of its root."""
+        page = _read("index.html")
+        command = self._service.command_prefix
+        told = facts if command == "jangar" else {**facts, "command": command}
+        if page is None or not told:
+            return page and page[0]
+        attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in told.items())
+        return page[0].replace(b"<html", b"<html" + attributes.encode(), 1)
+
+    def _refused(self, request: Request) -> Response:
+        """For a browser the page, which says what to do; for a program a problem."""
+        page = self._index(refused="token")
+        if page is None or "text/html" not in request.headers.get("accept", ""):
+            fix = f"{self._service.command('status')} prints the current link"
+            return Problem(401, "the token in this link is not valid any more", fix=fix).answer()
+        return Response(page, status_code=401, media_type="text/html", headers={"Cache-Control": "no-store"})

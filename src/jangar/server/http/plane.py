@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
@@ -16,7 +17,7 @@ from jangar.lint.conditions import compile_when
 from jangar.server import documents
 from jangar.server.http.problems import Problem, unauthenticated
 from jangar.server.http.rights import LIST_ORCHESTRATIONS, LIST_RUNS
-from jangar.server.http.service import Service
+from jangar.server.http.service import HistoryKept, Service
 from jangar.server.http.table import Answer, Ask
 from jangar.server.reading import ORCHESTRATIONS
 from jangar.telemetry.metrics import CONTENT_TYPE
@@ -138,8 +139,24 @@ async def retention(ask: Ask) -> Answer:
 
 
 async def me(ask: Ask) -> Answer:
-    sessions = ask.service.doorkeeper.sessions
-    return {"name": ask.who.name, "namespace": ask.service.namespace, "laptop": sessions is not None}
+    service = ask.service
+    return {
+        "name": ask.who.name,
+        "namespace": service.namespace,
+        "laptop": service.doorkeeper.sessions is not None,
+        "commandPrefix": service.command_prefix,
+        "history": _history_kept(service.history_kept),
+    }
+
+
+def _history_kept(kept: HistoryKept | None) -> dict[str, int | None] | None:
+    if kept is None:
+        return None
+    return {"recordSeconds": _whole_seconds(kept.record), "logSeconds": _whole_seconds(kept.log_tail)}
+
+
+def _whole_seconds(span: timedelta | None) -> int | None:
+    return None if span is None else int(span.total_seconds())
 
 
 async def open_session(ask: Ask) -> Answer:

@@ -41,6 +41,7 @@ class Problem(Exception):
         *,
         fix: str = "",
         problems: Sequence[str] = (),
+        fields: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
@@ -48,6 +49,7 @@ class Problem(Exception):
         self.detail = detail
         self.fix = fix or _TOLD.get(status, "")
         self.problems = tuple(problems)
+        self.fields = dict(fields or {})
         self.headers = dict(headers or {})
 
     def document(self) -> dict[str, Any]:
@@ -63,6 +65,8 @@ class Problem(Exception):
         }
         if self.problems:
             found["problems"] = list(self.problems)
+        if self.fields:
+            found["fields"] = self.fields
         return found
 
     def answer(self) -> Response:
@@ -84,7 +88,7 @@ def problem_of(error: Exception) -> Problem | None:
         case Problem():
             return error
         case Refused():
-            return Problem(_STATUS[error.why], str(error), problems=error.problems)
+            return Problem(_STATUS[error.why], str(error), problems=error.problems, fields=error.fields)
         case errors.TooManyRequests():
             wait = {"Retry-After": str(round(error.retry_after or 1))}
             return Problem(429, error.message, headers=wait)

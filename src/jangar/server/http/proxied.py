@@ -17,6 +17,7 @@ from jangar.server.http.identity import ANONYMOUS, CALLERS, MANAGER, Caller, Rev
 SECRET: Final = "x-jangar-proxy-secret"  # noqa: S105 - the name of a header
 LONGEST: Final = 1024
 _SYSTEM: Final = "system:"
+ANY_USER: Final = "*"
 
 
 class ProxiedCallers:
@@ -30,11 +31,15 @@ class ProxiedCallers:
         groups: str,
         secret: str,
         allowed: frozenset[str] | None = None,
+        users: frozenset[str] | None,
     ) -> None:
-        """`user` and `groups` are names of headers; of the groups only those `allowed` count, with None all."""
+        """`user` and `groups` are names of headers; of the groups only those `allowed` count, with None all.
+
+        Of the users those named may come, with None anybody; others only as members of a group that is allowed.
+        """
         self._transport = transport
         self._user, self._groups, self._secret = user, groups, secret
-        self._allowed = allowed
+        self._allowed, self._users = allowed, users
         self._known: OrderedDict[Impersonated, Caller] = OrderedDict()
         self._closing: list[Transport] = []
 
@@ -54,6 +59,8 @@ class ProxiedCallers:
         if self._allowed is not None:
             # The API would refuse the whole request for one group that we may not speak for.
             groups = tuple(each for each in groups if each in self._allowed)
+        if self._users is not None and name not in self._users and not (self._allowed and groups):
+            raise Unknown(f"{name} is not among the users and groups that may sign in here")
         return self._caller(Impersonated(name, groups))
 
     async def close(self) -> None:

@@ -18,6 +18,7 @@ from jangar.server.http import event_stream
 from jangar.server.http.event_stream import Event
 from jangar.server.http.problems import Problem
 from jangar.server.http.rights import GET_RUN, LIST_EVENTS, LIST_RUNS
+from jangar.server.http.service import Service
 from jangar.server.http.table import Answer, Ask
 from jangar.server.reading import ReadRun
 from jangar.server.run_list import BadCursor, Wanted, place_of
@@ -90,7 +91,12 @@ async def _read(ask: Ask) -> ReadRun:
 
 
 async def show_run(ask: Ask) -> Answer:
-    return documents.detailed(await _read(ask), now=ask.service.now())
+    return _detailed(ask.service, await _read(ask))
+
+
+def _detailed(service: Service, read: ReadRun) -> dict[str, Any]:
+    retries = service.live.retries_of(read.identity.namespace, read.identity.name)
+    return documents.detailed(read, now=service.now(), retried_by=retries)
 
 
 async def show_object(ask: Ask) -> Answer:
@@ -176,7 +182,7 @@ async def watch_run(ask: Ask) -> Answer:
     """First all of it, then what changed; the whole again after a cut."""
     run = await _read(ask)
     if not run.is_live:
-        return event_stream.stream(_once(documents.detailed(run, now=ask.service.now())))
+        return event_stream.stream(_once(_detailed(ask.service, run)))
     return event_stream.stream(_sights(ask))
 
 
@@ -209,7 +215,7 @@ async def _sights(ask: Ask) -> AsyncGenerator[Event | bytes]:
             if not read.is_live:
                 yield Event("gone", {"namespace": namespace, "name": name})
                 return
-            now = documents.detailed(read, now=service.now())
+            now = _detailed(service, read)
             change = _difference(last, now)
             if change is not None:
                 yield Event("run" if not last else "change", change, now["resourceVersion"])
@@ -227,5 +233,5 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | No
         for was, now in zip(old["steps"], new["steps"], strict=True)
         if {**was, "durationSeconds": None} != {**now, "durationSeconds": None}
     ]
-    is_same = not changed and old["resourceVersion"] == new["resourceVersion"]
+    is_same = not changed and all(old[field] == new[field] for field in ("resourceVersion", "retriedBy"))
     return None if is_same else {**new, "steps": changed}

@@ -64,7 +64,11 @@ async def retry_run(ask: Ask) -> Answer:
 
 async def resubmit_run(ask: Ask) -> Answer:
     read = await ask.service.reads.read(ask.path["namespace"], ask.path["name"])
-    return _submitted(await steering.resubmit(ask.who.client, read, name=_new_name(ask), by=ask.who.name))
+    parameters = ask.body.parameters if ask.body else None
+    made = await steering.resubmit(
+        ask.who.client, read, name=_new_name(ask), parameters=parameters, by=ask.who.name
+    )
+    return _submitted(made)
 
 
 async def delete_run(ask: Ask) -> Answer:

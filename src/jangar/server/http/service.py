@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from jangar.server.audit import AuditTrail
@@ -15,6 +15,14 @@ from jangar.server.surroundings import Surroundings
 
 Parts = Callable[[], Mapping[str, Sequence[str]]]
 """By name what is wrong with each part, as sentences; nothing if it is well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryKept:
+    """How long history keeps what it stores of a run; None for ever."""
+
+    record: timedelta | None
+    log_tail: timedelta | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +47,17 @@ class Service:
     """What the process measures beside HTTP."""
     ring: KeyRing | None = None
     """Keeps idempotency keys for longer than what they made."""
+    command_prefix: str = "jangar"
+    """How the command line is called for this instance; with --data-dir where that is not the default."""
+    history_kept: HistoryKept | None = None
+    """How long history keeps runs, where this process knows it."""
     logs_access: bool = False
     """Whether every request is told in the log."""
+
+    def command(self, words: str) -> str:
+        """A command of ours as it is typed for this instance: its options stand last."""
+        program, _, options = self.command_prefix.partition(" ")
+        return f"{program} {words} {options}".rstrip()
 
     async def visible(self, caller: Caller, right: Right, namespace: str | None) -> frozenset[str] | None:
         """Namespaces that the caller may see; None for all. Empty if none, or not the one asked for."""
