@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
+RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 ifdef UV
 MAKE_VENV := $(UV) venv -q --python $(PYTHON) $(VENV)
@@ -19,18 +20,24 @@ endif
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): requirements/dev.txt pyproject.toml
+# What jangar itself needs: enough for `make run`.
+$(RUNTIME): requirements/runtime.txt requirements/build.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found; install Python 3.11 or later, or set PYTHON=" >&2; exit 1; }
 	@test -x $(BIN)/python || $(MAKE_VENV)
-	$(INSTALL) --require-hashes -r requirements/dev.txt
+	$(INSTALL) --require-hashes -r requirements/runtime.txt -r requirements/build.txt
 	$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
+# What changing jangar needs on top: linters, type checker, tests.
+$(STAMP): requirements/dev.txt $(RUNTIME)
+	$(INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
+
 .PHONY: setup
-setup: $(STAMP) ## Install everything into .venv (uv if present, else pip)
+setup: $(STAMP) ## Install everything that development needs into .venv (uv if present, else pip)
 
 .PHONY: run
-run: setup ## Start a control plane on this machine, run the first example live, and say where everything is
+run: $(RUNTIME) ## Install jangar into .venv, start it on this machine, and run the first example
 	@$(BIN)/jangar up --detach >/dev/null
 	$(BIN)/jangar run examples/01-hello-dag
 	@echo
@@ -88,6 +95,14 @@ web-e2e: setup ## Test the web page in a real browser (needs chromium, and node 
 	cd web && npm install --no-save --no-audit --no-fund
 	$(BIN)/python -m pytest tests/web
 
+CLIENTS := build/clients
+
+.PHONY: nightly
+nightly: setup envtest ## Run real clients on the embedded Kubernetes API: kubectl, helm, kopf, the official Python client
+	@test -x $(CLIENTS)/bin/python || $(subst $(VENV),$(CLIENTS),$(MAKE_VENV))
+	$(subst $(BIN)/python,$(CLIENTS)/bin/python,$(INSTALL)) --require-hashes -r requirements/clients.txt
+	JANGAR_NIGHTLY=$(CURDIR)/$(CLIENTS) $(BIN)/python -m pytest tests/clients tests/e2e/test_kubectl_access.py tests/e2e/test_kubectl_apply.py tests/e2e/test_kubectl_life.py tests/e2e/test_kubectl_logs.py tests/e2e/test_kubectl_read.py tests/e2e/test_kubectl_write.py tests/e2e/test_node_agent.py
+
 .PHONY: verify
 verify: generate check ## Regenerate, check, and fail if that changed a tracked file
 	@git diff --exit-code -- charts/agents docs/reference src/jangar/crdgen/definitions.json || { echo "generated files were out of date; commit the result of 'make generate'" >&2; exit 1; }
@@ -137,5 +152,7 @@ PIN := uv pip compile -q --universal --python-version 3.11 --generate-hashes --n
 .PHONY: lock
 lock: ## Pin the dependencies anew (needs uv)
 	$(PIN) pyproject.toml -o requirements/runtime.txt
+	$(PIN) --group build -c requirements/runtime.txt -o requirements/build.txt
 	$(PIN) pyproject.toml --group dev -o requirements/dev.txt
 	$(PIN) --group browser -c requirements/dev.txt -o requirements/browser.txt
+	$(PIN) --group clients -c requirements/dev.txt -o requirements/clients.txt

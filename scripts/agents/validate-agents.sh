@@ -57,7 +57,7 @@ PY
 
 examples_are_valid() {
   compgen -G "$examples/*.yaml" >/dev/null || { echo "$examples: no example found"; return 1; }
-  "$jangar" lint "$examples"
+  grep -L '^# Not built yet' "$examples"/*.yaml | xargs "$jangar" lint
 }
 
 presets_are_valid() {
