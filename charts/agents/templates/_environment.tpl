@@ -60,6 +60,11 @@ env.config, env.extra. What the chart alone can know is last, and refused elsewh
 {{- else -}}
 {{- $_ := set $own "PORT" (dict "value" "8080") -}}
 {{- end -}}
+{{- $accounts := list -}}
+{{- range list "controllers" "controlPlane" -}}
+{{- $accounts = append $accounts (include "agents.serviceAccountName" (dict "root" $.root "component" .)) -}}
+{{- end -}}
+{{- $_ := set $own "JANGAR_OWN_SERVICE_ACCOUNTS" (dict "value" ($accounts | uniq | join ",")) -}}
 {{- $_ := set $own "HOME" (dict "value" "/tmp") -}}
 {{- $own | toJson -}}
 {{- end -}}
@@ -103,7 +108,7 @@ env.config, env.extra. What the chart alone can know is last, and refused elsewh
 {{- range $values.env.extra -}}
 {{- $_ := set $vars .name (dict "value" .value) -}}
 {{- end -}}
-{{- range $name, $entry := include "agents.ownVariables" (dict "process" $process) | fromJson -}}
+{{- range $name, $entry := include "agents.ownVariables" (dict "root" $root "process" $process) | fromJson -}}
 {{- $_ := set $vars $name $entry -}}
 {{- end -}}
 {{- $entries := list -}}
