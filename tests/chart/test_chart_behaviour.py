@@ -51,7 +51,7 @@ def rendered_environment(values: dict[str, Any], namespace: str = "agents") -> d
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def crowd() -> Observation:
+def crowd(**more: Any) -> Observation:
     """Two live runs, one admitted 40 s ago, and three that wait."""
     ask = Ask(
         agent="a",
@@ -60,6 +60,7 @@ def crowd() -> Observation:
         secrets=(SecretUse("token", "the run"),),
         bound_secrets=frozenset({"token"}),
         repositories=("team/repo",),
+        **more,
     )
     return Observation(
         live=[LiveRun(namespace="agents", agent="a")] * 2,
@@ -77,9 +78,9 @@ def crowd() -> Observation:
     )
 
 
-def verdicts(values: dict[str, Any]) -> list[str]:
+def verdicts(values: dict[str, Any], **more: Any) -> list[str]:
     policy = admission_policy(controller_settings(rendered_environment(values)))
-    told = admit(crowd(), policy, NOW)
+    told = admit(crowd(**more), policy, NOW)
     return [_word(told[f"{n}"]) for n in range(3)]
 
 
@@ -120,6 +121,49 @@ def test_a_limit_or_list_changes_who_starts(value, flipped, world):
     assert verdicts(world) != verdicts(world | {value: flipped})
 
 
+PODS: list[tuple[str, list[str], dict[str, Any]]] = [
+    ("controller.admissionPolicy.serviceAccounts.allowed", ["other"], {"service_account": "worker"}),
+    ("controller.admissionPolicy.priorityClasses.allowed", ["high"], {"priority_class": "low"}),
+    ("controller.admissionPolicy.tolerations.allowed", ["gpu"], {"tolerations": ("gpu=*:*",)}),
+    ("controller.admissionPolicy.nodeSelectors.allowed", ["disk=fast"], {"node_labels": ("disk=fast",)}),
+    ("controller.admissionPolicy.runtimeClasses.allowed", ["gvisor"], {"runtime_class": "gvisor"}),
+    ("controller.admissionPolicy.tokenAudiences.allowed", ["vault"], {"token_audiences": ("vault",)}),
+    (
+        "controller.admissionPolicy.providerHosts.allowed",
+        ["ghe.example"],
+        {"sign_in_addresses": ("https://ghe.example/api/v3",)},
+    ),
+]
+
+
+@pytest.mark.rule("CHART-6")
+@pytest.mark.parametrize(("value", "flipped", "asked"), PODS, ids=[each[0] for each in PODS])
+def test_a_list_changes_which_pods_runs_may_have(value, flipped, asked):
+    """E7, E14: the same runs, decided under the default and under the flipped value."""
+    assert verdicts({}, **asked) != verdicts({value: flipped}, **asked)
+
+
+@pytest.mark.rule("CHART-6")
+def test_a_limit_that_is_set_counts_tool_runs_unless_the_operator_says_otherwise():
+    """E9: the defaults are made for agents; a limit that somebody chose holds for every run."""
+
+    def counts(values: dict[str, Any]) -> bool:
+        return admission_policy(controller_settings(rendered_environment(values))).counts_tool_runs
+
+    chosen = {"controller.concurrency.perNamespace": 3}
+    assert [counts({}), counts(chosen)] == [False, True]
+    assert not counts(chosen | {"controller.admissionPolicy.toolRunLimits": "never"})
+    assert counts({"controller.admissionPolicy.toolRunLimits": "always"})
+
+
+@pytest.mark.rule("CHART-7")
+def test_no_run_may_use_the_service_accounts_of_the_release():
+    """E7: the chart names them to the processes, and admission refuses them in the release's namespace."""
+    for account in ("agents-controllers", "agents-sa"):
+        told = verdicts({}, service_account=account, namespace="agents")
+        assert told == ["ServiceAccountNotAllowed"] * 3, account
+
+
 # What processes make of the same objects.
 
 WORLDS: dict[str, dict[str, Any]] = {
@@ -140,6 +184,7 @@ WORLDS: dict[str, dict[str, Any]] = {
         "runner.image": {"repository": "registry.example/runner", "tag": "v1"},
         "orchestrationController.cancel.timeoutMs": 5000,
         "controller.logRetentionSeconds": 77,
+        "supportingController.shareProcessNamespace": False,
     },
     "kept": {
         "controller.agentRunRetentionSeconds": 1111,
@@ -171,7 +216,7 @@ WORLDS: dict[str, dict[str, Any]] = {
 DEFINITIONS: list[tuple[str, str, dict[str, Any]]] = [
     ("AgentProvider", "p", {"binary": "sh", "argsTemplate": ["-c", "true"]}),
     ("Agent", "a", {"providerRef": {"name": "p"}, "defaults": {"timeoutSeconds": 100}}),
-    ("Tool", "t", {"image": "busybox:1.37"}),
+    ("Tool", "t", {"image": "busybox:1.37", "command": ["true"]}),
 ]
 STEP = {"name": "s", "kind": "ToolRun", "toolRef": {"name": "t"}}
 AGENT_RUN = {
@@ -184,6 +229,7 @@ WORK: list[tuple[str, str, dict[str, Any]]] = [
     ("AgentRun", "ended", AGENT_RUN | {"cancel": True}),
     ("OrchestrationRun", "ended", {"cancel": True, "orchestration": {"steps": [STEP]}}),
     ("ToolRun", "ended", {"toolRef": {"name": "t"}, "cancel": True}),
+    ("ToolRun", "goes", {"toolRef": {"name": "t"}}),
 ]
 
 
@@ -237,6 +283,10 @@ class World:
             if "agents.proompteng.ai/agent-run" in each["metadata"]["labels"]
         ]
         return found["spec"]
+
+    def tool_pod(self) -> Any:
+        job = self.status("ToolRun", "goes")["job"]["name"]
+        return self.api.get("Job", job)["spec"]["template"]["spec"]
 
     def pod(self) -> Any:
         return self.job()["template"]["spec"]
@@ -305,7 +355,7 @@ def _await_work(made: dict[str, World]) -> None:
         return bool(made[name].status(kind).get("finishedAt"))
 
     for name in ("plain", "work", "kept"):
-        wait_for(lambda name=name: made[name].api.all("Job"), what=f"a Job in {name}", seconds=90)
+        wait_for(lambda name=name: len(made[name].api.all("Job")) > 1, what=f"two Jobs in {name}", seconds=90)
     done = {
         "plain": ("AgentRun", "OrchestrationRun", "ToolRun"),
         "kept": ("AgentRun", "OrchestrationRun"),
@@ -404,6 +454,10 @@ SHOWN: dict[str, tuple[str, Callable[[World], Any]]] = {
     ),
     "controller.enabled": ("less", is_acted_on("AgentRun")),
     "orchestrationController.enabled": ("no-runs", is_acted_on("OrchestrationRun")),
+    "supportingController.shareProcessNamespace": (
+        "work",
+        lambda world: world.tool_pod().get("shareProcessNamespace"),
+    ),
     "supportingController.enabled": ("no-tools", is_acted_on("ToolRun")),
     "controller.namespaces": ("elsewhere", is_acted_on("AgentRun")),
     "orchestrationController.namespaces": ("elsewhere", is_acted_on("OrchestrationRun")),
@@ -424,7 +478,8 @@ def test_a_value_changes_what_the_controllers_do(worlds, value):
 @pytest.mark.rule("CHART-6")
 def test_every_mapped_value_is_shown_to_change_something():
     """A new row needs a world here, a decision, or a reason why nothing can show it."""
-    covered = {*SHOWN, *WITHOUT, *(value for value, _, _ in ADMISSION)}
+    decided = {value for value, _, _ in (*ADMISSION, *PODS)} | {"controller.admissionPolicy.toolRunLimits"}
+    covered = {*SHOWN, *WITHOUT, *decided}
     assert {
         row.helm_value for row in MAPPED if "controllers" in row.processes and not row.is_secret
     } == covered

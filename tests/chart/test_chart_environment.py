@@ -22,9 +22,9 @@ import jangar.settings
 from jangar.settings.controllers import ControllerSettings, controller_settings
 from jangar.settings.variable import Variable, variables_of
 
-OWN = {"JANGAR_POD_NAMESPACE", "JANGAR_HEALTH_ADDRESS"}
+OWN = {"JANGAR_POD_NAMESPACE", "JANGAR_HEALTH_ADDRESS", "JANGAR_OWN_SERVICE_ACCOUNTS"}
 """Variables that the chart sets by itself: rows without a Helm value."""
-ON_LAPTOPS = {"JANGAR_DATA_DIR"}
+ON_LAPTOPS = {"JANGAR_DATA_DIR", "JANGAR_WEB_PORT"}
 """Rows without a Helm value that no pod needs."""
 
 
@@ -108,7 +108,9 @@ def test_defaults_are_readable_and_change_nothing(default_environment):
     }
     # Set to their defaults: status.retention then says that an operator did. A chart alone knows the runner's image.
     own = {"agentrun_retention", "health_address", "runner_service_account", "lease_name", "runner_image"}
-    assert differing <= own
+    assert differing <= own | {"own_service_accounts"}
+    # E7: what the controllers and the control plane run as, no run may use.
+    assert told.own_service_accounts == ("agents-controllers", "agents-sa")
 
 
 SAMPLES: dict[str, Any] = {
@@ -120,6 +122,7 @@ SAMPLES: dict[str, Any] = {
     "name": lambda _: "other",
     "path": lambda _: "/other",
     "text": lambda _: "other",
+    "word": lambda _: "always",
     "seconds": lambda default: int(default) + 1 if default else 77,
     "milliseconds": lambda default: int(default) + 1 if default else 77000,
     "whole number": lambda default: int(default) + 1 if default else 77,
@@ -138,7 +141,7 @@ _PROXY = {
     "controlPlane.trustedProxy.secretRef.name": "proxy",
 }
 ALONGSIDE = {
-    f"controlPlane.trustedProxy.{name}": _PROXY for name in ("userHeader", "groupsHeader", "groups")
+    f"controlPlane.trustedProxy.{name}": _PROXY for name in ("userHeader", "groupsHeader", "groups", "users")
 } | {"controller.leaderElection.enabled": {"controllers.deploymentStrategy.type": "Recreate"}}
 """What a flipped value needs to be allowed."""
 MAKES_ROOM = {"runtime.agentImage": "JANGAR_AGENT_RUNNER_IMAGE"}

@@ -406,7 +406,7 @@ def test_the_definitions_are_upgraded_with_the_rights_of_their_hook(place):
     ran = _ran([JANGAR, "crds", "install", "--kubeconfig", kubeconfig])
     assert ran.returncode == 0, ran.stderr
     assert f"{gone} created" in ran.stdout
-    assert place.kubectl.json(f"get crd {old}")["spec"]["names"]["categories"] == ["agents"]
+    assert place.kubectl.json(f"get crd {old}")["spec"]["names"]["categories"] == ["jangar"]
     again = _ran([JANGAR, "crds", "install", "--kubeconfig", kubeconfig])
     assert all(line.endswith("unchanged") for line in again.stdout.splitlines()), again.stdout
     refused = place.kubectl.run(f"--kubeconfig={kubeconfig} get crds")

@@ -64,7 +64,7 @@ USERS = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
             [{"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]}],
             id="reviews",
         ),
-        pytest.param(PROXY, [USERS], id="any-user"),
+        pytest.param(PROXY | {"controlPlane.trustedProxy.users": ["*"]}, [USERS], id="any-user"),
         pytest.param(
             PROXY | {"controlPlane.trustedProxy.users": ["ann@example.com"]},
             [USERS | {"resourceNames": ["ann@example.com"]}],
@@ -94,11 +94,14 @@ def test_a_trusted_proxy_is_named_whole_or_not_at_all():
     """Without its secret, or with groups that nobody listed, nothing is rendered; system: is nobody's."""
     assert "secretRef.name" in refusal({"controlPlane.trustedProxy.userHeader": "X-User"})
     assert "userHeader" in refusal({"controlPlane.trustedProxy.secretRef.name": "proxy"})
+    assert "users or groups" in refusal(PROXY)
     told = refusal(PROXY | {"controlPlane.trustedProxy.groupsHeader": "X-Groups"})
     assert "system:masters" in told
     for name in ("system:masters", "*"):
         bad = PROXY | GROUPS | {"controlPlane.trustedProxy.groups": [name]}
         assert "controlPlane.trustedProxy.groups.0" in refusal(bad)
+    both = refusal(PROXY | {"controlPlane.trustedProxy.users": ["*", "ann"]})
+    assert "stands for everybody" in both
 
 
 def test_a_trusted_proxy_reaches_the_control_plane_alone():

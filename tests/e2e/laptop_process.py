@@ -20,8 +20,10 @@ TOOL_RUN_SECONDS = 60
 class LaptopProcess:
     """One home directory; everything in it is the test's."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *user: str) -> None:
+        """`user` is the command that starts every `jangar` as another user."""
         self.home = home
+        self.command = (*user, JANGAR)
         self.data = home / ".local" / "share" / "jangar"
         kept = {
             name: value
@@ -30,11 +32,13 @@ class LaptopProcess:
             and not name.startswith("JANGAR_")
         }
         self.environment = kept | {"HOME": str(home)}
+        self.prefix: tuple[str, ...] = ()
+        """What starts the process, where that is not the test itself."""
         self.up: subprocess.Popen | None = None
 
     def jangar(self, *words, stdin="", **environment):
         return subprocess.run(
-            [JANGAR, *map(str, words)],
+            [*self.command, *map(str, words)],
             input=stdin,
             env=self.environment | environment,
             cwd=self.home,
@@ -55,7 +59,7 @@ class LaptopProcess:
         self._said = self.home / "up.out"
         with self._said.open("w") as said:
             self.up = subprocess.Popen(
-                [JANGAR, "up", *options],
+                [*self.prefix, *self.command, "up", *options],
                 env=self.environment,
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,

@@ -52,7 +52,8 @@ class AgentProcess:
         return self.child.log.read_text(errors="replace")
 
     def kill_supervisor(self) -> None:
-        """The one that has this directory open as its own."""
+        """The one that has this directory open as its own; the init processes of containers are copies of it."""
+        found = set()
         for entry in Path("/proc").iterdir():
             with suppress(OSError):
                 words = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
@@ -60,7 +61,12 @@ class AgentProcess:
                     b"jangar.nodeagent.supervisor" in words
                     and str(self._data / "supervisor").encode() in words
                 ):
-                    os.kill(int(entry.name), signal.SIGKILL)
+                    found.add(int(entry.name))
+        for pid in found:
+            with suppress(OSError):
+                parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+                if parent not in found:
+                    os.kill(pid, signal.SIGKILL)
 
     def end_containers(self) -> None:
         """After the agent: whatever is left of its containers is killed, and the supervisor goes."""

@@ -218,7 +218,7 @@ def test_a_port_that_is_taken_is_said(server, tmp_path):
     try:
         wait_for(lambda: child.has_ended, seconds=10, what="the end")
         said = child.last_words(5)
-        assert child._process.returncode == 1
+        assert child._process.returncode == 2
         assert "Traceback" not in said
         assert "in use" in said
     finally:

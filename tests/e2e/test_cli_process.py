@@ -11,6 +11,7 @@ import pytest
 
 JANGAR = str(Path(sys.executable).with_name("jangar"))
 EXAMPLES = Path(__file__).parents[2] / "charts/agents/examples"
+NOT_BUILT = "# Not built yet"
 BROKEN = "apiVersion: tools.proompteng.ai/v1alpha1\nkind: Tool\nmetadata: {name: Ü\u202e\x1b}\nspec: {}\n"
 
 
@@ -26,8 +27,12 @@ def jangar(*arguments, stdin=b"", **environment):
 
 
 def test_our_examples_have_no_problems():
-    ran = jangar("lint", EXAMPLES)
+    marked = [each for each in sorted(EXAMPLES.glob("*.yaml")) if each.read_text().startswith(NOT_BUILT)]
+    ran = jangar("lint", *sorted(set(EXAMPLES.glob("*.yaml")) - set(marked)))
     assert ran.returncode == 0, ran.stdout.decode()
+    refused = jangar("lint", *marked)
+    assert refused.returncode == 1
+    assert refused.stdout.decode().count("is not built yet") == len(marked) > 0
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_names_that_the_terminal_cannot_show_are_escaped():
 def test_boxes_become_plain_where_the_terminal_has_none():
     definition = (
         b"apiVersion: orchestration.proompteng.ai/v1alpha1\nkind: Orchestration\nmetadata: {name: x}\n"
-        b"spec: {steps: [{name: a, kind: Checkpoint}]}\n"
+        b"spec: {steps: [{name: a, kind: ToolRun, toolRef: {name: t}}]}\n"
     )
     ran = jangar("graph", "-", stdin=definition, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert ran.stdout == b"Orchestration/x: 1 step one after another\n\n+---+\n| a |\n+---+\n"

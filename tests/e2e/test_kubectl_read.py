@@ -326,13 +326,27 @@ def test_api_resources_lists(k, row):
     assert row in ageless(k("api-resources")).splitlines()
 
 
+def test_the_category_lists_every_kind_and_agents_lists_agents(kubectl):
+    """B15: `kubectl get jangar` and `kubectl get agents` are not the same."""
+    k = in_new_namespace(kubectl)
+    agent = {"apiVersion": "agents.proompteng.ai/v1alpha1", "kind": "Agent", "metadata": {"name": "one"}}
+    tool = {"apiVersion": "tools.proompteng.ai/v1alpha1", "kind": "Tool", "metadata": {"name": "two"}}
+    k("apply -f -", {**agent, "spec": {"providerRef": {"name": "p"}}})
+    k("apply -f -", {**tool, "spec": {"image": "any", "command": ["true"]}})
+    assert set(k("get agents -o name").split()) == {"agent.agents.proompteng.ai/one"}
+    assert set(k("get jangar -o name").split()) >= {
+        "agent.agents.proompteng.ai/one",
+        "tool.tools.proompteng.ai/two",
+    }
+
+
 def test_api_resources_tells_verbs_and_categories(k):
     rows = ageless(k("api-resources --api-group=tools.proompteng.ai -o wide")).splitlines()
     verbs = "delete,deletecollection,get,list,patch,create,update,watch"
     assert rows == [
         "NAME SHORTNAMES APIVERSION NAMESPACED KIND VERBS CATEGORIES",
-        f"toolruns tr tools.proompteng.ai/v1alpha1 true ToolRun {verbs} agents",
-        f"tools tl tools.proompteng.ai/v1alpha1 true Tool {verbs} agents",
+        f"toolruns tr tools.proompteng.ai/v1alpha1 true ToolRun {verbs} jangar",
+        f"tools tl tools.proompteng.ai/v1alpha1 true Tool {verbs} jangar",
     ]
     rows = ageless(k("api-resources --api-group=batch -o wide")).splitlines()
     assert rows[1:] == [

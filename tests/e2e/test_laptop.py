@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from e2e.laptop_process import LaptopProcess, run, step, tool
+from support.container_processes import container_processes
 
 pytestmark = pytest.mark.xdist_group("laptop")
 
@@ -57,7 +58,7 @@ def test_detached_it_outlives_the_command_and_tells_how_it_is(laptop):
     state = json.loads(laptop.done("status", "-o", "json"))
     assert state["up"]
     assert state["kubeconfig"] == str(laptop.data / "kubeconfig")
-    assert state["parts"] == {"api": [], "node agent": [], "controllers": []}
+    assert state["parts"] == {"api": [], "node agent": [], "controllers": [], "machine": []}
     assert os.getsid(state["pid"]) == state["pid"]
     assert "all informers are synced" in laptop.done("logs", "--server")
     assert laptop.done("down") == "jangar is down; nothing runs\n"
@@ -70,7 +71,7 @@ def test_detached_it_tells_why_it_could_not_start(laptop):
     laptop.start()
     port = json.loads(laptop.done("status", "-o", "json"))["server"].rpartition(":")[2]
     other = laptop.jangar("up", "--detach", "--data-dir", laptop.home / "other", "--port", port)
-    assert other.returncode == 1
+    assert other.returncode == 2
     assert f"port {port} cannot be used" in other.stderr
     assert "--port" in other.stderr
 
@@ -118,11 +119,11 @@ def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop, shared
     """Stopping the control plane stops no work, and says how much goes on."""
     finish, mark = shared / "finish", shared / "began"
     laptop.done("up", "--detach")
-    script = f"echo $$ > {mark}; until [ -e {finish} ]; do sleep 0.05; done"
+    script = f"echo up > {mark}; until [ -e {finish} ]; do sleep 0.05; done"
     laptop.apply(tool("waits", script), run("waiting", step("only", "waits")))
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
     assert "1 pod goes on running" in laptop.done("down")
-    assert Path(f"/proc/{mark.read_text().strip()}").exists()
+    assert container_processes(laptop.data / "supervisor")
     finish.touch()
     laptop.done("up", "--detach")
     laptop.until(lambda: laptop.phase("waiting") == "Succeeded")
@@ -134,13 +135,13 @@ def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop, share
     mark = shared / "began"
     laptop.done("up", "--detach")
     laptop.apply(
-        tool("sleeps", f"echo $$ > {mark}; exec sleep 100"), run("long", step("only", "sleeps"), team="a")
+        tool("sleeps", f"echo up > {mark}; exec sleep 100"), run("long", step("only", "sleeps"), team="a")
     )
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
     said = laptop.done("down", "--stop-work")
     assert "cancelled 1 run: OrchestrationRun default/long" in said
     assert said.endswith("jangar is down; nothing runs\n")
-    assert not Path(f"/proc/{mark.read_text().strip()}").exists()
+    assert not container_processes(laptop.data / "supervisor")
     laptop.done("up", "--detach")
     assert laptop.phase("long") == "Cancelled"
     laptop.done("down")
@@ -150,12 +151,12 @@ def test_up_with_stop_work_ends_work_when_it_is_stopped(laptop, shared):
     """The same by Ctrl-C."""
     mark = shared / "began"
     laptop.start("--stop-work")
-    laptop.apply(tool("sleeps", f"echo $$ > {mark}; exec sleep 100"), run("long", step("only", "sleeps")))
+    laptop.apply(tool("sleeps", f"echo up > {mark}; exec sleep 100"), run("long", step("only", "sleeps")))
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
     said = laptop.stop(signal.SIGINT)
     assert "cancelled 1 run" in said
     assert said.endswith("nothing runs\n")
-    assert not Path(f"/proc/{mark.read_text().strip()}").exists()
+    assert not container_processes(laptop.data / "supervisor")
 
 
 def test_merging_the_kubeconfig_keeps_everything_else(laptop):

@@ -61,7 +61,8 @@ def condition(k, what, kind):
 
 
 def main_state(pod):
-    return pod["status"]["containerStatuses"][0]["state"]
+    """Empty until the node has told of the pod."""
+    return (pod["status"].get("containerStatuses") or [{"state": {}}])[0]["state"]
 
 
 def test_the_node_is_ready_and_without_taints(kubectl):
@@ -88,6 +89,71 @@ def test_a_job_runs_and_its_log_is_followed(k):
     assert mode["reason"] in ("MountNamespace", "PathMapping")
     assert "images" in mode["message"]
     wait_for(lambda: "ImageIgnored" in k("get events"), what="the event")
+
+
+def test_jobs_and_pods_have_the_events_of_a_cluster(k):
+    """D4: what `kubectl describe` and `kubectl events` show; the same again is one Event with a count."""
+    k("apply -f -", a_job("fine", "exit 0"))
+    k("apply -f -", a_job("broken", "exit 3", backoffLimit=0))
+    k("apply -f -", a_pod("asked", "sh", "-c", "trap 'exit 0' TERM; sleep 60 & wait"))
+    k("wait --for=condition=complete job/fine --timeout=30s")
+    k("wait --for=condition=failed job/broken --timeout=30s")
+    wait_for(lambda: phase(k, "asked") == "Running", what="the pod")
+    k("delete pod asked")
+    pod = k("get pods -l job-name=fine -o jsonpath={.items[0].metadata.name}")
+    wanted = {
+        ("Job", "fine", "SuccessfulCreate"), ("Job", "fine", "Completed"), ("Pod", pod, "Scheduled"),
+        ("Pod", pod, "Started"), ("Job", "broken", "SuccessfulCreate"), ("Job", "broken", "BackoffLimitExceeded"),
+        ("Pod", "asked", "Scheduled"), ("Pod", "asked", "Started"), ("Pod", "asked", "Killing"),
+    }  # fmt: skip
+
+    def told():
+        about = [(each["involvedObject"], each) for each in k.json("get events")["items"]]
+        return {(obj["kind"], obj["name"], each["reason"]): each for obj, each in about}
+
+    wait_for(lambda: wanted <= told().keys(), what=f"the events {wanted - told().keys()}")
+    found = told()
+    assert found["Pod", "asked", "Killing"]["message"] == "Stopping container main"
+    assert {found[each]["count"] for each in wanted} == {1}
+    assert found["Job", "broken", "BackoffLimitExceeded"]["type"] == "Warning"
+    assert f"Created pod: {pod}" in k("describe job fine")
+
+
+def test_an_empty_directory_at_tmp_does_not_hide_what_a_pod_needs(k):
+    """D3: the data directory is below /tmp here, and the chart's hooks mount a volume in the root, too."""
+    k("create configmap words --from-literal=word=hello")
+    mounts = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "words", "mountPath": "/jangar-words"}]  # noqa: S108 - the mount path is the point
+    volumes = [{"name": "tmp", "emptyDir": {}}, {"name": "words", "configMap": {"name": "words"}}]
+    script = "cp /jangar-words/word /tmp/copy && cat /tmp/copy && ls /tmp"
+    k(
+        "create -f -",
+        a_pod("mounted", "sh", "-c", script, container={"volumeMounts": mounts}, volumes=volumes),
+    )
+    pod = over(k, "mounted")
+    mode = next(each for each in pod["status"]["conditions"] if each["type"] == "ProcessMode")
+    if mode["reason"] == "MountNamespace":
+        assert pod["status"]["phase"] == "Succeeded", pod["status"]
+        assert k("logs mounted") == "hellocopy\n"
+
+
+def test_a_pod_reaches_the_api_as_its_service_account(k):
+    """D3: the chart's hooks do. The token is the pod's own; without automount there is none."""
+    place = "/var/run/secrets/kubernetes.io/serviceaccount"
+    script = f"cat {place}/namespace; echo; echo $KUBERNETES_SERVICE_HOST; cat {place}/token"
+    k("create -f -", a_pod("known", "sh", "-c", script))
+    k("create -f -", a_pod("unknown", "sh", "-c", script, automountServiceAccountToken=False))
+    known, unknown = over(k, "known"), over(k, "unknown")
+    assert unknown["status"]["phase"] == "Failed"
+    mode = next(each for each in known["status"]["conditions"] if each["type"] == "ProcessMode")
+    if mode["reason"] == "PathMapping":
+        assert known["status"]["phase"] == "Failed"
+        return
+    namespace, host, token = k("logs known").splitlines()
+    assert (namespace, host) == (k.namespace, "127.0.0.1")
+    who = k.json(f"--token={token} auth whoami")["status"]["userInfo"]
+    assert who["username"] == f"system:serviceaccount:{k.namespace}:default"
+    k("delete pod known")
+    assert "Unauthorized" in k.run(f"--token={token} auth whoami").err
 
 
 def test_a_pod_gets_its_variables_volumes_and_last_words(k):
@@ -355,7 +421,7 @@ def test_deleting_by_force_ends_the_process(k, agent):
     k("create -f -", a_pod("forced", "sleep", "1000"))
     wait_for(lambda: phase(k, "forced") == "Running", what="its start")
     uid = value(k, "pod forced", ".metadata.uid")
-    assert any(uid for _ in agent._marked())
+    assert agent.container_processes()
     k("delete pod forced --grace-period=0 --force")
     journal = k.server.directory / "data" / "supervisor" / "journal"
     wait_for(

@@ -234,14 +234,24 @@ def test_a_script_that_is_interrupted_leaves_the_run_alone(laptop, file):
     laptop.done("cancel", "piped", "--wait")
 
 
-def test_ci_and_no_color_get_lines_also_on_a_terminal(laptop, file):
+def test_ci_and_dumb_terminals_get_lines(laptop, file):
     """No escape sequence at all."""
     hello = file(*TOOLS, orchestration("plain", step("a", "greets")))
-    for environment in ({"CI": "true"}, {"NO_COLOR": "1"}):
+    for environment in ({"CI": "true"}, {"TERM": "dumb"}):
         shown = Terminal(laptop, "run", hello, **environment)
         assert shown.end() == 0
         assert "\x1b" not in shown.said
         assert "a Succeeded" in shown.said
+
+
+def test_no_color_turns_off_colors_and_keeps_the_live_view(laptop, file):
+    """B7: the tree is redrawn in place, and no sequence sets a color."""
+    hello = file(*TOOLS, orchestration("colorless", step("a", "greets")))
+    shown = Terminal(laptop, "run", hello, NO_COLOR="1")
+    assert shown.end() == 0
+    assert "✓ a" in shown.said
+    assert "\x1b[" in shown.said
+    assert not re.search(r"\x1b\[[0-9;]*(?:3[0-9]|4[0-9]|9[0-7])m", shown.said)
 
 
 def test_logs_are_followed_from_the_start_to_the_end(laptop, file):

@@ -408,7 +408,7 @@ def test_the_specs_of_the_example_are_what_its_manifests_say():
         assert (given["binary"], given["args"]) == (spec["binary"], rendered)
         env = {
             name: text.replace("{{ implementation.text }}", task)
-            for name, text in spec["envTemplate"].items()
+            for name, text in spec.get("envTemplate", {}).items()
         }
         assert given["env"] == env
         assert given.get("inputFiles") == spec.get("inputFiles")

@@ -4,7 +4,7 @@ from support.hostile_agents import OURS, attacked, attacks, secrets_of
 from support.proving import FULL, prove
 
 RESTRICTED_VOLUMES = {"configMap", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
-TRIALS = 1000 if FULL else 300
+TRIALS = 1000 if FULL else 200
 
 
 def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
@@ -26,7 +26,8 @@ def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
             assert OURS.items() <= labelled["metadata"]["labels"].items()
         pod = job["spec"]["template"]["spec"]
         assert pod["automountServiceAccountToken"] is False
-        assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC", "initContainers", "runtimeClassName"}
+        # Runtime classes are admitted by the operator's list, before any Job (test_pod_rules.py).
+        assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC", "initContainers"}
         assert pod["securityContext"] == {
             "runAsNonRoot": True,
             "runAsUser": 65532,

@@ -14,7 +14,7 @@ import yaml
 
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import Kind
-from jangar.controllers.admission.wiring import KINDS, AdmissionSettings
+from jangar.controllers.admission.wiring import AdmissionSettings, watched_kinds
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.resources import resource_of
 from jangar.domain.policies.policy import AdmissionPolicy
@@ -27,7 +27,7 @@ from jangar.kube.resource import Obj, Resource
 from simulation.faults import Faults
 from simulation.history import TERMINAL, Version
 from simulation.lives import Life
-from simulation.simulated_server import CRDS, DEFINITIONS, SimulatedServer, simulated_server
+from simulation.simulated_server import CRDS, DEFINITIONS, NEEDED, SimulatedServer, simulated_server
 from support.virtual_time import EPOCH, wall_clock
 
 AGENTRUNS = resource_of(AGENT_RUN)
@@ -150,6 +150,15 @@ class AdmissionBed:
             await asyncio.sleep(0.05)
 
 
+async def install_kinds(client: Client) -> None:
+    """The kinds that admission watches beside those that every simulation has."""
+    for kind in watched_kinds(AdmissionPolicy()):
+        if kind.plural in NEEDED:
+            continue
+        file = CRDS / f"{kind.group}_{kind.plural}.yaml"
+        await client.create(DEFINITIONS, yaml.load(file.read_text(), Loader=yaml.CSafeLoader))
+
+
 @asynccontextmanager
 async def admission_bed(
     seed: int, policy: AdmissionPolicy, namespaces: Sequence[str], takes: Callable[[str], float]
@@ -160,9 +169,7 @@ async def admission_bed(
     seed_everything(seed)
     async with simulated_server(random, wall_clock()) as server:
         client = server.client("user")
-        for kind in KINDS:
-            file = CRDS / f"{kind.group}_{kind.plural}.yaml"
-            await client.create(DEFINITIONS, yaml.load(file.read_text(), Loader=yaml.CSafeLoader))
+        await install_kinds(client)
         for name in namespaces:
             await client.create(NAMESPACES, {"metadata": {"name": name}})
         await asyncio.sleep(1)

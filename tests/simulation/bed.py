@@ -12,6 +12,7 @@ from typing import Any
 
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.tools import TOOL, TOOL_RUN
+from jangar.apiserver.messages import User
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.resources import STEP, resource_of
 from jangar.kube.client import Client, PatchKind
@@ -20,7 +21,7 @@ from jangar.kube.namespaces import Namespaces
 from simulation.faults import Faults
 from simulation.lives import Life
 from simulation.simulated_cluster import WORK, SimulatedCluster, Work
-from simulation.simulated_server import SimulatedServer, simulated_server
+from simulation.simulated_server import NO_USERS, SimulatedServer, simulated_server
 from support.virtual_time import EPOCH, wall_clock
 
 NAMESPACE = "default"
@@ -167,13 +168,14 @@ async def bed(
     drawn: Callable[[Random], Scripts] | None = None,
     start: datetime = EPOCH,
     node_clock: float = 0.0,
+    users: Mapping[str, User] = NO_USERS,
 ) -> AsyncIterator[Bed]:
     """A bed with a server, a cluster, one tool for each piece of work, and no controllers yet."""
     random, chance = Random(seed), Random(f"people {seed}")  # noqa: S311 - a simulation repeats
     # Jitter of the product itself.
     seed_everything(seed)
     now = wall_clock(start)
-    async with simulated_server(random, now) as server:
+    async with simulated_server(random, now, users) as server:
         client = server.client("user")
         cluster = SimulatedCluster(server.client("cluster"), now=now, node_clock=node_clock)
         if scripts is not None:

@@ -5,7 +5,7 @@ import atexit
 import functools
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +18,8 @@ from typing import Any
 import orjson
 import yaml
 
+from jangar.api.kinds import KINDS
+from jangar.api.not_built import KINDS_NOT_BUILT
 from jangar.apiserver.app import Application
 from jangar.apiserver.assembly import Surroundings, assemble
 from jangar.apiserver.messages import User
@@ -38,8 +40,13 @@ DEFINITIONS = Resource(
     kind="CustomResourceDefinition",
     namespaced=False,
 )
-NEEDED = ("orchestrations", "orchestrationruns", "tools", "toolruns")
+NEEDED = (
+    *("orchestrations", "orchestrationruns", "tools", "toolruns"),
+    *(kind.plural for kind in KINDS if kind.name in KINDS_NOT_BUILT),
+)
+"""What every engine watches."""
 _MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a name is drawn inside
+NO_USERS: Mapping[str, User] = {}
 ADMIN = User(name="simulation", groups=("system:masters",))
 
 
@@ -66,8 +73,8 @@ class SimulatedServer:
         """Whoever asks for a version before this moment hears 410 Gone."""
         await self.store.compact(self.store.revision)
 
-    def client(self, manager: str) -> Client:
-        return Client(self.transport(), manager=manager)
+    def client(self, manager: str, token: str = "") -> Client:
+        return Client(AsgiTransport(self.application, token=token), manager=manager)
 
 
 @functools.cache
@@ -99,14 +106,16 @@ def _prepared() -> Path:
 
 @asynccontextmanager
 async def simulated_server(
-    random: Random, now: Callable[[], datetime] | None = None
+    random: Random,
+    now: Callable[[], datetime] | None = None,
+    users: Mapping[str, User] = NO_USERS,
 ) -> AsyncIterator[SimulatedServer]:
-    """With the product's kinds installed and the namespace `default`."""
+    """With the product's kinds installed and the namespace `default`. `users` sign in with their tokens."""
     directory = Path(tempfile.mkdtemp(prefix="jangar-simulation-", dir=_MEMORY))
     try:
         shutil.copy(_prepared(), directory)
         store = SqliteStore.open(directory / "objects.db", StoreSettings(inline=True))
-        async with _serving(store, random, now) as server:
+        async with _serving(store, random, now, users) as server:
             yield server
         await store.close()
     finally:
@@ -115,7 +124,10 @@ async def simulated_server(
 
 @asynccontextmanager
 async def _serving(
-    store: SqliteStore, random: Random, now: Callable[[], datetime] | None = None
+    store: SqliteStore,
+    random: Random,
+    now: Callable[[], datetime] | None = None,
+    users: Mapping[str, User] = NO_USERS,
 ) -> AsyncIterator[SimulatedServer]:
     uids = count(1_000_000)
     made = await assemble(
@@ -125,7 +137,7 @@ async def _serving(
             clock=now or wall_clock(),
             new_uid=lambda: f"00000000-0000-4000-8000-{next(uids):012}",
             new_suffix=lambda: "".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)),
-            tokens={},
+            tokens=users,
             everybody=ADMIN,
             bare=True,
             custom_types=lambda definition: _types(orjson.dumps(definition)),

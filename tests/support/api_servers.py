@@ -26,8 +26,14 @@ from support.kube_http import HttpClient
 START = 90.0
 ADMIN = "admin"
 PLAIN_USERS = ("alice", "bob")
-CONTROLLERS = ("namespace-controller", "garbage-collector-controller", "serviceaccount-controller")
-"""What an API server alone cannot do and ours does itself: end namespaces, collect garbage, make default accounts."""
+CONTROLLERS = (
+    "namespace-controller",
+    "garbage-collector-controller",
+    "serviceaccount-controller",
+    "clusterrole-aggregation-controller",
+)
+"""What an API server alone cannot do and ours does itself: end namespaces, collect garbage, make default accounts,
+fill aggregated ClusterRoles."""
 
 
 class ApiServer(Protocol):

@@ -29,6 +29,9 @@ class PythonCondition:
     def references(self, variable: str) -> frozenset[str]:
         return frozenset()
 
+    def uses_whole(self, variable: str) -> bool:
+        return True
+
     def evaluate(self, bindings: Mapping[str, object]) -> object:
         try:
             return eval(self.source, {"__builtins__": {}}, dict(bindings))  # noqa: S307 - literals of our own tests

@@ -155,9 +155,13 @@ class FakeKubelet:
         environment = {"PATH": os.environ["PATH"], **given, RESULT: str(result)}
         written = [*(container.get("command") or ()), *(container.get("args") or ())]
         words = [word.replace("$$", "$") for word in written]
-        process = await asyncio.create_subprocess_exec(
-            *words, env=environment, start_new_session=True, stdout=asyncio.subprocess.DEVNULL
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words, env=environment, start_new_session=True, stdout=asyncio.subprocess.DEVNULL
+            )
+        except FileNotFoundError:
+            await self._report(pod, _status("Failed", container, {"terminated": _not_found(words[0])}))
+            return
         self.started.append(pod.name)
         running = self._running[pod.uid]
         running.process = process
@@ -238,6 +242,18 @@ def _message(result: Path) -> dict[str, str]:
 def _last_words(result: Path) -> dict[str, str]:
     """As a kubelet reads them: the end of what was written, without a word about the rest."""
     return {"message": result.read_text()[-RESULT_LIMIT:]} if result.exists() else {}
+
+
+def _not_found(program: str) -> dict[str, Any]:
+    """As containerd tells of a program that the image does not have."""
+    message = f'exec: "{program}": executable file not found in $PATH'
+    return {
+        "exitCode": 128,
+        "reason": "StartError",
+        "message": message,
+        "startedAt": "1970-01-01T00:00:00Z",
+        "finishedAt": _now(),
+    }
 
 
 def _signal(process: asyncio.subprocess.Process, number: int) -> None:

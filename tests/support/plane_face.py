@@ -43,7 +43,7 @@ class HttpFace:
 
     @contextmanager
     def events(self, path: str, *, token: str = "", **headers: str):
-        """Events as they come: (name, id, data)."""
+        """Events as they come, without heartbeats: (name, id, data)."""
         connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
             connection.request("GET", path, None, self._headers(None, token, headers))
@@ -74,5 +74,5 @@ def _events(answer):
             name = line.removeprefix("event: ")
         elif line.startswith("id: "):
             number = line.removeprefix("id: ")
-        elif line.startswith("data: "):
+        elif line.startswith("data: ") and name != "heartbeat":
             yield name, number, json.loads(line.removeprefix("data: "))

@@ -46,7 +46,10 @@ HOLDS = {
 """What each row is there for; every simulated trial checks all of them."""
 HOLDS_BESIDE = {
     "admission": "no limit broken, none starved",
+    "hostile tenant": "/livez within 250 ms, memory below 1 GiB, the others' runs succeed",
     "security": "no more rights than allowed",
+    "starvation": "no step lost, done twice or recorded wrongly; no restart",
+    "tenants": "no Secret without a binding, nothing foreign adopted",
 }
 """The same for rows that are not of the matrix, by what stands before the colon."""
 

@@ -4,14 +4,15 @@ import os
 import sys
 
 from jangar.nodeagent.pods.own_programs import closed_directory
-from jangar.nodeagent.supervisor import mount_namespace
+from jangar.nodeagent.supervisor import libc
+from jangar.nodeagent.supervisor.isolation import best_isolation
 
 
 def why_no_runner() -> str | None:
     """What keeps them from it; None when nothing does."""
     if os.geteuid() != 0 or (closed := closed_directory(sys.base_prefix)) is None:
         return None
-    mount_namespace.load()
-    if mount_namespace.works():
+    libc.load()
+    if best_isolation().has_mounts:
         return None
     return f"{closed} is closed to other users, and this machine allows no mount namespace to open a way"

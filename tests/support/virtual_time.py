@@ -6,9 +6,13 @@ is told as an error instead of hanging.
 
 import asyncio
 import selectors
+import sys
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
+from unittest.mock import patch
+
+from jangar.kube import evaluation
 
 T = TypeVar("T")
 
@@ -63,9 +67,10 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 def run_virtual(main: Coroutine[Any, Any, T], *, debug: bool = False) -> T:
-    """What `asyncio.run` does, in virtual time."""
-    with asyncio.Runner(loop_factory=VirtualTimeLoop, debug=debug) as runner:
-        return runner.run(main)
+    """What `asyncio.run` does, in virtual time. No clock waits for a thread, so everything is evaluated at once."""
+    with patch.object(evaluation, "INLINE_BYTES", sys.maxsize):  # noqa: SIM117 - the runner ends first
+        with asyncio.Runner(loop_factory=VirtualTimeLoop, debug=debug) as runner:
+            return runner.run(main)
 
 
 def wall_clock(start: datetime = EPOCH, *, offset: float = 0.0) -> Callable[[], datetime]:

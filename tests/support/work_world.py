@@ -14,6 +14,7 @@ from jangar.domain.work.actions import (
     EndDuplicate,
     HoldChild,
     KeepLogs,
+    ReadCreateError,
     ReadOwner,
     ReadWork,
     ReleaseChild,
@@ -65,6 +66,8 @@ class WorkWorld:
     job: JobFacts | None = None
     pods: dict[str, PodFacts] = field(default_factory=dict)
     gone: bool = False
+    create_error: str = ""
+    """What the Job controller says of a pod that it cannot create."""
     creates: Counter = field(default_factory=Counter)
     on_the_wire: list[CreateJob] = field(default_factory=list)
     shown: tuple = (None, ())
@@ -78,7 +81,7 @@ class WorkWorld:
 
     # Passes.
 
-    def observation(self, *, owner=None, live=False):
+    def observation(self, *, owner=None, live=False, create_error=None):
         record = work_record(self.status)
         job, pods = (self.job, tuple(self.pods.values())) if live or not self.lagging else self.shown
         name = record.job.name if record.job else None
@@ -94,6 +97,7 @@ class WorkWorld:
             job=ours or (ConfirmedAbsent() if live else NotInCache()),
             pods=tuple(each for each in pods if name and each.name.startswith(f"{name}-")),
             live=live,
+            create_error=create_error,
             logs_kept=self.logs is None or name in [job for job, _ in self.logs],
             limits=self.limits,
         )
@@ -108,9 +112,9 @@ class WorkWorld:
 
     def planned(self):
         """The plan of a whole pass, its reads answered."""
-        owner, live = None, False
+        owner, live, create_error = None, False, None
         for _ in range(MOST_READS):
-            seen = self.observation(owner=owner, live=live)
+            seen = self.observation(owner=owner, live=live, create_error=create_error)
             plan = plan_work(seen, self.now)
             if not plan.reads:
                 return seen, plan
@@ -122,6 +126,9 @@ class WorkWorld:
                     case ReadWork():
                         assert not live, "the work was read twice"
                         live = True
+                    case ReadCreateError():
+                        assert create_error is None, "the events were read twice"
+                        create_error = self.create_error
         raise AssertionError("a plan never stops asking")
 
     def document(self, plan):

@@ -21,11 +21,11 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-WIDE = {"width": 1440, "height": 900}
+WIDE = {"width": 1280, "height": 800}
 NARROW = {"width": 380, "height": 800}
-HUGE = {"width": 3840, "height": 2160}
-SIZES = {"wide": WIDE, "narrow": NARROW, "4k": HUGE}
-MILLISECONDS = 60_000
+HUGE = {"width": 2560, "height": 1300}
+SIZES = {"1280": WIDE, "380": NARROW, "2560": HUGE}
+MILLISECONDS = 30_000
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -67,13 +67,18 @@ def picture(page, name: str) -> None:
     directory = os.environ.get("JANGAR_SCREENSHOTS")
     if not directory:
         return
+    at_first = page.viewport_size
     for width, size in SIZES.items():
         page.set_viewport_size(size)
         for theme in ("light", "dark"):
             page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
             page.wait_for_timeout(500)
             page.screenshot(path=Path(directory) / f"{name}-{width}-{theme}.png")
-    page.set_viewport_size(WIDE)
+    page.set_viewport_size(at_first)
+
+
+def themed(page, theme: str) -> None:
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
 
 
 def faults(page) -> list[str]:

@@ -1,10 +1,16 @@
-"""The page while the server comes, goes and comes back: it says what is old, and goes on by itself."""
+"""The page while the server freezes, goes and comes back: it says how old its data is, and goes on by itself."""
+
+import os
+import re
+import signal
+import time
 
 import pytest
 
 from e2e.http_face import HttpFace
 from e2e.laptop_process import run, step
 from web.browser_page import MILLISECONDS, WIDE, opened, picture
+from web.test_web_measures import crowding
 
 pytestmark = pytest.mark.xdist_group("laptop")
 
@@ -73,13 +79,13 @@ def test_a_restart_of_the_server_midway_is_survived(browser, laptop):
         page.goto("/runs/default/survivor?step=long")
         page.get_by_text("line 4", exact=True).wait_for()
         laptop.stop()
-        page.get_by_text("Not connected.").wait_for()
-        listed.get_by_text("Not connected.").wait_for()
+        page.get_by_text("Not live.").wait_for()
+        listed.get_by_text("Not live.").wait_for()
         picture(page, "stale")
         assert page.locator(".node").count() == 2
         laptop.start()
-        page.get_by_text("Not connected.").wait_for(state="detached")
-        listed.get_by_text("Not connected.").wait_for(state="detached")
+        page.get_by_text("Not live.").wait_for(state="detached")
+        listed.get_by_text("Not live.").wait_for(state="detached")
         laptop.apply(run("afterwards", step("only", "say")))
         listed.get_by_role("link", name="afterwards").wait_for()
         before = int(page.locator(".line").last.inner_text().split()[-1])
@@ -101,12 +107,12 @@ def test_who_has_no_session_is_asked_for_the_token(browser, laptop):
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
     page.goto("/control-plane")
-    page.get_by_label("Token").fill("wrong")
-    page.get_by_role("button", name="Enter").click()
+    page.get_by_label("Token", exact=True).fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
     page.get_by_role("alert").wait_for()
     picture(page, "sign-in")
-    page.get_by_label("Token").fill(face.token)
-    page.get_by_role("button", name="Enter").click()
+    page.get_by_label("Token", exact=True).fill(face.token)
+    page.get_by_role("button", name="Sign in").click()
     page.get_by_text("node agent").wait_for()
     context.close()
 
@@ -121,3 +127,144 @@ def test_what_is_not_there_says_what_to_do(browser, laptop):
         page.goto("/?q=nothing-is-called-so")
         page.get_by_role("button", name="Show all runs").click()
         page.get_by_role("link", name="fine").wait_for()
+
+
+def age(page) -> float:
+    """Seconds, as the page shows them."""
+    text = page.locator(".stale-notice .silence").inner_text()
+    minutes, _, seconds = text.rpartition("m ")
+    return 60 * int(minutes or 0) + float(seconds.removesuffix("s"))
+
+
+def ages(page, since, seconds):
+    """What the page shows as the age of its data, and what it is, for some seconds."""
+    found = []
+    while time.monotonic() - since < seconds:
+        page.wait_for_timeout(400)
+        before = time.monotonic() - since
+        shown = age(page)
+        found.append((shown, before, time.monotonic() - since))
+    return found
+
+
+def assert_true(found):
+    """Within two seconds of the truth, and never younger than before. The last heartbeat may be one second old."""
+    for shown, before, after in found:
+        assert before - 2 <= shown <= after + 2, found
+    shown = [each[0] for each in found]
+    assert shown == sorted(shown)
+
+
+def test_a_frozen_server_is_noticed_and_its_silence_counted(browser, laptop):
+    """C1: within seconds, although every connection still stands; attempts to reconnect make nothing younger."""
+    laptop.apply(run("frozen", step("long", "wait")))
+    with opened(browser, laptop) as page:
+        page.goto("/runs/default/frozen?step=long")
+        page.locator(".run-head .fresh.live").wait_for()
+        page.locator(".panel .fresh.live").wait_for()
+        listed = page.context.new_page()
+        listed.set_default_timeout(MILLISECONDS)
+        listed.goto("/")
+        listed.locator(".fresh.live").wait_for()
+        os.kill(laptop.up.pid, signal.SIGSTOP)
+        since = time.monotonic()
+        try:
+            listed.locator(".stale-notice").wait_for()
+            noticed = time.monotonic() - since
+            # Longer than a connection may be silent before it is replaced.
+            listed_ages = ages(listed, since, 13)
+            page.locator(".panel .fresh.stale").wait_for()
+            assert page.locator(".fresh.live").count() == 0
+            run_ages = ages(page, since, 15)
+            picture(page, "frozen")
+        finally:
+            os.kill(laptop.up.pid, signal.SIGCONT)
+        print(f"\nnot live {noticed:.1f} s after the last message; ages shown: {listed_ages[-1]}")  # noqa: T201
+        assert noticed <= 3.5 * crowding()
+        assert_true(listed_ages)
+        assert_true(run_ages)
+        for one in (page, listed):
+            one.locator(".stale-notice").wait_for(state="detached")
+            one.locator(".fresh.live").first.wait_for()
+    laptop.done("cancel", "frozen", "--wait")
+
+
+def test_a_killed_server_makes_nothing_younger(browser, laptop):
+    """C1: refused connections are no messages; the age counts on until the server is back."""
+    with opened(browser, laptop) as page:
+        page.get_by_role("link", name="fine").wait_for()
+        page.locator(".fresh.live").wait_for()
+        laptop.stop(signal.SIGKILL)
+        since = time.monotonic()
+        page.locator(".stale-notice").wait_for()
+        assert time.monotonic() - since <= 3.5 * crowding()
+        found = ages(page, since, 10)
+        page.get_by_text("jangar status").wait_for()
+        picture(page, "killed")
+        laptop.start()
+        assert_true(found)
+        page.locator(".stale-notice").wait_for(state="detached")
+        page.locator(".fresh.live").wait_for()
+
+
+def test_every_view_that_reads_again_and_again_says_when_it_is_old(browser, laptop):
+    """C1: the control plane, the orchestrations and the kinds ask every few seconds; without answers they say so."""
+    with opened(browser, laptop) as page:
+        for view in ("/control-plane", "/orchestrations", "/kinds/tools"):
+            page.goto(view)
+            page.get_by_role("link", name=re.compile("say|greeting|Running")).first.wait_for()
+            page.route("**/v1/**", lambda route: route.abort())
+            page.get_by_text("Not live.").wait_for()
+            page.unroute("**/v1/**")
+            page.get_by_text("Not live.").wait_for(state="detached")
+
+
+def test_a_run_that_has_ended_is_not_live(browser, laptop):
+    """C1, C12: nothing of it will change, so nothing says that changes are shown."""
+    with opened(browser, laptop) as page:
+        page.goto("/runs/default/fine")
+        page.locator(".run-head .phase-Succeeded").wait_for()
+        page.wait_for_timeout(1500)
+        assert page.locator(".fresh").count() == 0
+
+
+def test_an_old_link_says_what_to_do(browser, laptop):
+    """C7: a page instead of raw JSON; the token leaves the address, and the right one opens it."""
+    face = HttpFace(laptop)
+    context = browser.new_context(viewport=WIDE, base_url=face.url)
+    context.set_default_timeout(MILLISECONDS)
+    page = context.new_page()
+    page.goto("/runs/default/fine?token=of-yesterday")
+    page.get_by_role("heading", name="This link is no longer valid").wait_for()
+    page.get_by_text("jangar status", exact=True).wait_for()
+    page.get_by_text("jangar up --detach", exact=True).wait_for()
+    assert "token" not in page.url
+    picture(page, "old-link")
+    page.get_by_label("Token", exact=True).fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("This token is wrong").wait_for()
+    assert page.get_by_label("Token", exact=True).get_attribute("aria-invalid") == "true"
+    page.get_by_label("Token", exact=True).fill(face.token)
+    page.get_by_role("button", name="Sign in").click()
+    page.locator(".run-head .phase-Succeeded").wait_for()
+    context.close()
+
+
+@pytest.mark.parametrize("moment", ["at-start", "midway"])
+def test_a_lost_session_says_that_it_has_ended(browser, laptop, moment):
+    """C7: before the page asks for anything, it says what happened."""
+    with opened(browser, laptop) as page:
+        page.get_by_role("link", name="fine").wait_for()
+        cookie = page.context.cookies()[0]
+        page.context.clear_cookies()
+        page.context.add_cookies([cookie | {"value": "1.forged"}])
+        if moment == "at-start":
+            page.reload()
+        else:
+            page.get_by_role("link", name="fine").click()
+        page.get_by_role("heading", name="Your session has ended").wait_for()
+        page.get_by_text("A session lasts 30 days").wait_for()
+        picture(page, f"lost-session-{moment}")
+        page.get_by_label("Token", exact=True).fill(HttpFace(laptop).token)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_text("fine", exact=True).first.wait_for()

@@ -75,7 +75,7 @@ def test_axe_finds_nothing_serious_in_dialogs(page, what):
     assert faults(page) == []
 
 
-@pytest.mark.parametrize("size", [NARROW, HUGE], ids=["380px", "4k"])
+@pytest.mark.parametrize("size", [NARROW, HUGE], ids=["380px", "2560px"])
 def test_nothing_is_wider_than_the_window(browser, laptop, size):
     """No view scrolls sideways as a whole, from a small phone to a big wall."""
     with opened(browser, laptop, size) as page:
@@ -152,7 +152,7 @@ def test_a_change_is_on_the_screen_within_a_third_of_a_second(page, laptop):
 
 @pytest.mark.parametrize("shape", ["fan", "mesh"])
 def test_a_thousand_steps_are_seen_within_two_seconds(browser, laptop, shape):
-    """From the asking for the page to all steps drawn; those that look alike as one, which opens."""
+    """From the asking for the page to its first steps drawn; those that look alike as one, which opens."""
     width = 100
     if shape == "fan":
         steps = [step("plan", "say"), *(step(f"part-{n}", "say", "plan") for n in range(STEPS - 1))]
@@ -171,17 +171,18 @@ def test_a_thousand_steps_are_seen_within_two_seconds(browser, laptop, shape):
             page.goto("about:blank")
             began = time.monotonic()
             page.goto(f"/runs/default/big-{shape}")
-            drawn = ".node.stack" if shape == "fan" else f"canvas[data-boxes='{STEPS}']"
-            page.locator(drawn).wait_for()
+            page.locator(".node.stack" if shape == "fan" else ".node[data-step=s0]").wait_for()
             took.append(time.monotonic() - began)
         print(f"\nfirst view of {STEPS} steps ({shape}): {', '.join(f'{each:.2f}' for each in took)} s")  # noqa: T201
         if shape == "fan":
             page.locator(".node.stack").click()
-            # So many that they are drawn from afar.
-            page.locator("canvas[data-boxes]").wait_for()
+            page.locator(".node[data-step=part-0]").wait_for()
             page.locator(".hint").wait_for(state="detached")
         page.get_by_label("Find a step").fill("42")
         page.keyboard.press("Enter")
         page.locator(".panel").wait_for()
+        # All of it at once is more than elements can draw: shapes on a canvas, which can still be pointed at.
+        page.get_by_role("button", name="The whole graph").click()
+        page.locator(f"canvas[data-boxes='{STEPS + (shape == 'fan')}']").wait_for()
         assert sorted(took)[1] <= FIRST_VIEW_SECONDS * crowding()
     laptop.done("cancel", f"big-{shape}", "--wait")

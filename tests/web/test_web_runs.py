@@ -87,7 +87,7 @@ def test_a_run_is_seen_explained_followed_and_stopped(page, laptop):
     page.get_by_role("tab", name="Graph").click()
     page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_text("These are stopped now:").wait_for()
+    dialog.get_by_text("These steps are stopped:").wait_for()
     assert "build" in dialog.inner_text()
     assert "3 steps will not start" in dialog.inner_text()
     picture(page, "cancel")
@@ -102,7 +102,7 @@ def test_several_runs_are_cancelled_together(page, laptop):
     laptop.apply(*(run(f"crowd-{number}", step("only", "wait")) for number in (1, 2, 3)))
     page.get_by_label("Search runs").fill("crowd")
     for number in (1, 3):
-        page.get_by_label(f"Choose crowd-{number}").check()
+        page.get_by_label(f"Select crowd-{number}").check()
     page.get_by_role("button", name="Cancel 2").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel them").click()
     for number in (1, 3):
@@ -113,17 +113,28 @@ def test_several_runs_are_cancelled_together(page, laptop):
 
 
 def test_a_failed_run_is_retried_from_the_page(page):
-    """It says what runs again and what is kept; the new run is opened, and says which one it repeats."""
+    """C4: it says what runs again and what is kept; the new run names its origin, and the old run its retry."""
     page.goto("/runs/default/broken?step=bad")
     page.get_by_text("trouble").wait_for()
     picture(page, "failed")
     page.get_by_role("button", name="Retry", exact=True).click()
     dialog = page.get_by_role("dialog")
-    assert "2 steps run again, 1 keep what they have" in dialog.inner_text()
+    again = dialog.get_by_role("list", name="Steps that run again")
+    kept = dialog.get_by_role("list", name="Steps that are kept")
+    assert again.inner_text().split() == ["↻", "bad", "↻", "never"]
+    assert kept.inner_text().split() == ["✓", "first"]
+    assert "A retry cannot change parameters yet" in dialog.inner_text()
+    picture(page, "retry")
     dialog.get_by_role("button", name="Retry").click()
-    page.get_by_text("retries").wait_for()
+    page.get_by_text("retry of").wait_for()
     assert "/runs/default/broken-" in page.url
     page.locator(".run-head .phase-Failed").wait_for()
+    made = page.locator("h1").inner_text()
+    assert "kept" in page.locator("[data-step=first]").inner_text()
+    page.get_by_role("link", name="broken", exact=True).click()
+    page.wait_for_url("**/runs/default/broken")
+    page.get_by_text("retried by").wait_for()
+    page.get_by_role("link", name=made, exact=True).wait_for()
 
 
 def test_a_nested_run_is_opened_in_place(page):
@@ -156,18 +167,18 @@ def test_a_run_is_suspended_and_goes_on(page, laptop):
 def test_what_will_be_deleted_is_told(page):
     """The run's own page, with the setting it follows from; and the control plane's list."""
     page.goto("/runs/default/fine?view=about")
-    page.get_by_text("What will be deleted when").wait_for()
+    page.get_by_text("Retention").wait_for()
     page.get_by_text(re.compile("in 29d: ")).wait_for()
     picture(page, "about")
     page.goto("/control-plane")
-    page.get_by_role("heading", name="Deleted next").wait_for()
-    page.get_by_text("✓ all is well").wait_for()
+    page.get_by_role("heading", name="Next deletions").wait_for()
+    page.get_by_text("✓ healthy").wait_for()
     page.locator("tr", has_text="orchestrationrun").wait_for()
     picture(page, "control-plane")
 
 
 def test_every_kind_is_listed_and_shown_from_its_schema(page):
-    """Tools, for one: columns, fields with their meaning, YAML."""
+    """Tools, for one: columns, fields with their meaning, YAML. A kind that is not built says so (GATE-1)."""
     page.goto("/kinds/tools")
     page.get_by_role("link", name="say", exact=True).wait_for()
     picture(page, "kinds")
@@ -176,7 +187,10 @@ def test_every_kind_is_listed_and_shown_from_its_schema(page):
     picture(page, "kind")
     page.get_by_role("tab", name="YAML").click()
     page.locator(".yaml pre", has_text="kind: Tool").wait_for()
-    page.get_by_role("link", name="Swarm", exact=True).click()
+    page.get_by_role("link", name="Swarm not built", exact=True).click()
+    page.get_by_text("Swarm is not built yet.").wait_for()
+    page.get_by_text("Until then, start OrchestrationRuns yourself.").wait_for()
+    picture(page, "not-built")
     page.get_by_text("There is no Swarm yet").wait_for()
     page.get_by_text("kubectl explain swarms.spec").wait_for()
 

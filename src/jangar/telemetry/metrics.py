@@ -85,6 +85,12 @@ class Metrics:
             buckets=_SHORT,
             registry=self.registry,
         )
+        self._lag_seconds = Histogram(
+            "jangar_event_loop_lag_seconds",
+            "How late the event loop was, asked four times a second.",
+            buckets=_SHORT,
+            registry=self.registry,
+        )
         self._requests = Counter(
             "jangar_api_requests",
             "Requests to the Kubernetes API, by verb and status code; code 0 is no answer.",
@@ -129,6 +135,10 @@ class Metrics:
         """A pass has ended."""
         self._passes.labels(controller, result).inc()
         self._pass_seconds.labels(controller).observe(seconds)
+
+    def loop_lag(self, seconds: float) -> None:
+        """The event loop came so much later than it was asked to."""
+        self._lag_seconds.observe(seconds)
 
     def waited(self, controller: str, seconds: float) -> None:
         """A worker has taken a key that waited so long."""
@@ -180,6 +190,10 @@ class Metrics:
         """Ask for the shards of this process whenever metrics are read."""
         self._asked.shards = readings
 
+    def watch_quarantine(self, counts: Callable[[], Mapping[str, int]]) -> None:
+        """Ask for the quarantined objects of each controller."""
+        self._asked.quarantine = counts
+
     def watch_events(self, dropped: Callable[[], float]) -> None:
         """Ask for the Events that were recorded and never written whenever metrics are read."""
         self._asked.dropped_events = dropped
@@ -198,6 +212,7 @@ class _Asked(Collector):
         self.is_held: Callable[[], bool] | None = None
         self.shards: ShardReadings | None = None
         self.dropped_events: Callable[[], float] | None = None
+        self.quarantine: Callable[[], Mapping[str, int]] | None = None
         self.history: HistoryReadings | None = None
 
     def collect(self) -> Iterable[Metric]:
@@ -215,6 +230,15 @@ class _Asked(Collector):
                 "Events recorded and never written.",
                 value=self.dropped_events(),
             )
+        if self.quarantine is not None:
+            held = GaugeMetricFamily(
+                "jangar_quarantined_objects",
+                "Objects that no pass is begun for until their spec changes.",
+                labels=["controller"],
+            )
+            for controller, count in self.quarantine().items():
+                held.add_metric([controller], count)
+            yield held
         if self.history is not None:
             yield from _history(self.history)
 

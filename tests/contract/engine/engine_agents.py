@@ -1,5 +1,6 @@
 """Agents from shell scripts, run for real by the runner in their containers; and runs of them."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from contract.engine.engine_place import COUNT
@@ -8,11 +9,22 @@ from jangar.api.phases import TERMINAL
 SAY = 'printf \'{"said": "%s"}\' "$MARK" > "$JANGAR_RESULT_PATH"\n'
 """Writes a result and goes on."""
 WITH_COMPANY = """
-sleep 1000 & printf '{"beside": "%s"}' $! > "$JANGAR_RESULT_PATH"
+seconds=1$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+sleep $seconds & printf '{"beside": "%s"}' $seconds > "$JANGAR_RESULT_PATH"
 echo all said
 """
-"""Starts a program beside itself, and writes its number as a result before it goes on."""
+"""Starts a program beside itself, and writes its argument, which no other has, as a result before it goes on."""
 ANSWER = 'printf \'{"answer": "%s"}\' "$TASK" > "$JANGAR_RESULT_PATH"'
+
+
+def is_running(*words: str) -> bool:
+    """Whether a process of this machine has this command line."""
+    wanted = "\0".join(words) + "\0"
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if path.read_text(errors="replace") == wanted:
+                return True
+    return False
 
 
 class Agents:
@@ -90,9 +102,9 @@ class Agents:
         self.place.await_(told, f"that {name} has written its result")
 
     def is_alone(self, outputs):
-        """What the program had started beside itself is gone, where its number means anything here."""
+        """What the program had started beside itself is gone, where its processes are this machine's."""
         if self.place.bed.name == "laptop":
-            assert not Path("/proc", outputs["beside"]).exists()
+            assert not is_running("sleep", outputs["beside"])
 
     def begins(self, name, mark="work"):
         self.reaches(name, "Running")

@@ -16,6 +16,7 @@ _PLACES = {
     "AgentRun": ("/apis/agents.proompteng.ai/v1alpha1", "agentruns"),
     "ImplementationSpec": ("/apis/agents.proompteng.ai/v1alpha1", "implementationspecs"),
     "VersionControlProvider": ("/apis/agents.proompteng.ai/v1alpha1", "versioncontrolproviders"),
+    "Schedule": ("/apis/schedules.proompteng.ai/v1alpha1", "schedules"),
     "SecretBinding": ("/apis/security.proompteng.ai/v1alpha1", "secretbindings"),
     "Secret": ("/api/v1", "secrets"),
     "Job": ("/apis/batch/v1", "jobs"),

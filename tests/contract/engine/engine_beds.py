@@ -40,6 +40,8 @@ QUICK_LEASE = {
     "JANGAR_LEADER_ELECTION_RETRY_PERIOD_SECONDS": "1",
 }
 """A killed holder is waited for; half a minute of it would prove nothing more."""
+OWN_HOSTS = {"JANGAR_AGENTS_CONTROLLER_PROVIDER_HOSTS_ALLOWED": "127.0.0.1"}
+"""Where the tests' own hosts of repositories are."""
 JOB_CONTROLLERS = ("job-controller", "ttl-after-finished-controller", "pod-garbage-collector-controller")
 
 
@@ -101,7 +103,9 @@ class _Processes:
     def start_controllers(self) -> None:
         command = [JANGAR, "controllers", "--kubeconfig", self.server.kubeconfig, "-n", "*"]
         command += ["--data-dir", self.directory / "controllers"]
-        self._controllers = Child("controllers", command, self.directory, env=QUICK_LEASE | self.settings)
+        self._controllers = Child(
+            "controllers", command, self.directory, env=QUICK_LEASE | OWN_HOSTS | self.settings
+        )
 
     def kill_controllers(self) -> None:
         if self._controllers is not None:

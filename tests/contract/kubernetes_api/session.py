@@ -115,10 +115,12 @@ class Session:
         headers: dict[str, str] | None = None,
         token: str | None = None,
         select: Select | None = None,
+        raw: Callable[[bytes], Any] | None = None,
         shown: str | None = None,
         seconds: float = 30.0,
     ) -> Answer:
-        """Send it and record it. `select` keeps a part of the answer; `shown` stands for a body too long to keep."""
+        """Send it and record it. `select` keeps a part of the answer, `raw` a fact about its bytes; `shown` stands
+        for a body too long to keep."""
         sent = self.filled(body)
         content = _content(sent)
         extra = dict(headers or {})
@@ -139,7 +141,11 @@ class Session:
                 or (sent if not isinstance(sent, bytes) else sent.decode(errors="backslashreplace")),
                 status=answer.status,
                 answered_with=_kept(answer.headers),
-                body=select(answer.body) if select is not None else answer.body,
+                body=raw(answer.content)
+                if raw is not None
+                else select(answer.body)
+                if select
+                else answer.body,
                 is_kept=self._is_recording,
             )
         )

@@ -60,6 +60,7 @@ def started(server, port, directory, *words):
             "DATABASE_URL": f"sqlite:///{directory}/history.sqlite",
             "JANGAR_TRUSTED_PROXY_USER_HEADER": "X-Forwarded-User",
             "JANGAR_TRUSTED_PROXY_GROUPS_HEADER": "X-Forwarded-Groups",
+            "JANGAR_TRUSTED_PROXY_USERS": "*",
             "JANGAR_TRUSTED_PROXY_SECRET": SECRET,
         },
     )

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from contract.server.conftest import HERE
+from support.proving import FULL
 
-SECONDS = int(os.environ.get("JANGAR_SCHEMATHESIS_SECONDS", "60"))
+SECONDS = int(os.environ.get("JANGAR_SCHEMATHESIS_SECONDS", "60" if FULL else "20"))
 EXAMPLES = os.environ.get("JANGAR_SCHEMATHESIS_EXAMPLES", "8")
 SCHEMATHESIS = Path(sys.executable).with_name("st")
 KNOWN_OBJECTS = f"""

@@ -1,16 +1,19 @@
 """A program below a closed home, started by a user who may not enter it: it is reached, and nothing else is."""
 
 import os
+import shutil
 import sys
-from dataclasses import replace
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from jangar.nodeagent.pods.own_programs import OwnProgram, Way, closed_directory, way_to
-from jangar.nodeagent.supervisor import mount_namespace
+from jangar.nodeagent.pods.container_view import ViewRequest, container_view
+from jangar.nodeagent.pods.own_programs import OwnProgram, closed_directory, program_needs
+from jangar.nodeagent.supervisor import libc
+from jangar.nodeagent.supervisor.container import Container
+from jangar.nodeagent.supervisor.isolation import best_isolation
 from jangar.nodeagent.supervisor.orders import Mount, Order, RunKey, order_from_json, order_to_json
-from jangar.nodeagent.supervisor.spawn import spawn
 from support.runner_at_hand import why_no_runner
 
 STRANGER = 65532
@@ -30,85 +33,105 @@ pwd
 
 
 @pytest.fixture
-def home(tmp_path_factory):
+def home():
     """A home that only its owner may enter, with a program, a secret, and a place to work."""
-    top = Path("/tmp", f"jangar-home-{os.getpid()}")  # noqa: S108 - pytest's own is closed to others altogether
+    top = Path(tempfile.mkdtemp(prefix="jangar-home-"))
+    top.chmod(0o755)
     home = top / "home"
     (home / "opt" / "tool").mkdir(parents=True)
     (home / "opt" / "other").mkdir()
     (home / "secret").write_text("nobody's business")
-    (home / "work").mkdir()
+    for name in ("work", "tmp"):
+        (home / "data" / name).mkdir(parents=True)
+    (home / "data" / "said").touch()
     program = home / "opt" / "tool" / "run"
     program.write_text(SCRIPT.format(home=home, volume=VOLUME))
     program.chmod(0o755)
     home.chmod(0o700)
     yield home
-    for each in sorted(top.rglob("*"), reverse=True):
-        each.unlink() if each.is_file() else each.rmdir()
-    top.rmdir()
+    shutil.rmtree(top)
 
 
-def ordered(home, **fields):
+def ordered(home, *volumes, user=STRANGER, **fields):
     program = home / "opt" / "tool" / "run"
-    way = way_to((OwnProgram(path=str(program), needs=(str(program.parent),)),), (str(program),), {})
+    data = home / "data"
+    request = ViewRequest(
+        data=data,
+        volumes=volumes,
+        tmp=data / "tmp",
+        work=data / "work",
+        termination=data / "said",
+        termination_path="/dev/termination-log",
+        user=user,
+        has_token=False,
+        argv=(str(program),),
+        env={},
+        programs=(OwnProgram(path=str(program), needs=(str(program.parent),)),),
+    )
+    view = container_view(request)
     return Order(
         key=RunKey("p", "c", 0),
         argv=(str(program),),
         env={"PATH": "/usr/bin:/bin"},
-        cwd=str(home / "work"),
-        log="",
-        mounts=way.mounts_with(str(home / "work")),
-        hidden=way.hidden,
+        cwd=view.work,
+        log=str(home.parent / "main.log"),
+        mounts=view.mounts,
+        hidden=view.hidden,
+        user=user,
+        group=user,
         **fields,
     )
 
 
-def test_the_way_hides_the_outermost_closed_directory(home):
+def mounted(order):
+    return {each.target: (each.source, each.read_only) for each in order.mounts}
+
+
+def test_the_view_hides_the_outermost_closed_directory(home):
     """And brings the program's own directory back to its path, read-only."""
     order = ordered(home)
     assert order.hidden == (str(home),)
-    assert [(each.source, each.target, each.read_only) for each in order.mounts] == [
-        (str(home / "opt" / "tool"), str(home / "opt" / "tool"), True),
-        (str(home / "work"), str(home / "work"), False),
-    ]
-    assert closed_directory(str(home / "opt" / "tool")) == str(home)
+    tool, work = str(home / "opt" / "tool"), str(home / "data" / "work")
+    assert mounted(order)[tool] == (tool, True)
+    assert mounted(order)[work] == (work, False)
+    assert closed_directory(tool) == str(home)
     home.chmod(0o711)
-    assert ordered(home).hidden == ()
-    assert ordered(home).mounts == ()
+    assert ordered(home).hidden == (str(home / "data"),)
+    assert tool not in mounted(ordered(home))
 
 
-def test_other_commands_need_no_way(home):
+def test_other_commands_need_nothing(home):
     """Nothing of the machine is moved for them."""
     program = OwnProgram(path=str(home / "opt" / "tool" / "run"), needs=(str(home / "opt" / "tool"),))
-    assert way_to((program,), ("sh", "-c", "true"), {"PATH": "/usr/bin:/bin"}) == Way()
-    assert way_to((program,), ("not-there",), {"PATH": "/usr/bin:/bin"}) == Way()
-    by_path = way_to((program,), ("run",), {"PATH": str(home / "opt" / "tool")})
-    assert by_path.hidden == (str(home),)
+    assert program_needs((program,), ("sh", "-c", "true"), {"PATH": "/usr/bin:/bin"}) == ()
+    assert program_needs((program,), ("not-there",), {"PATH": "/usr/bin:/bin"}) == ()
+    assert program_needs((program,), ("run",), {"PATH": str(home / "opt" / "tool")}) == program.needs
 
 
-def test_an_order_without_hidden_directories_is_what_it_always_was(home):
-    """A supervisor of an earlier version takes it."""
+def test_an_order_travels_as_json(home):
+    """One with fields of a later version is understood, too."""
     order = ordered(home)
     assert order_from_json(order_to_json(order)) == order
-    home.chmod(0o711)
-    assert "hidden" not in order_to_json(ordered(home))
+    assert order_from_json(order_to_json(order) | {"of-a-later-version": 1}) == order
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's home is closed to its own containers")
-def test_a_stranger_reaches_the_program_and_nothing_else(home, tmp_path, monkeypatch):
+def test_a_stranger_reaches_the_program_and_nothing_else(home, monkeypatch):
     """Nor a way to write, and no capability comes with it; volumes stand where they should."""
-    mount_namespace.load()
-    if not mount_namespace.works():
+    libc.load()
+    isolation = best_isolation()
+    if not isolation.has_mounts:
         pytest.skip("this machine allows no mount namespaces")
-    said = tmp_path / "said"
+    os.chown(home / "data" / "work", STRANGER, -1)
     # As a supervisor whose directory lies below the same home.
     monkeypatch.chdir(home / "opt")
-    order = ordered(home, user=STRANGER, group=STRANGER)
-    volume = Mount(source=str(home / "opt" / "other"), target=f"{VOLUME}/deep")
-    with said.open("wb") as out:
-        pid = spawn(replace(order, mounts=(*order.mounts, volume)), out.fileno(), out.fileno())
-    os.waitpid(pid, 0)
-    lines = said.read_text().splitlines()
+    order = ordered(home, Mount(source=str(home / "opt" / "other"), target=f"{VOLUME}/deep"))
+    container = Container(order, isolation, 1024)
+    container.go()
+    container.confirm()
+    os.waitpid(container.pid, 0)
+    container.close()
+    lines = [line.split(" ", 3)[3] for line in (home.parent / "main.log").read_text().splitlines()]
     assert "me 65532" in lines
     assert "caps 0000000000000000" in lines
     # Who may enter a directory need not be able to list it.
@@ -117,7 +140,7 @@ def test_a_stranger_reaches_the_program_and_nothing_else(home, tmp_path, monkeyp
     assert "written" not in lines
     assert "volume deep" in lines
     assert not any("nobody's business" in each for each in lines)
-    assert str(home / "work") in lines
+    assert str(home / "data" / "work") in lines
     assert (home / "secret").read_text() == "nobody's business"
 
 

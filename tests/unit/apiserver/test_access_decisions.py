@@ -89,20 +89,6 @@ def test_a_missing_role_is_named():
     assert access.decide(JANE, LIST_PODS) == Decision(allowed=False, reason=f"RBAC: [{missing}]")
 
 
-def test_a_role_gathers_others_by_their_labels():
-    """Also those that gather themselves; a circle ends."""
-    access = Access(
-        Roles(
-            _role("admin", kind="ClusterRole", gathers={"to": "admin"}, labels={"to": "view"}),
-            _role("view", kind="ClusterRole", gathers={"to": "view"}, labels={"to": "admin"}),
-            _role("more", LIST, kind="ClusterRole", labels={"to": "view"}),
-            _binding("admin", of="ClusterRole"),
-        )
-    )
-    assert access.decide(JANE, LIST_PODS).allowed
-    assert access.rules(JANE, "n") == ([LIST], "")
-
-
 def test_a_role_counts_from_the_moment_it_is_written():
     """Writes of other kinds leave what was read in peace."""
     roles = Roles()

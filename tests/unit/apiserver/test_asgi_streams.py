@@ -2,10 +2,12 @@
 
 import asyncio
 
+import orjson
 import pytest
 
-from jangar.apiserver.app import LAST_CHUNK_SECONDS, Application
+from jangar.apiserver.app import LAST_CHUNK_SECONDS, REQUEST_SECONDS, Application
 from jangar.apiserver.messages import Stream
+from jangar.apiserver.storage.errors import Broken, DiskFull
 from support.virtual_time import run_virtual
 
 SCOPE = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
@@ -103,3 +105,55 @@ def test_a_client_that_does_not_read_is_not_waited_for():
         assert client.sent[-1] != END
 
     run_virtual(scenario())
+
+
+class Refusing:
+    """A dispatcher whose storage refuses every write."""
+
+    def __init__(self, error):
+        self.error = error
+
+    async def answer(self, _):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (DiskFull("/d/objects.db: no space left on device"), 429, "InsufficientStorage"),
+        (Broken("/d/objects.db: disk I/O error"), 503, "ServiceUnavailable"),
+    ],
+)
+def test_a_write_that_storage_refuses_is_answered_with_the_reason(error, status, reason):
+    """E4, E15: not as an internal error; clients try again, and know after a full disk that nothing was written."""
+
+    async def main():
+        client = Client()
+        await Application(Refusing(error), report=lambda error: None)(SCOPE, client.receive, client.send)
+        head, body = client.sent
+        assert head["status"] == status
+        assert (b"retry-after", b"1") in head["headers"]
+        told = orjson.loads(body["body"])
+        assert told["reason"] == reason
+        assert str(error) in told["message"]
+
+    run_virtual(main())
+
+
+def test_a_body_that_never_comes_ends_after_a_minute():
+    """E6: the whole request has a deadline, whatever the client does."""
+
+    async def main():
+        sent = []
+
+        async def receive():
+            await asyncio.Event().wait()
+
+        async def send(message):
+            sent.append(message)
+
+        await Application(Refusing(None), report=lambda error: None)(SCOPE, receive, send)
+        assert sent[0]["status"] == 504
+        assert asyncio.get_running_loop().time() == REQUEST_SECONDS
+
+    run_virtual(main())

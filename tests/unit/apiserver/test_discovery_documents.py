@@ -4,8 +4,9 @@ import orjson
 import pytest
 
 from jangar.apiserver.builtin import built_in_types
-from jangar.apiserver.discovery import AGGREGATED, Discovery, version_order
+from jangar.apiserver.discovery import AGGREGATED, Discovery
 from jangar.apiserver.messages import Request
+from jangar.apiserver.names import version_order
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.strategies.custom_types import resource_types_of
 

@@ -1,11 +1,15 @@
 """OpenAPI documents: complete, made once, and made again when their kinds change."""
 
+import asyncio
+import re
+
 import orjson
 import pytest
 
 from jangar.apiserver.builtin import built_in_types
 from jangar.apiserver.messages import Request
 from jangar.apiserver.openapi import OpenApi
+from jangar.apiserver.openapi_v2 import OpenApiV2
 from jangar.apiserver.registry import Registry
 from jangar.apiserver.strategies.custom_types import resource_types_of
 
@@ -146,24 +150,104 @@ def test_who_has_the_document_is_only_told_so(registry):
     assert (again.status, again.body) == (304, b"")
 
 
-@pytest.mark.parametrize(
-    ("accept", "content_type"),
-    [
-        pytest.param(None, "application/json", id="anything"),
-        pytest.param("application/json", "application/json", id="json"),
-        pytest.param(
-            "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
-            "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-            id="kubectl",
-        ),
-    ],
-)
-def test_v2_describes_no_kind_and_is_there(registry, accept, content_type):
-    """kubectl takes no List without it."""
-    headers = {"accept": accept} if accept else {}
-    found = OpenApi(registry).answer(Request(method="GET", path="/openapi/v2", headers=headers))
-    assert found.content_type == content_type
-    if accept and "protobuf" in accept:
-        assert found.body == b"\n\x032.0\x12\x12\n\nKubernetes\x12\x041.35B\x00"
-    else:
-        assert orjson.loads(found.body)["paths"] == {}
+def _v2(registry, accept=None, **headers):
+    headers |= {"accept": accept} if accept else {}
+    request = Request(method="GET", path="/openapi/v2", headers=headers)
+    return asyncio.run(OpenApiV2(registry).answer(request))
+
+
+def test_v2_describes_every_kind_with_references_that_lead_somewhere(registry):
+    """D4: Terraform and older clients read definitions and operations from it."""
+    found = _v2(registry)
+    document = orjson.loads(found.body)
+    assert found.content_type == "application/json"
+    named = {
+        (each["group"], each["version"], each["kind"])
+        for schema in document["definitions"].values()
+        for each in schema.get("x-kubernetes-group-version-kind", ())
+    }
+    assert {(each.group, each.version, each.kind) for each in registry} <= named
+    targets = set(re.findall(r'"\$ref":"#/(definitions|parameters)/([^"]+)"', found.body.decode()))
+    assert len(targets) > 100
+    assert all(name in document[where] for where, name in targets)
+    patch = document["paths"]["/apis/batch/v1/namespaces/{namespace}/jobs/{name}"]["patch"]
+    assert patch["x-kubernetes-action"] == "patch"
+    assert any(each.get("name") == "dryRun" for each in patch["parameters"])
+
+
+def test_v2_has_no_words_that_only_v3_has(registry):
+    """Older clients refuse a document with them."""
+
+    def schemas(found):
+        if isinstance(found, dict):
+            if "type" in found or "$ref" in found or "properties" in found:
+                yield found
+            for name, each in found.items():
+                # A field may be called `default`.
+                yield from (
+                    (s for inner in each.values() for s in schemas(inner))
+                    if name == "properties"
+                    else schemas(each)
+                )
+        elif isinstance(found, list):
+            for each in found:
+                yield from schemas(each)
+
+    whole = orjson.loads(_v2(registry).body)["definitions"]
+    named = [schema for each in whole.values() for schema in schemas(each)]
+    assert len(named) > 1000
+    assert not [each for each in named if {"oneOf", "anyOf", "nullable"} & (each.keys() - {"properties"})]
+
+
+def test_v2_is_protobuf_for_kubectl(registry):
+    """The same definitions, field by field."""
+    accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+    found = _v2(registry, accept)
+    assert found.content_type == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    document = _messages(found.body)
+    assert document[1] == [b"2.0"]
+    definitions = {
+        name.decode(): _messages(schema)
+        for entry in _messages(document[9][0])[1]
+        for (name,), (schema,) in [(_messages(entry)[1], _messages(entry)[2])]
+    }
+    job = definitions["io.k8s.api.batch.v1.Job"]
+    properties = [_messages(each)[1][0].decode() for each in _messages(job[25][0])[1]]
+    assert properties == ["apiVersion", "kind", "metadata", "spec", "status"]
+    paths = [_messages(each)[1][0].decode() for each in _messages(document[8][0])[2]]
+    assert "/apis/batch/v1/namespaces/{namespace}/jobs/{name}" in paths
+
+
+def test_v2_is_answered_briefly_to_who_has_it(registry):
+    """By its tag, which changes with the kinds."""
+    tag = dict(_v2(registry).headers)["ETag"]
+    assert _v2(registry, **{"if-none-match": tag}).status == 304
+    other = Registry([each for each in registry if each.kind != "Job"])
+    assert dict(_v2(other).headers)["ETag"] != tag
+
+
+def _messages(data):
+    """Fields of a protobuf message by number, as bytes or whole numbers."""
+    found, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = data[at]
+            at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        match key & 7:
+            case 0:
+                value = varint()
+            case 1:
+                value, at = data[at : at + 8], at + 8
+            case _:
+                size = varint()
+                value, at = data[at : at + size], at + size
+        found.setdefault(key >> 3, []).append(value)
+    return found

@@ -42,13 +42,20 @@ def test_the_kubeconfig_is_for_its_owner_alone(tmp_path):
     path = tmp_path / "deep" / "kubeconfig"
     authority = tmp_path / "ca.crt"
     authority.write_text("CA")
-    write_kubeconfig(path, server="https://127.0.0.1:1", token="secret", authority=authority)  # noqa: S106
+    write_kubeconfig(
+        path,
+        server="https://127.0.0.1:1",
+        token="secret",  # noqa: S106
+        authority=authority,
+        directory=tmp_path,
+    )
     assert path.stat().st_mode & 0o077 == 0
     found = yaml.safe_load(path.read_text())
     assert found["current-context"] == "jangar"
     assert found["clusters"][0]["cluster"] == {
         "server": "https://127.0.0.1:1",
         "certificate-authority-data": "Q0E=",
+        "extensions": [{"name": "jangar", "extension": {"dataDirectory": str(tmp_path)}}],
     }
     assert found["users"][0]["user"] == {"token": "secret"}
     assert [each.name for each in path.parent.iterdir()] == ["kubeconfig"]
@@ -57,5 +64,7 @@ def test_the_kubeconfig_is_for_its_owner_alone(tmp_path):
 def test_a_server_without_tls_has_no_authority(tmp_path):
     """Then there is nothing to trust."""
     path = tmp_path / "kubeconfig"
-    write_kubeconfig(path, server="http://127.0.0.1:1", token="t", authority=None)  # noqa: S106
-    assert yaml.safe_load(path.read_text())["clusters"][0]["cluster"] == {"server": "http://127.0.0.1:1"}
+    write_kubeconfig(path, server="http://127.0.0.1:1", token="t", authority=None, directory=tmp_path)  # noqa: S106
+    cluster = yaml.safe_load(path.read_text())["clusters"][0]["cluster"]
+    assert cluster["server"] == "http://127.0.0.1:1"
+    assert "certificate-authority-data" not in cluster

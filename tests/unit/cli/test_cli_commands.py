@@ -16,8 +16,8 @@ kind: Orchestration
 metadata: {name: nightly}
 spec:
   steps:
-  - {name: build, kind: Checkpoint, dependsOn: []}
-  - {name: test, kind: Checkpoint, dependsOn: [build]}
+  - {name: build, kind: ToolRun, toolRef: {name: t}, dependsOn: []}
+  - {name: test, kind: ToolRun, toolRef: {name: t}, dependsOn: [build]}
 """
 CYCLE = GOOD.replace("dependsOn: []", "dependsOn: [test]")
 RUN = """\
@@ -27,7 +27,7 @@ kind: OrchestrationRun
 metadata: {name: once}
 spec:
   orchestration:
-    steps: [{name: a, kind: Checkpoint}, {name: b, kind: Checkpoint}]
+    steps: [{name: a, kind: ToolRun, toolRef: {name: t}}, {name: b, kind: ToolRun, toolRef: {name: t}}]
 """
 WARNING = """\
 ---
@@ -66,7 +66,7 @@ def test_lint_tells_a_problem_as_compilers_do_and_fails(file):
     ran = run("lint", file(CYCLE))
     assert ran.exit_code == 1
     assert ran.stdout == (
-        "nightly.yaml:6:37: error: Orchestration/nightly: spec.steps[0].dependsOn: "
+        "nightly.yaml:6:54: error: Orchestration/nightly: spec.steps[0].dependsOn: "
         "steps wait for each other: build -> test -> build (remove one of these dependencies)\n"
     )
     assert ran.stderr == "1 object in 1 file: 1 problem\n"
@@ -75,7 +75,7 @@ def test_lint_tells_a_problem_as_compilers_do_and_fails(file):
 def test_lint_reads_standard_input():
     ran = run("lint", "-", input=CYCLE)
     assert ran.exit_code == 1
-    assert ran.stdout.startswith("<stdin>:6:37: error: ")
+    assert ran.stdout.startswith("<stdin>:6:54: error: ")
 
 
 def test_warnings_fail_only_when_asked_to(file):
@@ -103,7 +103,7 @@ def test_lint_as_json_has_every_part_of_a_problem(file):
             {
                 "file": "nightly.yaml",
                 "line": 6,
-                "column": 37,
+                "column": 54,
                 "kind": "Orchestration",
                 "name": "nightly",
                 "field": "spec.steps[0].dependsOn",
@@ -165,7 +165,9 @@ def test_graph_draws_one_of_several_by_name(file):
 
 def test_graph_lists_what_is_too_wide_for_the_terminal(file, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    wide = GOOD + "".join(f"  - {{name: wide-{n}, kind: Checkpoint, dependsOn: [build]}}\n" for n in range(5))
+    wide = GOOD + "".join(
+        f"  - {{name: wide-{n}, kind: ToolRun, toolRef: {{name: t}}, dependsOn: [build]}}\n" for n in range(5)
+    )
     ran = run("graph", file(wide))
     assert ran.exit_code == 0
     assert "2  test    after build\n   wide-0  after build\n" in ran.stdout

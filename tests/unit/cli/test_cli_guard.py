@@ -10,7 +10,7 @@ from jangar.cli.main import run
     ("error", "code", "said"),
     [
         pytest.param(KeyboardInterrupt(), 130, "", id="ctrl-c"),
-        pytest.param(MemoryError(), 1, "jangar: out of memory\n", id="memory"),
+        pytest.param(MemoryError(), 1, "jangar: out of memory", id="memory"),
         pytest.param(
             PermissionError(13, "Permission denied", "x"), 1, "jangar: Permission denied: x\n", id="os"
         ),

@@ -6,9 +6,11 @@ import pytest
 import typer
 
 from jangar.cli.exit_codes import ExitCode
+from jangar.cli.output.cells import cell_width
+from jangar.cli.output.fields import field_lines, value_line
 from jangar.cli.output.form import Form, Shape, object_lines, parse_form
 from jangar.cli.output.spans import age, parse_span, span
-from jangar.cli.output.table import table
+from jangar.cli.output.table import fit, table
 from jangar.cli.refusals import refusal
 from jangar.kube import errors
 
@@ -47,11 +49,74 @@ def test_what_is_no_span_is_refused_with_an_example(text):
 
 def test_a_table_is_aligned_and_cut_only_for_a_terminal():
     """Empty cells are a dash; escape sequences of objects do not reach the terminal."""
-    rows = [("a", "", "x" * 40), ("longer", "2", "\x1b[2J")]
-    assert table(("Name", "N", "Why"), rows)[1] == "a        -   " + "x" * 40
-    cut = table(("Name", "N", "Why"), rows, width=30)
-    assert cut[1] == "a        -   " + "x" * 16 + "…"
+    rows = [("a", "", "a sentence of a good many words"), ("longer", "2", "\x1b[2J")]
+    assert table(("Name", "N", "Why"), rows)[1] == "a        -   a sentence of a good many words"
+    cut = table(("Name", "N", "Why"), rows, width=36)
+    assert cut[1] == "a       -  a sentence of a good man…"
     assert "\x1b" not in "".join(cut)
+
+
+HEADS = ("Namespace", "Name", "Phase", "Steps", "Orchestration", "Age", "Reason")
+ROWS = [
+    ("default", "nightly-release-of-everything-1", "Succeeded", "12/12", "nightly-release", "3m4s", ""),
+    ("team-a", "x" * 63, "Cancelling", "3/400", "y" * 63, "59m59s", "DependencyFailed"),
+    ("team-b", "名" * 30, "Running", "0/1", "名前" * 10, "1s", "waits for a place: 4 of 4 steps run"),
+]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 132, 200])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_line_of_a_table_never_exceeds_the_terminal(width, wrapped):
+    """B7: a terminal would break it in the middle of a word. Wide characters take two columns."""
+    lines = table(HEADS, ROWS, width=width, wrapped=wrapped, optional=("Orchestration", "Age"))
+    assert max(map(cell_width, lines)) <= width
+
+
+def test_names_are_the_last_to_be_shortened_and_optional_columns_go_first():
+    """B7: a name can be copied from a terminal of 80 columns; a long one keeps its beginning and its end."""
+    lines = table(HEADS, ROWS[:1], width=80, optional=("Orchestration",))
+    assert "nightly-release-of-everything-1" in lines[1]
+    narrow = table(HEADS, ROWS[:2], width=80, optional=("Orchestration",))
+    assert "ORCHESTRATION" not in narrow[0]
+    assert table(("Name",), [("a-" + "x" * 40 + "-z",)], width=11)[1] == "a-xxx…xxx-z"
+
+
+def test_the_last_column_wraps_between_words():
+    """B7: the words of an explanation stay whole."""
+    lines = table(
+        ("Step", "Why"), [("build", "waits for compile (Running) and lint (Pending)")], width=40, wrapped=True
+    )
+    assert lines[1:] == ["build  waits for compile (Running) and", "       lint (Pending)"]
+
+
+def test_lines_of_one_layout_stay_aligned_whatever_comes():
+    """B7: `list --watch` prints rows that it could not foresee."""
+    layout = fit(("Name", "Phase", "Why"), [("short", "Running", "-")], width=40)
+    late = layout.lines(["a-name-that-is-much-longer", "Succeeded", "because"])
+    assert late[0].index("because") == layout.lines(["short", "Running", "because"])[0].index("because")
+
+
+def test_a_long_value_is_cut_and_says_how_long_it_is():
+    """B6: inputs and outputs are bounded; one line each, whatever they hold."""
+    assert value_line("in ", "a", "b\nc", width=None) == r"in a=b\nc"
+    piped = value_line("", "text", "x" * 5000, width=None)
+    assert len(piped) < 450
+    assert piped.endswith("… (5,000 characters)")
+    shown = value_line("    in   ", "text", "word " * 40, width=80)
+    assert len(shown) <= 80
+    assert shown.endswith("… (200 characters)")
+
+
+def test_fields_wrap_under_their_value():
+    """B7: the message of a run is a sentence that may be long."""
+    lines = field_lines(
+        {"Phase": "Failed", "Message": "step compile failed with exit code 3", "Gone": ""}, width=40
+    )
+    assert lines == [
+        "Phase:         Failed",
+        "Message:       step compile failed with",
+        "               exit code 3",
+    ]
 
 
 def test_forms_are_named_when_one_is_wrong():

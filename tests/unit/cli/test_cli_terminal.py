@@ -5,7 +5,14 @@ import io
 import pytest
 
 from jangar.cli.findings import finding_lines
-from jangar.cli.terminal import folded, has_box_characters, has_colour, printable
+from jangar.cli.terminal import (
+    folded,
+    has_box_characters,
+    has_colour,
+    printable,
+    without_control,
+    write_lines,
+)
 from jangar.lint.finding import Finding, Severity
 from jangar.lint.marks import Position
 from jangar.lint.reasons import FileReason
@@ -58,6 +65,39 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch, stream, environment, 
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert has_colour(stream) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\ttext", "plain\ttext"),
+        ("\x1b[31mred\x1b[0m", "\x1b[31mred\x1b[0m"),
+        ("\x1b[31mred", "\x1b[31mred\x1b[0m"),
+        ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
+        ("\x1b[2J\x1b[H", "\\x1b[2J\\x1b[H"),
+        ("\x9b2J", "\\x9b2J"),
+        ("safe\rfake", "safe\\rfake"),
+        ("windows\r", "windows"),
+        ("\u202eevil", "\\u202eevil"),
+        ("ümlaut\u00a0日本", "ümlaut\u00a0日本"),
+    ],
+)
+def test_texts_of_users_cannot_steer_the_terminal(text, shown):
+    """E15: colours pass, and nothing else that a terminal would obey."""
+    assert without_control(text) == shown
+
+
+@pytest.mark.parametrize(("is_terminal", "shown"), [(True, "\\x1b[2J\n"), (False, "\x1b[2J\n")])
+def test_a_file_gets_every_byte_and_a_terminal_no_command(is_terminal, shown):
+    """E15: `jangar logs` into a file is the log; on a terminal it is text."""
+
+    class Stream(io.StringIO):
+        def isatty(self):
+            return is_terminal
+
+    stream = Stream()
+    write_lines(["\x1b[2J"], to=stream)
+    assert stream.getvalue() == shown
 
 
 def test_a_finding_is_one_line_as_compilers_write_it():

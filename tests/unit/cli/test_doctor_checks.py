@@ -151,6 +151,27 @@ def test_runs_that_wait_tell_for_what():
     ]
 
 
+def test_work_whose_pod_cannot_start_is_told_at_once():
+    """E12: an image, a Secret, a node: of ToolRuns and AgentRuns, without patience, with a way out."""
+    pulls = {"phase": "Pending", "reason": "ImagePullBackOff", "message": "no such image"}
+    staged = {"phase": "Running", "reason": "Unschedulable", "message": "no node"}
+    ended = {"phase": "Failed", "reason": "Unschedulable", "message": "no node"}
+    found = waiting(
+        facts(
+            toolruns=[an_object("ToolRun", "new", status=pulls, age=1)],
+            agentruns=[
+                an_object("AgentRun", "staged", status=staged, age=1),
+                an_object("AgentRun", "ended", status=ended),
+            ],
+        )
+    )
+    assert messages(found) == [
+        "ToolRun default/new: waits for 1s: ImagePullBackOff: no such image",
+        "AgentRun default/staged: waits for 1s: Unschedulable: no node",
+    ]
+    assert "ImagePullBackOff.md" in found.ailments[0].fix
+
+
 def test_what_may_not_be_read_is_said_and_is_no_problem():
     """The rest is looked at all the same."""
     read = facts(

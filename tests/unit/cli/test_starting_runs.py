@@ -3,7 +3,8 @@
 import pytest
 
 from jangar.cli.asking import Failure
-from jangar.cli.starting import Wanted, parse_parameters, renamed, start_of
+from jangar.cli.parameters import MAX_FILE_BYTES, parse_parameters
+from jangar.cli.starting import Wanted, renamed, start_of
 
 GROUP = "orchestration.proompteng.ai/v1alpha1"
 TOOL = {"apiVersion": "tools.proompteng.ai/v1alpha1", "kind": "Tool", "metadata": {"name": "t"}, "spec": {}}
@@ -54,7 +55,7 @@ def test_parameters_of_the_command_line_win_over_those_of_the_file():
         pytest.param(
             [orchestration("o"), orchestration("p")],
             {},
-            "holds 2 Orchestrations: o, p; choose one by --orch",
+            "holds 2 Orchestrations that could be run: o, p; choose one by --orch",
             id="two",
         ),
         pytest.param([run("r"), run("s")], {}, "choose one by --run NAME", id="two-runs"),
@@ -93,6 +94,60 @@ def test_parameters_are_name_and_value():
     for wrong in (["a"], ["=b"], ["a=1", "a=2"]):
         with pytest.raises(Failure):
             parse_parameters(wrong)
+
+
+def test_a_parameter_can_be_the_content_of_a_file(tmp_path):
+    """B11: as it is, line breaks included; a text that begins with @ is written with two."""
+    (tmp_path / "notes.md").write_text("# Notes\nsecond\n")
+    assert parse_parameters([f"a=@{tmp_path}/notes.md", "b=@@home", "c=x@y"]) == {
+        "a": "# Notes\nsecond\n",
+        "b": "@home",
+        "c": "x@y",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot read .*: No such file"),
+        (b"x" * (MAX_FILE_BYTES + 1), "more than 262,144 bytes"),
+        (b"\xff\xfe", "is not UTF-8 text"),
+    ],
+)
+def test_a_file_that_cannot_be_a_parameter_is_refused(tmp_path, content, said):
+    """B11: the message names the parameter, the file and what to do."""
+    path = tmp_path / "notes.md"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(Failure, match=rf"^-p notes=@\S+notes.md: .*{said}") as refused:
+        parse_parameters([f"notes=@{path}"])
+    assert refused.value.code == 2
+    with pytest.raises(Failure, match="name a file after the @"):
+        parse_parameters(["notes=@"])
+
+
+def nested(name, *inner):
+    steps = [
+        {"name": f"s{at}", "kind": "SubOrchestration", "orchestrationRef": {"name": each}}
+        for at, each in enumerate(inner)
+    ]
+    return orchestration(name, steps=steps)
+
+
+def test_of_several_orchestrations_the_outermost_is_run():
+    """B11: those that another one of the file runs as a step are not meant."""
+    found = start(orchestration("inner"), nested("outer", "middle"), nested("middle", "inner"))
+    assert found.run["spec"]["orchestrationRef"] == {"name": "outer"}
+    assert len(found.others) == 3
+    assert start(nested("outer", "inner"), orchestration("inner"), orchestration="inner").run["spec"] == {
+        "orchestrationRef": {"name": "inner"}
+    }
+
+
+def test_two_outermost_orchestrations_are_named():
+    """B11: only those that can be meant."""
+    with pytest.raises(Failure, match="that could be run: one, two; choose one by --orchestration NAME"):
+        start(nested("one", "inner"), orchestration("inner"), nested("two", "inner"))
 
 
 def test_running_again_takes_a_new_name():

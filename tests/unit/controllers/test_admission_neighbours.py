@@ -2,10 +2,12 @@
 
 import pytest
 
-from jangar.api.orchestration import ORCHESTRATION_RUN
+from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
+from jangar.api.phases import StepKind
 from jangar.api.security import SECRET_BINDING
 from jangar.controllers.admission.surroundings import NAMED, Neighbours
-from jangar.controllers.resources import ATTEMPT, STEP, resource_of
+from jangar.controllers.orchestrationrun.children import hash_of
+from jangar.controllers.resources import ATTEMPT, RUN_UID, STEP, resource_of
 from jangar.domain.orchestration.child_names import child_name
 from jangar.kube.cache import Cached
 from jangar.kube.client import Client
@@ -21,20 +23,30 @@ def an_object(name, spec, **metadata):
     return {"metadata": meta, "spec": spec}
 
 
-def neighbours():
+def recorded(source=None, **child):
+    reference = {"kind": "AgentRun", "name": PROVEN, "uid": PROVEN, "hash": HASH} | child
+    step = {"name": "build", "kind": "AgentRun", "phase": "Pending", "attempt": 1, "resourceRef": reference}
+    source = {"orchestration": {"name": "o", "uid": "o-uid"}} if source is None else source
+    return {"snapshotRef": {"name": "s", "hash": "h", **source}, "stepStatuses": [step]}
+
+
+def neighbours(status=None, current="o-uid", **more):
+    run_spec = {"orchestrationRef": {"name": "o"}} | more
     client = Client(AnsweringTransport(), manager="test")
     informers = {
         kind.name: Informer(client, resource_of(kind), namespaces=Namespaces.every())
-        for kind in (*NAMED, ORCHESTRATION_RUN)
+        for kind in (*NAMED, ORCHESTRATION_RUN, ORCHESTRATION)
     }
-    runs = informers.pop(ORCHESTRATION_RUN.name)
-    runs.cache.note_written(an_object("nightly", {"orchestrationRef": {"name": "o"}}, uid=UID))
+    runs, orchestrations = informers.pop(ORCHESTRATION_RUN.name), informers.pop(ORCHESTRATION.name)
+    runs.cache.note_written(an_object("nightly", run_spec, uid=UID) | {"status": status or recorded()})
+    if current is not None:
+        orchestrations.cache.note_written(an_object("o", {}, uid=current))
     binding = {"subjects": [{"kind": "Orchestration", "name": "o"}], "allowedSecrets": ["token"]}
     informers[SECRET_BINDING.name].cache.note_written(an_object("b", binding))
-    return Neighbours(informers=informers, runs=runs)
+    return Neighbours(informers=informers, runs=runs, orchestrations=orchestrations)
 
 
-def a_child(name, owner_uid=UID, step="build", attempt="1"):
+def a_child(name, owner_uid=UID, step="build", attempt="1", **spec):
     owner = {
         "apiVersion": "x",
         "kind": "OrchestrationRun",
@@ -45,14 +57,15 @@ def a_child(name, owner_uid=UID, step="build", attempt="1"):
     return Cached.of(
         an_object(
             name,
-            {"agentRef": {"name": "coder"}, "runtime": {"type": "job"}},
+            {"agentRef": {"name": "coder"}, "runtime": {"type": "job"}} | spec,
             ownerReferences=[owner],
-            labels={STEP: step, ATTEMPT: attempt},
+            labels={STEP: step, ATTEMPT: attempt, RUN_UID: UID},
         )
     )
 
 
 PROVEN = child_name("nightly", UID, "build", 1)
+HASH = hash_of(a_child(PROVEN).view, StepKind.AGENT_RUN)
 
 
 @pytest.mark.parametrize(
@@ -63,11 +76,36 @@ PROVEN = child_name("nightly", UID, "build", 1)
         pytest.param(a_child(PROVEN, owner_uid="other"), set(), id="another-run-of-that-name"),
         pytest.param(a_child(PROVEN, step="test"), set(), id="another-step"),
         pytest.param(a_child(PROVEN, attempt="one"), set(), id="no-attempt"),
+        pytest.param(a_child(PROVEN, secrets=["token"]), set(), id="another-spec-than-the-step's"),
     ],
 )
 def test_only_the_child_that_a_run_makes_has_the_bindings_of_its_orchestration(child, bound):
     """Anybody can write an owner reference and labels; the name that follows from them must fit, too."""
     assert neighbours().ask(child).bound_secrets == bound
+
+
+@pytest.mark.parametrize(
+    ("made", "bound"),
+    [
+        pytest.param(neighbours(recorded(uid="another")), set(), id="another-uid-is-recorded"),
+        pytest.param(neighbours(recorded(name="another")), set(), id="another-child-is-recorded"),
+        pytest.param(neighbours(recorded() | {"stepStatuses": []}), set(), id="nothing-is-recorded"),
+        pytest.param(neighbours(recorded(source={})), {"token"}, id="begun-by-an-earlier-version"),
+        pytest.param(
+            neighbours(recorded(source={}), retryOf={"name": "old"}), set(), id="an-earlier-version's-retry"
+        ),
+        pytest.param(
+            neighbours(recorded(source={"orchestration": {"name": "mine", "uid": "m"}})),
+            set(),
+            id="the-snapshot-of-another-orchestration",
+        ),
+        pytest.param(neighbours(current="recreated"), set(), id="recreated-since"),
+        pytest.param(neighbours(current=None), {"token"}, id="deleted-since"),
+    ],
+)
+def test_the_subject_of_a_binding_is_what_the_run_recorded(made, bound):
+    """E1: the source of the snapshot, for the child that the run's status names; not what the run's spec says."""
+    assert made.ask(a_child(PROVEN)).bound_secrets == bound
 
 
 def test_what_was_asked_is_read_again_when_a_neighbour_changed():

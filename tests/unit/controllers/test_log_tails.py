@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from jangar.controllers.log_tails import TAIL_BYTES, TAIL_LINES, LogTails
+from jangar.controllers.log_tails import CUT, READ_BYTES, TAIL_BYTES, TAIL_LINES, LogTails
 from jangar.kube.cache import Cache, Cached
 from jangar.kube.client import Client
 from jangar.kube.errors import Ambiguous, NotSent, TooManyRequests
@@ -31,12 +31,43 @@ def test_a_tail_is_kept_whole_and_for_its_owner_only(tmp_path):
     assert stat.S_IMODE(tails.files.path("ci", "c1").stat().st_mode) == 0o600
     assert transport.asked[0].query == {
         "container": "main",
-        "tailLines": str(TAIL_LINES),
-        "limitBytes": str(TAIL_BYTES),
+        "tailLines": str(TAIL_LINES + 1),
+        "limitBytes": str(READ_BYTES),
     }
     tails.files.path("ci", "c1").with_suffix(".part").write_bytes(b"of a process that died")
     keep(tails)
     assert tails.files.path("ci", "c1").read_bytes() == b"three\n"
+
+
+@pytest.mark.rule("GC-6")
+@pytest.mark.parametrize(
+    ("log", "kept"),
+    [
+        pytest.param(b"".join(b"%d\n" % n for n in range(1001)), 1000, id="one-line-too-many"),
+        pytest.param((b"x" * 1023 + b"\n") * 900, 255, id="too-many-bytes"),
+        pytest.param((b"x" * 1023 + b"\n") * 200, 200, id="whole"),
+    ],
+)
+def test_a_tail_that_is_cut_says_so_in_its_first_line(tmp_path, log, kept):
+    """B11: what is kept begins with a whole line and ends with the last one that was written."""
+    tails = LogTails(Client(AnsweringTransport(log), manager="test"), tmp_path, lambda: NOON)
+    keep(tails)
+    found = tails.files.path("ci", "c1").read_bytes()
+    is_cut = found.startswith(CUT)
+    lines = found.removeprefix(CUT).splitlines()
+    assert (len(lines), is_cut) == (kept, kept < len(log.splitlines()))
+    assert lines == log.splitlines()[-kept:]
+    assert len(found) <= TAIL_BYTES + len(CUT)
+
+
+@pytest.mark.rule("GC-6")
+def test_the_end_of_a_log_of_very_long_lines_is_kept(tmp_path):
+    """B11: an API cuts the end where a limit of bytes is reached, so fewer lines are asked for."""
+    transport = AnsweringTransport(b"x" * READ_BYTES, b"y" * 9000 + b"\nlast\n")
+    tails = LogTails(Client(transport, manager="test"), tmp_path, lambda: NOON)
+    keep(tails)
+    assert [each.query["tailLines"] for each in transport.asked] == ["1001", "101"]
+    assert tails.files.path("ci", "c1").read_bytes().endswith(b"\nlast\n")
 
 
 @pytest.mark.rule("GC-6")

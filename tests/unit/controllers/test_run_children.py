@@ -3,7 +3,13 @@
 import pytest
 
 from jangar.api.phases import Phase, StepKind
-from jangar.controllers.orchestrationrun.children import child_manifest, child_seen, stop_patch
+from jangar.controllers.orchestrationrun.children import (
+    TEMPLATE,
+    child_manifest,
+    child_seen,
+    hash_of,
+    stop_patch,
+)
 from jangar.controllers.orchestrationrun.memory import MOST_ENDED, Memories, RunMemory
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
 from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, STOP
@@ -119,6 +125,17 @@ def a_child_of(uid, name="build", **more):
     return an_object(name, ownerReferences=[OWNER | {"uid": uid}], **more)
 
 
+def a_record(*states):
+    return RunRecord(steps=states)
+
+
+def recorded_step(child="build", **more):
+    return StepState(name="build", kind=StepKind.TOOL_RUN, attempt=1, child=child, **more)
+
+
+BUILT = a_record(recorded_step(child_uid="uid-build"))
+
+
 def _raise(error):
     raise error
 
@@ -129,7 +146,7 @@ def test_a_new_memory_knows_the_children_that_are_cached():
     cache.note_written(a_child_of("r1").decode())
     memories = Memories((cache,))
     memory = memories.of("r1")
-    memory.take_news()
+    memory.take_news(BUILT)
     assert set(memory.children) == {"build"}
     assert memories.of("r1") is memory
     memories.forget("r1")
@@ -156,17 +173,17 @@ def test_news_replace_what_was_known_and_never_change_it_in_place():
     old, new = a_child_of("r1"), a_child_of("r1", status={"phase": "Running"}, version="2")
     memories.heard(Change("added", None, old))
     memories.heard(Change("added", None, a_child_of("somebody-else", "other")))
-    memory.take_news()
+    memory.take_news(BUILT)
     before = memory.children
     memories.heard(Change("changed", old, new))
-    memory.take_news()
+    memory.take_news(BUILT)
     assert before["build"].phase is Phase.PENDING
     assert memory.children["build"].phase is Phase.RUNNING
     again = memory.children
-    memory.take_news()
+    memory.take_news(BUILT)
     assert memory.children is again
     memories.heard(Change("deleted", new, None))
-    memory.take_news()
+    memory.take_news(BUILT)
     assert memory.children == {}
 
 
@@ -175,9 +192,76 @@ def test_a_confirmed_absence_is_not_forgotten_when_the_cache_hears_of_it():
     memory = RunMemory(uid="r1")
     gone = ChildGone(name="build")
     memory.learn({"build": gone})
-    memory.news["build"] = None
-    memory.take_news()
+    memory.news["uid-build"] = (a_child_of("r1"), False)
+    memory.take_news(BUILT)
     assert memory.children == {"build": gone}
+
+
+SPEC = {"toolRef": {"name": "build"}}
+LABELS = {RUN_UID: "r1", STEP: "build", ATTEMPT: "1"}
+MADE = a_child_of("r1", spec=SPEC, labels=LABELS)
+HASH = hash_of(MADE.view, StepKind.TOOL_RUN)
+
+
+@pytest.mark.parametrize(
+    ("state", "child", "is_taken"),
+    [
+        pytest.param(recorded_step(child_uid="uid-build"), MADE, True, id="recorded uid"),
+        pytest.param(recorded_step(child_uid="another"), MADE, False, id="another uid than the recorded one"),
+        pytest.param(recorded_step(child_hash=HASH), MADE, True, id="recorded hash"),
+        pytest.param(
+            recorded_step(child_hash=HASH),
+            a_child_of("r1", spec=SPEC | {"parameters": {"a": "b"}}, labels=LABELS),
+            False,
+            id="another spec",
+        ),
+        pytest.param(
+            recorded_step(child_hash=HASH),
+            a_child_of("r1", spec=SPEC, labels=LABELS | {ATTEMPT: "2"}),
+            False,
+            id="another attempt",
+        ),
+        pytest.param(
+            recorded_step(child_hash=HASH),
+            a_child_of("r2", spec=SPEC, labels=LABELS),
+            False,
+            id="another owner",
+        ),
+        pytest.param(
+            recorded_step(child_hash=HASH),
+            a_child_of("r1", spec=SPEC, labels=LABELS, annotations={TEMPLATE: "true"}),
+            False,
+            id="a template that never starts",
+        ),
+        pytest.param(recorded_step(), MADE, False, id="nothing recorded but the name"),
+        pytest.param(recorded_step(child="other", child_hash=HASH), MADE, False, id="another name"),
+    ],
+)
+def test_only_what_the_run_recorded_is_its_child(state, child, is_taken):
+    """E11: a name and an owner reference prove nothing; the recorded uid or hash decides."""
+    memory = RunMemory(uid="r1")
+    memory.news[child.uid] = (child, True)
+    memory.take_news(a_record(state))
+    assert ("build" in memory.children) is is_taken
+
+
+def test_steering_a_child_does_not_change_what_it_is_recognized_by():
+    """E11: somebody may cancel or suspend a child before the run has recorded its uid."""
+    steered = a_child_of("r1", spec=SPEC | {"cancel": True, "suspend": True}, labels=LABELS)
+    assert hash_of(steered.view, StepKind.TOOL_RUN) == HASH
+
+
+def test_an_object_of_another_kind_with_the_childs_name_changes_nothing():
+    """E11: names are unique within a kind only, and children are known by their names."""
+    memory = RunMemory(uid="r1")
+    memory.news[MADE.uid] = (MADE, True)
+    memory.take_news(a_record(recorded_step(child_hash=HASH)))
+    other = an_object(uid="foreign", ownerReferences=[OWNER], status={"phase": "Succeeded"}, labels=LABELS)
+    memory.news["foreign"] = (other, True)
+    memory.take_news(a_record(recorded_step(child_hash=HASH)))
+    memory.news["foreign"] = (other, False)
+    memory.take_news(a_record(recorded_step(child_hash=HASH)))
+    assert memory.children["build"].uid == MADE.uid
 
 
 def test_documents_of_steps_that_did_not_change_are_made_once():

@@ -63,7 +63,10 @@ def section(page: str, heading: str) -> str:
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param("| `spec.parts` | list of object | yes | unique `name` | All parts. |", id="list-map"),
+        pytest.param(
+            "| `spec.parts` | list of object | yes | at most 1,000 items; unique `name` | All parts. |",
+            id="list-map",
+        ),
         pytest.param(
             r"| `spec.parts[].name` | string | yes | 1 to 9 characters | Name \| of \<it>. |",
             id="markdown-is-escaped",
@@ -97,9 +100,11 @@ def test_a_kind_tells_its_names_columns_and_selectors():
     assert "| Phase | always | `.status.phase` | Where the object is in its life. |" in machine
 
 
-def test_a_plural_that_kubectl_takes_for_the_category_is_not_offered():
+def test_no_kind_has_the_name_of_the_category():
+    """B15: kubectl takes such a word for the category, and `kubectl get agents` listed every kind."""
     for each in KINDS:
-        assert (f"`{each.plural}`," in section(PAGE, each.name)) == (each.plural != CATEGORY)
+        assert CATEGORY not in (each.plural, each.singular, *each.short_names)
+        assert f"`{each.plural}`," in section(PAGE, each.name)
 
 
 def test_every_link_leads_to_a_heading():

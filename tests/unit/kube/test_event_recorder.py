@@ -214,6 +214,30 @@ def test_an_object_that_talks_too_much_is_cut_short_and_others_are_not():
     assert recorder.dropped == 15 + 8
 
 
+def test_normal_events_of_all_objects_are_bounded_and_warnings_are_not():
+    """D4: a thousand short pods tell of some of them; what goes wrong is told of each."""
+    events = Events()
+
+    def pod(number):
+        return ObjectReference(
+            api_version="v1", kind="Pod", namespace="n", name=f"p{number}", uid=f"u{number}"
+        )
+
+    async def story(recorder):
+        for number in range(100):
+            started(recorder, pod(number))
+        recorder.record(pod(99), type="Warning", reason="BackOff", message="again")
+        await asyncio.sleep(2)
+        for number in range(100, 130):
+            started(recorder, pod(number))
+        await asyncio.sleep(1)
+
+    recorder = told(events, story, normal_burst=20, normal_per_second=5.0)
+    reasons = [event["reason"] for event in events.kept.values()]
+    assert (reasons.count("StepStarted"), reasons.count("BackOff")) == (20 + 10, 1)
+    assert recorder.dropped == 80 + 20
+
+
 @pytest.mark.rule("RUN-5")
 def test_similar_events_about_one_object_are_combined():
     """Twenty of one reason stand alone; the rest are one Event that counts them and shows the latest."""

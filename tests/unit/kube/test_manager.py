@@ -217,3 +217,35 @@ def test_cancelling_the_process_stops_every_part():
 
     run_virtual(main())
     assert {f"{name} stops" for name in ("recorder", "elector", "jobs")} <= set(diary)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(24, "Too many open files"),
+        RuntimeError("can't start new thread"),
+        MemoryError(),
+        ExceptionGroup("unhandled errors in a TaskGroup", [OSError(28, "No space left on device")]),
+    ],
+)
+def test_a_service_that_the_machine_refused_something_is_started_again(error):
+    """E5: a sweep without descriptors is logged and repeated; it does not end the process."""
+    starts = []
+
+    async def sweep():
+        starts.append(asyncio.get_running_loop().time())
+        if len(starts) < 4:
+            raise error
+        await asyncio.Event().wait()
+
+    async def main():
+        manager = Manager()
+        manager.add_service("sweep", sweep)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(60)
+        assert not running.done()
+        manager.stop()
+        await running
+
+    run_virtual(main())
+    assert len(starts) == 4

@@ -58,6 +58,22 @@ def test_a_key_added_while_it_is_worked_on_comes_back_after_that():
     run_virtual(main())
 
 
+def test_delayed_keys_are_looked_at_when_the_clock_was_set():
+    """E15: a time that was reckoned by another clock counts no more; a new one does."""
+
+    async def main():
+        queue = a_queue()
+        queue.add_after("a", 365 * 24 * 3600.0)
+        queue.add_after("b", 10.0)
+        queue.release_delayed()
+        assert (len(queue), queue.delayed) == (2, 0)
+        assert {await take(queue), await take(queue)} == {"a", "b"}
+        queue.add_after("a", 5.0)
+        return await take(queue), now()
+
+    assert run_virtual(main()) == ("a", 5.0)
+
+
 def test_a_delayed_key_comes_at_its_earliest_time_and_once():
     """Of several times the earliest counts, whichever was said first."""
 

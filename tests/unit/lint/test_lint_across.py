@@ -13,7 +13,8 @@ def orchestration(name: str, *calls: str, extra: str = "") -> str:
     )
     return (
         "apiVersion: orchestration.proompteng.ai/v1alpha1\nkind: Orchestration\n"
-        f"metadata: {{name: {name}{extra}}}\nspec:\n  steps:\n  - {{name: first, kind: Checkpoint}}\n{steps}"
+        f"metadata: {{name: {name}{extra}}}\nspec:\n  steps:\n"
+        f"  - {{name: first, kind: ToolRun, toolRef: {{name: t}}}}\n{steps}"
     )
 
 
@@ -93,3 +94,49 @@ def test_parameters_of_a_run_are_checked_against_a_definition_at_hand(given, exp
     found = [each.message for each in linted(definition, run_of("nightly", given)).findings]
     assert len(found) == len(expected)
     assert all(each.startswith(start) for each, start in zip(found, expected, strict=True)), found
+
+
+def a_run(name: str, spec: str) -> str:
+    return (
+        "apiVersion: orchestration.proompteng.ai/v1alpha1\nkind: OrchestrationRun\n"
+        f"metadata: {{name: {name}}}\nspec: {spec}\n"
+    )
+
+
+@pytest.mark.rule("DAG-16")
+@pytest.mark.parametrize(
+    ("retried", "retry", "problem"),
+    [
+        pytest.param("{orchestrationRef: {name: a}}", "{retryOf: {name: old}}", "", id="names nothing"),
+        pytest.param(
+            "{orchestrationRef: {name: a}}",
+            "{retryOf: {name: old}, orchestrationRef: {name: a}}",
+            "",
+            id="names the same",
+        ),
+        pytest.param(
+            "{orchestrationRef: {name: a}}",
+            "{retryOf: {name: old}, orchestrationRef: {name: b}}",
+            "the run repeats old, which was made of Orchestration a, not of Orchestration b",
+            id="names another",
+        ),
+        pytest.param(
+            "{orchestration: {steps: [{name: s, kind: ToolRun, toolRef: {name: t}}]}}",
+            "{retryOf: {name: old}, orchestrationRef: {name: b}}",
+            "which was made of a definition of its own",
+            id="names one for a definition in place",
+        ),
+        pytest.param(
+            "{orchestrationRef: {name: a}}",
+            "{retryOf: {name: old}, orchestration: {steps: [{name: s, kind: ToolRun, toolRef: {name: t}}]}}",
+            "a run with retryOf executes the definition of the run that it repeats",
+            id="has one of its own",
+        ),
+    ],
+)
+def test_a_retry_says_nothing_else_than_the_run_that_it_repeats(retried, retry, problem):
+    """E1: the retry executes the retried run's snapshot, so naming another Orchestration is a mistake."""
+    report = linted(a_run("old", retried), a_run("new", retry))
+    errors = [each for each in report.findings if each.severity is Severity.ERROR]
+    assert [each.reason for each in errors] == (["InvalidSpec"] if problem else [])
+    assert all(problem in each.message for each in errors)

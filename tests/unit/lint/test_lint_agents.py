@@ -12,8 +12,9 @@ from jangar.domain.work.observation import WorkRejected
 from jangar.kube.cache import Cache, Cached
 from jangar.lint.conditions import compile_loop
 from jangar.lint.finding import Severity
+from support.proving import FULL
 
-CASES = 3_000
+CASES = 3_000 if FULL else 1_000
 KINDS = ("Agent", "AgentProvider", "ImplementationSpec", "Memory", "VersionControlProvider")
 HEAD = """\
 apiVersion: agents.proompteng.ai/v1alpha1

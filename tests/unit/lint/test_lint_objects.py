@@ -179,7 +179,8 @@ spec:
       dependsOn: [biuld, deploy]
       timeoutSeconds: "5"
     - name: deploy
-      kind: Checkpoint
+      kind: ToolRun
+      toolRef: {name: make}
       dependsOn: [test]
 """
     )
@@ -205,43 +206,43 @@ spec:
         pytest.param("5", ["4:8 spec.steps: must be of type array, found integer"], id="steps-is-a-number"),
         pytest.param("[]", ["4:8 spec.steps: there are no steps (add at least one step)"], id="no-steps"),
         pytest.param(
-            "[7, {name: a, kind: Checkpoint, dependsOn: [x]}]",
+            "[7, {name: a, kind: ToolRun, toolRef: {name: t}, dependsOn: [x]}]",
             [
                 "4:16 spec.steps[0]: must be of type object, found integer",
-                "4:59 spec.steps[1].dependsOn[0]: depends",
+                "4:76 spec.steps[1].dependsOn[0]: depends",
             ],
             id="a-step-is-a-number",
         ),
         pytest.param(
-            "[{kind: Checkpoint}]",
+            "[{kind: ToolRun, toolRef: {name: t}}]",
             ["4:16 spec.steps[0].name: the step has no name (give it a name)"],
             id="a-missing-name-is-told-once",
         ),
         pytest.param(
-            "[{name: 5, kind: Checkpoint}]",
+            "[{name: 5, kind: ToolRun, toolRef: {name: t}}]",
             ["4:17 spec.steps[0].name: must be of type string, found integer (quote it to make it text)"],
             id="a-number-for-a-name-is-told-once",
         ),
         pytest.param(
-            "[{name: a, kind: Checkpoint}, {name: a, kind: Checkpoint}]",
+            "[{name: a, kind: ToolRun, toolRef: {name: t}}, {name: a, kind: ToolRun, toolRef: {name: t}}]",
             [
-                '4:46 spec.steps[1].name: steps[0] and steps[1] are both named "a" (give each step its own name)'
+                '4:63 spec.steps[1].name: steps[0] and steps[1] are both named "a" (give each step its own name)'
             ],
             id="two-of-a-name",
         ),
         pytest.param(
-            "[{name: a, kind: Checkpoint, with: {x: {{ parameters.y }}}}]",
+            "[{name: a, kind: ToolRun, toolRef: {name: t}, with: {x: {{ parameters.y }}}}]",
             [
                 (
-                    "4:55 spec.steps[0].with.x: a mapping or list cannot be a key "
+                    "4:72 spec.steps[0].with.x: a mapping or list cannot be a key "
                     '(quote a template: "{{ parameters.name }}")'
                 )
             ],
             id="a-bare-template-is-told-once",
         ),
         pytest.param(
-            "[{name: a, kind: Checkpoint, when: 'parameters.x =='}]",
-            ["4:44 spec.steps[0].when: not a condition: "],
+            "[{name: a, kind: ToolRun, toolRef: {name: t}, when: 'parameters.x =='}]",
+            ["4:61 spec.steps[0].when: not a condition: "],
             id="a-condition-that-does-not-compile",
         ),
     ],
@@ -274,12 +275,12 @@ def test_a_run_that_holds_its_definition_is_checked_like_one():
           orchestration:
             parameters: [{name: env, enum: [dev]}]
             steps:
-            - {name: a, kind: Checkpoint, dependsOn: [b]}
+            - {name: a, kind: ToolRun, toolRef: {name: t}, dependsOn: [b]}
         """
     assert told(linted(text)) == [
         '5:16 spec.parameters.evn: parameter "evn" is not declared by the orchestration (did you mean "env"?)',
         (
-            '9:47 spec.orchestration.steps[0].dependsOn[0]: depends on "b", which does not exist '
+            '9:64 spec.orchestration.steps[0].dependsOn[0]: depends on "b", which does not exist '
             "(name a step of this orchestration)"
         ),
     ]
@@ -287,7 +288,8 @@ def test_a_run_that_holds_its_definition_is_checked_like_one():
 
 def test_very_long_values_are_shortened():
     report = linted(
-        f"{HEAD}spec: {{steps: [{{name: a, kind: Checkpoint}}], policies: {{maxParallel: '{'9' * 9000}'}}}}\n"
+        f"{HEAD}spec: {{steps: [{{name: a, kind: ToolRun, toolRef: {{name: t}}}}], "
+        f"policies: {{maxParallel: '{'9' * 9000}'}}}}\n"
     )
     assert len(report.findings) == 1
     assert len(report.findings[0].message) < 600

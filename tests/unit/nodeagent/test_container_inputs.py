@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from jangar.nodeagent.pods.container_order import Workshop, order_for, references
-from jangar.nodeagent.pods.environment import ConfigProblem, environment
+from jangar.nodeagent.pods.environment import ConfigProblem, environment, inherited
 from jangar.nodeagent.pods.expansion import expanded
 from jangar.nodeagent.pods.path_mapping import PathMapping
-from jangar.nodeagent.pods.shared_words import leave, shared_words
+from jangar.nodeagent.pods.shared_scratch import remove_shared_scratch, shared_scratch
 from jangar.nodeagent.pods.spec_checks import TOKEN_PATH, Host, refused_fields
 from jangar.nodeagent.pods.volume_files import Places, make_volumes, mounts_of
 from jangar.nodeagent.supervisor.orders import RunKey
@@ -158,7 +158,7 @@ def test_a_sub_path_stays_within_its_volume(tmp_path):
 
 @pytest.mark.parametrize("namespaces", [True, False], ids=["mounted", "mapped"])
 def test_an_order_mounts_volumes_or_maps_their_paths(tmp_path, namespaces):
-    """The termination message path is mapped in any case."""
+    """The termination message path is mapped where nothing stands there."""
     pod = a_pod(
         volumes=[{"name": "e", "emptyDir": {}}],
         args=["--in=/data/x", "$(WHO)", "/dev/termination-log"],
@@ -170,47 +170,166 @@ def test_an_order_mounts_volumes_or_maps_their_paths(tmp_path, namespaces):
     order = order_for(pod, RunKey("u", "main", 0), shop, find)
     real = str(tmp_path / "pods/u/volumes/e")
     said = str(tmp_path / "scratch/u.main.0")
-    assert order.argv[-1] == said
     if namespaces:
-        assert order.argv[:3] == ("run", "--in=/data/x", "/data")
+        assert order.argv == ("run", "--in=/data/x", "/data", "/dev/termination-log")
         assert order.cwd == "/data"
-        assert [(each.source, each.target, each.read_only) for each in order.mounts] == [
-            (real, "/data", True),
-            (said, "/dev/termination-log", False),
-        ]
+        mounts = {each.target: (each.source, each.read_only) for each in order.mounts}
+        assert mounts["/data"] == (real, True)
+        assert mounts["/dev/termination-log"] == (said, False)
+        assert mounts["/tmp"] == (str(tmp_path / "scratch/u.+tmp"), False)  # noqa: S108 - the pod's own
+        assert order.hidden == (str(tmp_path),)
+        assert order.env["HOME"] == "/tmp"  # noqa: S108
     else:
-        assert order.argv[:3] == ("run", f"--in={real}/x", real)
+        assert order.argv == ("run", f"--in={real}/x", real, said)
         assert (order.cwd, order.env["WHO"], order.mounts) == (real, real, ())
+        assert order.env["HOME"] == order.env["TMPDIR"] == str(tmp_path / "scratch/u.+tmp")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file to another user")
-def test_another_user_without_volumes_gets_no_mount_namespace(tmp_path):
-    """Its last words lie where it can reach them: the path is mapped, the file is there and its own alone."""
-    places = Places(data=tmp_path / "data", words=tmp_path)
-    shop = Workshop(places=places, host=ROOT, namespaces=True, inherited={})
-    pod = a_pod(args=["/dev/termination-log"], security={"runAsUser": 65532})
+def test_private_directories_are_the_pods_own(tmp_path):
+    """A12, E13: HOME, /tmp and the working directory lie below the data directory, and only their user enters them."""
+    shop = Workshop(places=Places(data=tmp_path), host=OWN, namespaces=True, inherited={"HOME": "/home/me"})
+    orders = [order_for(a_pod(), RunKey(uid, "main", 0), shop, find) for uid in ("one", "two")]
+    assert orders[0].env["HOME"] == "/tmp"  # noqa: S108
+    sources = [{each.target: each.source for each in order.mounts}["/tmp"] for order in orders]  # noqa: S108
+    assert sources[0] != sources[1]
+    for directory in (*sources, orders[0].cwd):
+        assert Path(directory).is_relative_to(tmp_path)
+        assert Path(directory).stat().st_mode & 0o777 == 0o700
+
+
+def test_a_pod_with_a_token_works_for_its_user(tmp_path):
+    """It talks to the API with the user's kubeconfig: it keeps HOME and sees the data directory."""
+    token = {"name": "kube-api-access-x", "projected": {"sources": [{"serviceAccountToken": {}}]}}
+    shop = Workshop(places=Places(data=tmp_path), host=OWN, namespaces=True, inherited={"HOME": "/home/me"})
+    order = order_for(a_pod(volumes=[token]), RunKey("u", "main", 0), shop, find)
+    assert (order.env["HOME"], order.hidden) == ("/home/me", ())
+
+
+def test_a_volume_over_the_data_directory_leaves_a_place_to_work(tmp_path):
+    """D3: the chart's hooks mount an emptyDir at /tmp, and the data directory may lie below it."""
+    data = tmp_path / "data"
+    pod = a_pod(
+        volumes=[{"name": "e", "emptyDir": {}}],
+        volumeMounts=[{"name": "e", "mountPath": str(tmp_path)}],
+    )
+    shop = Workshop(places=Places(data=data), host=OWN, namespaces=True, inherited={})
     order = order_for(pod, RunKey("u", "main", 0), shop, find)
-    said = tmp_path / "u.main.0"
-    assert (order.user, order.mounts, order.argv[-1]) == (65532, (), str(said))
+    assert order.cwd == "/jangar/work"
+    assert str(data / "scratch/u.main") in {
+        each.source for each in order.mounts if each.target == "/jangar/work"
+    }
+
+
+def test_proxies_and_certificates_of_the_agent_reach_containers(tmp_path):
+    """A12: a certificate below a directory that is hidden is mounted at its path. TMPDIR is the pod's own."""
+    bundle = tmp_path / "closed" / "ca.pem"
+    bundle.parent.mkdir()
+    bundle.write_text("certificates")
+    environ = {
+        "PATH": "/bin",
+        "TMPDIR": "/elsewhere",
+        "https_proxy": "http://user:pass@proxy:3128",
+        "NO_PROXY": "localhost",
+        "SSL_CERT_FILE": str(bundle),
+        "AWS_SECRET_ACCESS_KEY": "s",
+    }
+    kept = inherited(environ)
+    assert set(kept) == {"PATH", "https_proxy", "NO_PROXY", "SSL_CERT_FILE"}
+    pod = a_pod(
+        volumes=[{"name": "e", "emptyDir": {}}],
+        volumeMounts=[{"name": "e", "mountPath": str(bundle.parent)}],
+    )
+    shop = Workshop(places=Places(data=tmp_path / "data"), host=OWN, namespaces=True, inherited=kept)
+    order = order_for(pod, RunKey("u", "main", 0), shop, find)
+    assert order.env["https_proxy"] == "http://user:pass@proxy:3128"
+    assert (str(bundle), True) in {(each.target, each.read_only) for each in order.mounts}
+    assert "pass" not in str(pod)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+def test_files_of_another_user_are_its_own(tmp_path):
+    """A13, E13: its directories and its termination message; a claim can be written by it and by its group."""
+    shop = Workshop(places=Places(data=tmp_path / "data"), host=ROOT, namespaces=True, inherited={})
+    claim = {"name": "c", "persistentVolumeClaim": {"claimName": "p"}}
+    pod = a_pod(
+        volumes=[claim, {"name": "e", "emptyDir": {}}],
+        volumeMounts=[{"name": "c", "mountPath": "/jangar-claim"}],
+        security={"runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65531},
+    )
+
+    def claimed(kind, name):
+        return {"metadata": {"uid": "v"}} if kind == "PersistentVolumeClaim" else find(kind, name)
+
+    order = order_for(pod, RunKey("u", "main", 0), shop, claimed)
+    assert (order.user, order.groups) == (65532, (65531,))
+    for path in (order.cwd, *(each.source for each in order.mounts if each.target == "/tmp")):  # noqa: S108
+        assert (Path(path).stat().st_uid, Path(path).stat().st_mode & 0o777) == (65532, 0o700)
+    said = tmp_path / "data/scratch/u.main.0"
     assert (said.stat().st_uid, said.stat().st_mode & 0o777) == (65532, 0o600)
+    for volume in (tmp_path / "data/claims/d/p-v", tmp_path / "data/pods/u/volumes/e"):
+        assert (volume.stat().st_gid, volume.stat().st_mode & 0o7777) == (65531, 0o2777)
 
 
-def test_the_directory_of_last_words_is_made_once_and_lets_others_through(tmp_path):
-    """It is found again by its link, made anew when it is gone, and not made where nobody could reach it."""
-    found = shared_words(tmp_path)
+def test_a_shared_scratch_directory_lets_others_through_and_comes_back(tmp_path):
+    """E13: it is found again by its link, made anew when it vanished, and not made where nobody could reach it."""
+    found = shared_scratch(tmp_path)
     assert found is not None
-    try:
-        assert found.stat().st_mode & 0o777 == 0o711
-        assert shared_words(tmp_path) == found
-    finally:
-        leave(found)
-    assert not found.exists()
-    again = shared_words(tmp_path)
+    assert found.stat().st_mode & 0o777 == 0o711
+    assert shared_scratch(tmp_path) == found
+    found.rmdir()
+    again = shared_scratch(tmp_path)
     assert again is not None
     assert again != found
-    leave(again)
+    remove_shared_scratch(tmp_path)
+    assert not again.exists()
     tmp_path.chmod(0o700)
-    assert shared_words(tmp_path, base=tmp_path) is None
+    assert shared_scratch(tmp_path, base=tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "refused"),
+    [
+        ("/", True),
+        ("/etc/pam.d", True),
+        ("/etc/passwd", True),
+        ("/etc", True),
+        ("/usr/bin", True),
+        ("/bin", True),
+        ("/proc/sys", True),
+        ("/proc/own", True),
+        ("/dev", True),
+        ("/sys/x", True),
+        ("/run/dbus", True),
+        ("/tmp/../etc/pam.d", True),  # noqa: S108
+        ("/etc/my-app", False),
+        ("/usr/src/app", False),
+        ("/run/secrets/x", False),
+        ("/var/run/secrets/tokens", False),
+        ("/dev/shm", False),  # noqa: S108
+        ("/dev/termination-log", False),
+        ("/tmp", False),  # noqa: S108
+        ("/data", False),
+        ("/workspace", False),
+    ],
+)
+def test_a_volume_does_not_cover_the_machines_system(path, refused):
+    """E8: an emptyDir at /etc/pam.d let `su` of a step make it root."""
+    there = {
+        "/etc",
+        "/etc/pam.d",
+        "/etc/passwd",
+        "/usr/bin",
+        "/bin",
+        "/run/dbus",
+        "/proc/sys",
+        "/tmp",  # noqa: S108
+        "/data",
+    }
+    host = Host(user=1000, group=1000, real_path=os.path.normpath, exists=there.__contains__)
+    pod = a_pod(volumes=[{"name": "e", "emptyDir": {}}], volumeMounts=[{"name": "e", "mountPath": path}])
+    problems = refused_fields(pod, host)
+    assert bool(problems) is refused
+    assert all(each.startswith("spec.containers[0].volumeMounts[0].mountPath: ") for each in problems)
 
 
 def test_a_container_that_must_not_be_root_is_not(tmp_path):

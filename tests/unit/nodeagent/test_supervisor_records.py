@@ -2,6 +2,8 @@
 
 import json
 import re
+import resource
+from contextlib import contextmanager
 
 import pytest
 
@@ -12,6 +14,7 @@ from jangar.nodeagent.supervisor.cri_log import LONGEST_LINE, LogFile, log_path
 from jangar.nodeagent.supervisor.journal import Journal
 from jangar.nodeagent.supervisor.leftovers import lost
 from jangar.nodeagent.supervisor.orders import Run, RunKey
+from jangar.nodeagent.supervisor.resources import max_containers, too_many_files, too_many_processes
 
 KEY = RunKey("pod", "main", 0)
 
@@ -131,3 +134,67 @@ def test_a_log_that_grows_too_large_is_rotated_once(tmp_path):
     together = read(old) + read(path)
     assert together.endswith(b"line 099\n")
     assert all(re.fullmatch(rb"line \d{3}", line) for line in together.split(b"\n")[:-1])
+
+
+@contextmanager
+def full_disk(size):
+    """No file of this process can grow beyond a size."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.rule("RUN-3")
+def test_a_journal_that_cannot_be_written_holds_its_facts(tmp_path):
+    """E4: an end is known at once and on disk when there is room; an intent is all there or not at all."""
+    path = tmp_path / "journal"
+    journal = Journal(path)
+    other = RunKey("other", "main", 0)
+    assert journal.attempt([facts.intended(KEY, "boot", 1.0)])
+    with full_disk(path.stat().st_size + 10):
+        journal.write(facts.over(Run(key=KEY, state="ended", code=7, finished_at=2.0)))
+        assert journal.is_behind
+        assert not journal.sync()
+        assert not journal.attempt([facts.intended(other, "boot", 3.0)])
+        assert journal.memory.runs[KEY].code == 7
+        assert other not in journal.memory.runs
+    assert journal.sync()
+    assert not journal.is_behind
+    assert [(run.state, run.code) for run in Journal(path).memory.runs.values()] == [("ended", 7)]
+
+
+def test_a_withdrawn_start_may_be_asked_for_again(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    assert journal.attempt([facts.intended(KEY, "boot", 1.0)])
+    journal.write(facts.withdrawn(KEY))
+    assert Journal(tmp_path / "journal").memory.runs == {}
+
+
+def test_a_log_that_cannot_be_written_says_what_is_missing(tmp_path):
+    """E4: lines are lost and no line is torn; the next that can be written says how many bytes."""
+    path = log_path(tmp_path, "uid", "main")
+    log = LogFile(path)
+    log.take(0, b"first\n")
+    with full_disk(path.stat().st_size + 20):
+        log.take(0, b"lost\n")
+        log.take(1, b"lost too\n")
+    log.take(0, b"last\n")
+    log.close()
+    marker = b"[12 bytes of output are missing: the log could not be written]\n"
+    assert read(path) == b"first\n" + marker + b"last\n"
+
+
+def test_containers_fit_below_the_limits():
+    """E4: three files a container and some for the supervisor; three processes a container."""
+    assert [max_containers(files) for files in (64, 256, 512, 1024)] == [5, 69, 154, 325]
+    assert too_many_files(68, 256) is None
+    refusal = too_many_files(69, 256)
+    assert refusal is not None
+    assert (refusal.reason, "`ulimit -n`" in refusal.message) == ("TooManyOpenFiles", True)
+    assert too_many_processes(97, 100) is None
+    refusal = too_many_processes(98, 100)
+    assert refusal is not None
+    assert (refusal.reason, "`ulimit -u`" in refusal.message) == ("TooManyProcesses", True)

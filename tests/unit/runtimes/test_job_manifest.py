@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jangar.api.containers import Resources
-from jangar.domain.work.command import Command
+from jangar.domain.work.command import Command, SecretVariable
 from jangar.domain.work.reading import template_names
 from jangar.domain.work.releasing import OUTCOME_FINALIZER
 from jangar.runtimes.kubernetes_job.manifest import (
@@ -23,6 +23,7 @@ from jangar.runtimes.kubernetes_job.manifest import (
 texts = st.text(max_size=10)
 maybe = st.one_of(st.none(), texts.filter(bool))
 amounts = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.one_of(st.integers(0, 9), st.just("1Gi")))
+seconds = st.integers(0, 3600).map(lambda each: timedelta(seconds=each))
 commands = st.builds(
     Command,
     image=texts.filter(bool),
@@ -32,6 +33,8 @@ commands = st.builds(
     working_dir=maybe,
     service_account=maybe,
     resources=st.one_of(st.none(), st.builds(Resources, requests=amounts, limits=amounts)),
+    grace=st.one_of(st.none(), seconds),
+    is_first_process=st.booleans(),
 )
 placements = st.builds(
     Placement,
@@ -41,7 +44,8 @@ placements = st.builds(
     labels=st.dictionaries(st.sampled_from(["a", "b"]), texts),
     deadline=st.integers(1, 10**6).map(lambda each: timedelta(seconds=each)),
     service_account=maybe,
-    grace=st.one_of(st.none(), st.integers(0, 60).map(lambda each: timedelta(seconds=each))),
+    max_grace=st.one_of(st.none(), seconds),
+    share_processes=st.booleans(),
 )
 
 
@@ -90,7 +94,7 @@ def test_every_manifest_is_json_and_says_what_was_asked(command, placement):
     env = {each["name"]: each["value"] for each in container["env"]}
     assert env == {"HOME": "/tmp", RESULT_VARIABLE: RESULT_PATH} | dict(command.env)  # noqa: S108 - as it is
     assert pod.get("serviceAccountName") == (command.service_account or placement.service_account)
-    assert ("terminationGracePeriodSeconds" in pod) == (placement.grace is not None)
+    assert ("terminationGracePeriodSeconds" in pod) == (command.grace is not None)
     assert ("resources" in container) == (command.resources is not None)
 
 
@@ -102,3 +106,25 @@ def test_operators_alone_loosen_the_pods_of_work(command, placement):
     ]
     assert pod["securityContext"] == {"runAsUser": 1000}
     assert pod["containers"][0]["securityContext"]["allowPrivilegeEscalation"] is False
+
+
+@pytest.mark.rule("CAN-6")
+@given(commands, placements)
+def test_no_grace_period_is_longer_than_a_stop_may_take(command, placement):
+    """B16: a tool's own grace period, cut to what the bound of a stop leaves."""
+    pod = job_manifest(command, placement)["spec"]["template"]["spec"]
+    if command.grace is not None:
+        limits = [command.grace, *([placement.max_grace] if placement.max_grace is not None else [])]
+        assert pod["terminationGracePeriodSeconds"] == min(limits).total_seconds()
+
+
+@given(commands, placements)
+def test_only_pods_of_tools_without_credentials_share_their_process_namespace(command, placement):
+    """B16: never where the program must be PID 1, never beside a Secret, and not where operators forbid it."""
+    pod = job_manifest(command, placement)["spec"]["template"]["spec"]
+    allowed = placement.share_processes and not command.is_first_process
+    assert pod.get("shareProcessNamespace", False) == allowed
+    secret = replace(command, secret_env=(SecretVariable(name="T", secret="s", key="k"),))  # noqa: S106 - a name
+    assert "shareProcessNamespace" not in job_manifest(secret, placement)["spec"]["template"]["spec"]
+    agent = replace(command, is_first_process=True)
+    assert "shareProcessNamespace" not in job_manifest(agent, placement)["spec"]["template"]["spec"]

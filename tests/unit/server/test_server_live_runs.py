@@ -11,7 +11,7 @@ from jangar.server import live_runs
 from jangar.server.live_runs import LiveRuns
 
 
-def run(name, version, phase="Running"):
+def run(name, version, phase="Running", retry_of=None):
     return Cached.of(
         {
             "metadata": {
@@ -21,7 +21,7 @@ def run(name, version, phase="Running"):
                 "resourceVersion": str(version),
                 "creationTimestamp": f"2026-02-07T00:00:{len(name):02}Z",
             },
-            "spec": {},
+            "spec": {"retryOf": {"name": retry_of}} if retry_of else {},
             "status": {"phase": phase},
         }
     )
@@ -101,3 +101,19 @@ def test_the_newest_come_first():
     for name in ("ccc", "a", "bb"):
         live.informer.cache.saw(run(name, 1))
     assert [row["name"] for row in live.newest_first()] == ["ccc", "bb", "a"]
+
+
+def test_a_run_knows_the_live_runs_that_retry_it():
+    """C4: the oldest first; whoever follows the run hears of a new retry, and of one that goes."""
+    live = runs()
+    live.informer.cache.saw(run("a", 1, "Failed"))
+    with live.bell("n", "a") as bell:
+        live.informer.cache.saw(run("ccc", 2, retry_of="a"))
+        assert bell.is_set()
+        live.informer.cache.saw(run("bb", 3, retry_of="a"))
+        assert live.retries_of("n", "a") == ["bb", "ccc"]
+        bell.clear()
+        live.informer.cache.saw_gone(run("bb", 4, retry_of="a"))
+        assert bell.is_set()
+    assert live.retries_of("n", "a") == ["ccc"]
+    assert live.retries_of("elsewhere", "a") == []

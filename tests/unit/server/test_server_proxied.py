@@ -2,7 +2,10 @@
 
 import pytest
 
+from jangar.server.http.identity import Unknown
 from jangar.server.http.proxied import ProxiedCallers
+from jangar.settings.control_plane import control_plane_settings
+from jangar.settings.reading import BadSettings
 
 SECRET = "of-the-proxy-alone"  # noqa: S105 - of this test
 
@@ -17,7 +20,43 @@ SECRET = "of-the-proxy-alone"  # noqa: S105 - of this test
 def test_groups_that_are_not_listed_are_left_out(allowed, groups):
     """For the API refuses the whole request if one of them may not be impersonated."""
     asked = []
-    callers = ProxiedCallers(asked.append, user="x-user", groups="x-groups", secret=SECRET, allowed=allowed)
+    callers = ProxiedCallers(
+        asked.append, user="x-user", groups="x-groups", secret=SECRET, allowed=allowed, users=None
+    )
     headers = {"x-user": "ann", "x-groups": "team-a, other", "x-jangar-proxy-secret": SECRET}
     assert callers.of(headers).name == "ann"
     assert [each.groups for each in asked] == [groups]
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "is_known"),
+    [("ann", "", True), ("bob", "", False), ("bob", "other", False), ("bob", "team-a", True)],
+)
+def test_only_named_users_and_members_of_named_groups_sign_in(name, groups, is_known):
+    """Whoever the proxy names beyond them is refused."""
+    callers = ProxiedCallers(
+        lambda _: None,
+        user="x-user",
+        groups="x-groups",
+        secret=SECRET,
+        allowed=frozenset({"team-a"}),
+        users=frozenset({"ann"}),
+    )
+    headers = {"x-user": name, "x-groups": groups, "x-jangar-proxy-secret": SECRET}
+    if is_known:
+        assert callers.of(headers).name == name
+    else:
+        with pytest.raises(Unknown, match="bob is not among"):
+            callers.of(headers)
+
+
+def test_a_proxy_without_users_or_groups_is_refused_at_start():
+    """Anybody must be asked for in words."""
+    named = {
+        "JANGAR_TRUSTED_PROXY_USER_HEADER": "X-User",
+        "JANGAR_TRUSTED_PROXY_SECRET": SECRET,
+    }
+    with pytest.raises(BadSettings, match="JANGAR_TRUSTED_PROXY_USERS"):
+        control_plane_settings(named)
+    assert control_plane_settings(named | {"JANGAR_TRUSTED_PROXY_USERS": "*"}).proxy_users == ("*",)
+    assert control_plane_settings(named | {"JANGAR_TRUSTED_PROXY_GROUPS": "team-a"}).proxy_users == ()

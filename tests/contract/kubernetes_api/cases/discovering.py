@@ -217,3 +217,63 @@ def openapi_of_built_ins_knows_merge_keys(s: Session):
         return told
 
     s.get("/openapi/v3/api/v1", select=merge_keys)
+
+
+def scaled_kinds_are_discovered(s: Session):
+    """D1: ReplicationControllers, autoscalers of both versions, and scale of workloads."""
+    s.get("/api/v1", select=_resources(["replicationcontrollers"]))
+    s.get("/apis/autoscaling/v1")
+    s.get("/apis/autoscaling")
+    s.get("/apis/apps/v1", select=_resources(["deployments", "replicasets", "statefulsets"]))
+
+
+def openapi_v2_describes_kinds(s: Session):
+    """D4: definitions and operations, for clients that know no newer document."""
+    gadget, widget = "com.example.conformance.v1.Gadget", "com.example.conformance.v1.Widget"
+    names = (
+        gadget,
+        f"{gadget}List",
+        widget,
+        "io.k8s.api.core.v1.ConfigMap",
+        "io.k8s.api.autoscaling.v1.Scale",
+    )
+    places = {
+        "gadget": "/apis/conformance.example.com/v1/namespaces/{namespace}/gadgets/{name}",
+        "config map": "/api/v1/namespaces/{namespace}/configmaps/{name}",
+        "config maps": "/api/v1/namespaces/{namespace}/configmaps",
+        "scale": "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale",
+    }
+
+    def shape(body):
+        return {
+            "swagger": [body["swagger"], body["info"]],
+            "definitions": {name: body["definitions"][name] for name in names},
+            "merge keys": {
+                name: {key: value for key, value in field.items() if key.startswith("x-kubernetes-")}
+                for name, field in body["definitions"]["io.k8s.api.core.v1.PodSpec"]["properties"].items()
+            },
+            "operations": {
+                name: {
+                    method: _operation(operation)
+                    for method, operation in sorted(body["paths"][place].items())
+                    if method != "parameters"
+                }
+                for name, place in places.items()
+            },
+        }
+
+    s.eventually("/openapi/v2", lambda a: a.is_success and widget in a.body["definitions"], record=False)
+    s.get("/openapi/v2", select=shape)
+
+
+def _operation(found):
+    return {
+        "id": found["operationId"],
+        "kind": found["x-kubernetes-group-version-kind"],
+        "action": found["x-kubernetes-action"],
+        "consumes": sorted(found.get("consumes") or ()),
+        "produces": sorted(found.get("produces") or ()),
+        "dry run": any(each.get("name") == "dryRun" for each in found.get("parameters", ())),
+        "body": [each.get("schema") for each in found.get("parameters", ()) if each.get("in") == "body"],
+        "answers": {code: answer.get("schema") for code, answer in sorted(found["responses"].items())},
+    }

@@ -1,9 +1,10 @@
 """Services, claims, nodes: enough of them for what runs here."""
 
 from contract.kubernetes_api.objects import CLAIMS, SERVICES
-from contract.kubernetes_api.session import Session
+from contract.kubernetes_api.session import TABLE, Session
 
 NODES = "/api/v1/nodes"
+VOLUMES = "/api/v1/persistentvolumes"
 
 
 def _service(name="a", **spec):
@@ -98,3 +99,36 @@ def a_node_can_be_registered(s: Session):
     )
     s.merge(f"{NODES}/{{ns}}-node", {"spec": {"unschedulable": True}})
     s.delete(f"{NODES}/{{ns}}-node")
+
+
+def _volume(name="{ns}", **spec):
+    wants = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/data"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {name: value for name, value in {**wants, **spec}.items() if value is not None},
+    }
+
+
+def a_volume_is_filled_with_defaults(s: Session):
+    """D1: `kubectl apply --prune` lists PersistentVolumes."""
+    with s.unrecorded():
+        s.post(VOLUMES, _volume())
+    s.get(f"{VOLUMES}/{{ns}}", select=lambda body: [body["spec"], body["status"]])
+    s.get(
+        f"{VOLUMES}?fieldSelector=metadata.name={{ns}}", accept=TABLE, select=lambda b: b["rows"][0]["cells"]
+    )
+    s.merge(f"{VOLUMES}/{{ns}}", {"spec": {"capacity": {"storage": "2Gi"}}}, select=lambda body: body["spec"])
+
+
+def a_volume_is_checked(s: Session):
+    s.post(VOLUMES, _volume(accessModes=[]))
+    s.post(VOLUMES, _volume(accessModes=["ReadSometimes"]))
+    s.post(VOLUMES, _volume(accessModes=["ReadWriteOnce", "ReadWriteOncePod"]))
+    s.post(VOLUMES, _volume(capacity={"storage": "0"}))
+    s.post(VOLUMES, _volume(persistentVolumeReclaimPolicy="Burn", volumeMode="Cloud"))
+    s.post(VOLUMES, _volume(hostPath=None))
+    s.post(VOLUMES, _volume(hostPath={"path": ""}))
+    s.post(VOLUMES, _volume(nfs={"server": "a", "path": "/b"}))
+    s.post(VOLUMES, _volume(storageClassName="Bad_Class"))

@@ -13,6 +13,35 @@ def health_of_an_unknown_check_is_not_found(s: Session):
     s.get("/livez/nonsense")
 
 
+def health_tells_its_checks_on_request(s: Session):
+    """D4: `?verbose` lists the checks; the lists are each server's own, their form is not."""
+
+    def form(body):
+        lines = body.splitlines()
+        checks = [line for line in lines if line.startswith("[")]
+        return [
+            all(line.startswith("[+]") and line.endswith(" ok") for line in checks),
+            "[+]ping ok" in checks,
+            lines[-1],
+        ]
+
+    for path in ("/healthz", "/livez", "/readyz"):
+        s.get(f"{path}?verbose", select=form)
+        s.get(f"{path}?verbose=true", select=form)
+        s.get(f"{path}?exclude=ping&verbose", select=lambda body: "[+]ping excluded: ok" in body.splitlines())
+        s.get(f"{path}?exclude=ping")
+        s.get(f"{path}/ping")
+        s.get(f"{path}/ping?verbose")
+        s.get(f"{path}/log")
+        s.get(f"{path}/etcd")
+    s.get("/readyz/shutdown")
+
+
+def health_is_asked_for_by_any_method(s: Session):
+    s.post("/livez")
+    s.delete("/readyz/ping")
+
+
 def version_names_the_line(s: Session):
     s.get("/version", select=lambda body: [sorted(body), body["major"], body["minor"], body["gitVersion"]])
 
@@ -96,3 +125,19 @@ def names_with_slashes_and_dots_are_refused(s: Session):
     s.get(f"{CONFIG_MAPS}/..%2Fa")
     s.get(f"{CONFIG_MAPS}/%2E%2E")
     s.get(f"{CONFIG_MAPS}/a%2Fb")
+
+
+def answers_are_indented_on_request(s: Session):
+    """D4: `?pretty`, and browsers and curl without being asked."""
+    with s.unrecorded():
+        s.post(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+    for path in (f"{CONFIG_MAPS}/a", CONFIG_MAPS, "/version", "/api/v1", f"{CONFIG_MAPS}/none"):
+        for query in ("", "?pretty=true", "?pretty=1", "?pretty=false", "?pretty=0", "?pretty"):
+            s.request("GET", path + query, raw=_is_indented)
+        for agent in ("curl/8.0", "Wget/1.0", "Mozilla/5.0 (X11)", "kubectl/v1.35"):
+            s.request("GET", path, headers={"User-Agent": agent}, raw=_is_indented)
+        s.request("GET", path + "?pretty=false", headers={"User-Agent": "curl/8.0"}, raw=_is_indented)
+
+
+def _is_indented(content):
+    return b'\n  "' in content

@@ -31,7 +31,9 @@ def test_a_step_is_stopped_exactly_at_its_limit_counted_from_its_childs_creation
     assert (run.actions, run.look_again_at) == ((), at(12))
     run.tick(0.001)
     child = run.step("a").child
-    assert run.step("a").stop == Stop(requested_at=at(12), reason="StepTimedOut", deadline=at(72))
+    assert run.step("a").stop == Stop(
+        requested_at=at(12), reason="StepTimedOut", deadline=at(72), message="timed out after 10 s"
+    )
     assert run.actions == (StopChild(child=child, reason="StepTimedOut", deadline=at(70)),)
     assert (run.steps["a"], run.look_again_at) == ("Running/Stopping", at(72))
     assert run.phase == "Running/Running"
@@ -50,7 +52,7 @@ def test_a_child_that_never_appears_times_out_too():
     )
     run.tick(0.001)
     assert (run.steps["a"], run.phase) == ("Failed/StepTimedOut", "Failed/StepFailed")
-    assert run.message == "step a failed: StepTimedOut (stopped at its time limit)"
+    assert run.message == "step a failed: StepTimedOut (timed out after 10 s)"
     assert run.record.left_behind == ()
 
 
@@ -269,7 +271,10 @@ def test_waiting_for_a_definition_is_bounded_by_the_runs_own_limit():
     run.tick(99.999)
     assert run.phase == "Pending/ReferenceNotFound"
     run.tick(0.001)
-    assert (run.phase, run.message) == ("Failed/RunTimedOut", "the run reached its time limit")
+    assert (run.phase, run.message) == (
+        "Failed/RunTimedOut",
+        "the run reached its time limit while waiting for: ReferenceNotFound: none",
+    )
     assert run.look_again_at is None
 
 

@@ -38,6 +38,9 @@ class Naming:
     def references(self, variable):
         return frozenset(self.names) if variable == "steps" else frozenset({"b", "c"})
 
+    def uses_whole(self, _variable):
+        return True
+
     def evaluate(self, bindings):
         raise NotImplementedError
 

@@ -8,7 +8,7 @@ import pytest
 from jangar.api.phases import OnJobMissing, Phase, StepPhase
 from jangar.api.reasons import NEVER_RETRIED, Reason
 from jangar.domain.orchestration.observation import ChildRefused
-from jangar.domain.orchestration.settling import Settled, failed, moved
+from jangar.domain.orchestration.settling import Settled, failed, moved, stopped
 from jangar.domain.orchestration.state import Attempt, Stop
 from support.builders import NOON, a_child, at
 from support.settled_steps import GONE, RUNNING, STARTED, a_step_that, settled, stopping, verdict
@@ -95,8 +95,38 @@ def test_a_step_times_out_exactly_at_its_limit(child):
     early = settled(RUNNING, child, now=at(9.999), timeout=limit).state
     assert early.stop is None
     found = settled(RUNNING, child, now=at(10), timeout=limit)
-    assert found.state.stop == Stop(requested_at=at(10), reason="StepTimedOut", deadline=at(70))
-    assert (*verdict(found), found.left_behind) == ("Running/Stopping", "stopping: StepTimedOut", False)
+    message = "timed out after 10 s"
+    expected = Stop(requested_at=at(10), reason="StepTimedOut", deadline=at(70), message=message)
+    assert found.state.stop == expected
+    assert (*verdict(found), found.left_behind) == ("Running/Stopping", f"stopping: {message}", False)
+
+
+@pytest.mark.rule("DAG-10")
+def test_a_timeout_keeps_the_cause_that_it_waited_for():
+    """B8, E12: StepTimedOut says what the step was waiting for; what its work says of its end is added."""
+    pulls = a_child("child", Phase.PENDING, reason="ImagePullBackOff", message="no such image")
+    stopping = settled(RUNNING, pulls, now=at(10), timeout=timedelta(seconds=10)).state
+    said = "stopped on request; container main ignored SIGTERM and was killed after 30 s"
+    ended = settled(stopping, a_child("child", Phase.CANCELLED, message=said), now=at(41))
+    assert verdict(ended) == (
+        "Failed/StepTimedOut",
+        (
+            "timed out after 10 s while waiting for: ImagePullBackOff: no such image; "
+            "container main ignored SIGTERM and was killed after 30 s"
+        ),
+    )
+
+
+@pytest.mark.rule("DAG-10")
+def test_the_runs_time_limit_keeps_the_cause_that_a_step_waited_for():
+    """B8: the same where the run's own limit ends the wait."""
+    waiting = replace(RUNNING, phase=StepPhase.PENDING, reason="ReferenceNotFound", message="no tool x")
+    stop = Stop(requested_at=at(10), reason="RunTimedOut", deadline=at(70))
+    ended = settled(stopped(waiting, stop), a_child("child", Phase.CANCELLED), now=at(11))
+    assert verdict(ended) == (
+        "Failed/RunTimedOut",
+        "stopped at the run's time limit while waiting for: ReferenceNotFound: no tool x",
+    )
 
 
 @pytest.mark.rule("DAG-10")

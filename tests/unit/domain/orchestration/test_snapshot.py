@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jangar.domain.orchestration.child_names import owned_name
 from jangar.domain.orchestration.snapshot import (
     MAX_DECODED_BYTES,
     MAX_ENCODED_BYTES,
@@ -129,6 +128,8 @@ def test_ten_thousand_steps_fit_into_one_object():
 
 @pytest.mark.rule("DAG-3")
 def test_the_name_is_a_function_of_the_run():
-    """DAG-3: a second create of the snapshot collides with the first."""
-    assert snapshot_name("nightly", "u") == owned_name("nightly", "u", "snapshot")
-    assert snapshot_name("nightly", "u").startswith("nightly-snapshot-")
+    """DAG-3: a second create of the same snapshot collides with the first; another content has another name."""
+    name = snapshot_name("nightly", "u", "h1")
+    assert name.startswith("nightly-snapshot-")
+    assert name == snapshot_name("nightly", "u", "h1")
+    assert len({name, snapshot_name("nightly", "u", "h2"), snapshot_name("nightly", "v", "h1")}) == 3

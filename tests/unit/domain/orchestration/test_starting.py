@@ -75,14 +75,17 @@ def test_a_condition_without_an_answer_fails_the_step(when, message):
 
 @pytest.mark.rule("DAG-9")
 def test_the_first_attempt_is_recorded_before_anything_is_created():
-    """DAG-9, GC-2: the intent, with the child's name, and no uid yet."""
-    assert begun_once(a_step("a")) == StepState(
+    """DAG-9, GC-2, E11: the intent, with the child's name, the hash it is recognized by, and no uid yet."""
+    begun = begun_once(a_step("a"))
+    assert begun.child_hash is not None
+    assert begun == StepState(
         name="a",
         kind=StepKind.TOOL_RUN,
         phase=StepPhase.PENDING,
         reason="Starting",
         attempt=1,
         child="nightly-a-1-pvpblqfx7og3hohr",
+        child_hash=begun.child_hash,
         started_at=at(1),
         attempt_started_at=at(1),
     )
@@ -101,6 +104,7 @@ def test_the_next_attempt_has_its_own_name_and_forgets_the_last_ones_end():
         attempt=1,
         child="nightly-a-1-pvpblqfx7og3hohr",
         child_uid="uid-of-a",
+        child_hash="of the first attempt",
         started_at=NOON,
         attempt_started_at=NOON,
         last_transition_time=NOON,
@@ -117,12 +121,14 @@ def test_the_next_attempt_has_its_own_name_and_forgets_the_last_ones_end():
         reason="Starting",
         attempt=2,
         child=begun_again.child,
+        child_hash=begun_again.child_hash,
         started_at=NOON,
         attempt_started_at=at(1),
         last_transition_time=at(1),
         attempts=(ended,),
     )
     assert begun_again.child.startswith("nightly-a-2-")
+    assert begun_again.child_hash not in {None, "of the first attempt"}
 
 
 @pytest.mark.rule("DAG-11")

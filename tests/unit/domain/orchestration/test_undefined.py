@@ -1,5 +1,7 @@
 """What a run that cannot begin yet is (DAG-2, DAG-3)."""
 
+from dataclasses import replace
+
 import pytest
 
 from jangar.api.phases import Phase
@@ -29,6 +31,10 @@ REFUSED = Verdict(
 )
 CANCELLED = Verdict(phase=Phase.CANCELLED, reason="Cancelled", message="cancelled before it started")
 TOO_LATE = Verdict(phase=Phase.FAILED, reason="RunTimedOut", message="the run reached its time limit")
+NEVER_CAME = replace(
+    TOO_LATE,
+    message=f"the run reached its time limit while waiting for: ReferenceNotFound: {MISSING.message}",
+)
 
 
 @pytest.mark.rule("DAG-2")
@@ -37,7 +43,7 @@ TOO_LATE = Verdict(phase=Phase.FAILED, reason="RunTimedOut", message="the run re
     [
         pytest.param(MISSING, False, False, WAITS, id="missing-waits"),
         pytest.param(MISSING, True, False, CANCELLED, id="missing-and-cancelled"),
-        pytest.param(MISSING, False, True, TOO_LATE, id="missing-and-timed-out"),
+        pytest.param(MISSING, False, True, NEVER_CAME, id="missing-and-timed-out"),
         pytest.param(MISSING, True, True, CANCELLED, id="missing-cancelled-wins-over-time"),
         pytest.param(REJECTED, False, False, REFUSED, id="rejected-fails"),
         pytest.param(REJECTED, True, False, REFUSED, id="rejected-fails-though-cancelled"),

@@ -18,7 +18,7 @@ from jangar.domain.orchestration.graph import graph_of
 from jangar.domain.orchestration.templates import parse_template
 from jangar.domain.orchestration.validation import define, definition_problems, execution_mode
 
-KINDS = "AgentRun, ToolRun, SubOrchestration, ApprovalGate, SignalWait, Checkpoint, MemoryOp"
+KINDS = "AgentRun, ToolRun, SubOrchestration"
 NAME_FIX = "use 1-63 letters, digits, - and _, beginning and ending with a letter or digit"
 TEMPLATE_FIX = 'write {{ parameters.NAME }} or {{ steps.STEP.outputs.NAME }}, with ?? "text" for a default'
 CONDITION_FIX = "write a CEL expression over parameters and steps, without braces"
@@ -30,6 +30,9 @@ class FakeCondition:
 
     def references(self, variable):
         return frozenset(re.findall(rf"\b{variable}\.([\w-]+)", self.source))
+
+    def uses_whole(self, _variable):
+        return True
 
     def evaluate(self, bindings):
         raise NotImplementedError
@@ -782,10 +785,13 @@ def test_no_steps_is_told_before_the_rest():
 
 
 @pytest.mark.rule("DAG-2")
-def test_a_dependency_on_a_name_used_twice_means_the_first():
-    """DAG-2: a duplicate name does not make up cycles."""
+def test_a_name_used_twice_does_not_hide_a_cycle():
+    """DAG-2, B10: both are told at once, whichever of the steps goes."""
     found = problems(step("a"), step("b", dependsOn=["a"]), step("a", dependsOn=["b"]))
-    assert [each.reason for each in found] == [Reason.DUPLICATE_STEP]
+    assert [each.reason for each in found] == [Reason.DEPENDENCY_CYCLE, Reason.DUPLICATE_STEP]
+    assert found[0].message == "steps wait for each other: a -> b -> a"
+    without = problems(step("a"), step("b", dependsOn=["a"]), step("a", dependsOn=[]))
+    assert [each.reason for each in without] == [Reason.DUPLICATE_STEP]
 
 
 @pytest.mark.rule("DAG-2")

@@ -29,6 +29,7 @@ def test_parameters_are_filled_into_command_args_and_env():
         env={"WHO": "nobody"},
         working_dir="/src",
         service_account="builder",
+        is_first_process=False,
     )
 
 

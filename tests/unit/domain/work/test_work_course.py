@@ -25,6 +25,9 @@ class Says:
     def references(self, _variable):
         return frozenset()
 
+    def uses_whole(self, _variable):
+        return True
+
     def evaluate(self, bindings):
         self.asked.append(bindings["iteration"])
         return self.answer(bindings["iteration"])

@@ -10,6 +10,7 @@ from jangar.api.reasons import Reason
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.conditions import ConditionStatus
 from jangar.domain.work.actions import CreateJob, EndDuplicate, HoldChild
+from jangar.domain.work.facts import ContainerFacts
 from jangar.domain.work.observation import Owner, WorkMissing, WorkRefused, WorkRejected
 from support.builders import at
 from support.work_world import Death, a_world
@@ -241,3 +242,116 @@ def test_that_a_job_was_seen_is_recorded_soon_though_nothing_else_happens():
     world.advance(2)
     world.run_pass()
     assert world.status["job"]["uid"] == "job-1"
+
+
+def waiting_pod(**facts):
+    """A child whose pod is there and waits."""
+    world = a_world(**facts)
+    world.run_pass()
+    world.sync_job()
+    (uid,) = world.pods
+    world.advance(1)
+    return world, uid
+
+
+def waits(world, uid, reason, message=""):
+    container = ContainerFacts(name="main", waiting_reason=reason, waiting_message=message)
+    world.pods[uid] = replace(world.pods[uid], containers=(container,))
+    world.run_pass()
+
+
+@pytest.mark.rule("AGENT-3")
+def test_what_a_pod_waits_for_is_told_once():
+    """E12: reason and message stand in the status while it waits; a kubelet's alternating texts cause no write."""
+    world, uid = waiting_pod()
+    waits(world, uid, "ErrImagePull", "no such image")
+    assert (world.status["phase"], world.status["reason"]) == ("Pending", "ImagePullBackOff")
+    assert world.status["message"] == "container main: no such image"
+    assert conditions(world)["Ready"] == "False"
+    recorded = world.status
+    for _ in range(20):
+        world.advance(15)
+        waits(world, uid, "ImagePullBackOff", 'Back-off pulling image "x"')
+        world.advance(15)
+        waits(world, uid, "ErrImagePull", "no such image")
+    assert world.status == recorded
+    world.start_pod(uid)
+    world.run_pass()
+    assert (world.status["phase"], world.status["reason"]) == ("Running", "Running")
+
+
+@pytest.mark.rule("AGENT-3")
+def test_a_pod_that_no_node_takes_says_so_until_one_does():
+    """E12: Unschedulable goes when the pod has a node."""
+    world, uid = waiting_pod()
+    pod = world.pods[uid]
+    world.pods[uid] = replace(pod, unschedulable="0/1 nodes are available")
+    world.run_pass()
+    assert (world.status["reason"], world.status["message"]) == ("Unschedulable", "0/1 nodes are available")
+    world.pods[uid] = pod
+    world.run_pass()
+    assert world.status["reason"] == "Starting"
+
+
+@pytest.mark.rule("AGENT-3")
+def test_a_job_that_cannot_create_its_pod_says_why():
+    """E12: only an event tells; it is read when the pod is overdue, and again every 30 s, not in every pass."""
+    world = a_world(create_error='Error creating: pods "x-1" is forbidden: serviceaccount "ci" not found')
+    world.run_pass()
+    world.advance(4)
+    assert world.run_pass().look_again_at == at(5)
+    assert world.status["reason"] == "Starting"
+    world.advance(1)
+    assert world.run_pass().look_again_at == at(35)
+    assert world.status["reason"] == "FailedCreate"
+    expected = 'the Job cannot create its pod: the pod is forbidden: serviceaccount "ci" not found'
+    assert world.status["message"] == expected
+    recorded = world.status
+    world.advance(30)
+    world.create_error = world.create_error.replace("x-1", "x-2")
+    world.run_pass()
+    assert world.status == recorded
+    world.sync_job()
+    world.run_pass()
+    assert world.status["reason"] == "Starting"
+
+
+@pytest.mark.rule("ST-7")
+def test_a_pod_that_the_cache_does_not_have_yet_is_waited_for_without_a_hot_loop():
+    """The Job says that it has a pod: an event comes, and no pass is due before."""
+    world = a_world()
+    world.run_pass()
+    world.job = replace(world.job, active=1)
+    world.advance(10)
+    again = world.run_pass().look_again_at
+    assert again is None or again > at(10)
+
+
+@pytest.mark.rule("AGENT-3", "DAG-10")
+def test_a_timeout_keeps_what_the_work_waited_for():
+    """B8, E12: while it is stopped, and when it has ended."""
+    world, uid = waiting_pod(timeout=timedelta(seconds=30))
+    waits(world, uid, "CreateContainerConfigError", 'secret "token" not found')
+    world.advance(30)
+    world.run_pass()
+    cause = 'CreateContainerConfigError: container main: secret "token" not found'
+    message = f"timed out after 30 s while waiting for: {cause}"
+    assert (world.status["reason"], world.status["message"]) == ("Stopping", f"stopping: {message}")
+    world.sync_job()
+    world.end_pod(uid)
+    world.sync_job()
+    world.run_pass()
+    assert (world.status["phase"], world.status["reason"]) == ("Failed", "StepTimedOut")
+    assert world.status["message"] == message
+
+
+@pytest.mark.rule("DAG-10")
+def test_a_timeout_keeps_the_reference_that_was_missing():
+    """B8: what was waited for stands in the message of the timeout."""
+    world = a_world(timeout=timedelta(seconds=30), work=MISSING)
+    world.run_pass()
+    world.advance(30)
+    world.run_pass()
+    assert world.status["reason"] == "StepTimedOut"
+    expected = 'timed out after 30 s while waiting for: ReferenceNotFound: tool "lint" does not exist'
+    assert world.status["message"] == expected

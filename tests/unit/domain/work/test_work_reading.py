@@ -73,7 +73,7 @@ def test_a_pod_is_read_with_everything_that_counts():
                 ),
             ),
             ContainerFacts(name="proxy", running=True),
-            ContainerFacts(name="slow"),
+            ContainerFacts(name="slow", waiting_reason="ImagePullBackOff"),
         ),
         finalizers=("batch.kubernetes.io/job-tracking", "jangar.proompteng.ai/outcome"),
     )

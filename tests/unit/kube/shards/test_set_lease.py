@@ -13,7 +13,7 @@ from support.reliability_page import record_trials
 from support.shard_members import NAMES, Sharer, WatchedRecords, WatchingWire
 from support.virtual_time import run_virtual, wall_clock
 
-SEEDS = range(100 if os.environ.get("JANGAR_SIMULATION") == "all" else 5)
+SEEDS = range(100 if os.environ.get("JANGAR_SIMULATION") == "all" else 3)
 
 
 class Leader:

@@ -1,0 +1,53 @@
+"""Asks /livez every 50 ms from outside, until its input ends. Prints the slowest answers as JSON.
+
+The standard library alone: it starts at once and costs little. Each answer comes with how late this process itself woke
+up before it asked: on a machine without time for anybody that is the cause of a slow one.
+"""
+
+import http.client
+import json
+import select
+import ssl
+import sys
+import time
+from urllib.parse import urlsplit
+
+EVERY = 0.05
+
+
+def connection(address, authority):
+    parts = urlsplit(address)
+    if parts.scheme == "https":
+        return http.client.HTTPSConnection(
+            parts.netloc, context=ssl.create_default_context(cafile=authority), timeout=30
+        )
+    return http.client.HTTPConnection(parts.netloc, timeout=30)
+
+
+def main(authority, *addresses):
+    open_connections = {address: connection(address, authority) for address in addresses}
+    found = []
+    asked = failed = 0
+    due = time.monotonic()
+    while not select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0]:
+        late = time.monotonic() - due
+        due = max(due + EVERY, time.monotonic())
+        for address, each in open_connections.items():
+            began = time.monotonic()
+            asked += 1
+            try:
+                each.request("GET", urlsplit(address).path)
+                answer = each.getresponse()
+                answer.read()
+                failed += answer.status != http.HTTPStatus.OK
+            except (OSError, http.client.HTTPException):
+                failed += 1
+                open_connections[address] = connection(address, authority)
+            found.append((round(time.monotonic() - began, 4), round(late, 4), address, round(time.time(), 2)))
+            found = sorted(found, reverse=True)[:40] if len(found) > 4_000 else found
+    found.sort(reverse=True)
+    sys.stdout.write(json.dumps({"asked": asked, "failed": failed, "slowest": found[:20]}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

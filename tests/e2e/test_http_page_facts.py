@@ -1,0 +1,138 @@
+"""What the web page asks the HTTP API for: retries, nested runs, field errors, and what to do with an old link."""
+
+import json
+
+import pytest
+
+from e2e.http_face import HttpFace
+from e2e.laptop_process import LaptopProcess, run, step, tool
+
+pytestmark = pytest.mark.xdist_group("laptop")
+
+R = "/v1/namespaces/default/runs"
+BROWSER = "text/html,application/xhtml+xml"
+
+
+class ElsewhereProcess(LaptopProcess):
+    """A `jangar up` whose data directory is not the default one."""
+
+    def __init__(self, home) -> None:
+        super().__init__(home)
+        self.data = home / "my data"
+
+    def jangar(self, *words, stdin="", **environment):
+        return super().jangar(*words, "--data-dir", self.data, stdin=stdin, **environment)
+
+    def start(self, *options) -> None:
+        super().start("--data-dir", str(self.data), *options)
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory):
+    process = ElsewhereProcess(tmp_path_factory.mktemp("facts"))
+    process.start()
+    process.apply(
+        tool("say", "echo hello"),
+        tool("break", "exit 3"),
+        {
+            "apiVersion": "orchestration.proompteng.ai/v1alpha1",
+            "kind": "Orchestration",
+            "metadata": {"name": "greeting"},
+            "spec": {
+                "parameters": [
+                    {"name": "whom", "required": True},
+                    {"name": "tone", "enum": ["kind", "stern"]},
+                ],
+                "steps": [step("say", "say")],
+            },
+        },
+        run("broken", step("first", "say"), step("bad", "break", "first")),
+    )
+    process.until(lambda: process.phase("broken") == "Failed")
+    yield process
+    process.end()
+
+
+@pytest.fixture(scope="module")
+def face(laptop):
+    return HttpFace(laptop)
+
+
+def test_a_run_names_its_retries_and_a_retry_its_origin(face):
+    """C4: both ways, also to whoever follows the run."""
+    with face.events(f"{R}/broken/watch") as events:
+        assert next(events)[2]["retriedBy"] == []
+        made = face.ask("POST", f"{R}/broken/retry", {}).json["run"]["name"]
+        assert next(data for _, _, data in events if data["retriedBy"])["retriedBy"] == [made]
+    assert face.get(f"{R}/broken")["retriedBy"] == [made]
+    assert face.get(f"{R}/{made}")["retryOf"] == "broken"
+
+
+def test_a_run_is_repeated_with_other_parameters(face):
+    """C4: resubmit takes a whole new set of parameters, and checks it like a new run."""
+    order = {"orchestration": "greeting", "name": "hello", "parameters": {"whom": "you"}}
+    assert face.ask("POST", R, order).status == 201
+    wrong = face.ask("POST", f"{R}/hello/resubmit", {"parameters": {"tone": "loud"}})
+    assert wrong.status == 422
+    assert wrong.json["fields"] == {
+        "parameters.whom": "Enter a value.",
+        "parameters.tone": 'Use one of "kind", "stern".',
+    }
+    made = face.ask("POST", f"{R}/hello/resubmit", {"parameters": {"whom": "me", "tone": "kind"}})
+    assert made.status == 201, made.body
+    assert face.get(f"{R}/{made.json['run']['name']}")["parameters"] == {"whom": "me", "tone": "kind"}
+    same = face.ask("POST", f"{R}/hello/resubmit", {})
+    assert face.get(f"{R}/{same.json['run']['name']}")["parameters"] == {"whom": "you"}
+
+
+def test_what_is_wrong_is_told_by_field(face):
+    """C8: a form can show it where it belongs."""
+    answer = face.ask("POST", R, {"orchestration": "greeting", "parameters": {"tune": "x"}})
+    assert answer.json["fields"] == {
+        "parameters.whom": "Enter a value.",
+        "parameters.tune": "The orchestration does not declare this parameter.",
+    }
+    taken = face.ask("POST", R, {"orchestration": "greeting", "parameters": {"whom": "x"}, "name": "broken"})
+    assert taken.status == 409
+    assert "exists" in taken.json["fields"]["name"]
+
+
+def test_an_old_link_opens_a_page_that_says_what_to_do(face, laptop):
+    """C7: a browser gets the page, a program a problem; neither gets a session."""
+    page = face.ask("GET", "/runs/default/broken?token=old", token=None, Accept=BROWSER)
+    assert (page.status, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert b'data-refused="token"' in page.body
+    assert "set-cookie" not in page.headers
+    program = face.ask("GET", "/?token=old", token=None)
+    assert program.status == 401
+    assert program.json["fix"] == f"jangar status --data-dir '{laptop.data}' prints the current link"
+    opened = face.ask("GET", f"/?token={face.token}", token=None)
+    session = opened.headers["set-cookie"].partition(";")[0]
+    known = face.ask("GET", "/kinds?token=old", token=None, Accept=BROWSER, Cookie=session)
+    assert (known.status, known.headers["location"]) == (303, "/kinds")
+
+
+def test_commands_name_the_data_directory(face, laptop):
+    """B9: where it is not the default one; before anybody has signed in, too."""
+    command = f"jangar --data-dir '{laptop.data}'"
+    assert face.get("/v1/me")["commandPrefix"] == command
+    page = face.ask("GET", "/", token=None, Accept=BROWSER).body.decode()
+    assert f'data-command="{command.replace(chr(39), "&#x27;")}"' in page
+
+
+def test_the_page_knows_how_long_history_is_kept(face):
+    """C3: the record for ever, the ends of logs for a week, unless the settings say otherwise."""
+    assert face.get("/v1/me")["history"] == {"recordSeconds": None, "logSeconds": 604800}
+
+
+def test_a_deleted_run_stays_readable_in_history(face, laptop):
+    """C3: what the dialog promises: the record and the end of the log."""
+    laptop.apply(run("gone-soon", step("say", "say")))
+    laptop.until(lambda: laptop.phase("gone-soon") == "Succeeded")
+    assert face.get(f"{R}/gone-soon")["retention"]["history"] == "On"
+    assert face.ask("DELETE", f"{R}/gone-soon").status == 200
+    laptop.until(lambda: face.get(f"{R}/gone-soon")["live"] is False)
+    past = face.get(f"{R}/gone-soon")
+    assert (past["phase"], past["expiresAt"]) == ("Succeeded", None)
+    log = face.get(f"{R}/gone-soon/logs?step=say")
+    assert json.dumps(log["lines"]) == '["hello"]'

@@ -1,0 +1,206 @@
+"""Steps on a laptop try to get out: as root's steps and as a plain user's. Every row of the guide's table is tried.
+
+E8, E10, E13, A1, A12: what a step starts ends with it, it sees no other step and reads nothing of the control plane.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from e2e.laptop_process import LaptopProcess, run, step, tool
+from jangar.nodeagent.node import ISOLATION
+from jangar.nodeagent.pods.own_programs import closed_directory
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "node-agent.md"
+PLAIN_USER = 1234
+STARTS = {
+    "a background process": "sleep {token} &",
+    "`setsid`": "setsid sleep {token} &",
+    "`env -i setsid`": "env -i setsid sleep {token} &",
+    "a double fork": "(setsid sh -c 'sleep {token} & exit 0' &);",
+    "a daemon": "env -i setsid sh -c 'cd /; (trap \"\" HUP TERM; sleep {token}) </dev/null >/dev/null 2>&1 &'",
+}
+"""How a process gets away from the one that started it; the sleep is known by its argument."""
+READS = {
+    "the API's database": "cat {data}/objects.db {data}/*.db {data}/*.sqlite",
+    "the kubeconfig": "cat {data}/kubeconfig",
+    "the page's token": "cat {data}/page-token {data}/laptop.json",
+    "keys and certificates": "cat {data}/*.key {data}/*.pem {data}/*/*.key {data}/*/*.pem",
+    "logs of other steps": "cat {data}/pod-logs/*/*.log",
+    "the supervisor's journal": "cat {data}/supervisor/journal",
+    "files of other steps": "cat {data}/scratch/*/secret",
+    "HOME and /tmp of other steps": "cat /tmp/secret $HOME/secret",
+    "memory of the supervisor": "cat /proc/1/environ /proc/1/maps /proc/1/mem",
+}
+"""Shell commands that must print nothing."""
+TRIES = {
+    "processes of other steps": "grep -alzx '[4]{victim}' /proc/[0-9]*/cmdline",
+    "`ptrace` of other steps": (
+        "for p in /proc/[0-9]*; do [ $p = /proc/1 ] || [ ! -e $p/environ ] ||"
+        " grep -aq $JANGAR_CONTAINER_ID $p/environ || [ ! -e $p/environ ] || echo $p; done"
+    ),
+    "`su` and other programs of root": "su -s /bin/sh -c 'id -u' </dev/null 2>/dev/null | grep -x 0",
+}
+"""Shell commands that must print nothing: no process but the step's own, and no uid 0."""
+SIGNALS = "signals to other steps"
+
+
+OPENED = """
+set -e
+if [ -n "$1" ]; then
+  place=$(mktemp -d /var/tmp/jangar-python-XXXXXX)
+  mount --bind "$2" "$place"
+  mount -t tmpfs -o mode=755 tmpfs "$1"
+  mkdir -p "$2"
+  mount --move "$place" "$2"
+fi
+user=$3
+shift 3
+exec setpriv --reuid=$user --regid=$user --clear-groups "$@"
+"""
+"""Root's Python often lies below a home that others may not enter: here they may, in a mount namespace of a test."""
+
+
+def modes():
+    if os.geteuid() != 0:
+        return [pytest.param((), id="plain")]
+    closed = closed_directory(sys.base_prefix) or ""
+    shell = ("unshare", "--mount", "sh", "-c", OPENED, "sh")
+    as_plain = (*shell, closed, os.path.realpath(sys.base_prefix), str(PLAIN_USER))
+    return [pytest.param((), id="root"), pytest.param(as_plain, id="plain")]
+
+
+@pytest.fixture(scope="module", params=modes())
+def laptop(request):
+    prefix = request.param
+    home = Path(tempfile.mkdtemp(prefix="jangar-escape-"))
+    if prefix:
+        if shutil.which("setpriv") is None or shutil.which("unshare") is None:
+            pytest.skip("setpriv or unshare is missing: install util-linux")
+        os.chown(home, PLAIN_USER, PLAIN_USER)
+        words = [*prefix, sys.executable, "-c", "import jangar"]
+        if subprocess.run(words, check=False, capture_output=True).returncode != 0:
+            pytest.skip(f"user {PLAIN_USER} cannot start {sys.executable}")
+    laptop = LaptopProcess(home, *prefix)
+    try:
+        laptop.start()
+        isolation = _node(laptop)["metadata"]["annotations"][ISOLATION]
+        if isolation != "pid-namespace":
+            pytest.skip(f"this machine allows no PID namespaces (isolation: {isolation})")
+        yield laptop
+    finally:
+        laptop.end()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _node(laptop):
+    def registered():
+        nodes = json.loads(laptop.done("get", "nodes", "-o", "json"))
+        items = nodes.get("items", [nodes])
+        return items and ISOLATION in (items[0]["metadata"].get("annotations") or {}) and items[0]
+
+    return laptop.until(registered)
+
+
+def alive(token):
+    """Processes of this machine that have the token as an argument."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else ()
+        except OSError:
+            continue
+        if token.encode() in words:
+            found.append(int(entry.name))
+    return found
+
+
+def a_token(name):
+    """Seconds to sleep that nobody else sleeps."""
+    return f"4011.{os.getpid()}{abs(hash((name, time.monotonic_ns()))) % 10**9}"
+
+
+def finished(laptop, name, phase="Succeeded"):
+    laptop.until(lambda: laptop.phase(name) in {"Succeeded", "Failed", "Cancelled"})
+    assert laptop.phase(name) == phase, laptop.jangar("logs", name).stdout
+
+
+def test_nothing_that_a_step_started_survives_it(laptop):
+    """E10: however it was started, once the step has ended by itself."""
+    tokens = {name: a_token(name) for name in STARTS}
+    tools = [
+        tool(f"start-{n}", script.format(token=tokens[name]) + " sleep 0.2; echo started")
+        for n, (name, script) in enumerate(STARTS.items())
+    ]
+    laptop.apply(*tools, run("ended", *(step(f"s{n}", f"start-{n}") for n in range(len(tools)))))
+    finished(laptop, "ended")
+    assert {name: alive(token) for name, token in tokens.items()} == {name: [] for name in STARTS}
+
+
+@pytest.mark.rule("CAN-4")
+@pytest.mark.parametrize("end", ["cancel", "timeout"])
+def test_nothing_survives_a_cancel_or_a_timeout(laptop, end):
+    """E10: what ignores TERM is killed, and what left its group and session with it."""
+    tokens = [a_token(end) for _ in STARTS]
+    script = " ".join(each.format(token=token) for each, token in zip(STARTS.values(), tokens, strict=True))
+    only = step("only", f"stays-{end}")
+    if end == "timeout":
+        only["timeoutSeconds"] = 3
+    laptop.apply(tool(f"stays-{end}", script + " trap '' TERM; wait; sleep 100"), run(f"by-{end}", only))
+    laptop.until(lambda: all(alive(token) for token in tokens))
+    if end == "cancel":
+        laptop.done("cancel", f"by-{end}")
+    finished(laptop, f"by-{end}", "Cancelled" if end == "cancel" else "Failed")
+    laptop.until(lambda: not any(alive(token) for token in tokens))
+
+
+def test_a_step_reads_and_reaches_nothing_of_others(laptop):
+    """E8, E13, A12: the rows of the guide's table, tried while another step runs beside."""
+    victim = a_token("victim")
+    scripts = [each.format(data=laptop.data, victim=victim[1:]) for each in (READS | TRIES).values()]
+    tries = [
+        f'got=$( ( {script} ) 2>/dev/null | head -c 200 | tr -d "\\0"); echo "try-{n}:[$got]"'
+        for n, script in enumerate(scripts)
+    ]
+    target = f"echo stolen > /tmp/secret; echo stolen > $HOME/secret; echo stolen > secret; sleep {victim} & "
+    laptop.apply(
+        tool("victim", target + "sleep 3; kill $! && echo alive"),
+        tool("kills", "kill -9 -1; echo done"),
+        tool("tries", "; ".join(tries)),
+        run("escape", step("victim", "victim"), step("kills", "kills"), step("tries", "tries")),
+    )
+    finished(laptop, "escape")
+    said = laptop.done("logs", "escape")
+    got = dict(zip(READS | TRIES, re.findall(r"try-\d+:(.*)", said), strict=True))
+    assert got == dict.fromkeys(READS | TRIES, "[]")
+    assert re.search(r"victim .*alive", said)
+
+
+def test_a_step_gains_no_rights_and_may_still_make_sandboxes(laptop):
+    """E8, A1: no_new_privs is set, volumes do not cover the system, and user namespaces work."""
+    script = "grep NoNewPrivs /proc/self/status; unshare -Ur true && echo namespace; pwd; git init -q . && echo git"
+    if shutil.which("bwrap"):
+        script += "; bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --unshare-net echo sandbox"
+    laptop.apply(tool("rights", script), run("rights", step("only", "rights")))
+    finished(laptop, "rights")
+    said = laptop.done("logs", "rights")
+    assert re.search(r"NoNewPrivs:\s*1", said)
+    assert "namespace" in said
+    assert ("sandbox" in said) == bool(shutil.which("bwrap"))
+    assert ("git" in said) == bool(shutil.which("git"))
+
+
+def test_the_guide_lists_every_attempt():
+    """Each is held, or stands there with the reason why it is not."""
+    rows = re.findall(r"^\| (.+?) \| (held|not held) \|", GUIDE.read_text(), re.MULTILINE)
+    held = {name for name, verdict in rows if verdict == "held"}
+    assert held == {*STARTS, *READS, *TRIES, SIGNALS, "volumes over the machine's system"}
+    assert {name for name, verdict in rows if verdict == "not held"}

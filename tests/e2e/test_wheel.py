@@ -1,0 +1,92 @@
+"""The wheel, installed where no source tree is: what `pip`, `pipx` and `uv tool install` give people."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("laptop")
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+
+
+def run(*words, cwd, **environment):
+    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "KUBECONFIG"}}
+    done = subprocess.run(
+        list(map(str, words)),
+        cwd=cwd,
+        env=kept | environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", directory, cwd=ROOT)
+    (found,) = directory.glob("jangar-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The command, in an environment of its own that has the dependencies of this one and nothing of this tree."""
+    place = tmp_path_factory.mktemp("installed") / "venv"
+    run(sys.executable, "-m", "venv", place, cwd="/")
+    python = place / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel, cwd="/")
+    site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd="/").strip())
+    shared = [each for each in sys.path if each.endswith(("site-packages", "dist-packages"))]
+    assert sysconfig.get_path("purelib") in shared
+    (site / "shared.pth").write_text("\n".join(shared))
+    where = run(python, "-c", "import jangar; print(jangar.__file__)", cwd="/").strip()
+    assert Path(where).is_relative_to(place)
+    return place / "bin" / "jangar"
+
+
+def test_the_wheel_holds_everything_that_the_package_has(wheel):
+    """B12: the web page, schemas, CRDs and migrations too; no tests and no caches."""
+    with zipfile.ZipFile(wheel) as opened:
+        names = {each for each in opened.namelist() if ".dist-info/" not in each}
+        entries = opened.read(
+            next(each for each in opened.namelist() if each.endswith("entry_points.txt"))
+        ).decode()
+    there = {
+        str(each.relative_to(SOURCE))
+        for each in (SOURCE / "jangar").rglob("*")
+        if each.is_file() and "__pycache__" not in each.parts
+    }
+    assert names == there
+    assert any(each.endswith("index.html") for each in names)
+    assert {"jangar", "kubectl-jangar"} == set(re.findall(r"^([\w-]+) =", entries, re.MULTILINE))
+
+
+def test_a_run_goes_through_without_a_source_tree(installed, tmp_path):
+    """B12: control plane, node agent, web page and runs, from a directory that has nothing in it."""
+    home = {"HOME": str(tmp_path)}
+    example = ROOT / "examples" / "01-hello-dag"
+    assert run(installed, "version", cwd=tmp_path, **home).startswith("jangar ")
+    run(installed, "lint", example, cwd=tmp_path, **home)
+    data = ("--data-dir", tmp_path / "data")
+    run(installed, "up", "--detach", *data, cwd=tmp_path, **home)
+    try:
+        assert "succeeded after" in run(installed, "run", example, *data, cwd=tmp_path, **home)
+        status = run(installed, "status", *data, cwd=tmp_path, **home)
+        page = re.search(r"^web page: +(http://127\.0\.0\.1:\S+)$", status, re.MULTILINE)[1]
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(page, timeout=30) as answer:
+            assert b"<script" in answer.read()
+    finally:
+        run(installed, "down", "--stop-work", *data, cwd=tmp_path, **home)

@@ -1,0 +1,190 @@
+"""The real supervisor without disk, file descriptors or processes: nothing is lost, and it goes on by itself."""
+
+import asyncio
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+import traceback
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from integration.nodeagent.test_supervisor import DEADLINE, linked
+from jangar.nodeagent.supervisor.orders import RunKey
+from jangar.nodeagent.supervisor_link import StartRefused
+
+RETRY_SECONDS = 0.2
+ESCAPED = "sleep 4013.7"
+
+
+@pytest.fixture
+def place():
+    made = Path(tempfile.mkdtemp(prefix="jangar-starved-"))
+    made.chmod(0o755)
+    yield made
+    deadline = time.monotonic() + 10
+    while (made / "supervisor" / "socket").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def small_disk(path, size):
+    """A file system of its own that can be filled."""
+    path.mkdir(parents=True)
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], check=False, capture_output=True
+    )
+    if mount.returncode != 0:
+        pytest.skip("only root can mount a small file system")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
+
+
+def fill(path):
+    """Leave not a byte."""
+    with (path / "filler").open("ab", buffering=0) as file:
+        for chunk in (65536, 4096, 1):
+            try:
+                while True:
+                    file.write(b"x" * chunk)
+            except OSError:
+                continue
+
+
+def within_limit(kind, limits, body):
+    """In a copy of this process: a hard limit that was lowered may stay so, for root, too."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            resource.setrlimit(kind, limits)
+            asyncio.run(body())
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - a copy must not run the other tests
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+async def started_in_time(bench, order):
+    """Ask again as the node agent does, until it is started; the reasons why it was not."""
+    reasons = set()
+    async with asyncio.timeout(3 * DEADLINE):
+        while True:
+            try:
+                await bench.link.start(order)
+            except StartRefused as error:
+                reasons.add(error.refusal.reason)
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return reasons
+
+
+def test_ends_on_a_full_disk_are_told_and_written_when_there_is_room(place):
+    """E4: 48 of 60 finished steps were recorded as Failed 137. A new start waits, and the supervisor stays the same."""
+
+    async def body(disk):
+        async with linked(disk) as bench:
+            pid = bench.link.pid
+            script = f"until [ -e {place}/go ]; do sleep 0.02; done; echo lost; exit 7"
+            keys = [await bench.started(script, pod=f"p{n}") for n in range(12)]
+            fill(disk)
+            (place / "go").touch()
+            assert [(await bench.ended(key)).code for key in keys] == [7] * 12
+            # What is left of the journal's last page takes some more.
+            orders = [bench.order("echo late; exit 3", pod=f"late{n}") for n in range(60)]
+            answers = await asyncio.gather(
+                *(bench.link.start(order) for order in orders), return_exceptions=True
+            )
+            refusals = [each.refusal for each in answers if isinstance(each, StartRefused)]
+            assert {each.reason for each in refusals} == {"DiskFull"}
+            assert "disk is full" in refusals[0].message
+            (disk / "filler").unlink()
+            await asyncio.gather(*(started_in_time(bench, order) for order in orders))
+            assert [(await bench.ended(order.key)).code for order in orders] == [3] * 60
+            assert bench.link.pid == pid
+            journal = disk / "supervisor" / "journal"
+            await bench.until(lambda: journal.read_text().count('"fact":"ended"') == 72)
+            assert bench.log("late59") == [["stdout", "late"]]
+
+    with small_disk(place / "small", "8m") as disk:
+        asyncio.run(body(disk))
+        deadline = time.monotonic() + DEADLINE
+        while (disk / "supervisor" / "socket").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("files", [128, 256])
+def test_more_containers_than_file_descriptors_wait_for_room(place, files):
+    """E4: with `ulimit -n 256` and 150 steps 82 failed. Each runs once, and each ends with its own exit code."""
+
+    async def body():
+        async with linked(place) as bench:
+            pid, count = bench.link.pid, 2 * files // 3
+            orders = [bench.order("echo x >> ran; sleep 0.3; exit 5", pod=f"p{n}") for n in range(count)]
+            reasons = await asyncio.gather(*(started_in_time(bench, order) for order in orders))
+            assert set().union(*reasons) == {"TooManyOpenFiles"}
+            assert [(await bench.ended(order.key)).code for order in orders] == [5] * count
+            assert bench.text("ran").count("x") == count
+            assert bench.link.pid == pid
+
+    within_limit(resource.RLIMIT_NOFILE, (files, files), body)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="starts containers as another user")
+def test_more_containers_than_processes_wait_for_room(place):
+    """E4: no start fails for want of a process: it is refused with the reason and asked for again."""
+    user, limit, count = 61234, 24, 20
+
+    async def body():
+        async with linked(place) as bench:
+            orders = [
+                bench.order("sleep 0.3; exit 4", pod=f"p{n}", user=user, group=user) for n in range(count)
+            ]
+            reasons = await asyncio.gather(*(started_in_time(bench, order) for order in orders))
+            assert set().union(*reasons) == {"TooManyProcesses"}
+            assert [(await bench.ended(order.key)).code for order in orders] == [4] * count
+
+    within_limit(resource.RLIMIT_NPROC, (limit, limit), body)
+
+
+def test_a_container_gets_the_limit_of_files_that_its_user_set(place):
+    """The supervisor raises its own: programs that use `select` must not see that."""
+
+    async def body():
+        async with linked(place) as bench:
+            assert (await bench.ended(await bench.started("ulimit -Sn"))).code == 0
+            assert bench.log() == [["stdout", "100"]]
+
+    within_limit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]), body)
+
+
+@pytest.mark.rule("CAN-4")
+def test_nothing_outlives_a_container_even_without_namespaces(place):
+    """E10, B5: an empty environment, a session of its own, a parent that is gone; and the supervisor killed."""
+
+    def escaped():
+        found = subprocess.run(["pgrep", "-fx", ESCAPED], capture_output=True, text=True, check=False)
+        return found.stdout.split()
+
+    async def body():
+        async with linked(place) as bench:
+            script = f"env -i setsid {ESCAPED} & (setsid sh -c '{ESCAPED} & exit' &); sleep 0.3; "
+            await bench.ended(await bench.started(script + "exit 0", pod="ended"))
+            assert not escaped()
+            await bench.started(script + "echo up > up; sleep 100", pod="killed")
+            await bench.until(lambda: bench.text("up") and len(escaped()) == 2)
+            os.kill(bench.link.pid, 9)
+            run = await bench.ended(RunKey("killed", "main", 0))
+            assert (run.state, run.reason, run.code) == ("lost", "SupervisorLost", 137)
+            assert "supervisor of containers died" in run.message
+            await bench.until(lambda: not escaped())
+
+    asyncio.run(body())

@@ -1,0 +1,179 @@
+"""Every pattern in the code reads hostile text in linear time (E2).
+
+Finds the patterns by importing every module, and the methods that are called on them in its source.
+"""
+
+import ast
+import importlib
+import itertools
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+import jangar
+
+LENGTH = 20_000
+LONGEST = 0.5
+"""Seconds of CPU for one text; a quadratic pattern takes several."""
+METHODS = {"match", "fullmatch", "search", "sub", "finditer", "findall", "split"}
+PUMPS = (
+    *(
+        "a",
+        "A",
+        "0",
+        "9",
+        ".",
+        "-",
+        "_",
+        "/",
+        " ",
+        "\t",
+        "\n",
+        "\\",
+        "'",
+        '"',
+        "{",
+        "}",
+        "[",
+        "]",
+        "(",
+        ")",
+        "<",
+    ),
+    *(
+        "%",
+        "#",
+        ":",
+        ",",
+        "=",
+        "*",
+        "@",
+        "?",
+        "$",
+        "$(",
+        "a.",
+        "a-",
+        ".a",
+        "a/",
+        "0.",
+        "1h",
+        "{{",
+        "a ",
+        "a,",
+        "--",
+    ),
+    *("\\a", "['", "'a'", "é", "a=", "!a", "\n---", "_a", "+", "~", "T", "$$", "()", "[a]", "%4"),
+)
+PREFIXES = (
+    "",
+    "a",
+    "/",
+    "{{",
+    "['",
+    '"',
+    "?(",
+    "metadata.labels['",
+    "1",
+    "TZ=",
+    "https://",
+    "git@a:",
+    "a<",
+    "[:",
+    "(?P<",
+)
+SUFFIXES = ("", "!", "\x00")
+
+
+def modules():
+    root = Path(jangar.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        if "\nimport re\n" in path.read_text() and "migrations" not in path.parts:
+            yield importlib.import_module(".".join(path.relative_to(root.parent).with_suffix("").parts))
+
+
+def patterns_of(module):
+    """Name and pattern of every compiled one that the module holds itself."""
+    for name, value in vars(module).items():
+        held = (
+            value.values()
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, tuple | list)
+            else (value,)
+        )
+        for each in held:
+            inner = each if isinstance(each, tuple) else (each,)
+            for pattern in inner:
+                if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+                    yield name, pattern
+
+
+def methods_in(module):
+    """What each name is asked, in the module's own source; and the patterns that are given to `re` itself."""
+    asked = {}
+    direct = []
+    for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+        if not (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS
+        ):
+            continue
+        owner = node.func.value
+        if isinstance(owner, ast.Subscript):
+            owner = owner.value
+        if not isinstance(owner, ast.Name):
+            continue
+        if (
+            owner.id == "re"
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ):
+            direct.append((node.func.attr, re.compile(node.args[0].value)))
+        asked.setdefault(owner.id, set()).add(node.func.attr)
+    return asked, direct
+
+
+def found():
+    seen = {}
+    for module in modules():
+        asked, direct = methods_in(module)
+        for method, pattern in direct:
+            seen.setdefault((pattern, method), f"{module.__name__}:{pattern.pattern[:40]}")
+        for name, pattern in patterns_of(module):
+            for method in sorted(asked.get(name, {"fullmatch"})):
+                seen.setdefault((pattern, method), f"{module.__name__}.{name}")
+    return [
+        pytest.param(pattern, method, id=f"{where}-{method}") for (pattern, method), where in seen.items()
+    ]
+
+
+def ask(pattern, method, text):
+    match method:
+        case "sub":
+            pattern.sub("", text)
+        case "finditer":
+            for _ in pattern.finditer(text):
+                pass
+        case _:
+            getattr(pattern, method)(text)
+
+
+@pytest.mark.parametrize(("pattern", "method"), found())
+def test_a_pattern_reads_hostile_text_in_linear_time(pattern, method):
+    """E2: no pattern that a user's text is held against goes back over it."""
+    slow = []
+    budget = time.thread_time() + 2 * LONGEST
+    for pump, prefix, suffix in itertools.product(PUMPS, PREFIXES, SUFFIXES):
+        short = prefix + pump * (LENGTH // 20 // len(pump)) + suffix
+        began = time.thread_time()
+        ask(pattern, method, short)
+        # A twentieth of the text in a four-hundredth of the time, if it is quadratic: only these are worth the whole.
+        if time.thread_time() - began > LONGEST / 400:
+            began = time.thread_time()
+            ask(pattern, method, prefix + pump * (LENGTH // len(pump)) + suffix)
+            if time.thread_time() - began > LONGEST:
+                slow.append((prefix, pump, suffix))
+        if slow or time.thread_time() > budget:
+            break
+    assert slow == []

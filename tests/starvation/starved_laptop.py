@@ -1,0 +1,147 @@
+"""`jangar up` on a machine that runs out of something, a run of many steps on it, and what became of each step."""
+
+import json
+import random
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from e2e.example_ends import steps_of
+from e2e.laptop_process import LaptopProcess
+
+WIDTH = 10
+RUN_SECONDS = 600
+RUNS = "/apis/orchestration.proompteng.ai/v1alpha1/namespaces/default/orchestrationruns"
+TOOLS = "/apis/tools.proompteng.ai/v1alpha1/namespaces/default/tools"
+SCRIPT = """
+echo "start $NAME" >> "$LEDGER"
+sleep "$NAP"
+echo "output of $NAME"
+until echo "{\\"name\\": \\"$NAME\\"}" > "$JANGAR_RESULT_PATH"; do sleep 0.2; done 2> /dev/null
+echo "end $NAME" >> "$LEDGER"
+"""
+
+
+class StarvedLaptop(LaptopProcess):
+    """One control plane, and a ledger beside it in which each step writes that it began and that it ended."""
+
+    def __init__(self, home: Path, ledger: Path, prefix: tuple[str, ...] = (), **environment: str) -> None:
+        super().__init__(home)
+        self.prefix = prefix
+        self.environment |= environment
+        self.ledger = ledger
+        ledger.touch()
+        ledger.chmod(0o666)
+
+    def connect(self) -> None:
+        """Read how its API is reached: asking by commands would need what is missing."""
+        config = yaml.safe_load((self.data / "kubeconfig").read_text())
+        self._server = config["clusters"][0]["cluster"]["server"]
+        self._token = config["users"][0]["user"]["token"]
+        # It is on loopback, and its certificate is of another day where the clock is set.
+        self._context = ssl._create_unverified_context()  # noqa: S323 - see above
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        request = urllib.request.Request(  # noqa: S310 - ours
+            f"{self._server}{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30, context=self._context) as answer:  # noqa: S310
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read() or b"{}")
+
+    def submit(self, name: str, steps: int, seed: int) -> None:
+        chance = random.Random(seed)  # noqa: S311 - a trial that can be played again
+        tool = {
+            "apiVersion": "tools.proompteng.ai/v1alpha1",
+            "kind": "Tool",
+            "metadata": {"name": "ledger"},
+            "spec": {
+                "image": "any",
+                "command": ["sh", "-c", SCRIPT],
+                "env": [
+                    {"name": "NAME", "value": "{{ parameters.name }}"},
+                    {"name": "NAP", "value": "{{ parameters.nap }}"},
+                    {"name": "LEDGER", "value": str(self.ledger)},
+                ],
+            },
+        }
+        spec = {"orchestration": {"steps": [a_step(number, chance) for number in range(steps)]}}
+        run = {
+            "apiVersion": "orchestration.proompteng.ai/v1alpha1",
+            "kind": "OrchestrationRun",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+        for path, body in ((TOOLS, tool), (RUNS, run)):
+            status, answer = self.ask("POST", path, body)
+            assert status == 201, answer
+
+    def ended(self) -> int:
+        """How many steps have written that they ended."""
+        return self.ledger.read_text().count("end ")
+
+    def outcome(self, name: str, *, meanwhile: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """The run, once it has ended."""
+        deadline = time.monotonic() + RUN_SECONDS
+        while True:
+            assert self.up is not None
+            assert self.up.poll() is None, f"it ended:\n{self.said()}"
+            meanwhile()
+            with suppress(OSError):
+                status, run = self.ask("GET", f"{RUNS}/{name}")
+                if status == 200 and (run.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
+                    return run
+            assert time.monotonic() < deadline, f"{self.ended()} steps ended:\n{self.said()}"
+            time.sleep(0.3)
+
+    def said(self) -> str:
+        with suppress(OSError):
+            return (self.data / "server.log").read_text()[-4000:]
+        return ""
+
+
+def a_step(number: int, chance: random.Random) -> dict[str, Any]:
+    layer = number // WIDTH
+    before = range((layer - 1) * WIDTH, layer * WIDTH) if layer else range(0)
+    chosen = chance.sample([*before], 2) if before else []
+    return {
+        "name": f"s{number:02d}",
+        "kind": "ToolRun",
+        "toolRef": {"name": "ledger"},
+        "dependsOn": [f"s{each:02d}" for each in sorted(chosen)],
+        "with": {"name": f"s{number:02d}", "nap": f"{chance.uniform(0.05, 0.4):.2f}"},
+        "outputs": [{"name": "name"}],
+        "timeoutSeconds": 240,
+    }
+
+
+def wrongs(run: dict[str, Any], ledger: Path, steps: int) -> list[str]:
+    """Every step that was lost, done twice, or recorded as what it was not."""
+    found = []
+    lines = Counter(ledger.read_text().splitlines())
+    recorded = steps_of(run["status"])
+    for number in range(steps):
+        name = f"s{number:02d}"
+        step = recorded.get(name, {})
+        if lines[f"start {name}"] > 1:
+            found.append(f"{name} ran {lines[f'start {name}']} times")
+        if lines[f"end {name}"] != 1:
+            found.append(f"{name} ended {lines[f'end {name}']} times")
+        if step.get("phase") != "Succeeded":
+            found.append(f"{name} is {step.get('phase')}: {step.get('reason')} {step.get('message')}")
+        elif (step.get("outputs") or {}).get("name") != name:
+            found.append(f"{name} lost its output: {step.get('outputs')}")
+    return found

@@ -1,0 +1,206 @@
+"""E4, E5, E15: a machine that runs out of something loses no step, does none twice, and records none wrongly.
+
+Every trial is a run of 60 steps through `jangar up`, on real resources that are used up and given back while it is
+under way. Nothing is restarted. `JANGAR_SIMULATION=all` plays as many trials as the matrix names; else one small one of
+some of them.
+"""
+
+import json
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from starvation.shortages_made import (
+    USER,
+    as_user,
+    end_all_of,
+    full_disk,
+    idle_connections,
+    memory_cgroup,
+    memory_spike,
+    movable_clock,
+    move_clock,
+    no_processes,
+    small_disk,
+)
+from starvation.starved_laptop import StarvedLaptop, wrongs
+from support.proving import FULL
+from support.reliability_page import record_trials
+
+pytestmark = pytest.mark.xdist_group("laptop")
+
+TRIALS = int(os.environ.get("JANGAR_STARVATION_TRIALS", "20" if FULL else "1"))
+STEPS = 60 if FULL else 12
+SHORTAGE_SECONDS = 4.0 if FULL else 1.0
+JUMPS = (-400 * 86_400, 400 * 86_400, -3600, 3600)
+"""Seconds by which the clock is set."""
+full_only = pytest.mark.skipif(not FULL, reason="played with JANGAR_SIMULATION=all")
+
+Bed = Callable[[Path, ExitStack], StarvedLaptop]
+Trouble = Callable[[StarvedLaptop, random.Random], None]
+
+
+@contextmanager
+def directories() -> Iterator[tuple[Path, Path]]:
+    """A home, and a ledger beside it that the steps can reach whoever they run as."""
+    with tempfile.TemporaryDirectory(prefix="jangar-starved-", dir="/var/tmp") as name:
+        root = Path(name)
+        root.chmod(0o755)
+        (root / "home").mkdir()
+        (root / "shared").mkdir()
+        (root / "shared").chmod(0o777)
+        yield root / "home", root / "shared" / "ledger"
+
+
+def play(record_property, row: str, bed: Bed, trouble: Trouble) -> None:
+    """Every trial; fails with what became of the first that went wrong."""
+    failed: dict[int, list[str]] = {}
+    for seed in range(TRIALS):
+        found = trial(seed, bed, trouble)
+        if found:
+            failed[seed] = found
+    record_trials(record_property, row=row, bed="P", seeds=range(TRIALS), failures=len(failed))
+    assert not failed, json.dumps(failed, indent=1)
+
+
+def trial(seed: int, bed: Bed, trouble: Trouble) -> list[str]:
+    with directories() as (home, ledger), ExitStack() as made:
+        made.enter_context(_ledger_of(home, ledger))
+        laptop = bed(home, made)
+        made.callback(laptop.end)
+        laptop.start("--data-dir", str(laptop.data))
+        laptop.connect()
+        laptop.submit("starved", STEPS, seed)
+        trouble(laptop, random.Random(seed))  # noqa: S311 - a trial that can be played again
+        run = laptop.outcome("starved")
+        return wrongs(run, ledger, STEPS)
+
+
+@contextmanager
+def _ledger_of(home: Path, ledger: Path) -> Iterator[None]:
+    _LEDGERS[home] = ledger
+    yield
+    del _LEDGERS[home]
+
+
+_LEDGERS: dict[Path, Path] = {}
+
+
+def under_way(laptop: StarvedLaptop, steps: int) -> None:
+    """Until so many steps have ended."""
+    laptop.until(lambda: laptop.ended() >= steps, seconds=240)
+
+
+def test_a_full_disk_costs_no_step(record_property):
+    """E4: what ended while nothing could be written is recorded once there is room."""
+
+    def bed(home: Path, made: ExitStack) -> StarvedLaptop:
+        laptop = StarvedLaptop(home, _LEDGERS[home])
+        made.enter_context(small_disk(laptop.data, 64))
+        return laptop
+
+    def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
+        for steps in sorted(chance.sample(range(STEPS // 2), 2 if FULL else 1)):
+            under_way(laptop, steps)
+            with full_disk(laptop.data):
+                time.sleep(SHORTAGE_SECONDS)
+                status, answer = laptop.ask(
+                    "POST",
+                    "/api/v1/namespaces/default/configmaps",
+                    {
+                        "apiVersion": "v1",
+                        "kind": "ConfigMap",
+                        "metadata": {"generateName": "a-"},
+                        "data": {"a": "b" * 9000},
+                    },
+                )
+                if status != 201:
+                    assert (status, answer["reason"]) == (429, "InsufficientStorage"), answer
+                    assert "no space left on device" in answer["message"]
+                assert laptop.ask("GET", "/api/v1/namespaces")[0] == 200, "reads go on"
+
+    play(record_property, "starvation: full disk", bed, trouble)
+
+
+@pytest.mark.parametrize(
+    "descriptors", [256, pytest.param(512, marks=full_only), pytest.param(1024, marks=full_only)]
+)
+def test_few_descriptors_cost_no_step(record_property, descriptors):
+    """E4, E5: a stranger's connections beyond the limit end nothing and nobody."""
+
+    def bed(home: Path, _: ExitStack) -> StarvedLaptop:
+        return StarvedLaptop(home, _LEDGERS[home], ("prlimit", f"--nofile={descriptors}:{descriptors}"))
+
+    def trouble(laptop: StarvedLaptop, _: random.Random) -> None:
+        under_way(laptop, 1)
+        known = json.loads((laptop.data / "laptop.json").read_text())
+        with ExitStack() as held:
+            for address in (known["server"], known["url"]):
+                held.enter_context(idle_connections(int(address.rpartition(":")[2]), descriptors))
+            under_way(laptop, STEPS // 3)
+
+    play(record_property, f"starvation: {descriptors} descriptors", bed, trouble)
+
+
+@full_only
+def test_no_processes_cost_no_step(record_property):
+    """E4: steps that cannot be started wait, and start when processes can."""
+    prefix = as_user(150)
+
+    def bed(home: Path, made: ExitStack) -> StarvedLaptop:
+        os.chown(home, USER, USER)
+        made.callback(end_all_of, USER)
+        return StarvedLaptop(home, _LEDGERS[home], prefix)
+
+    def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
+        for steps in sorted(chance.sample(range(STEPS // 2), 2)):
+            under_way(laptop, steps)
+            with no_processes(prefix):
+                time.sleep(SHORTAGE_SECONDS)
+
+    play(record_property, "starvation: processes", bed, trouble)
+
+
+@full_only
+def test_memory_pressure_costs_no_step(record_property):
+    """E4: whoever takes the memory is ended for it, and the work goes on."""
+
+    def bed(home: Path, made: ExitStack) -> StarvedLaptop:
+        group = made.enter_context(memory_cgroup(f"jangar-starved-{os.getpid()}", 700))
+        prefix = ("sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh")
+        laptop = StarvedLaptop(home, _LEDGERS[home], prefix)
+        laptop.group = group
+        return laptop
+
+    def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
+        for steps in sorted(chance.sample(range(STEPS // 2), 3)):
+            under_way(laptop, steps)
+            memory_spike(laptop.group)
+
+    play(record_property, "starvation: memory", bed, trouble)
+
+
+def test_a_clock_that_jumps_costs_no_step(record_property):
+    """E15: neither a year back nor a year forward ends a step early, or lets it wait for ever."""
+
+    def bed(home: Path, _: ExitStack) -> StarvedLaptop:
+        clock, environment = movable_clock(home.parent)
+        laptop = StarvedLaptop(home, _LEDGERS[home], **environment)
+        laptop.clock = clock
+        return laptop
+
+    def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
+        for steps in sorted(chance.sample(range(STEPS // 2), 2)):
+            under_way(laptop, steps)
+            for jump in chance.sample(JUMPS, 2):
+                move_clock(laptop.clock, jump)
+                time.sleep(SHORTAGE_SECONDS / 4)
+                move_clock(laptop.clock, 0)
+
+    play(record_property, "starvation: clock", bed, trouble)

@@ -1,0 +1,313 @@
+"""Objects of every kind as a hostile tenant would write them: valid by shape, adversarial in content. Seeded.
+
+Made from the schemas of the kinds, so a new field is attacked without a change here.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+from jangar.api.kind import VERSION, Kind
+from jangar.api.kinds import KINDS
+from jangar.crdgen.crd import root_schema
+
+JsonObject = dict[str, Any]
+
+LARGEST = 1_200_000
+"""Bytes of one object; the API server takes 1.5 MB."""
+REFERENCES = {
+    "agentRef": "agent",
+    "implementationSpecRef": "implementationspec",
+    "memoryRef": "memory",
+    "orchestrationRef": "orchestration",
+    "providerRef": "agentprovider",
+    "signalRef": "signal",
+    "toolRef": "tool",
+    "vcsRef": "versioncontrolprovider",
+}
+PUMPS = (
+    *(
+        "a",
+        "a?",
+        "(a|b)*",
+        "{{",
+        "}}",
+        "{{ parameters.p }}",
+        "{{ steps.a.outputs.o }}",
+        "{%",
+        "{#",
+        "/",
+        "a/b#1",
+        "\\",
+    ),
+    *(
+        "'",
+        '"',
+        "[",
+        "(",
+        "..",
+        "-",
+        " ",
+        "\t",
+        "$(",
+        "$$",
+        "é",
+        "\U0001d54f",
+        "\u202e",
+        "\ufeff",
+        "a.b.",
+        "0",
+        "1e9",
+        "%s",
+    ),
+    *(
+        "true||",
+        "!",
+        "x.y",
+        "`",
+        "${{",
+        "\n",
+        "---\n",
+        "a: b\n",
+        "&a *a ",
+        "<",
+        "&amp;",
+        "\x7f",
+        "a,",
+        "*",
+        "?",
+    ),
+)
+EXPRESSIONS = (
+    "parameters.p.find('{pump}') == 'x'",
+    "parameters.p.matches('((a?){{30}}){{30}}(a{{30}}){{30}}c')",
+    "parameters.p.split('').all(i, parameters.p.split('').indexOf(i) >= 0)",
+    "lists.range(10000).map(i, string(i)).join(',').size() > 1",
+    "parameters.p.findAll('').size() == 1",
+    "parameters.p.replace('a', parameters.p).size() == 1",
+    "'%s%s%s'.format([parameters.p, parameters.p, parameters.p]) == ''",
+    "[1,2,3].exists(a, [1,2,3].exists(b, [1,2,3].exists(c, a + b + c == 100)))",
+    "size(parameters) > 0 && steps.a.outputs.o == 'x'",
+    "parameters.p == parameters.p && {bangs}true",
+)
+
+
+def pairs() -> Iterator[tuple[Kind, ...]]:
+    """Every kind alone, then every two kinds together."""
+    yield from ((kind,) for kind in KINDS)
+    yield from combinations(KINDS, 2)
+
+
+def hostile_object(chance: random.Random, kind: Kind, name: str, known: dict[str, str]) -> JsonObject:
+    """An object of the kind; `known` are names that its references find, by kind."""
+    spec = _value(chance, _spec_schema(kind.name), "spec", known)
+    crafted = _CRAFTED.get(kind.name)
+    if crafted and chance.random() < 0.5:
+        spec |= crafted(chance, known)
+    for _ in range(chance.choice((1, 1, 2, 4))):
+        # Items that were multiplied are one object here; each is attacked for itself.
+        spec = json.loads(written) if len(written := json.dumps(spec)) < LARGEST else spec
+        if len(written) < LARGEST // 4:
+            _attack(chance, spec)
+    made = {
+        "apiVersion": f"{kind.group}/{VERSION}",
+        "kind": kind.name,
+        "metadata": {"name": name, "labels": {"hostile": "yes"}},
+        "spec": spec,
+    }
+    if chance.random() < 0.05:
+        made["metadata"]["annotations"] = {
+            f"a{n}": _text(chance, 2_000) for n in range(chance.choice((1, 50)))
+        }
+    while len(json.dumps(made)) > LARGEST:
+        largest = max(made["spec"], key=lambda field: len(json.dumps(made["spec"][field])))
+        del made["spec"][largest]
+    return made
+
+
+@cache
+def _spec_schema(kind: str) -> JsonObject:
+    found: JsonObject = next(root_schema(each) for each in KINDS if each.name == kind)["properties"]["spec"]
+    return found
+
+
+def _value(chance: random.Random, node: JsonObject, field: str, known: dict[str, str]) -> Any:
+    if "enum" in node:
+        return chance.choice(node["enum"])
+    if "x-kubernetes-int-or-string" in node:
+        return chance.choice(("100m", 1, "1Gi"))
+    match node.get("type"):
+        case "string":
+            return _plain(chance, node, field)
+        case "integer" | "number":
+            low = int(node.get("minimum", 0)) + bool(node.get("exclusiveMinimum"))
+            return chance.randint(low, min(int(node.get("maximum", low + 5)), low + 5))
+        case "boolean":
+            return chance.random() < 0.5
+        case "array":
+            count = max(node.get("minItems", 0), chance.choice((1, 1, 2)))
+            return [_value(chance, node["items"], field, known) for _ in range(count)]
+    if "additionalProperties" in node:
+        return {f"k{n}": _value(chance, node["additionalProperties"], field, known) for n in range(2)}
+    wanted = set(node.get("required", ()))
+    if field in REFERENCES and REFERENCES[field] in known:
+        return {"name": known[REFERENCES[field]]}
+    return {
+        name: _value(chance, inner, name, known)
+        for name, inner in node.get("properties", {}).items()
+        if name in wanted or chance.random() < 0.2
+    }
+
+
+def _plain(chance: random.Random, node: JsonObject, field: str) -> str:
+    if node.get("format") == "date-time":
+        return "2026-01-01T00:00:00Z"
+    text = {"kind": "ToolRun", "when": "true", "image": "i", "cron": "0 0 1 1 *", "timezone": "UTC"}.get(
+        field, f"n{chance.randrange(9)}"
+    )
+    return text[: node.get("maxLength", 99)].ljust(node.get("minLength", 0), "x")
+
+
+def _text(chance: random.Random, most: int) -> str:
+    size = int(most ** chance.uniform(0.3, 1.0))
+    pump = chance.choice(PUMPS)
+    return (chance.choice(("", "a", "{{", "^")) + pump * (size // len(pump) + 1))[:size] + chance.choice(
+        ("", "!")
+    )
+
+
+def _attack(chance: random.Random, spec: JsonObject) -> None:
+    """Blow up one place of the spec."""
+    places = list(_places(spec))
+    if not places:
+        return
+    holder, key = chance.choice(places)
+    value = holder[key]
+    match value:
+        case str():
+            holder[key] = _text(chance, chance.choice((60, 250, 4_000, 250_000)))
+        case list() if value:
+            room = LARGEST // (1 + len(json.dumps(spec)))
+            holder[key] = value * min(room, chance.choice((10, 100, 999)))
+        case dict():
+            room = LARGEST // (1 + len(json.dumps(spec)))
+            each = next(iter(value.values()), "x")
+            big = {f"k{n}": each for n in range(min(room, chance.choice((50, 999))))}
+            holder[key] = value | big if chance.random() < 0.5 else _deep(chance)
+        case _:
+            holder[key] = chance.choice((2**31 - 1, -1, 0, 2**63))
+
+
+def _deep(chance: random.Random) -> Any:
+    made: Any = "x"
+    for _ in range(chance.choice((5, 50, 400))):
+        made = {"d": made} if chance.random() < 0.5 else [made]
+    return {"deep": made}
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield value, key
+        yield from _places(each)
+
+
+def _expression(chance: random.Random) -> str:
+    written = chance.choice(EXPRESSIONS)
+    return (
+        written.replace("{pump}", "a?" * 200 + "a" * 200)
+        .replace("{bangs}", "!!" * 1_900)
+        .replace("{{", "{")
+        .replace("}}", "}")[:4_096]
+    )
+
+
+def _steps(chance: random.Random, known: dict[str, str]) -> list[JsonObject]:
+    count = chance.choice((1, 3, 30, 300, 300, 3_000))
+    small = count > 30
+    steps: list[JsonObject] = []
+    for n in range(count):
+        step: JsonObject = {
+            "name": f"s{n}",
+            "kind": chance.choice(("ToolRun", "Checkpoint", "SubOrchestration")),
+        }
+        if chance.random() < 0.5:
+            step["when"] = f"parameters.p != '{n}'" if small else _expression(chance)
+        if chance.random() < 0.5 and n:
+            step["dependsOn"] = [f"s{other}" for other in range(max(0, n - chance.choice((1, 3, 20))), n)]
+        if chance.random() < 0.5:
+            step["with"] = {"a": "{{ parameters.p }}" * (1 if small else chance.choice((1, 5_000)))}
+        step["toolRef"] = {"name": known.get("tool", "t")}
+        step["orchestrationRef"] = {"name": known.get("orchestration", "o")}
+        steps.append(step)
+    return steps
+
+
+def _orchestration(chance: random.Random, known: dict[str, str]) -> JsonObject:
+    return {"steps": _steps(chance, known), "policies": {"maxParallel": 1}}
+
+
+def _run(chance: random.Random, known: dict[str, str]) -> JsonObject:
+    parameters = {"p": chance.choice(("a", "," * 1_000, "a" * 60_000, "x" * 200_000))}
+    if "orchestration" in known and chance.random() < 0.6:
+        return {
+            "orchestrationRef": {"name": known["orchestration"]},
+            "orchestration": None,
+            "parameters": parameters,
+        }
+    return {
+        "orchestration": _orchestration(chance, known),
+        "orchestrationRef": None,
+        "parameters": parameters,
+    }
+
+
+def _tool(chance: random.Random, _: dict[str, str]) -> JsonObject:
+    return {"image": "i", "command": ["true"], "args": ["{{ parameters.p }}" * chance.choice((1, 5_000))]}
+
+
+def _toolrun(chance: random.Random, known: dict[str, str]) -> JsonObject:
+    return {
+        "toolRef": {"name": known.get("tool", "t")},
+        "parameters": {"p": chance.choice(("a", "x" * 200_000))},
+    }
+
+
+def _provider(chance: random.Random, _: dict[str, str]) -> JsonObject:
+    templates = (
+        "{{" * 30_000,
+        "{{ parameters.p }}" * 90,
+        "{% if a %}" * 100,
+        "{{ " + "a(" * 900 + "}}",
+        "{#" * 9_000,
+    )
+    return {"binary": "true", "argsTemplate": [chance.choice(templates)]}
+
+
+def _task(chance: random.Random, _: dict[str, str]) -> JsonObject:
+    external = chance.choice(("/" * 4_000, "a/" * 2_000, "a/b#1"))
+    return {"text": "{{ parameters.p }}" * 7_000, "source": {"provider": "github", "externalId": external}}
+
+
+def _agentrun(chance: random.Random, known: dict[str, str]) -> JsonObject:
+    return {
+        "agentRef": {"name": known.get("agent", "a")},
+        "implementation": {"inline": _task(chance, known)},
+        "implementationSpecRef": None,
+        "runtime": {"type": "job"},
+        "parameters": {"p": "x" * chance.choice((1, 2_048))},
+    }
+
+
+_CRAFTED = {
+    "Orchestration": _orchestration,
+    "OrchestrationRun": _run,
+    "Tool": _tool,
+    "ToolRun": _toolrun,
+    "AgentProvider": _provider,
+    "ImplementationSpec": _task,
+    "AgentRun": _agentrun,
+}
