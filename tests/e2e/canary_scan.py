@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import os
 import re
 import sqlite3
 import zlib
@@ -33,10 +34,14 @@ def forms(value: str) -> set[bytes]:
 
 def written(laptop: LaptopProcess) -> Iterator[tuple[str, bytes]]:
     """What is in the data directory, but for Secrets themselves and the volumes that they are mounted as."""
-    for path in sorted(laptop.data.rglob("*")):
-        if not path.is_file() or path.is_symlink():
+    files = [Path(folder, name) for folder, _, names in os.walk(laptop.data) for name in names]
+    for path in sorted(files):
+        if path.is_symlink() or not path.is_file():
             continue
-        content = path.read_bytes()
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            continue
         if content.startswith(b"SQLite format 3"):
             yield from _rows(path)
         elif not path.name.endswith(("-wal", "-shm", "-journal")) and "/pods/" not in str(path):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from jangar.apiserver import errors
 from jangar.apiserver.answers import warning_headers
@@ -14,6 +15,7 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import strict_check
+from jangar.kube.evaluation import evaluated
 from jangar.schema import ErrorType, FieldError, UnknownField
 
 SHOWN_START = 30
@@ -28,7 +30,7 @@ class Admitted:
     warnings: list[str]
 
 
-def admitted(
+async def admitted(
     serving: Serving,
     resource: ResourceType,
     target: Target,
@@ -41,6 +43,19 @@ def admitted(
 
     With `any_kind` a custom object may say that it is of another kind: an update finds that last, after a conflict.
     """
+    read = partial(_read, serving, resource, target, request, options, any_kind=any_kind)
+    return await evaluated(read, size=options.size)
+
+
+def _read(
+    serving: Serving,
+    resource: ResourceType,
+    target: Target,
+    request: Request,
+    options: WriteOptions,
+    *,
+    any_kind: bool,
+) -> Admitted:
     protobuf = None if resource.is_custom else serving.protobuf
     try:
         decoded = decode_object(request, protobuf=protobuf)

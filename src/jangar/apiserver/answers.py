@@ -47,22 +47,35 @@ MAX_WARNING_COUNT: Final = 50
 
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """One with a control character is left out, as Kubernetes does: a field's name may hold any."""
-    told = [
-        each for each in dict.fromkeys(warnings) if not any(unicodedata.category(c) == "Cc" for c in each)
-    ]
-    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in _shortened(told))
+    shown = _shortened(each for each in dict.fromkeys(warnings) if not _has_control_character(each))
+    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in shown)
 
 
-def _shortened(warnings: list[str]) -> list[str]:
-    """As Kubernetes does: 4,096 characters in all; of many warnings 256 of each, and what is beyond is left out."""
-    if sum(map(len, warnings)) <= MAX_WARNINGS:
-        return warnings[:MAX_WARNING_COUNT]
+def _has_control_character(text: str) -> bool:
+    return any(unicodedata.category(c) == "Cc" for c in text)
+
+
+def _shortened(warnings: Iterable[str]) -> list[str]:
+    """As Kubernetes does: 4,096 characters in all; of many warnings 256 of each, and what is beyond is left out.
+
+    Reads no more of them than it needs: an object may have a hundred thousand.
+    """
+    first: list[str] = []
+    characters = 0
+    for each in warnings:
+        characters += len(each)
+        if len(first) < MAX_WARNING_COUNT:
+            first.append(each)
+        elif characters > MAX_WARNINGS:
+            break
+    if characters <= MAX_WARNINGS:
+        return first
     kept: list[str] = []
     left = MAX_WARNINGS
-    for each in warnings:
+    for each in first:
         short = each[:MAX_WARNING]
         left -= len(short)
-        if left < 0 or len(kept) == MAX_WARNING_COUNT:
+        if left < 0:
             break
         kept.append(short)
     return kept

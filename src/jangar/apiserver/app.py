@@ -12,6 +12,7 @@ from jangar.apiserver.dispatch import Dispatcher, refusal
 from jangar.apiserver.messages import Answer, Request, Response, Stream
 from jangar.apiserver.remembering import remembered
 from jangar.apiserver.storage.errors import ChangeFailed, DiskFull
+from jangar.kube.watchdog import PassTooLong
 
 BODY_LIMIT = 3 * 1024 * 1024
 MAX_CHUNK_BYTES = 128 * 1024
@@ -50,6 +51,8 @@ class Application:
                 answer = await self._dispatcher.answer(_request(scope, body))
         except errors.ApiError as error:
             answer = refusal(error)
+        except PassTooLong as error:
+            answer = refusal(errors.ApiError(413, "RequestEntityTooLarge", f"the request is too large: {error}"))
         except TimeoutError:
             answer = refusal(errors.timed_out(REQUEST_SECONDS))
         except DiskFull as error:

@@ -20,6 +20,8 @@ class WriteOptions:
     force: bool = False
     user: User | None = None
     """Who writes; None where the server itself does."""
+    size: int = 0
+    """Bytes of the request."""
 
 
 def write_options(request: Request, *, kind: str = "CreateOptions") -> WriteOptions:
@@ -49,6 +51,7 @@ def write_options(request: Request, *, kind: str = "CreateOptions") -> WriteOpti
         validation=validation,
         force=request.flag("force"),
         user=request.user,
+        size=len(request.body),
     )
 
 

@@ -1,7 +1,7 @@
 """How objects are created and changed: the order of checks, what the server sets itself, and the one place that puts.
 
-A change is prepared and checked in a function of the stored object that never awaits, so nothing comes in between. A
-new object depends on nothing that is stored: a large one is checked beside the event loop.
+A change is prepared and checked in a pure function of the stored object, while nobody else changes that object. Large
+objects are checked beside the event loop.
 Knows no verb and no kind.
 """
 
@@ -20,7 +20,7 @@ from jangar.apiserver.options import IGNORE, STRICT, WriteOptions
 from jangar.apiserver.representations import object_in_version
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
-from jangar.apiserver.storage.store import Key, Put, Remove, Stored
+from jangar.apiserver.storage.store import Decision, Key, Put, Remove, Stored
 from jangar.apiserver.stored_forms import as_stored, current
 from jangar.apiserver.updating import Mutation, checked_update, replacement_of, set_managed
 from jangar.apiserver.whole_numbers import without_fractions_of_zero
@@ -29,6 +29,8 @@ from jangar.schema import FieldError, UnknownField
 
 GENERATED_NAME_BASE = 58
 TRIES = 8
+INLINE_UPDATE = 128 * 1024
+"""An update looks mostly at what changes: larger objects than in a create are handled at once."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -114,23 +116,11 @@ async def _create_named(
     size, obj = len(written), orjson.loads(written)
     stated = str(obj["metadata"].get("resourceVersion") or "")
     _stamp_new(serving, resource, namespace, obj)
-    resource.strategy.complete(obj)
-    if resource.guard is not None and options.user is not None:
-        resource.guard(obj, None, options.user)
-    managed_fields = obj["metadata"].get("managedFields")
-    if not managed:
-        tracked = partial(managed_after_write, resource, None, obj, subresource="", now=serving.now())
-        managed_fields = await evaluated(partial(tracked, manager=options.manager), size=size)
-    resource.strategy.prepare_create(obj)
-    set_managed(obj["metadata"], managed_fields)
-    await evaluated(partial(_check_new, resource, obj), size=size)
-    if resource.is_custom:
-        without_fractions_of_zero(obj)
+    prepare = partial(_prepare_new, resource, obj, options, managed=managed, now=serving.now())
+    warnings = await evaluated(prepare, size=size)
     if stated.isdigit() and int(stated) and not options.dry_run:
         raise errors.internal("resourceVersion should not be set on objects to be created")
     key = key_of(resource, namespace, obj["metadata"]["name"])
-    warnings = [*finalizer_warnings(resource, obj["metadata"]), *resource.strategy.warnings(obj, None)]
-
     kept = as_stored(resource, obj)
 
     def change(stored: Stored | None) -> Put | None:
@@ -152,10 +142,26 @@ async def _create_named(
     return Written(object=obj, created=True, data=data, warnings=warnings)
 
 
-def _check_new(resource: ResourceType, obj: JsonObject) -> None:
+def _prepare_new(
+    resource: ResourceType, obj: JsonObject, options: WriteOptions, *, managed: bool, now: str
+) -> list[str]:
+    """Complete and check a new object in place; the warnings are returned."""
+    resource.strategy.complete(obj)
+    if resource.guard is not None and options.user is not None:
+        resource.guard(obj, None, options.user)
+    managed_fields = obj["metadata"].get("managedFields")
+    if not managed:
+        managed_fields = managed_after_write(
+            resource, None, obj, manager=options.manager, subresource="", now=now
+        )
+    resource.strategy.prepare_create(obj)
+    set_managed(obj["metadata"], managed_fields)
     problems = [*metadata_errors(resource, obj["metadata"]), *resource.strategy.validate_create(obj)]
     if problems:
         raise invalid(resource, obj, problems)
+    if resource.is_custom:
+        without_fractions_of_zero(obj)
+    return [*finalizer_warnings(resource, obj["metadata"]), *resource.strategy.warnings(obj, None)]
 
 
 def _taken(resource: ResourceType, stored: Stored) -> errors.ApiError:
@@ -233,11 +239,18 @@ async def update(
     written: Written | None = None
     changed = False
 
-    def change(stored: Stored | None) -> Put | Remove | None:
-        nonlocal written, changed
+    async def change(stored: Stored | None) -> Decision:
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
-        as_it_is = _decoded(serving, resource, stored)
+        found = current(resource, stored)
+        known = serving.last_written.of(stored) if found is stored else None
+        decide = partial(decided, found, known)
+        return await evaluated(decide, size=max(options.size, len(stored.data)), inline=INLINE_UPDATE)
+
+    def decided(found: Stored, known: JsonObject | None) -> Decision:
+        nonlocal written, changed
+        # Nobody changes it: the next writer may be given the same.
+        as_it_is = orjson.loads(found.data) if known is None else known
         old = object_in_version(resource, as_it_is)
         # What was stored in another version is not complete in this one.
         wanted = mutation if shares and old is as_it_is else _of_a_copy(mutation)
@@ -264,13 +277,6 @@ async def update(
     if changed:
         serving.tell(resource, written.object, gone=written.deleted)
     return written
-
-
-def _decoded(serving: Serving, resource: ResourceType, stored: Stored) -> JsonObject:
-    """What is stored, as its schema means it now. Nobody changes it: the next one may be given the same."""
-    found = current(resource, stored)
-    known = serving.last_written.of(stored) if found is stored else None
-    return orjson.loads(found.data) if known is None else known
 
 
 def _keep(serving: Serving, resource: ResourceType, stored: Stored, obj: JsonObject) -> None:

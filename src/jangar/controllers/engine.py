@@ -52,12 +52,11 @@ from jangar.controllers.wakes import (
 from jangar.controllers.work.act import Hands as WorkHands
 from jangar.controllers.work.app_tokens import AppTokens
 from jangar.controllers.work.observe import Caches
-from jangar.controllers.work.order import Order
+from jangar.controllers.work.order import OrderReader
 from jangar.controllers.work.reconciler import WorkReconciler
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.work.observation import WorkLimits
 from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.cache import Cached
 from jangar.kube.client import Client
 from jangar.kube.controller import Authority, Controller
 from jangar.kube.event_recorder import EventRecorder
@@ -341,9 +340,7 @@ class Engine:
             share_processes=settings.share_processes,
         )
 
-    def _work(
-        self, children: Informer, order: Callable[[Cached], Order], limits: WorkLimits
-    ) -> WorkReconciler:
+    def _work(self, children: Informer, order: OrderReader, limits: WorkLimits) -> WorkReconciler:
         return WorkReconciler(
             caches=Caches(children=children.cache, jobs=self.jobs.cache, pods=self.pods.cache),
             order=order,

@@ -25,9 +25,14 @@ _LOOK_SECONDS: Final = 0.25
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
-async def evaluated(work: Callable[[], T], *, size: int, limit: float = MAX_CPU_SECONDS) -> T:
-    """The result of work over `size` bytes. Raises what it raises, and PassTooLong for what takes too long."""
-    if size <= INLINE_BYTES:
+async def evaluated(
+    work: Callable[[], T], *, size: int, inline: int = INLINE_BYTES, limit: float = MAX_CPU_SECONDS
+) -> T:
+    """The result of work over `size` bytes. Raises what it raises, and PassTooLong for what takes too long.
+
+    Up to `inline` bytes it runs at once.
+    """
+    if size <= inline:
         return work()
     loop = asyncio.get_running_loop()
     async with _turns.setdefault(loop, asyncio.Lock()):
@@ -55,12 +60,21 @@ async def _in_thread(work: Callable[[], T], limit: float) -> T:
     except RuntimeError:  # the machine has no thread left, and a late answer is better than none
         return work()
     began = time.monotonic()
-    while not (await asyncio.wait([done], timeout=_LOOK_SECONDS))[0]:
-        if time.monotonic() - began > limit and thread.ident is not None and _cpu(thread) > limit:
-            raise_in(thread.ident, PassAborted)
-            await asyncio.wait([done], timeout=_LOOK_SECONDS)
-            raise PassTooLong(f"an evaluation took more than {limit:.0f} s")
+    try:
+        while not (await asyncio.wait([done], timeout=_LOOK_SECONDS))[0]:
+            if time.monotonic() - began > limit and _cpu(thread) > limit:
+                _abort(thread)
+                await asyncio.wait([done], timeout=_LOOK_SECONDS)
+                raise PassTooLong(f"an evaluation took more than {limit:.0f} s")
+    except asyncio.CancelledError:
+        _abort(thread)
+        raise
     return done.result()()
+
+
+def _abort(thread: threading.Thread) -> None:
+    if thread.is_alive() and thread.ident is not None:
+        raise_in(thread.ident, PassAborted)
 
 
 def _cpu(thread: threading.Thread) -> float:

@@ -1,5 +1,7 @@
 """Bodies that say they are of another kind or version than the path."""
 
+import asyncio
+
 import orjson
 import pytest
 
@@ -50,7 +52,9 @@ def refused(serving, place, validation=WARN, **body):
     )
     target = Target(group=group, version=found, resource=plural, namespace="d")
     with pytest.raises(ApiError) as caught:
-        admitted(serving, resource, target, request, WriteOptions(manager="m", validation=validation))
+        asyncio.run(
+            admitted(serving, resource, target, request, WriteOptions(manager="m", validation=validation))
+        )
     return caught.value.message, [value for name, value in caught.value.headers if name == "Warning"]
 
 

@@ -54,3 +54,20 @@ def test_work_that_never_ends_is_aborted():
         assert await evaluated(lambda: spin(0), size=10**6) == "evaluation"
 
     asyncio.run(main())
+
+
+def test_work_that_nobody_waits_for_any_more_ends():
+    """E2: a request that is cancelled leaves no thread at work."""
+
+    async def main():
+        working = asyncio.create_task(evaluated(lambda: spin(60), size=INLINE_BYTES + 1))
+        await asyncio.sleep(0.1)
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+
+    asyncio.run(main())
+    for each in threading.enumerate():
+        if each.name == "evaluation":
+            each.join(10)
+            assert not each.is_alive()

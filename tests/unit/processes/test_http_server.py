@@ -176,7 +176,8 @@ def test_a_header_that_drips_has_one_deadline():
             ended = asyncio.create_task(reader.read())
             began = time.monotonic()
             writer.write(b"GET / HTTP/1.1\r\nx: ")
-            with pytest.raises(ConnectionError):  # noqa: PT012 - when it comes, the server decides
+            # uvloop raises RuntimeError for a write to a transport that the peer has closed.
+            with pytest.raises((ConnectionError, RuntimeError)):  # noqa: PT012 - the server decides when
                 while time.monotonic() - began < 20:
                     writer.write(b"y")
                     await writer.drain()

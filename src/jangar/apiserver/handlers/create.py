@@ -17,7 +17,7 @@ async def create_object(serving: Serving, resource: ResourceType, target: Target
     options = write_options(request)
     if resource.namespaced and target.namespace is None:
         raise errors.bad_request("an empty namespace may not be set during creation")
-    found = admitted(serving, resource, target, request, options)
+    found = await admitted(serving, resource, target, request, options)
     if resource.review is not None:
         answer = _reviewed(serving, resource, found.object, request.user, options)
         return object_answer(request, resource, answer, status=201, warnings=found.warnings)

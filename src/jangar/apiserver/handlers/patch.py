@@ -1,5 +1,7 @@
 """PATCH: merge, JSON, strategic, and server-side apply."""
 
+from functools import partial
+
 from jangar.apiserver import errors
 from jangar.apiserver.admission import check_name_matches, check_namespace_matches
 from jangar.apiserver.answers import also_warning, object_answer
@@ -19,6 +21,7 @@ from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving, key_of
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import Written, create, update
+from jangar.kube.evaluation import evaluated
 
 MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
@@ -34,19 +37,19 @@ async def patch_object(serving: Serving, resource: ResourceType, target: Target,
         )
     match media_type(request):
         case "application/merge-patch+json":
-            return await _patched(serving, resource, target, request, options, merging(request))
+            read = partial(merging, request)
         case "application/json-patch+json":
-            return await _patched(serving, resource, target, request, options, operating(request))
+            read = partial(operating, request)
         case "application/strategic-merge-patch+json" if not resource.is_custom:
-            return await _patched(
-                serving, resource, target, request, options, strategically(request, resource)
-            )
+            read = partial(strategically, request, resource)
         case "application/apply-patch+yaml":
             return await _applied(serving, resource, target, request, options)
         case _:
             if resource.is_custom:
                 raise errors.unsupported_media_type(CUSTOM_TYPES)
             raise errors.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    patch = await evaluated(read, size=options.size)
+    return await _patched(serving, resource, target, request, options, patch)
 
 
 async def _patched(
@@ -84,7 +87,8 @@ async def _applied(
     serving: Serving, resource: ResourceType, target: Target, request: Request, options: WriteOptions
 ) -> Answer:
     """Server-side apply: the object is created if it is not there."""
-    config, warnings = applied_configuration(resource, target, request, options)
+    read = partial(applied_configuration, resource, target, request, options)
+    config, warnings = await evaluated(read, size=options.size)
     key = key_of(resource, target.namespace, target.name or "")
     if serving.store.get(key) is None:
         if target.subresource:
@@ -109,7 +113,8 @@ async def _apply_new(
     if uid := config["metadata"].get("uid"):
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise errors.conflict(resource.plural, resource.group, target.name or "", why)
-    obj = applied(serving, resource, None, config, options, "")
+    apply = partial(applied, serving, resource, None, config, options, "")
+    obj = await evaluated(apply, size=options.size)
     if version and options.dry_run:
         obj["metadata"]["resourceVersion"] = version
     written = await create(serving, resource, target.namespace, obj, options, managed=True)

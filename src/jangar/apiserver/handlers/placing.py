@@ -30,7 +30,7 @@ _EVICTED: Final = {
 async def bind_pod(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """A pod has one node, and keeps it."""
     options = write_options(request)
-    binding = _body(serving, _type("", "Binding", "core/v1.Binding"), target, request)
+    binding = await _body(serving, _type("", "Binding", "core/v1.Binding"), target, request)
     node = _node(binding)
     bound: JsonObject | None = None
 
@@ -55,7 +55,7 @@ async def bind_pod(serving: Serving, resource: ResourceType, target: Target, req
 async def evict_pod(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """Deleted with its grace. Budgets are stored, and nobody here counts disruptions: they hold no pod."""
     options = write_options(request)
-    eviction = _body(serving, _type("policy", "Eviction", "policy/v1.Eviction"), target, request)
+    eviction = await _body(serving, _type("policy", "Eviction", "policy/v1.Eviction"), target, request)
     found = delete_options(eviction.get("deleteOptions") or {})
     wanted = replace(found, dry_run=found.dry_run or options.dry_run)
     key = key_of(resource, target.namespace, target.name or "")
@@ -86,8 +86,8 @@ async def _announce(serving: Serving, resource: ResourceType, key: Key, options:
         serving.tell(resource, told)
 
 
-def _body(serving: Serving, kind: ResourceType, target: Target, request: Request) -> JsonObject:
-    found = admitted(serving, kind, target, request, write_options(request)).object
+async def _body(serving: Serving, kind: ResourceType, target: Target, request: Request) -> JsonObject:
+    found = (await admitted(serving, kind, target, request, write_options(request))).object
     if found["metadata"].get("name") != target.name:
         raise errors.bad_request(f"name in URL does not match name in {kind.kind} object")
     return found

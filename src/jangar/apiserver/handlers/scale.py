@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import orjson
 
@@ -31,6 +32,7 @@ from jangar.apiserver.strategies.checks import non_negative
 from jangar.apiserver.strategies.kind import Kind
 from jangar.apiserver.target import Target
 from jangar.apiserver.writing import update
+from jangar.kube.evaluation import evaluated
 
 UNSET = -(2**31)
 """Stands for replicas that nobody stated yet."""
@@ -63,7 +65,7 @@ async def get_scale(serving: Serving, resource: ResourceType, target: Target, re
 async def update_scale(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     options = write_options(request, kind="UpdateOptions")
     kind = replace(SCALE, namespaced=resource.namespaced)
-    found = admitted(serving, kind, target, request, options)
+    found = await admitted(serving, kind, target, request, options)
     check_name_matches(target, found.object)
 
     def change(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
@@ -80,7 +82,8 @@ async def patch_scale(serving: Serving, resource: ResourceType, target: Target, 
         raise errors.unsupported_media_type(CUSTOM_TYPES)
     warnings: list[str] = []
     if media == APPLY:
-        config, warnings = applied_configuration(kind, target, request, options)
+        configured = partial(applied_configuration, kind, target, request, options)
+        config, warnings = await evaluated(configured, size=options.size)
 
         def change(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
             merged = applied(serving, kind, old, config, options, "scale")
@@ -89,11 +92,12 @@ async def patch_scale(serving: Serving, resource: ResourceType, target: Target, 
         return await _scaled(serving, resource, target, request, options, change, warnings)
     match media:
         case "application/merge-patch+json":
-            patch = merging(request)
+            read = partial(merging, request)
         case "application/strategic-merge-patch+json":
-            patch = strategically(request, kind)
+            read = partial(strategically, request, kind)
         case _:
-            patch = operating(request)
+            read = partial(operating, request)
+    patch = await evaluated(read, size=options.size)
 
     def patched(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
         warnings.clear()

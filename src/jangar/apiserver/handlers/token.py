@@ -59,7 +59,7 @@ def token_handler(accounts: AccountTokens) -> Handler:
         serving: Serving, resource: ResourceType, target: Target, request: Request
     ) -> Answer:
         options = write_options(request)
-        found = admitted(serving, token_request(), target, request, options)
+        found = await admitted(serving, token_request(), target, request, options)
         asked = found.object
         account = _account(serving, resource, target, asked)
         token_request().strategy.complete(asked)

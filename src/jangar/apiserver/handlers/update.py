@@ -15,7 +15,7 @@ from jangar.schema import ErrorType, FieldError
 async def update_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
     """Replace what is stored; a stated resourceVersion must be the stored one."""
     options = write_options(request, kind="UpdateOptions")
-    found = admitted(serving, resource, target, request, options, any_kind=True)
+    found = await admitted(serving, resource, target, request, options, any_kind=True)
     check_name_matches(target, found.object)
     version = found.object["metadata"].get("resourceVersion")
     version = None if version == "0" else version

@@ -7,7 +7,7 @@ change happens.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import assert_never
 
@@ -20,6 +20,7 @@ from jangar.apiserver.storage.settings import StoreSettings
 from jangar.apiserver.storage.store import (
     Change,
     Compacted,
+    Decision,
     Event,
     EventType,
     Key,
@@ -95,7 +96,12 @@ class SqliteStore:
         self._check_open()
         await self._turns.take(key)
         try:
-            if (event := self._decided(key, change)) is None:
+            before = self._index.get(key)
+            decision = change(before)
+            if isinstance(decision, Awaitable):
+                decision = await decision
+                self._check_open()
+            if (event := self._event(key, before, decision)) is None:
                 self._turns.pass_on(key)
                 return self._index.get(key)
             answer: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
@@ -131,10 +137,8 @@ class SqliteStore:
         if self._closed:
             raise Closed
 
-    def _decided(self, key: Key, change: Change) -> Event | None:
-        """What a change makes of the object as it is. Runs without a pause, in its key's turn."""
-        before = self._index.get(key)
-        decision = change(before)
+    def _event(self, key: Key, before: Stored | None, decision: Decision) -> Event | None:
+        """What a decision makes of the object as it is, under the next revision."""
         revision = self._given + 1
         match decision:
             case None:

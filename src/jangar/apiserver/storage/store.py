@@ -3,7 +3,7 @@
 A store knows keys and bytes. It never looks into an object; what must be found is handed to it with the bytes.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -49,8 +49,11 @@ class Remove:
     render: Callable[[int], bytes]
 
 
-Change = Callable[[Stored | None], Put | Remove | None]
-"""From the object as it is to what becomes of it; None leaves it. Raises to refuse. Must not await."""
+Decision = Put | Remove | None
+Change = Callable[[Stored | None], Decision | Awaitable[Decision]]
+"""From the object as it is to what becomes of it; None leaves it. Raises to refuse. Nobody else changes the key while
+an awaitable decision is made; other keys go on.
+"""
 
 
 class EventType(StrEnum):

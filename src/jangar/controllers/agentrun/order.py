@@ -83,6 +83,22 @@ class AgentRunOrders:
             reports=True,
         )
 
+    def size(self, seen: Cached) -> int:
+        spec = seen.view.get("spec") or {}
+        agent = self._named(AGENT, seen.namespace, spec.get("agentRef"))
+        agent_spec = (agent.view.get("spec") or {}) if agent else {}
+        named = (
+            seen,
+            agent,
+            self._named(AGENT_PROVIDER, seen.namespace, agent_spec.get("providerRef")),
+            self._named(IMPLEMENTATION_SPEC, seen.namespace, spec.get("implementationSpecRef")),
+        )
+        return sum(len(each.raw) for each in named if each is not None)
+
+    def _named(self, kind: Kind, namespace: str, reference: Any) -> Cached | None:
+        name = reference.get("name") if isinstance(reference, dict) else None
+        return self.caches.of[kind.name].get(namespace, name) if isinstance(name, str) else None
+
     def _course(self, spec: AgentRunSpec) -> tuple[Stage, ...] | WorkRejected:
         """The stages of the work; none where it is one Job."""
         found = define_course(spec, compile_condition=self.compile_loop)
@@ -158,9 +174,9 @@ class AgentRunOrders:
         if name is not None:
             return name, self.caches.get(MEMORY, MemorySpec, namespace, name)
         for each in self.caches.of[MEMORY.name].all(namespace):
-            found = MemorySpec.model_validate(each.view.get("spec") or {})
-            if found.default:
-                return each.name, found
+            spec = each.view.get("spec") or {}
+            if spec.get("default"):
+                return each.name, MemorySpec.model_validate(spec)
         return None
 
 

@@ -43,6 +43,11 @@ class ToolRunOrders:
             terms=_terms(tool) if tool is not None else None,
         )
 
+    def size(self, seen: Cached) -> int:
+        name = ((seen.view.get("spec") or {}).get("toolRef") or {}).get("name")
+        tool = self.tools.get(seen.namespace, name) if isinstance(name, str) else None
+        return len(seen.raw) + (len(tool.raw) if tool else 0)
+
     def _missing(self, seen: Cached, spec: ToolRunSpec) -> WorkMissing:
         others = (each.name for each in self.tools.all(seen.namespace))
         return WorkMissing(message=missing("Tool", spec.tool_ref.name, others))

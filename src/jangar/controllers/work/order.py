@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
 from jangar.api.lifecycle import Steerable
 from jangar.api.phases import OnJobMissing
@@ -10,6 +11,17 @@ from jangar.domain.work.course import Stage
 from jangar.domain.work.facts import TemplateNames
 from jangar.domain.work.observation import Work
 from jangar.domain.work.record import Terms
+from jangar.kube.cache import Cached
+
+
+class OrderReader(Protocol):
+    """Reads what a child of one kind wants done."""
+
+    def __call__(self, child: Cached, /) -> "Order": ...
+
+    def size(self, child: Cached, /) -> int:
+        """Bytes of the objects that are read for it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

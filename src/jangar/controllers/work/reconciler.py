@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from jangar.api.orchestration import ORCHESTRATION_RUN
@@ -24,7 +25,7 @@ from jangar.controllers.work.observe import (
     owner_run,
     owner_state,
 )
-from jangar.controllers.work.order import Order
+from jangar.controllers.work.order import OrderReader
 from jangar.domain.conditions import ConditionStatus, ConditionType
 from jangar.domain.work.actions import (
     CreateJob,
@@ -45,6 +46,7 @@ from jangar.domain.work.record import WorkRecord
 from jangar.kube.builtin import EVENTS, JOBS, PODS
 from jangar.kube.cache import Cached
 from jangar.kube.errors import BadRequest, Expired, Forbidden, NotFound
+from jangar.kube.evaluation import evaluated
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.kube.resource import Resource
 
@@ -61,7 +63,7 @@ class WorkReconciler:
     """Brings children of one kind forward."""
 
     caches: Caches
-    order: Callable[[Cached], Order]
+    order: OrderReader
     """What a child of the kind wants done."""
     hands: Hands
     writer: StatusWriter
@@ -78,7 +80,7 @@ class WorkReconciler:
             return DONE
         live = LiveReads()
         for _ in range(MOST_ROUNDS):
-            order = self.order(seen)
+            order = await evaluated(partial(self.order, seen), size=self.order.size(seen))
             logs_kept = self._logs_kept(seen)
             sight = observe(self.caches, seen, order, live, self.limits, logs_kept=logs_kept)
             if self._history_pending(seen):
