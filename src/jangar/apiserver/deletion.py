@@ -1,6 +1,7 @@
 """What deleting means: options, preconditions, finalizers, grace. Shared by DELETE, collections and the collectors."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -9,10 +10,11 @@ from jangar.apiserver import errors
 from jangar.apiserver.options import invalid_options, unsupported
 from jangar.apiserver.resources import JsonObject, ResourceType
 from jangar.apiserver.serving import Serving
-from jangar.apiserver.storage.store import Key, Put, Remove, Stored
+from jangar.apiserver.storage.store import Decision, Key, Stored
 from jangar.apiserver.stored_forms import current
 from jangar.apiserver.strategies.crd_conditions import CRDS, mark_deleted
-from jangar.apiserver.writing import holders, put, remove
+from jangar.apiserver.writing import INLINE_UPDATE, holders, put, remove
+from jangar.kube.evaluation import evaluated
 from jangar.schema import ErrorType, FieldError
 
 IMMORTAL_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
@@ -92,10 +94,13 @@ async def delete(serving: Serving, resource: ResourceType, key: Key, options: De
     """Remove an object, or mark it and leave it to those who hold it. Marking twice changes nothing."""
     done: Deleted | None = None
 
-    def change(stored: Stored | None) -> Put | Remove | None:
-        nonlocal done
+    async def change(stored: Stored | None) -> Decision:
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
+        return await evaluated(partial(decided, stored), size=len(stored.data), inline=INLINE_UPDATE)
+
+    def decided(stored: Stored) -> Decision:
+        nonlocal done
         obj = orjson.loads(current(resource, stored).data)
         if resource.qualified == "namespaces" and key.name in IMMORTAL_NAMESPACES:
             raise errors.forbidden("namespaces", "", key.name, "this namespace may not be deleted")
