@@ -24,7 +24,7 @@ SEED = int(os.environ.get("JANGAR_HOSTILE_SEED", "1"))
 CALLERS = 4
 WARM = 2000
 WORST_SECONDS = 1.0
-GROWTH_MB = 50 if FULL else 150
+GROWTH_MB = 50
 CRD = Path(__file__).parents[2] / "charts/agents/crds/tools.proompteng.ai_toolruns.yaml"
 
 AS_KUBERNETES = (

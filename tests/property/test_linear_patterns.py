@@ -140,8 +140,11 @@ def found():
         asked, direct = methods_in(module)
         for method, pattern in direct:
             seen.setdefault((pattern, method), f"{module.__name__}:{pattern.pattern[:40]}")
-        for name, pattern in patterns_of(module):
-            for method in sorted(asked.get(name, {"fullmatch"})):
+        patterns = list(patterns_of(module))
+        # Patterns in a table are asked by the name of a loop variable: by any of the others.
+        by_others = set().union(*asked.values()) | {"fullmatch"}
+        for name, pattern in patterns:
+            for method in sorted(asked.get(name, by_others)):
                 seen.setdefault((pattern, method), f"{module.__name__}.{name}")
     return [
         pytest.param(pattern, method, id=f"{where}-{method}") for (pattern, method), where in seen.items()

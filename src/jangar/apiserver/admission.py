@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from http import HTTPStatus
 
 from jangar.apiserver import errors
 from jangar.apiserver.answers import warning_headers
@@ -60,7 +61,9 @@ def _read(
     try:
         decoded = decode_object(request, protobuf=protobuf)
     except errors.ApiError as error:
-        raise _unrecognized(resource, request, error) from error
+        if error.code != HTTPStatus.BAD_REQUEST:
+            raise
+        raise _not_recognized(resource, error.message, request.body) from error
     check_type(serving.registry, resource, decoded.object, request.body)
     if resource.is_custom:
         _check_custom_type(serving.registry, resource, decoded, options, any_kind=any_kind)
@@ -72,14 +75,8 @@ def _read(
     return found
 
 
-def _unrecognized(resource: ResourceType, request: Request, error: errors.ApiError) -> errors.ApiError:
-    """A body that cannot be read is shown by its beginning."""
-    if error.code != 400:  # noqa: PLR2004 - 415 says enough
-        return error
-    return _not_recognized(resource, error.message, request.body)
-
-
 def _not_recognized(resource: ResourceType, why: str, body: bytes) -> errors.ApiError:
+    """A body that cannot be read is shown by its beginning."""
     start = body[:SHOWN_START]
     shown = start.decode("utf-8", "replace") if body.startswith(b"{") else start.hex()
     shown += " ..." if len(body) > SHOWN_START else ""

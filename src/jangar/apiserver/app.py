@@ -52,7 +52,9 @@ class Application:
         except errors.ApiError as error:
             answer = refusal(error)
         except PassTooLong as error:
-            answer = refusal(errors.ApiError(413, "RequestEntityTooLarge", f"the request is too large: {error}"))
+            answer = refusal(
+                errors.ApiError(413, "RequestEntityTooLarge", f"the request is too large: {error}")
+            )
         except TimeoutError:
             answer = refusal(errors.timed_out(REQUEST_SECONDS))
         except DiskFull as error:

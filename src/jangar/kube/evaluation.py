@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from jangar.kube.watchdog import PassAborted, PassTooLong, raise_in
@@ -36,29 +36,38 @@ async def evaluated(
         return work()
     loop = asyncio.get_running_loop()
     async with _turns.setdefault(loop, asyncio.Lock()):
-        return await _in_thread(work, limit)
+        result, failure = await _in_thread(work, limit)
+    try:
+        if failure is not None:
+            raise failure
+        return cast("T", result)
+    finally:
+        # The traceback of a failure refers to this frame: without a cycle, what the work read is freed at once.
+        del failure
 
 
-async def _in_thread(work: Callable[[], T], limit: float) -> T:
+async def _in_thread(work: Callable[[], T], limit: float) -> tuple[T | None, BaseException | None]:
+    """What the work returned or raised."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[Callable[[], T]] = loop.create_future()
+    done: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
     context = contextvars.copy_context()
 
     def run() -> None:
+        result: T | None = None
+        failure: BaseException | None = None
         try:
             result = context.run(work)
         except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
-            answer: Callable[[], Any] = _raising(error)
-        else:
-            answer = _returning(result)
+            failure = error
         with suppress(RuntimeError):  # the loop was closed meanwhile, and nobody waits
-            loop.call_soon_threadsafe(_settle, done, answer)
+            loop.call_soon_threadsafe(_settle, done, (result, failure))
+        del failure  # its traceback refers to this frame
 
     thread = threading.Thread(target=run, name="evaluation", daemon=True)
     try:
         thread.start()
     except RuntimeError:  # the machine has no thread left, and a late answer is better than none
-        return work()
+        return work(), None
     began = time.monotonic()
     try:
         while not (await asyncio.wait([done], timeout=_LOOK_SECONDS))[0]:
@@ -69,7 +78,7 @@ async def _in_thread(work: Callable[[], T], limit: float) -> T:
     except asyncio.CancelledError:
         _abort(thread)
         raise
-    return done.result()()
+    return done.result()
 
 
 def _abort(thread: threading.Thread) -> None:
@@ -83,17 +92,6 @@ def _cpu(thread: threading.Thread) -> float:
     return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
 
 
-def _settle(done: asyncio.Future[Any], answer: Callable[[], Any]) -> None:
+def _settle(done: asyncio.Future[Any], answer: tuple[Any, BaseException | None]) -> None:
     if not done.done():
         done.set_result(answer)
-
-
-def _returning(result: T) -> Callable[[], T]:
-    return lambda: result
-
-
-def _raising(error: BaseException) -> Callable[[], Any]:
-    def fail() -> Any:
-        raise error
-
-    return fail

@@ -21,6 +21,8 @@ from jangar.schema.errors import CelEvaluationError, CelSyntaxError
 
 LONGEST_SOURCE: Final = 10_000
 _DEEPEST: Final = 250
+_MAX_REPORT: Final = 50_000
+"""The library repeats the whole expression for each of its problems."""
 OVER_BUDGET: Final = "the expression asks for more work than its budget allows"
 _ANY: Final = ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null")
 _PLACE: Final = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
@@ -44,7 +46,7 @@ _SYNTAX_WORDING: Final = (
         re.compile(r"(?:map|filter)\(\) variable name must be a simple identifier"),
         "argument is not an identifier",
     ),
-    (re.compile(r"\w+\(\) variable name must be a simple identifier"), "argument must be a simple name"),
+    (re.compile(r"(?<!\w)\w+\(\) variable name must be a simple identifier"), "argument must be a simple name"),
 )
 
 
@@ -176,6 +178,7 @@ def _refuse_unfit(source: str) -> None:
 
 
 def _syntax_error(source: str, text: str) -> CelSyntaxError:
+    text = text[:_MAX_REPORT]
     if (found := _PLACE.search(text)) is None:
         too_deep = "recursion limit exceeded" in text
         return CelSyntaxError(source, "the expression nests too deep" if too_deep else _STATUS.sub("", text))
