@@ -93,7 +93,7 @@ def spare_the_cycle_collector() -> None:
     takes a few milliseconds. It stops every thread meanwhile.
     """
     gc.freeze()
-    gc.set_threshold(10_000, 5, 1_000)
+    gc.set_threshold(2_000, 10, 2_000)
 
 
 @asynccontextmanager
