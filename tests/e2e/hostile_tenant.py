@@ -119,6 +119,7 @@ def _collection(kind: Kind, namespace: str) -> str:
 
 if __name__ == "__main__":
     os.nice(19 - os.nice(0))
+    sys.setrecursionlimit(100_000)  # for objects that nest deep
     server, authority, namespace, seed, count, seconds = sys.argv[1:]
     api = Api(server, authority, os.environ["HOSTILE_TOKEN"])
     sys.stdout.write(json.dumps(attack(api, namespace, int(seed), int(count), float(seconds))))
