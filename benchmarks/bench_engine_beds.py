@@ -29,8 +29,9 @@ from jangar.kube.namespaces import Namespaces
 from jangar.kube.resource import Resource
 from jangar.kube.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
 from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
-from jangar.processes.apiserver import ApiServerSettings, running, spare_the_cycle_collector
+from jangar.processes.apiserver import ApiServerSettings, running
 from jangar.processes.controllers import engine
+from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.settings.controllers import controller_settings
 
 ROOT = Path(__file__).parents[1]
@@ -221,8 +222,8 @@ async def _controlled(
     manager = _manager(counted, directory, haste)
     async with _at_work(manager.run(), manager.stop):
         await _ready(manager)
-        spare_the_cycle_collector()
-        yield Bed(client=client, counted=counted, kubeconfig=kubeconfig, stop_controllers=manager.stop)
+        async with collecting_when_idle():
+            yield Bed(client=client, counted=counted, kubeconfig=kubeconfig, stop_controllers=manager.stop)
 
 
 @asynccontextmanager

@@ -66,12 +66,20 @@ NOT_BUILT: Final = (
         field="auth.app.tokenTtlSeconds",
         instead="remove it: every attempt gets a new token",
     ),
+    NotBuilt(kind="ToolRun", field="runtime", instead="remove it: a ToolRun is always a Job"),
+    NotBuilt(kind="Orchestration", field="steps[].policy", instead="remove it: operators set policy"),
 )
 
+_ITEM: Final = "steps[]."
 KINDS_NOT_BUILT: Final = {row.kind: row for row in NOT_BUILT if not row.field}
 STEP_KINDS_NOT_BUILT: Final = {row.value: row for row in NOT_BUILT if row.field == _STEP}
+STEP_FIELDS_NOT_BUILT: Final = {
+    row.field.removeprefix(_ITEM): row for row in NOT_BUILT if row.field.startswith(_ITEM) and not row.value
+}
 
 
 def rows_of(kind: str) -> tuple[NotBuilt, ...]:
-    """Fields and values of a kind that are not built, without the kinds of steps."""
-    return tuple(row for row in NOT_BUILT if row.kind == kind and row.field and row.field != _STEP)
+    """Fields and values of a kind that are not built, without those of steps."""
+    return tuple(
+        row for row in NOT_BUILT if row.kind == kind and row.field and not row.field.startswith(_ITEM)
+    )

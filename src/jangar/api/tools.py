@@ -92,7 +92,7 @@ class ToolRunSpec(Steerable, OnJobMissingPolicy):
     delivery_id: str | None = Field(None, description="Idempotency key of the submission that made this run.")
     runtime: dict[str, Any] | None = Field(
         None,
-        description="Runtime settings of older manifests; kept, not used.",
+        description="Runtime settings of older manifests.",
         json_schema_extra=OPEN,
     )
 

@@ -3,7 +3,14 @@
 from typing import Final
 
 from jangar.api.meta import JsonObject
-from jangar.api.not_built import MARK, NOT_BUILT, STEP_KINDS_NOT_BUILT, NotBuilt, rows_of
+from jangar.api.not_built import (
+    MARK,
+    NOT_BUILT,
+    STEP_FIELDS_NOT_BUILT,
+    STEP_KINDS_NOT_BUILT,
+    NotBuilt,
+    rows_of,
+)
 
 _STEPS: Final = {"Orchestration": ("steps",), "OrchestrationRun": ("orchestration", "steps")}
 _INTRODUCTION: Final = """\
@@ -24,8 +31,10 @@ def marked(kind: str, spec: JsonObject) -> JsonObject:
         step = spec
         for part in _STEPS[kind]:
             step = step["properties"][part]
-        field = step["items"]["properties"]["kind"]
-        field["description"] += f" Not built yet, refused: {', '.join(STEP_KINDS_NOT_BUILT)}."
+        fields = step["items"]["properties"]
+        for name in STEP_FIELDS_NOT_BUILT:
+            fields[name]["description"] += f" {MARK}"
+        fields["kind"]["description"] += f" Not built yet, refused: {', '.join(STEP_KINDS_NOT_BUILT)}."
     return spec
 
 

@@ -1,7 +1,6 @@
 """The process `jangar apiserver`: the embedded Kubernetes API over TLS, its data in one directory."""
 
 import asyncio
-import gc
 import json
 import logging
 import secrets
@@ -25,6 +24,7 @@ from jangar.apiserver.storage.compaction import CompactionPolicy, Compactor
 from jangar.apiserver.storage.settings import StoreSettings
 from jangar.apiserver.storage.sqlite_store import SqliteStore
 from jangar.kube.asgi_transport import App
+from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.processes.http_server import HttpServer, http_server
 from jangar.processes.kubernetes_protocol import KubernetesProtocol
 from jangar.processes.laptop_face import with_readiness
@@ -79,21 +79,10 @@ async def serve(settings: ApiServerSettings) -> None:
     stop = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stop.set)
-    async with running(settings) as server:
-        spare_the_cycle_collector()
+    async with running(settings) as server, collecting_when_idle():
         print(f"serving the Kubernetes API at {server.url}", flush=True)  # noqa: T201 - what the user waits for
         print(f"export KUBECONFIG={server.kubeconfig}", flush=True)  # noqa: T201
         await stop.wait()
-
-
-def spare_the_cycle_collector() -> None:
-    """Look through young objects often and through all of them rarely.
-
-    Objects that live long hold no cycles. Closed connections do, with their buffers: a young collection finds them and
-    takes a few milliseconds. It stops every thread meanwhile.
-    """
-    gc.freeze()
-    gc.set_threshold(2_000, 10, 2_000)
 
 
 @asynccontextmanager

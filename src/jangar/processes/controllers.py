@@ -39,6 +39,7 @@ from jangar.kube.transport import Transport
 from jangar.kube.watchdog import Watchdog
 from jangar.lint.conditions import compile_loop, compile_when
 from jangar.processes.controller_shards import Sharing, sharing
+from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.processes.history import address_of, opener, tails_directory
 from jangar.processes.steady_clock import SteadyClock
 from jangar.settings.admission import admission_policy
@@ -91,7 +92,7 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
         loop = asyncio.get_running_loop()
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(each, manager.stop)
-        async with health(settings, manager, metrics):
+        async with health(settings, manager, metrics), collecting_when_idle():
             print(f"controllers run on {connection.server}, namespaces: {own}", flush=True)  # noqa: T201
             await manager.run()
     finally:

@@ -25,8 +25,9 @@ from jangar.kube.namespaces import Namespaces
 from jangar.kube.observed_transport import ObservedTransport
 from jangar.kube.watchdog import Watchdog
 from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
-from jangar.processes.apiserver import ApiServerSettings, Running, running, spare_the_cycle_collector
+from jangar.processes.apiserver import ApiServerSettings, Running, running
 from jangar.processes.controllers import COMPONENT, engine, health
+from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.processes.laptop_face import with_readiness, with_state
 from jangar.processes.laptop_instance import Holding, Instance
 from jangar.processes.laptop_kinds import ensure_kinds
@@ -132,9 +133,8 @@ async def serve(
     clock = SteadyClock()
     async with running(settings, listener=listener, front=front, clock=clock) as server:
         token = server.token
-        async with _at_work(laptop, server, environment, clock) as made:
+        async with _at_work(laptop, server, environment, clock) as made, collecting_when_idle():
             parts.append(made)
-            spare_the_cycle_collector()
             instance = Instance(
                 pid=os.getpid(),
                 started_at=started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),

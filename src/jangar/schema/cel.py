@@ -46,7 +46,10 @@ _SYNTAX_WORDING: Final = (
         re.compile(r"(?:map|filter)\(\) variable name must be a simple identifier"),
         "argument is not an identifier",
     ),
-    (re.compile(r"(?<!\w)\w+\(\) variable name must be a simple identifier"), "argument must be a simple name"),
+    (
+        re.compile(r"(?<!\w)\w+\(\) variable name must be a simple identifier"),
+        "argument must be a simple name",
+    ),
 )
 
 

@@ -5,13 +5,15 @@ import yaml
 from lint_cases import linted
 
 from jangar.api.kinds import KINDS
-from jangar.api.not_built import KINDS_NOT_BUILT, NOT_BUILT, STEP_KINDS_NOT_BUILT
+from jangar.api.not_built import KINDS_NOT_BUILT, NOT_BUILT, STEP_FIELDS_NOT_BUILT, STEP_KINDS_NOT_BUILT
 from jangar.api.phases import CHILD_KINDS, StepKind
 from jangar.api.reasons import Reason
 from jangar.controllers.agentrun.agents import NAMED
 from jangar.controllers.definition.checks import OrchestrationCheck, check_provider, check_version_control
+from jangar.controllers.toolrun.order import ToolRunOrders
 from jangar.crdgen.crd import crd_of
 from jangar.crdgen.not_built import not_built_page
+from jangar.domain.work.observation import WorkRejected
 from jangar.kube.cache import Cache, Cached
 from jangar.lint.conditions import compile_when
 
@@ -64,6 +66,29 @@ def test_steps_of_a_kind_that_is_not_built_are_refused(kind):
     check = OrchestrationCheck(orchestrations=Cache(report=_raise), compile_condition=compile_when)
     (problem,) = check(SEEN, {"steps": [step]}).problems
     assert (problem.reason, problem.message) == ("UnsupportedStep", f"kind: {kind} is not built yet")
+
+
+@pytest.mark.rule("GATE-1")
+@pytest.mark.parametrize("field", STEP_FIELDS_NOT_BUILT)
+def test_steps_with_a_field_that_is_not_built_are_refused(field):
+    """By lint and by the controller, before anything runs."""
+    step = {"name": "a", "kind": "ToolRun", "toolRef": {"name": "t"}, field: {"any": "thing"}}
+    report = linted(an_object("Orchestration", {"steps": [step]}))
+    assert ("NotBuilt", f"spec.steps[0].{field}", "error") in reasons(report)
+    check = OrchestrationCheck(orchestrations=Cache(report=_raise), compile_condition=compile_when)
+    (problem,) = check(SEEN, {"steps": [step]}).problems
+    assert problem.reason is Reason.NOT_BUILT
+
+
+@pytest.mark.rule("GATE-1")
+def test_a_tool_run_with_a_field_that_is_not_built_is_refused():
+    """By lint and by the controller, which starts nothing."""
+    spec = {"toolRef": {"name": "t"}, "runtime": {"type": "job"}}
+    assert ("NotBuilt", "spec.runtime", "error") in reasons(linted(an_object("ToolRun", spec)))
+    tool_run = Cached.of(SEEN.view | {"spec": spec})
+    work = ToolRunOrders(tools=Cache(report=_raise))(tool_run).work
+    assert isinstance(work, WorkRejected)
+    assert (work.reason, "spec.runtime" in work.message) == (Reason.NOT_BUILT, True)
 
 
 @pytest.mark.rule("GATE-1")

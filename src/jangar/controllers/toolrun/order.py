@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from jangar.api.tools import ToolRunSpec, ToolSpec
+from jangar.api.reasons import Reason
+from jangar.api.tools import TOOL_RUN, ToolRunSpec, ToolSpec
 from jangar.controllers.work.order import Order
 from jangar.domain.agentrun.admission import held_by
+from jangar.domain.not_built import not_built_problems
 from jangar.domain.orchestration.wording import missing
 from jangar.domain.policies.asking import ask_of_tool_run
 from jangar.domain.policies.judging import objection
@@ -31,6 +33,9 @@ class ToolRunOrders:
         cached = self.tools.get(seen.namespace, spec.tool_ref.name)
         tool = ToolSpec.model_validate(cached.view.get("spec") or {}) if cached else None
         work, command = _work(tool, spec) if tool else (self._missing(seen, spec), None)
+        if problems := list(not_built_problems(TOOL_RUN.name, seen.view.get("spec") or {})):
+            message = "; ".join(map(str, problems))
+            work, command = WorkRejected(reason=Reason.NOT_BUILT, message=message), None
         if cached is not None and isinstance(work, WorkDefined):
             work = self._admitted(seen, cached) or work
         return Order(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from jangar.api.not_built import STEP_KINDS_NOT_BUILT
+from jangar.api.not_built import STEP_FIELDS_NOT_BUILT, STEP_KINDS_NOT_BUILT
 from jangar.api.orchestration import OrchestrationSpec, Step
 from jangar.api.phases import StepKind
 from jangar.api.problems import Problem
@@ -55,11 +55,14 @@ def kind_problems(step: Step, place: Place, guesses: Guesses) -> Iterator[Proble
 
 
 def not_built_steps(spec: OrchestrationSpec) -> Iterator[Problem]:
-    """Steps whose kind is not built (GATE-1): nothing of the orchestration is started."""
+    """Steps of a kind, or with a field, that is not built (GATE-1): nothing of the orchestration is started."""
     for index, step in enumerate(spec.steps):
+        at = Place(path=("spec", "steps", index), step=step.name or None, index=index)
+        for field, unread in STEP_FIELDS_NOT_BUILT.items():
+            if getattr(step, field) is not None:
+                yield at.at(field).problem(Reason.NOT_BUILT, unread.message, unread.instead)
         if (row := STEP_KINDS_NOT_BUILT.get(step.kind)) is not None:
-            place = Place(path=("spec", "steps", index, "kind"), step=step.name or None, index=index)
-            yield place.problem(Reason.UNSUPPORTED_STEP, row.message, row.instead)
+            yield at.at("kind").problem(Reason.UNSUPPORTED_STEP, row.message, row.instead)
 
 
 def kind_guesses() -> Guesses:
