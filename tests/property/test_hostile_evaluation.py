@@ -69,6 +69,11 @@ EXPRESSIONS = {
     "brackets": "(" * 3_000,
     "signs": "!" * 9_000 + "true",
     "sum": "+".join(["1"] * 4_000) + " == 1",
+    "a string without an end": '"' + "a" * 9_900,
+    "letters of another alphabet": "é" * 9_900,
+    "one long number": "1" * 9_900,
+    "numbers with bases": "0x" * 4_950,
+    "characters of no token": "#" * 9_900,
 }
 PARAMETERS = {
     "x": "a," * (LARGE // 2),
