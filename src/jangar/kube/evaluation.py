@@ -26,13 +26,13 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDict
 
 
 async def evaluated(
-    work: Callable[[], T], *, size: int, inline: int = INLINE_BYTES, limit: float = MAX_CPU_SECONDS
+    work: Callable[[], T], *, size: int, inline: int = 0, limit: float = MAX_CPU_SECONDS
 ) -> T:
     """The result of work over `size` bytes. Raises what it raises, and PassTooLong for what takes too long.
 
-    Up to `inline` bytes it runs at once.
+    Up to `inline` bytes, or INLINE_BYTES if that is more, it runs at once.
     """
-    if size <= inline:
+    if size <= max(inline, INLINE_BYTES):
         return work()
     loop = asyncio.get_running_loop()
     async with _turns.setdefault(loop, asyncio.Lock()):
