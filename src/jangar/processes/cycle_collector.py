@@ -2,7 +2,7 @@
 
 A collection stops every thread. One of young objects takes milliseconds and runs by itself: it finds closed connections
 and their buffers. One of all objects takes longer the more there are, up to half a second here, and long-lived
-objects hold few cycles: it runs when the process is idle, or when it was not idle for an hour.
+objects hold few cycles: it runs when the process has been idle for a minute, or after an hour without such a minute.
 """
 
 import asyncio
@@ -20,28 +20,30 @@ _NEVER: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Idleness:
+class CollectionSchedule:
     """When all objects are looked through."""
 
-    min_seconds: float = 300.0
-    max_seconds: float = 3_600.0
-    look_seconds: float = 5.0
-    max_cpu_share: float = 0.1
-    """The process is idle if it used no more of a core since the last look."""
+    min_interval: float = 300.0
+    max_interval: float = 3_600.0
+    idle_seconds: float = 60.0
+    """A pause between two bursts of requests is shorter."""
+    sample_seconds: float = 5.0
+    max_idle_cpu_share: float = 0.1
+    """The process is idle if it uses no more of a core in any sample."""
 
-    def is_due(self, *, since_last: float, cpu_share: float) -> bool:
-        if since_last >= self.max_seconds:
+    def is_due(self, *, since_last: float, idle_for: float) -> bool:
+        if since_last >= self.max_interval:
             return True
-        return since_last >= self.min_seconds and cpu_share <= self.max_cpu_share
+        return since_last >= self.min_interval and idle_for >= self.idle_seconds
 
 
 @asynccontextmanager
-async def collecting_when_idle(idleness: Idleness | None = None) -> AsyncIterator[None]:
+async def collecting_when_idle(schedule: CollectionSchedule | None = None) -> AsyncIterator[None]:
     """Take over from the interpreter. What exists now is never looked through again."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, YOUNG_COLLECTIONS, _NEVER)
-    task = asyncio.create_task(_collect(idleness or Idleness(), gc.collect), name="cycle-collector")
+    task = asyncio.create_task(_collect(schedule or CollectionSchedule(), gc.collect), name="cycle-collector")
     try:
         yield
     finally:
@@ -50,15 +52,16 @@ async def collecting_when_idle(idleness: Idleness | None = None) -> AsyncIterato
         gc.set_threshold(*before)
 
 
-async def _collect(idleness: Idleness, collect: Callable[[], int]) -> None:
-    last = looked = time.monotonic()
+async def _collect(schedule: CollectionSchedule, collect: Callable[[], int]) -> None:
+    last = sampled = busy = time.monotonic()
     used = time.process_time()
     while True:
-        await asyncio.sleep(idleness.look_seconds)
+        await asyncio.sleep(schedule.sample_seconds)
         now, used_now = time.monotonic(), time.process_time()
-        share = (used_now - used) / (now - looked)
-        looked, used = now, used_now
-        if idleness.is_due(since_last=now - last, cpu_share=share):
+        if (used_now - used) / (now - sampled) > schedule.max_idle_cpu_share:
+            busy = now
+        sampled, used = now, used_now
+        if schedule.is_due(since_last=now - last, idle_for=now - busy):
             collect()
-            last = looked = time.monotonic()
+            last = sampled = time.monotonic()
             used = time.process_time()

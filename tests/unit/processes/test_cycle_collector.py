@@ -6,15 +6,15 @@ import weakref
 
 import pytest
 
-from jangar.processes.cycle_collector import Idleness, collecting_when_idle
+from jangar.processes.cycle_collector import CollectionSchedule, collecting_when_idle
 
 
 @pytest.mark.parametrize(
-    ("since_last", "cpu_share", "is_due"),
-    [(10, 0.0, False), (300, 0.05, True), (300, 0.5, False), (3_599, 1.0, False), (3_600, 1.0, True)],
+    ("since_last", "idle_for", "is_due"),
+    [(10, 10, False), (300, 60, True), (300, 55, False), (3_599, 0, False), (3_600, 0, True)],
 )
-def test_all_objects_are_collected_when_idle_or_late(since_last, cpu_share, is_due):
-    assert Idleness().is_due(since_last=since_last, cpu_share=cpu_share) is is_due
+def test_all_objects_are_collected_when_idle_or_late(since_last, idle_for, is_due):
+    assert CollectionSchedule().is_due(since_last=since_last, idle_for=idle_for) is is_due
 
 
 class Node:
@@ -32,8 +32,10 @@ def test_an_old_cycle_is_freed_and_the_interpreter_gets_its_thresholds_back():
     before = gc.get_threshold()
 
     async def main():
-        idleness = Idleness(min_seconds=0.0, look_seconds=0.01, max_cpu_share=100.0)
-        async with collecting_when_idle(idleness):
+        schedule = CollectionSchedule(
+            min_interval=0.0, idle_seconds=0.0, sample_seconds=0.01, max_idle_cpu_share=100.0
+        )
+        async with collecting_when_idle(schedule):
             assert gc.get_threshold()[2] > 100_000
             found = old_cycle()
             async with asyncio.timeout(10):
