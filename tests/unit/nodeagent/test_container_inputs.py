@@ -2,13 +2,14 @@
 
 import base64
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from jangar.nodeagent.pods.container_order import Workshop, order_for, references
 from jangar.nodeagent.pods.environment import ConfigProblem, environment, inherited
-from jangar.nodeagent.pods.expansion import expanded
+from jangar.nodeagent.pods.expansion import ExpansionTooLarge, expanded
 from jangar.nodeagent.pods.path_mapping import PathMapping
 from jangar.nodeagent.pods.shared_scratch import remove_shared_scratch, shared_scratch
 from jangar.nodeagent.pods.spec_checks import TOKEN_PATH, Host, refused_fields
@@ -53,6 +54,24 @@ def a_pod(*, volumes=(), security=None, **container):
 )
 def test_references_are_expanded_as_kubernetes_does(text, expected):
     assert expanded(text, {"A": "1", "B": "2"}) == expected
+
+
+@pytest.mark.parametrize("piece", ["$$", "$(", "$(A)", "$", "$(A", "$)", "a"])
+def test_expansion_takes_time_that_grows_with_the_text(piece):
+    """E2: a megabyte of any of them, in a fraction of a second."""
+    text = piece * (1_000_000 // len(piece))
+    began = time.process_time()
+    expanded(text, {"A": "1"})
+    assert time.process_time() - began < 1
+
+
+def test_variables_that_double_each_other_are_refused():
+    """E2: thirty variables of ten characters would need a gigabyte."""
+    env = [{"name": "V0", "value": "0123456789"}]
+    env += [{"name": f"V{n}", "value": f"$(V{n - 1})$(V{n - 1})"} for n in range(1, 31)]
+    pod = a_pod(env=env)
+    with pytest.raises(ExpansionTooLarge, match=r"\$\(V16\) makes a text of more than 1048576 characters"):
+        environment(pod, pod["spec"]["containers"][0], {}, find)
 
 
 def test_variables_come_from_all_their_sources():

@@ -89,6 +89,14 @@ def order_for(pod: Obj, key: RunKey, shop: Workshop, find: Find) -> Order:
     )
 
 
+def order_size(pod: Obj, key: RunKey) -> int:
+    """The characters that an order is made from."""
+    container = container_named(pod, key.container)
+    texts = (*container["command"], *(container.get("args") or ()))
+    values = (variable.get("value") or "" for variable in container.get("env") or ())
+    return sum(map(len, (*texts, *values)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PrivateFiles:
     tmp: Path

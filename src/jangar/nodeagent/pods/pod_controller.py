@@ -4,11 +4,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from jangar.kube.builtin import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS
 from jangar.kube.cache import Cache, Change
 from jangar.kube.client import Client, Obj
 from jangar.kube.errors import NotFound
+from jangar.kube.evaluation import evaluated
 from jangar.kube.event_recorder import EventRecorder
 from jangar.kube.reconcile import DONE, Key, LookAgain, Result
 from jangar.nodeagent import moments
@@ -19,8 +21,9 @@ from jangar.nodeagent.lifecycle_events import (
     containers_stopping,
 )
 from jangar.nodeagent.pods.api_access import ApiAccess
-from jangar.nodeagent.pods.container_order import Workshop, order_for, references
+from jangar.nodeagent.pods.container_order import Workshop, order_for, order_size, references
 from jangar.nodeagent.pods.environment import ConfigProblem
+from jangar.nodeagent.pods.expansion import ExpansionTooLarge
 from jangar.nodeagent.pods.known_runs import known_runs
 from jangar.nodeagent.pods.last_words import last_words
 from jangar.nodeagent.pods.pod_plan import DEFAULT_GRACE, ENDED, PodPlan, latest_runs, plan_pod
@@ -130,6 +133,10 @@ class PodController:
     async def _start(self, pod: Obj, keys: Sequence[RunKey]) -> dict[str, Waiting]:
         """Start what can be started; why the others cannot be yet."""
         found = await self._referenced(pod)
+
+        def find(kind: str, name: str) -> Obj | None:
+            return found.get((kind, name))
+
         reaching = await self._access.prepare(pod) if self._mode.uses_namespaces else {}
         shop = Workshop(
             places=self._mode.places,
@@ -142,8 +149,10 @@ class PodController:
         orders = []
         for key in keys:
             try:
-                orders.append(order_for(pod, key, shop, lambda kind, name: found.get((kind, name))))
-            except (ConfigProblem, OSError) as error:
+                orders.append(
+                    await evaluated(partial(order_for, pod, key, shop, find), size=order_size(pod, key))
+                )
+            except (ConfigProblem, ExpansionTooLarge, OSError) as error:
                 waiting[key.container] = Waiting(reason="CreateContainerConfigError", message=str(error))
                 self._events.record(pod, type="Warning", reason="Failed", message=f"Error: {error}")
         self._mode.tell_once(pod, self._events)
