@@ -29,7 +29,7 @@ from starvation.shortages_made import (
     no_processes,
     small_disk,
 )
-from starvation.starved_laptop import StarvedLaptop, wrongs
+from starvation.starved_laptop import WITHOUT_FORK, StarvedLaptop, wrongs
 from support.proving import FULL
 from support.reliability_page import record_trials
 
@@ -156,7 +156,9 @@ def test_no_processes_cost_no_step(record_property):
     def bed(home: Path, made: ExitStack) -> StarvedLaptop:
         os.chown(home, USER, USER)
         made.callback(end_all_of, USER)
-        return StarvedLaptop(home, _LEDGERS[home], prefix)
+        laptop = StarvedLaptop(home, _LEDGERS[home], prefix)
+        laptop.step_command = ["python3", "-ISc", WITHOUT_FORK]
+        return laptop
 
     def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
         for steps in sorted(chance.sample(range(STEPS // 2), 2)):
