@@ -240,11 +240,16 @@ export function useRun(namespace: string, name: string): LiveRun {
   return { run, isGone, problem, connection };
 }
 
-/** A change tells only those steps that changed; the others stay the very same values, so that nothing draws them anew. */
-export function merged(known: RunDetail, told: RunDetail): RunDetail {
-  if (!told.steps.length) return { ...told, steps: known.steps };
-  const changed = new Map(told.steps.map((step) => [step.name, step]));
-  return { ...told, steps: known.steps.map((step) => changed.get(step.name) ?? step) };
+/**
+ * A change has only the steps that changed or are new; the others stay the very same values, so nothing redraws them.
+ * A run that is read before it has started has no steps: its first change brings them all.
+ */
+export function merged(known: RunDetail, change: RunDetail): RunDetail {
+  if (!change.steps.length) return { ...change, steps: known.steps };
+  const changed = new Map(change.steps.map((step) => [step.name, step]));
+  const names = new Set(known.steps.map((step) => step.name));
+  const added = change.steps.filter((step) => !names.has(step.name));
+  return { ...change, steps: [...known.steps.map((step) => changed.get(step.name) ?? step), ...added] };
 }
 
 /** The nested runs at these paths (`outer`, `outer/inner`), as far as they have begun. */

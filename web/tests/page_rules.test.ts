@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { checked, given, nameError } from "../src/form_checks";
 import { layout } from "../src/graph_layout";
 import { commandLine, noteServerTime, serverNow } from "../src/instance";
-import { silence } from "../src/live";
+import { merged, silence } from "../src/live";
 import { middle, shortened } from "../src/names";
 import { panelWidth } from "../src/panel_width";
 import { keptWords } from "../src/retention_words";
@@ -11,7 +11,7 @@ import { countWords, criticalPath, ordered, repeated, shortCounts } from "../src
 import type { Placed } from "../src/steps";
 import { ticks, tickWords } from "../src/ticks";
 import { readyAt, stretches, waits } from "../src/timeline_bars";
-import type { Run, Step } from "../src/types";
+import type { Run, RunDetail, Step } from "../src/types";
 import { centered, extent, fits, fitted, held, overview, places, READABLE, revealed } from "../src/viewport";
 import { matches, NO_FILTERS } from "../src/live";
 
@@ -246,5 +246,20 @@ describe("B9: commands", () => {
     expect(commandLine("jangar list", "jangar --data-dir /srv/j")).toBe("jangar list --data-dir /srv/j");
     expect(commandLine("jangar list", "JANGAR_DATA_DIR=/srv/j jangar")).toBe("JANGAR_DATA_DIR=/srv/j jangar list");
     expect(commandLine("kubectl get pods", "jangar --data-dir /srv/j")).toBe("kubectl get pods");
+  });
+});
+
+describe("a change of a run", () => {
+  const detail = (...steps: Step[]) => ({ phase: "Running", steps }) as unknown as RunDetail;
+
+  it("brings the steps of a run that was read before it started", () => {
+    expect(merged(detail(), detail(step("first"), step("second"))).steps.map((each) => each.name)).toEqual(["first", "second"]);
+  });
+
+  it("replaces the steps that it has and keeps the others as they are", () => {
+    const known = detail(step("first"), step("second"));
+    const next = merged(known, detail(step("second", [], { phase: "Running" })));
+    expect(next.steps.map((each) => each.phase)).toEqual(["Pending", "Running"]);
+    expect(next.steps[0]).toBe(known.steps[0]);
   });
 });
