@@ -38,8 +38,8 @@ class FaultProxy:
         """Those of them that the server took; the moment is when they came."""
         self.renewals: list[float] = []
         """When a lease was written."""
-        self.holders: list[tuple[float, str, str]] = []
-        """When the server had accepted a lease, its name, and the holder that it names."""
+        self.holders: list[tuple[float, str, str, int]] = []
+        """When the server had accepted a lease, its name, the holder that it names, and its resourceVersion."""
         self._upstream = upstream
         self._tls = ssl.create_default_context(cafile=ca) if ca is not None else False
         self._random = Random(seed)  # noqa: S311 - a plan repeats
@@ -138,7 +138,8 @@ class FaultProxy:
         lease = json.loads(content)
         if lease["kind"] == "Lease":
             holder = (lease.get("spec") or {}).get("holderIdentity") or ""
-            self.holders.append((time.monotonic(), lease["metadata"]["name"], holder))
+            version = int(lease["metadata"]["resourceVersion"])
+            self.holders.append((time.monotonic(), lease["metadata"]["name"], holder, version))
 
     async def _before(self, request: web.Request, *, is_write: bool) -> web.StreamResponse | None:
         if self._faults.slow and self._is_open():

@@ -18,15 +18,26 @@ Held = dict[int, list[tuple[float, str, str]]]
 
 
 def history(processes: Sequence[ControllersProcess]) -> Held:
-    """Every accepted record of every shard."""
-    found: Held = defaultdict(list)
+    """Every accepted record of every shard, in the order in which the server accepted them.
+
+    A proxy notes a record when it reads the answer, which may be after another proxy noted the next record. So the
+    order is that of the versions, and a record was accepted no later than the next one was noted.
+    """
+    found: dict[int, list[tuple[int, float, str, str]]] = defaultdict(list)
     for process in processes:
-        for when, lease, holder in list(process.proxy.holders):
-            if told := _SHARD.search(lease):
-                found[int(told[1])].append((when, process.name, holder))
-    for records in found.values():
-        records.sort()
-    return found
+        for when, lease, holder, version in list(process.proxy.holders):
+            if shard := _SHARD.search(lease):
+                found[int(shard[1])].append((version, when, process.name, holder))
+    return {shard: _accepted(sorted(records)) for shard, records in found.items()}
+
+
+def _accepted(records: Sequence[tuple[int, float, str, str]]) -> list[tuple[float, str, str]]:
+    latest = float("inf")
+    accepted = []
+    for _, when, name, holder in reversed(records):
+        latest = min(latest, when)
+        accepted.append((latest, name, holder))
+    return accepted[::-1]
 
 
 def beside_the_holder(processes: Sequence[ControllersProcess], *, shards: int) -> list[str]:
@@ -39,7 +50,8 @@ def beside_the_holder(processes: Sequence[ControllersProcess], *, shards: int) -
             if told is None:
                 continue
             shard = shard_of(told["namespace"], told["name"], shards)
-            before = held[shard][: bisect_left(held[shard], (when,))]
+            records = held.get(shard, [])
+            before = records[: bisect_left(records, (when,), key=lambda record: record[:1])]
             if not before or before[-1][1] != process.name or not before[-1][2]:
                 since = f"{when - before[-1][0]:.3f} s before by {before[-1][1:]}" if before else "never"
                 found.append(f"{process.name} sent {what} while shard {shard} was last taken {since}")

@@ -1,0 +1,52 @@
+"""The checker of the shard tests: it finds writes beside the holder, and only those."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from integration.engine.shard_history import beside_the_holder, history, holders_now
+
+WRITE = "PATCH /apis/x/v1/namespaces/default/orchestrationruns/a/status"
+SHARDS = 1
+
+
+def process(name, *, leases=(), writes=()):
+    holders = [(when, "jangar-shard-00", holder, version) for when, holder, version in leases]
+    return SimpleNamespace(
+        name=name, proxy=SimpleNamespace(holders=holders, accepted=[(when, WRITE) for when in writes])
+    )
+
+
+@pytest.mark.rule("CHART-4")
+def test_a_write_after_another_took_the_shard_is_found():
+    """The write came after the server had accepted another holder."""
+    members = [
+        process("one", leases=[(1.0, "one", 1)], writes=[1.5, 2.5]),
+        process("two", leases=[(2.0, "two", 2)]),
+    ]
+    assert [text.split(" sent ")[0] for text in beside_the_holder(members, shards=SHARDS)] == ["one"]
+
+
+def test_a_write_after_giving_the_shard_back_is_found():
+    """A holder that named nobody has no shard."""
+    members = [process("one", leases=[(1.0, "one", 1), (2.0, "", 2)], writes=[2.5])]
+    assert len(beside_the_holder(members, shards=SHARDS)) == 1
+
+
+def test_an_answer_that_was_noted_late_is_in_its_place():
+    """One gave the shard back, two took it, and the answer to one was read last: two is the holder."""
+    members = [
+        process("one", leases=[(1.0, "one", 1), (3.0, "", 2)]),
+        process("two", leases=[(2.0, "two", 3)], writes=[3.5]),
+    ]
+    assert beside_the_holder(members, shards=SHARDS) == []
+    assert holders_now(history(members)) == {0: "two"}
+
+
+def test_a_late_note_hides_no_write_of_the_former_holder():
+    """What one wrote after two had taken the shard is found, however late the release was noted."""
+    members = [
+        process("one", leases=[(1.0, "one", 1), (3.0, "", 2)], writes=[2.5]),
+        process("two", leases=[(2.0, "two", 3)]),
+    ]
+    assert len(beside_the_holder(members, shards=SHARDS)) == 1
