@@ -14,7 +14,7 @@ from support.proving import FULL, prove
 TRIALS = 1000 if FULL else 100
 PASSED_ON = (
     "nodeSelector", "tolerations", "topologySpreadConstraints", "affinity", "priorityClassName", "schedulerName",
-    "resources",
+    "resources", "runtimeClassName",
 )  # fmt: skip
 """What a run says about its pod that is handed on: of another form than it should have, no server takes the pod."""
 ENFORCED = {f"pod-security.kubernetes.io/{what}": "restricted" for what in ("enforce", "warn", "audit")}
