@@ -29,6 +29,9 @@ until echo "{\\"name\\": \\"$NAME\\"}" > "$JANGAR_RESULT_PATH"; do sleep 0.2; do
 echo "end $NAME" >> "$LEDGER"
 """
 
+OK = 200
+ENDS = frozenset({"Succeeded", "Failed"})
+
 WITHOUT_FORK = """
 import os, time
 name, ledger, result = (os.environ[key] for key in ("NAME", "LEDGER", "JANGAR_RESULT_PATH"))
@@ -109,6 +112,13 @@ class StarvedLaptop(LaptopProcess):
         """How many steps have written that they ended."""
         return self.ledger.read_text().count("end ")
 
+    def has_ended(self, name: str) -> bool:
+        """Whether the run is over; False while the API cannot be asked."""
+        with suppress(OSError):
+            status, run = self.ask("GET", f"{RUNS}/{name}")
+            return status == OK and (run.get("status") or {}).get("phase") in ENDS
+        return False
+
     def outcome(self, name: str, *, meanwhile: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """The run, once it has ended."""
         deadline = time.monotonic() + RUN_SECONDS
@@ -118,7 +128,7 @@ class StarvedLaptop(LaptopProcess):
             meanwhile()
             with suppress(OSError):
                 status, run = self.ask("GET", f"{RUNS}/{name}")
-                if status == 200 and (run.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
+                if status == OK and (run.get("status") or {}).get("phase") in ENDS:
                     return run
             assert time.monotonic() < deadline, f"{self.ended()} steps ended:\n{self.said()}"
             time.sleep(0.3)

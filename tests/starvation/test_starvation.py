@@ -93,8 +93,8 @@ _LEDGERS: dict[Path, Path] = {}
 
 
 def under_way(laptop: StarvedLaptop, steps: int) -> None:
-    """Until so many steps have ended."""
-    laptop.until(lambda: laptop.ended() >= steps, seconds=240)
+    """Until so many steps have ended, or the run has: then some of them failed, and the trial reports which."""
+    laptop.until(lambda: laptop.ended() >= steps or laptop.has_ended("starved"), seconds=240)
 
 
 def test_a_full_disk_costs_no_step(record_property):
