@@ -16,23 +16,23 @@ import yaml
 from benchmarks.bench_engine_nodes import JobsAtOnce
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.tools import TOOL, TOOL_RUN
-from jangar.apiserver.app import Application
 from jangar.controllers.resources import resource_of
-from jangar.kube.asgi_transport import AsgiTransport
-from jangar.kube.client import Client
-from jangar.kube.connection import from_kubeconfig
-from jangar.kube.errors import NotFound
-from jangar.kube.haste import Haste
-from jangar.kube.http_transport import HttpTransport
-from jangar.kube.manager import Manager
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.resource import Resource
-from jangar.kube.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
-from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
-from jangar.processes.apiserver import ApiServerSettings, running
 from jangar.processes.controllers import engine
 from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.settings.controllers import controller_settings
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.client.asgi_transport import AsgiTransport
+from kubekit.client.connection import from_kubeconfig
+from kubekit.client.errors import NotFound
+from kubekit.client.http_transport import HttpTransport
+from kubekit.client.resource import Resource
+from kubekit.client.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
+from kubekit.controller.manager import Manager
+from kubekit.controller.urgent_work import UrgentWorkGate
+from picokube import ApiServerSettings, running
+from picokube.apiserver.app import Application
+from picokube.nodeagent.agent import NodeAgent, NodeAgentSettings
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -183,7 +183,7 @@ async def laptop() -> AsyncIterator[Bed]:
             Client(AsgiTransport(application, user_agent="jangar-node-agent"), manager="jangar-node-agent"),
             NodeAgentSettings(data_dir=directory, node_name="laptop"),
             now=lambda: datetime.now(UTC),
-            haste=(haste := Haste()),
+            haste=(haste := UrgentWorkGate()),
         )
         async with _at_work(agent.run(), agent.manager.stop):
             await agent.link.connected()
@@ -214,7 +214,7 @@ async def _server() -> AsyncIterator[tuple[Path, Path, Application]]:
 
 @asynccontextmanager
 async def _controlled(
-    application: Application, directory: Path, kubeconfig: Path, haste: Haste | None = None
+    application: Application, directory: Path, kubeconfig: Path, haste: UrgentWorkGate | None = None
 ) -> AsyncIterator[Bed]:
     client = Client(AsgiTransport(application), manager="bench")
     await install(client)
@@ -277,7 +277,7 @@ async def real(*, kubelet: bool = True) -> AsyncIterator[Bed]:
         server.stop()
 
 
-def _manager(transport: Transport, data_dir: Path | None, haste: Haste | None = None) -> Manager:
+def _manager(transport: Transport, data_dir: Path | None, haste: UrgentWorkGate | None = None) -> Manager:
     return engine(transport, controller_settings({}), own=HERE, explicit=True, data_dir=data_dir, haste=haste)
 
 

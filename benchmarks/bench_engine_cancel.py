@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.bench_engine_beds import NAMESPACE, RUNS, TOOLS, Bed, step
-from jangar.kube.client import PatchKind
+from kubekit.client.api_client import PatchKind
 
 STEPS = 100
 SETTLING = 2.0

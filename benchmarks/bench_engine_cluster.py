@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench_engine_beds import HERE, NAMESPACE, TOOLS, Bed, install, step
-from jangar.kube.builtin import JOBS
-from jangar.kube.client import Client
-from jangar.kube.connection import from_kubeconfig
-from jangar.kube.http_transport import HttpTransport
 from jangar.processes.controllers import engine
 from jangar.settings.controllers import controller_settings
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import JOBS
+from kubekit.client.connection import from_kubeconfig
+from kubekit.client.http_transport import HttpTransport
 
 STEPS = 10
 IMAGE = "busybox:1.37"

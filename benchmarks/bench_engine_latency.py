@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.bench_engine_beds import NAMESPACE, Bed, chain
 from jangar.controllers.resources import CHILD_UID, STEP
-from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.resource import Resource
+from kubekit.client.builtin import JOBS, PODS
+from kubekit.client.resource import Resource
 
 LENGTH = 25
 WARM = 5

@@ -10,14 +10,14 @@ from typing import Any
 
 import uvloop
 
-from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.connection import from_kubeconfig
-from jangar.kube.errors import ApiError, NotFound
-from jangar.kube.http_transport import HttpTransport
-from jangar.kube.informer import Change, Informer
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.resource import Resource
+from kubekit.cache.informer import Change, Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.builtin import JOBS, PODS
+from kubekit.client.connection import from_kubeconfig
+from kubekit.client.errors import ApiError, NotFound
+from kubekit.client.http_transport import HttpTransport
+from kubekit.client.resource import Resource
 
 SIDE_BY_SIDE = 32
 

@@ -24,8 +24,8 @@ from benchmarks.bench_engine_beds import (
     scripted_laptop,
     wide,
 )
-from jangar.kube.builtin import CONFIG_MAPS, EVENTS, JOBS, PODS
-from jangar.kube.client import PatchKind
+from kubekit.client.api_client import PatchKind
+from kubekit.client.builtin import CONFIG_MAPS, EVENTS, JOBS, PODS
 from support.child_processes import Child
 
 SIDE_BY_SIDE = 32

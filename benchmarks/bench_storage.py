@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from benchmarks.rows import Row
-from jangar.apiserver.storage.sqlite_store import SqliteStore
-from jangar.apiserver.storage.store import Key, Put
+from picokube.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.storage.store import Key, Put
 
 OBJECTS = 10_000
 BODY = b"x" * 2000

@@ -21,12 +21,12 @@ from typing import Any
 import uvloop
 
 from benchmarks.bench_engine_beds import AT_ONCE, NAMESPACE, RUNS, TOOL_RUNS, install
-from jangar.apiserver.app import Application
-from jangar.kube.asgi_transport import AsgiTransport
-from jangar.kube.builtin import PODS
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.resource import Resource
-from jangar.processes.apiserver import ApiServerSettings, running
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.asgi_transport import AsgiTransport
+from kubekit.client.builtin import PODS
+from kubekit.client.resource import Resource
+from picokube import ApiServerSettings, running
+from picokube.apiserver.app import Application
 
 JOBS = Resource("batch", "v1", "jobs", "Job", namespaced=True)
 EVENTS = Resource("", "v1", "events", "Event", namespaced=True)

@@ -20,8 +20,8 @@ from test_chart_environment import MAPPED
 from contract.engine.engine_api import Api
 from contract.engine.engine_beds import install_kinds
 from jangar.domain.policies.admit import admit
-from jangar.domain.policies.ask import Ask, SecretUse
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.request import Ask, SecretUse
 from jangar.domain.policies.verdicts import Allow, Hold
 from jangar.settings.admission import admission_policy
 from jangar.settings.controllers import controller_settings

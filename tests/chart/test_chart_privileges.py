@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from chart_render import ROOT, container, environment, pod_specs, refusal, rendered
 
-from jangar.kube.namespaces import Namespaces
 from jangar.processes.controllers import engine
 from jangar.settings.control_plane import control_plane_settings
 from jangar.settings.controllers import controller_settings
+from kubekit.cache.namespaces import Namespaces
 
 PRESETS = ("values-dev.yaml", "values-kind.yaml", "values-prod.yaml")
 DIGEST = {"image.digest": "sha256:" + "0" * 64}

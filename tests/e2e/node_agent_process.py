@@ -58,7 +58,7 @@ class AgentProcess:
             with suppress(OSError):
                 words = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
                 if (
-                    b"jangar.nodeagent.supervisor" in words
+                    b"picokube.nodeagent.supervisor" in words
                     and str(self._data / "supervisor").encode() in words
                 ):
                     found.add(int(entry.name))

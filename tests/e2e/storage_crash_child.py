@@ -11,9 +11,9 @@ import random
 import sys
 
 from e2e.storage_crash_lines import fingerprint
-from jangar.apiserver.storage.settings import StoreSettings
-from jangar.apiserver.storage.sqlite_store import SqliteStore
-from jangar.apiserver.storage.store import Key, Put, Remove
+from picokube.apiserver.storage.settings import StoreSettings
+from picokube.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.storage.store import Key, Put, Remove
 
 CALLERS, KEYS, WINDOW = 24, 40, 100
 CHANCE = random.Random()  # noqa: S311 - nothing is secret here

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from e2e.apiserver_process import in_parallel, sent, story
-from jangar.apiserver.storage import broadcaster
-from jangar.apiserver.storage.compaction import CompactionPolicy
-from jangar.apiserver.storage.settings import StoreSettings
-from jangar.processes.apiserver import ApiServerSettings, running
+from picokube import ApiServerSettings, running
+from picokube.apiserver.storage import broadcaster
+from picokube.apiserver.storage.compaction import CompactionPolicy
+from picokube.apiserver.storage.settings import StoreSettings
 from support.api_servers import _read_kubeconfig
 from support.kube_http import HttpClient
 

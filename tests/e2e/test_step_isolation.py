@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from e2e.laptop_process import LaptopProcess, run, step, tool
-from jangar.nodeagent.node import ISOLATION
-from jangar.nodeagent.pods.own_programs import closed_directory
+from picokube.nodeagent.node import ISOLATION
+from picokube.nodeagent.pods.own_programs import closed_directory
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "node-agent.md"
 PLAIN_USER = 1234

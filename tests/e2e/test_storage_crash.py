@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from e2e.storage_crash_lines import fingerprint
-from jangar.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.storage.sqlite_store import SqliteStore
 
 TRIALS = int(os.environ.get("JANGAR_CRASH_TRIALS", "10"))
 TESTS = Path(__file__).parents[1]

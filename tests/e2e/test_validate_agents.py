@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("scripts", "charts/agents", "argocd", "docs/reference", "src/jangar/apiserver/data")
+COPIED = ("scripts", "charts/agents", "argocd", "docs/reference", "src/picokube/apiserver/data")
 CRD = "charts/agents/crds/orchestration.proompteng.ai_orchestrations.yaml"
 BROKEN_EXAMPLE = """\
 apiVersion: orchestration.proompteng.ai/v1alpha1

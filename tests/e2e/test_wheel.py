@@ -65,7 +65,8 @@ def test_the_wheel_holds_everything_that_the_package_has(wheel):
         ).decode()
     there = {
         str(each.relative_to(SOURCE))
-        for each in (SOURCE / "jangar").rglob("*")
+        for package in ("jangar", "picokube", "kubekit")
+        for each in (SOURCE / package).rglob("*")
         if each.is_file() and "__pycache__" not in each.parts
     }
     assert names == there

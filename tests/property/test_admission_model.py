@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 from jangar.domain.policies.admit import admit
-from jangar.domain.policies.ask import Ask
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
+from jangar.domain.policies.request import Ask
 from jangar.domain.policies.verdicts import Allow, Hold
 from support.admission_model import model
 from support.trials import in_blocks, seeds

@@ -9,9 +9,9 @@ import pytest
 from jangar.api.phases import OnJobMissing
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.times import parse_rfc3339
-from jangar.domain.work.course import Loop, Stage
 from jangar.domain.work.observation import Owner, WorkLimits
-from jangar.domain.work.record import Terms
+from jangar.domain.work.record import AttemptLimits
+from jangar.domain.work.workflow import Loop, Stage
 from support.trials import in_blocks, seeds
 from support.work_world import ENDED, STEP_ENDED, Death, a_world
 
@@ -37,7 +37,7 @@ class Walk:
         self.world = a_world(
             owner=owner,
             course=random.choice(COURSES),
-            terms=Terms(
+            terms=AttemptLimits(
                 retries=random.choice((0, 0, 2)),
                 backoff_seconds=random.choice((0, 5)),
                 timeout_seconds=random.choice((None, None, 20)),

@@ -19,11 +19,11 @@ from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.resources import resource_of
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.times import parse_rfc3339
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.errors import NotFound
-from jangar.kube.informer import Change, Informer
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.resource import Obj, Resource
+from kubekit.cache.informer import Change, Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.errors import NotFound
+from kubekit.client.resource import Obj, Resource
 from simulation.faults import Faults
 from simulation.history import TERMINAL, Version
 from simulation.lives import Life

@@ -12,12 +12,12 @@ from typing import Any
 
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.tools import TOOL, TOOL_RUN
-from jangar.apiserver.messages import User
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.resources import STEP, resource_of
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.errors import NotFound
-from jangar.kube.namespaces import Namespaces
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.errors import NotFound
+from picokube.apiserver.messages import User
 from simulation.faults import Faults
 from simulation.lives import Life
 from simulation.simulated_cluster import WORK, SimulatedCluster, Work

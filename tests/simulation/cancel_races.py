@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
-from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.client import PatchKind
-from jangar.kube.errors import NotFound
-from jangar.kube.resource import Resource
+from kubekit.client.api_client import PatchKind
+from kubekit.client.builtin import JOBS, PODS
+from kubekit.client.errors import NotFound
+from kubekit.client.resource import Resource
 from simulation.bed import NAMESPACE, RUNS, Bed, Scripts, step
 from simulation.simulated_cluster import OnTerm, Work
 from simulation.stories import FAILS, is_now

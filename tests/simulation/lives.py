@@ -7,15 +7,15 @@ from random import Random
 
 from jangar.controllers.engine import Engine
 from jangar.controllers.engine_settings import EngineSettings
-from jangar.kube.client import Client
-from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.lease import LeaseTiming
-from jangar.kube.manager import Manager, Stage
-from jangar.kube.shards.fence import FencedTransport
-from jangar.kube.shards.membership import Member
-from jangar.kube.shards.records import SetNames
 from jangar.lint.conditions import compile_loop, compile_when
 from jangar.processes.controller_shards import DOMAIN, Sharing
+from kubekit.client.api_client import Client
+from kubekit.controller.fence import FencedTransport
+from kubekit.controller.manager import Manager, Stage
+from kubekit.events.event_recorder import EventRecorder
+from kubekit.leases.lease import LeaseTiming
+from kubekit.leases.membership import Member
+from kubekit.leases.shard_records import SetNames
 from simulation.faults import Faults
 from simulation.simulated_server import SimulatedServer
 from simulation.wire import Wire

@@ -14,12 +14,12 @@ from enum import StrEnum
 from typing import Any
 
 from jangar.domain.times import parse_rfc3339, rfc3339
-from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.errors import AlreadyExists, ApiError, NotFound
-from jangar.kube.informer import Change, Informer
-from jangar.kube.namespaces import Namespaces
+from kubekit.cache.informer import Change, Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.builtin import JOBS, PODS
+from kubekit.client.errors import AlreadyExists, ApiError, NotFound
 from support.virtual_time import wall_clock
 
 TRACKING = "batch.kubernetes.io/job-tracking"

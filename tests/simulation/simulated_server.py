@@ -20,15 +20,15 @@ import yaml
 
 from jangar.api.kinds import KINDS
 from jangar.api.not_built import KINDS_NOT_BUILT
-from jangar.apiserver.app import Application
-from jangar.apiserver.assembly import Surroundings, assemble
-from jangar.apiserver.messages import User
-from jangar.apiserver.storage.settings import StoreSettings
-from jangar.apiserver.storage.sqlite_store import SqliteStore
-from jangar.apiserver.strategies.custom_types import resource_types_of
-from jangar.kube.asgi_transport import AsgiTransport
-from jangar.kube.client import Client
-from jangar.kube.resource import Resource
+from kubekit.client.api_client import Client
+from kubekit.client.asgi_transport import AsgiTransport
+from kubekit.client.resource import Resource
+from picokube.apiserver.app import Application
+from picokube.apiserver.assembly import ServerEnvironment, assemble
+from picokube.apiserver.messages import User
+from picokube.apiserver.storage.settings import StoreSettings
+from picokube.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.strategies.custom_types import resource_types_of
 from simulation.history import History, Version
 from support.virtual_time import run_virtual, wall_clock
 
@@ -132,7 +132,7 @@ async def _serving(
     uids = count(1_000_000)
     made = await assemble(
         store,
-        Surroundings(
+        ServerEnvironment(
             directory=Path("/nowhere"),
             clock=now or wall_clock(),
             new_uid=lambda: f"00000000-0000-4000-8000-{next(uids):012}",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from jangar.kube.builtin import JOBS
+from kubekit.client.builtin import JOBS
 from simulation.bed import NAMESPACE, Bed, step
 from simulation.simulated_cluster import Work
 from simulation.story import End, Story, Told, same_end, scripted

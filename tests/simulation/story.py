@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from jangar.controllers.resources import CHILD_UID
 from jangar.domain.work.releasing import OUTCOME_FINALIZER
-from jangar.kube.builtin import JOBS, PODS
+from kubekit.client.builtin import JOBS, PODS
 from simulation.bed import NAMESPACE, Bed, Scripts, bed
 from simulation.faults import Faults
 from simulation.simulated_cluster import Work

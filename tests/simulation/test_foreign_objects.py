@@ -8,8 +8,8 @@ from jangar.controllers.orchestrationrun.definitions import KEY
 from jangar.controllers.resources import ATTEMPT, RUN_UID, STEP
 from jangar.domain.orchestration.child_names import child_name
 from jangar.domain.orchestration.snapshot import encode_snapshot, snapshot_hash, snapshot_name
-from jangar.kube.builtin import CONFIG_MAPS
-from jangar.kube.client import PatchKind
+from kubekit.client.api_client import PatchKind
+from kubekit.client.builtin import CONFIG_MAPS
 from simulation.bed import NAMESPACE, ORCHESTRATIONS, RUNS, TOOL_RUNS, Bed, bed, step
 from simulation.simulated_cluster import Work
 from support.virtual_time import run_virtual

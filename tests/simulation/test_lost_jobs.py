@@ -5,9 +5,9 @@ import contextlib
 
 import pytest
 
-from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.client import PatchKind
-from jangar.kube.errors import NotFound
+from kubekit.client.api_client import PatchKind
+from kubekit.client.builtin import JOBS, PODS
+from kubekit.client.errors import NotFound
 from simulation.bed import ENDED, NAMESPACE, TOOL_RUNS, bed
 from simulation.faults import Death, Faults
 from simulation.simulated_cluster import Work

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from jangar.kube.shards.fence import acted_on
+from kubekit.controller.fence import acted_on
 from simulation.bed import bed
 from simulation.faults import Faults
 from simulation.plans import BLOCKS, block_of, clean, undisturbed

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from jangar.kube.builtin import JOBS
-from jangar.kube.client import PatchKind
+from kubekit.client.api_client import PatchKind
+from kubekit.client.builtin import JOBS
 from simulation.bed import ENDED, NAMESPACE, TOOL_RUNS, TOOLS, bed
 from simulation.simulated_cluster import Work
 from support.virtual_time import run_virtual

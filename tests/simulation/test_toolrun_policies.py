@@ -8,7 +8,7 @@ from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.domain.policies.images import parse_pattern
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Images, Labels, Pods
-from jangar.kube.client import PatchKind
+from kubekit.client.api_client import PatchKind
 from simulation.admission_bed import install_kinds
 from simulation.bed import HERE, NAMESPACE, RUNS, TOOL_RUNS, bed, step
 from simulation.simulated_cluster import Work

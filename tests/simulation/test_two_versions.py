@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from jangar.kube.client import PatchKind
+from kubekit.client.api_client import PatchKind
 from simulation.bed import NAMESPACE, RUNS, TOOL_RUNS, bed, step
 from simulation.plans import undisturbed
 from simulation.simulated_cluster import Work

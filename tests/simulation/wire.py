@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from jangar.kube.errors import Ambiguous, NotSent
-from jangar.kube.transport import NO_QUERY, MayLeave, Response, Transport, always
+from kubekit.client.errors import Ambiguous, NotSent
+from kubekit.client.transport import NO_QUERY, MayLeave, Response, Transport, always
 from simulation.faults import Death, Faults, Window
 
 READS = frozenset({"GET"})

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import orjson
 
-from jangar.kube.transport import Response
+from kubekit.client.transport import Response
 
 
 class Asked(NamedTuple):

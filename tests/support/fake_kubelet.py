@@ -16,13 +16,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from jangar.kube.builtin import NODES, PODS
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from jangar.kube.informer import Change, Informer
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.resource import Resource
+from kubekit.cache.informer import Change, Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.builtin import NODES, PODS
+from kubekit.client.errors import AlreadyExists, ApiError, Conflict, NotFound
+from kubekit.client.resource import Resource
 
 NODE = "fake-node"
 BINDINGS = Resource(group="", version="v1", plural="bindings", kind="Binding")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
 from jangar.controllers.resources import CHILD_UID, MANAGED_BY
 from jangar.domain.agentrun.command import AgentDefaults
-from jangar.domain.policies.ask import Ask
-from jangar.domain.policies.asking import Surroundings, ask_of
-from jangar.kube.cache import Cache, Cached
+from jangar.domain.policies.build_request import NamedObjects, ask_of
+from jangar.domain.policies.request import Ask
 from jangar.lint.conditions import compile_loop
 from jangar.runtimes.kubernetes_job.manifest import AGENT_CONTAINER, Placement, files_manifest, job_manifest
+from kubekit.cache.object_cache import Cache, Cached
 
 KINDS = ("Agent", "AgentProvider", "ImplementationSpec", "Memory", "VersionControlProvider")
 OURS = {**MANAGED_BY, CHILD_UID: "u1"}
@@ -189,7 +189,7 @@ def attacked(attack: Mapping[str, Any]) -> Attacked:
         compile_loop=compile_loop,
     )
     command = orders(Cached.of(run)).command
-    ask = ask_of(run, Surroundings(find=lambda kind, name: {"spec": there[kind][name]}))
+    ask = ask_of(run, NamedObjects(find=lambda kind, name: {"spec": there[kind][name]}))
     if command is None:
         return Attacked(ask=ask, job=None, files=None)
     owner = {

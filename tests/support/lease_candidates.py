@@ -3,8 +3,8 @@
 import asyncio
 from copy import deepcopy
 
-from jangar.kube.errors import AlreadyExists, Ambiguous, Conflict, NotFound, NotSent
-from jangar.kube.lease import Elector, LeaseTiming
+from kubekit.client.errors import AlreadyExists, Ambiguous, Conflict, NotFound, NotSent
+from kubekit.leases.lease import Elector, LeaseTiming
 from support.virtual_time import wall_clock
 
 TIMING = LeaseTiming(duration=30, renew_deadline=20, retry_period=5)

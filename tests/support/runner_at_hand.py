@@ -3,9 +3,9 @@
 import os
 import sys
 
-from jangar.nodeagent.pods.own_programs import closed_directory
-from jangar.nodeagent.supervisor import libc
-from jangar.nodeagent.supervisor.isolation import best_isolation
+from picokube.nodeagent.pods.own_programs import closed_directory
+from picokube.nodeagent.supervisor import libc
+from picokube.nodeagent.supervisor.isolation import best_isolation
 
 
 def why_no_runner() -> str | None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import orjson
 
-from jangar.kube.errors import Ambiguous, ApiError
-from jangar.kube.resource import Resource
-from jangar.kube.transport import Response
+from kubekit.client.errors import Ambiguous, ApiError
+from kubekit.client.resource import Resource
+from kubekit.client.transport import Response
 
 THINGS = Resource("test.dev", "v1", "things", "Thing")
 

@@ -7,12 +7,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from jangar.apiserver.builtin import built_in_types
-from jangar.apiserver.options import WriteOptions
-from jangar.apiserver.registry import Registry
-from jangar.apiserver.serving import Serving
-from jangar.apiserver.storage.sqlite_store import SqliteStore
-from jangar.apiserver.writing import create
+from picokube.apiserver.builtin import built_in_types
+from picokube.apiserver.object_store import create
+from picokube.apiserver.options import WriteOptions
+from picokube.apiserver.registry import Registry
+from picokube.apiserver.server_context import Serving
+from picokube.apiserver.storage.sqlite_store import SqliteStore
 
 NOW = datetime(2026, 2, 7, tzinfo=UTC)
 OPTIONS = WriteOptions(manager="test")

@@ -6,9 +6,9 @@ from typing import Any
 
 from jangar.api.phases import StepKind, StepPhase
 from jangar.api.reasons import Reason
+from jangar.domain.orchestration.child_results import Settled, Settling, settle, stopped
 from jangar.domain.orchestration.definition import StepDefinition
 from jangar.domain.orchestration.observation import Child, ChildGone
-from jangar.domain.orchestration.settling import Settled, Settling, settle, stopped
 from jangar.domain.orchestration.state import StepState, Stop
 from support.builders import NOON, at
 

@@ -5,14 +5,14 @@ import contextlib
 from contextlib import asynccontextmanager
 from copy import deepcopy
 
-from jangar.kube.client import Page
-from jangar.kube.errors import Ambiguous, Conflict
-from jangar.kube.label_selector import label_selector
-from jangar.kube.reconcile import Key
-from jangar.kube.shards.membership import Member
-from jangar.kube.shards.records import SetNames
-from jangar.kube.shards.shard_set import ShardSet, Work
-from jangar.kube.watch import WatchEvent
+from kubekit.cache.label_selector import label_selector
+from kubekit.client.api_client import Page
+from kubekit.client.errors import Ambiguous, Conflict
+from kubekit.client.watch import WatchEvent
+from kubekit.controller.reconcile import Key
+from kubekit.leases.membership import Member
+from kubekit.leases.shard_records import SetNames
+from kubekit.leases.shard_set import ShardSet, Work
 from support.lease_candidates import TIMING, Records, Wire
 from support.virtual_time import wall_clock
 

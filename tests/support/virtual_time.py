@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-from jangar.kube import evaluation
+from kubekit.controller import evaluation
 
 T = TypeVar("T")
 

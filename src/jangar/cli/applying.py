@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from jangar.cli.asking import Failure
+from jangar.cli.api_session import Failure
 from jangar.cli.output.form import object_name
 from jangar.cli.served_kinds import resource_of_object
-from jangar.kube.errors import Conflict, NotFound
+from kubekit.client.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
 
 UNCHANGED = "unchanged"
 

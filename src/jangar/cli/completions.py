@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.following.tree import Seen
 
 ANSWER_SECONDS: Final = 1.5
@@ -51,7 +51,7 @@ def complete_steps(context: typer.Context, incomplete: str) -> list[str]:
 
 def complete_step_paths(context: typer.Context, incomplete: str) -> list[str]:
     """The same, with the steps of nested runs as outer/inner."""
-    from jangar.cli.following.sights import RunReader  # noqa: PLC0415 - heavy
+    from jangar.cli.following.run_watcher import RunReader  # noqa: PLC0415 - heavy
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
 
     async def work(session: "Session") -> list[str]:
@@ -86,7 +86,7 @@ def complete_names(context: typer.Context, incomplete: str) -> list[str]:
 
 def complete_namespaces(context: typer.Context, incomplete: str) -> list[str]:
     """Names of the namespaces of the API."""
-    from jangar.kube.builtin import NAMESPACES  # noqa: PLC0415 - heavy
+    from kubekit.client.builtin import NAMESPACES  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> list[str]:
         return [each["metadata"]["name"] for each in await session.client.list(NAMESPACES)]
@@ -138,7 +138,7 @@ def _answered(
 async def _asked(given: dict[str, Any], work: "Callable[[Session], Awaitable[list[str]]]") -> list[str]:
     import asyncio  # noqa: PLC0415 - not needed for --help
 
-    from jangar.cli.asking import session_of  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import session_of  # noqa: PLC0415 - heavy
     from jangar.cli.target import Target  # noqa: PLC0415
 
     target = Target(

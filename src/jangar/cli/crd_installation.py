@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Final
 
+from jangar.cli.api_session import Session, ask
 from jangar.cli.applying import applied
-from jangar.cli.asking import Session, ask
 from jangar.cli.runs.waiting import until
 from jangar.cli.target import Target
 from jangar.cli.terminal import write_lines
-from jangar.kube.client import Obj
-from jangar.kube.resource import Resource
+from kubekit.client.api_client import Obj
+from kubekit.client.resource import Resource
 
 DEFINITIONS: Final = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from jangar.cli.asking import Failure
+from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.findings import finding_lines
 from jangar.lint.documents import read_documents

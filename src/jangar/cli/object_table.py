@@ -8,8 +8,8 @@ from jangar.api.kind import AGE, Column
 from jangar.api.kinds import KINDS
 from jangar.cli.output.spans import age
 from jangar.domain.times import parse_rfc3339
-from jangar.kube.resource import Resource
-from jangar.schema.jsonpath import JsonPath
+from kubekit.client.resource import Resource
+from picokube.schema import JsonPath
 
 PHASE = Column(name="Phase", path=".status.phase")
 

@@ -44,15 +44,14 @@ def _log_to_file(error: Exception) -> None:
 
 def ending_of(error: BaseException) -> tuple[str | None, ExitCode]:
     """What to tell the user, and the exit code; no sentence for what is a mistake of ours."""
-    from jangar.apiserver.storage.errors import CannotOpen, InUse  # noqa: PLC0415 - not needed for --help
-    from jangar.kube.connection import NoConnection  # noqa: PLC0415
-    from jangar.kube.manager import PartFailed  # noqa: PLC0415
-    from jangar.kube.namespaces import BadNamespaces  # noqa: PLC0415
-    from jangar.nodeagent.identity import DirectoryInUse, ForeignDirectory  # noqa: PLC0415
-    from jangar.processes.listening import PortTaken  # noqa: PLC0415
-    from jangar.processes.private_files import NotPrivate  # noqa: PLC0415
     from jangar.processes.shortages import causes, shortage  # noqa: PLC0415
     from jangar.settings.reading import BadSettings  # noqa: PLC0415
+    from kubekit.cache.namespaces import BadNamespaces  # noqa: PLC0415
+    from kubekit.client.connection import NoConnection  # noqa: PLC0415
+    from kubekit.controller.manager import PartFailed  # noqa: PLC0415
+    from kubekit.private_files import NotPrivate  # noqa: PLC0415
+    from kubekit.serving.listening import PortTaken  # noqa: PLC0415
+    from picokube import CannotOpen, DirectoryInUse, ForeignDirectory, InUse  # noqa: PLC0415 - not needed for --help  # noqa: PLC0415
 
     found = list(causes(error))
     for each in found:

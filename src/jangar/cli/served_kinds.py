@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from jangar.api.kinds import KINDS, by_api_version_and_kind, by_name
-from jangar.cli.asking import Failure
+from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.controllers.resources import resource_of
 from jangar.domain.orchestration.wording import Guesses
-from jangar.kube.resource import Resource
+from kubekit.client.resource import Resource
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
 
 OK = 200
 TIMEOUT = 30.0

@@ -8,11 +8,11 @@ from pydantic import ValidationError
 
 from jangar.api.kind import VERSION
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationSpec
-from jangar.cli.asking import Failure
+from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.domain.orchestration.wording import Guesses
-from jangar.kube.client import Obj
 from jangar.server.submit import parameter_problems
+from kubekit.client.api_client import Obj
 
 LONGEST_PREFIX = 200
 

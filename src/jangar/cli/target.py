@@ -13,8 +13,8 @@ import typer
 from jangar.cli.completions import complete_namespaces
 
 if TYPE_CHECKING:
-    from jangar.kube.connection import Connection
-    from jangar.processes.laptop_place import Place
+    from jangar.processes.data_directory import DataDirectory
+    from kubekit.client.connection import Connection
 
 KubeconfigOption = Annotated[
     Path | None,
@@ -95,7 +95,7 @@ def asks_an_api(command: Callable[..., None]) -> Callable[..., None]:
 
 def connection_of(target: Target, environment: Mapping[str, str] = os.environ) -> "Connection":
     """The API that is meant; raises Unreachable if none is."""
-    from jangar.kube.connection import NoConnection, default, from_kubeconfig  # noqa: PLC0415 - heavy
+    from kubekit.client.connection import NoConnection, default, from_kubeconfig  # noqa: PLC0415 - heavy
 
     try:
         if target.kubeconfig is not None or target.context:
@@ -128,14 +128,14 @@ def is_left_to_us(target: Target, environment: Mapping[str, str] = os.environ) -
     return _is_directory_named(target, environment) or not (is_named or (home / ".kube" / "config").exists())
 
 
-def laptop_place(target: Target, environment: Mapping[str, str] = os.environ) -> "Place | None":
+def laptop_place(target: Target, environment: Mapping[str, str] = os.environ) -> "DataDirectory | None":
     """The data directory behind the API that is meant; None for any other API."""
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
     if target.kubeconfig is not None or target.context:
         return _recorded_place(target, environment)
-    place = Place.of(target.data_dir, environment)
+    place = DataDirectory.of(target.data_dir, environment)
     if not _is_directory_named(target, environment):
         is_api_named = bool(environment.get("KUBECONFIG"))
         if is_api_named and (recorded := _recorded_place(target, environment)) is not None:
@@ -151,12 +151,12 @@ def _is_directory_named(target: Target, environment: Mapping[str, str]) -> bool:
     return target.data_dir is not None or bool(DATA_DIR.read(environment))
 
 
-def _recorded_place(target: Target, environment: Mapping[str, str]) -> "Place | None":
+def _recorded_place(target: Target, environment: Mapping[str, str]) -> "DataDirectory | None":
     """The data directory that a kubeconfig of `jangar up`, or a copy of it, names, while that server is up."""
-    from jangar.apiserver.kubeconfig import CONTEXT  # noqa: PLC0415 - not needed for --help
-    from jangar.kube.connection import NoConnection, default  # noqa: PLC0415
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+    from kubekit.client.connection import NoConnection, default  # noqa: PLC0415
+    from picokube import CONTEXT  # noqa: PLC0415 - not needed for --help
 
     try:
         connection = default(target.kubeconfig, target.context, environ=environment)
@@ -166,7 +166,7 @@ def _recorded_place(target: Target, environment: Mapping[str, str]) -> "Place | 
     directory = recorded.get("dataDirectory") if isinstance(recorded, Mapping) else None
     if not isinstance(directory, str) or not directory.startswith("/"):
         return None
-    place = Place(Path(directory))
+    place = DataDirectory(Path(directory))
     try:
         instance = instance_of(place)
     except OSError:
@@ -177,11 +177,11 @@ def _recorded_place(target: Target, environment: Mapping[str, str]) -> "Place | 
 
 def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:
     """The kubeconfig of the control plane that is up. One that was named must be."""
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
     is_named = _is_directory_named(target, environment)
-    place = Place.of(target.data_dir, environment) if is_named else laptop_place(target, environment)
+    place = DataDirectory.of(target.data_dir, environment) if is_named else laptop_place(target, environment)
     instance = instance_of(place) if place is not None else None
     if instance is not None and instance.is_ready:
         return Path(instance.kubeconfig)

@@ -21,17 +21,14 @@ from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.log_tails import LogTails
 from jangar.controllers.object_writes import ObjectWrites
 from jangar.controllers.observers import NOBODY, Observers
-from jangar.controllers.orchestrationrun.act import Hands as RunHands
+from jangar.controllers.orchestrationrun.act import ActionDependencies as RunHands
 from jangar.controllers.orchestrationrun.children import KINDS
 from jangar.controllers.orchestrationrun.definitions import Definitions
 from jangar.controllers.orchestrationrun.memory import Memories
 from jangar.controllers.orchestrationrun.reconciler import RunReconciler
 from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.quarantine import quarantine_of
-from jangar.controllers.resources import CHILD_UID, resource_of
-from jangar.controllers.status_writer import StatusWriter
-from jangar.controllers.toolrun.order import ToolRunOrders
-from jangar.controllers.waiting import (
+from jangar.controllers.reference_index import (
     UID,
     WAITS_FOR,
     called,
@@ -40,7 +37,10 @@ from jangar.controllers.waiting import (
     wanted_by_run,
     wanted_by_toolrun,
 )
-from jangar.controllers.wakes import (
+from jangar.controllers.resources import CHILD_UID, resource_of
+from jangar.controllers.status_writer import StatusWriter
+from jangar.controllers.toolrun.order import ToolRunOrders
+from jangar.controllers.watch_predicates import (
     asks_to_stop,
     is_new,
     is_same,
@@ -49,26 +49,26 @@ from jangar.controllers.wakes import (
     telling_pod,
     watch_all,
 )
-from jangar.controllers.work.act import Hands as WorkHands
+from jangar.controllers.work.act import ActionDependencies as WorkHands
 from jangar.controllers.work.app_tokens import AppTokens
 from jangar.controllers.work.observe import Caches
 from jangar.controllers.work.order import OrderReader
 from jangar.controllers.work.reconciler import WorkReconciler
 from jangar.domain.orchestration.definition import ConditionCompiler
 from jangar.domain.work.observation import WorkLimits
-from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.client import Client
-from jangar.kube.controller import Authority, Controller
-from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.haste import Haste
-from jangar.kube.indexers import Indexer, label_index
-from jangar.kube.informer import Change, Informer
-from jangar.kube.manager import Manager
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.reconcile import Key, Reconciler
-from jangar.kube.resource import Resource
-from jangar.kube.sources import own_key, owner_key
 from jangar.store.history import History
+from kubekit.cache.indexers import Indexer, label_index
+from kubekit.cache.informer import Change, Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import JOBS, PODS
+from kubekit.client.resource import Resource
+from kubekit.controller.controller import Authority, Controller
+from kubekit.controller.manager import Manager
+from kubekit.controller.reconcile import Key, Reconciler
+from kubekit.controller.sources import own_key, owner_key
+from kubekit.controller.urgent_work import UrgentWorkGate
+from kubekit.events.event_recorder import EventRecorder
 
 GRACE_MARGIN = timedelta(seconds=10)
 """Between the end of the longest grace period and the bound of a stop: for its container to be seen to have ended."""
@@ -87,7 +87,7 @@ class Engine:
         recorder: EventRecorder,
         now: Callable[[], datetime],
         may_act: Authority | None = None,
-        haste: Haste | None = None,
+        haste: UrgentWorkGate | None = None,
         observers: Observers = NOBODY,
         open_history: Callable[[], Awaitable[History]] | None = None,
     ) -> None:
@@ -97,7 +97,7 @@ class Engine:
         self._recorder = recorder
         self._now = now
         self._may_act = may_act
-        self._haste = haste or Haste()
+        self._haste = haste or UrgentWorkGate()
         self._observers = observers
         self._writer = StatusWriter(client)
         self._writes = ObjectWrites(client)

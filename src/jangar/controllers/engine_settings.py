@@ -12,7 +12,7 @@ from jangar.domain.orchestration.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.retention.values import NEVER, Keep
 from jangar.domain.work.observation import WorkLimits
-from jangar.kube.namespaces import Namespaces
+from kubekit.cache.namespaces import Namespaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 
 from jangar.controllers.history.masking import masked, referenced_secrets, secret_values
 from jangar.controllers.kept_logs import KeptLogs
-from jangar.kube.builtin import PODS, SECRETS
-from jangar.kube.cache import Cache
-from jangar.kube.client import Client, Obj
-from jangar.kube.errors import Ambiguous, ApiError, NotFound, NotSent, TooManyRequests
 from jangar.store.rows import LogPart
+from kubekit.cache.object_cache import Cache
+from kubekit.client.api_client import Client, Obj
+from kubekit.client.builtin import PODS, SECRETS
+from kubekit.client.errors import Ambiguous, ApiError, NotFound, NotSent, TooManyRequests
 
 OnKept: TypeAlias = Callable[[str, str, bool], None]
 """Told namespace and uid of the work of every tail, and whether it is of one Job among several."""

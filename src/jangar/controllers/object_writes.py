@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jangar.domain.work.releasing import our_finalizer_patch
-from jangar.kube.builtin import PODS
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client, Obj, PatchKind
-from jangar.kube.errors import Conflict, Invalid, NotFound
-from jangar.kube.informer import Informer
+from kubekit.cache.informer import Informer
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client, Obj, PatchKind
+from kubekit.client.builtin import PODS
+from kubekit.client.errors import Conflict, Invalid, NotFound
 
 
 class ObjectWrites:

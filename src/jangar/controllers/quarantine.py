@@ -8,11 +8,11 @@ from jangar.api.reasons import Reason
 from jangar.controllers.status_writer import guards
 from jangar.domain.conditions import ConditionStatus, ConditionType
 from jangar.domain.times import whole_second
-from jangar.kube.cached import Cached
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.informer import Informer
-from jangar.kube.quarantine import Quarantine
-from jangar.kube.resource import Obj
+from kubekit.cache.cached_object import Cached
+from kubekit.cache.informer import Informer
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.resource import Obj
+from kubekit.controller.quarantine import Quarantine
 
 _ADVICE = "It is not evaluated again until its spec changes: make it smaller or simpler, or delete it."
 

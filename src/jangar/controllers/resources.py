@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jangar.api.kind import VERSION, Kind
-from jangar.kube.cache import Cached
-from jangar.kube.event_recorder import ObjectReference
-from jangar.kube.resource import Resource
+from kubekit.cache.object_cache import Cached
+from kubekit.client.resource import Resource
+from kubekit.events.event_recorder import ObjectReference
 
 RUN_UID: Final = "jangar.proompteng.ai/run-uid"
 """Label of everything that belongs to a run; names reach 253 characters, labels 63 (RUN-5)."""

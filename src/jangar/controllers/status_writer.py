@@ -11,10 +11,10 @@ from jangar.api.kinds import by_api_version_and_kind
 from jangar.controllers.json_difference import Operation, difference
 from jangar.domain.known_fields import Shape, keep_unknown, shape_of
 from jangar.domain.status_contract import needs_write
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.informer import Informer
-from jangar.kube.resource import Resource
+from kubekit.cache.informer import Informer
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.resource import Resource
 
 
 class StatusWriter:

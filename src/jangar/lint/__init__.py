@@ -1,4 +1,4 @@
 """Reads manifests and finds every mistake in them. Prints nothing and talks to no server.
 
-Imports: jangar.crdgen, jangar.schema, jangar.domain, jangar.api.
+Imports: jangar.crdgen, picokube.schema, jangar.domain, jangar.api.
 """

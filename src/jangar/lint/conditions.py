@@ -6,9 +6,8 @@ from typing import Final
 
 from jangar.domain.orchestration.definition import Condition
 from jangar.lint.cel_messages import plain_problem
-from jangar.schema import CelSyntaxError, CelType, compile_condition
-from jangar.schema.conditions import Condition as Compiled
-from jangar.schema.errors import CelEvaluationError
+from picokube.schema import CelEvaluationError, CelSyntaxError, CelType, compile_condition
+from picokube.schema import Condition as Compiled
 
 _WHEN: Final = {"parameters": CelType.MAP, "steps": CelType.MAP}
 _LOOP: Final = {"iteration": CelType.MAP}

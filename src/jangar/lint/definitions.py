@@ -8,9 +8,9 @@ from jangar.api.orchestration import OrchestrationSpec
 from jangar.domain.orchestration.validation import definition_problems
 from jangar.domain.orchestration.validation_steps import not_built_steps
 from jangar.lint.conditions import compile_when
-from jangar.lint.finding import Complaint
-from jangar.lint.marks import Path
-from jangar.lint.mending import ReadSpec, read_spec
+from jangar.lint.finding import Diagnostic
+from jangar.lint.lenient_parse import ReadSpec, read_spec
+from jangar.lint.source_positions import Path
 
 ReadDefinition = ReadSpec[OrchestrationSpec]
 
@@ -39,7 +39,7 @@ def _mend(holder: Any, path: Path, _spec: JsonObject) -> bool:
     return True
 
 
-def definition_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Complaint]:
+def definition_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diagnostic]:
     """What the rules of graphs say about a definition that stands at `under`."""
     if read.spec is not None:
         problems = [

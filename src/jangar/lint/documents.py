@@ -6,8 +6,8 @@ from typing import Any
 
 from jangar.lint.json_reader import JsonSyntax, read_json
 from jangar.lint.limits import MAX_BYTES, MAX_LINE
-from jangar.lint.marks import Branch, Path, Position, Text
 from jangar.lint.reasons import FileReason
+from jangar.lint.source_positions import Branch, Path, Position, Text
 from jangar.lint.tree import Budget, Flaw, TreeBuilder
 from jangar.lint.yaml_reader import read_yaml
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from jangar.api.problems import Problem, dotted
 from jangar.api.reasons import Reason
-from jangar.lint.marks import Path, Position, Text
 from jangar.lint.naming import name_in
 from jangar.lint.reasons import FileReason
+from jangar.lint.source_positions import Path, Position, Text
 from jangar.lint.tree import Flaw
 
 _MAX_TEXT = 500
@@ -39,7 +39,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Complaint:
+class Diagnostic:
     """A problem of an object, before it is known where the object stands."""
 
     path: Path
@@ -50,7 +50,7 @@ class Complaint:
     severity: Severity = Severity.ERROR
 
     @classmethod
-    def of(cls, problem: Problem, *, at: Path | None = None) -> "Complaint":
+    def of(cls, problem: Problem, *, at: Path | None = None) -> "Diagnostic":
         """The domain's problem, at its own path or another."""
         return cls(
             path=problem.path if at is None else at,

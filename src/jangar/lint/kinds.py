@@ -16,9 +16,9 @@ from jangar.domain.not_built import not_built_problems
 from jangar.domain.toolrun.tool import tool_problems
 from jangar.lint.conditions import compile_loop
 from jangar.lint.definitions import ReadDefinition
-from jangar.lint.finding import Complaint, Severity
-from jangar.lint.marks import Path
-from jangar.lint.mending import read_spec
+from jangar.lint.finding import Diagnostic, Severity
+from jangar.lint.lenient_parse import read_spec
+from jangar.lint.source_positions import Path
 
 _SPEC: Final = ("spec",)
 _SOMEBODY: Final = NameRef(name="somebody")
@@ -33,15 +33,15 @@ _BLANKS: Final[Mapping[str, Any]] = {
 """What stands for a field that is needed and cannot be read."""
 
 
-def kind_complaints(kind: Kind, spec: Any) -> Iterator[Complaint]:
+def kind_complaints(kind: Kind, spec: Any) -> Iterator[Diagnostic]:
     """What the controller of this kind would refuse, whatever else there is."""
-    yield from map(Complaint.of, not_built_problems(kind.name, spec if isinstance(spec, Mapping) else {}))
+    yield from map(Diagnostic.of, not_built_problems(kind.name, spec if isinstance(spec, Mapping) else {}))
     check = _CHECKS.get(kind.name)
     if check is not None:
         yield from check(spec)
 
 
-def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Complaint]:
+def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diagnostic]:
     """Workflows that steps of an orchestration hand to their agents. It can be run; the step will fail."""
     for index, step in enumerate(read.spec.steps if read.spec else ()):
         place: Path = ("steps", index)
@@ -52,30 +52,30 @@ def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Comp
         )
         found = define_course(given, compile_condition=compile_loop)
         for problem in found if isinstance(found, list) else ():
-            complaint = Complaint.of(problem, at=(*under, *place, *problem.path[1:]))
+            complaint = Diagnostic.of(problem, at=(*under, *place, *problem.path[1:]))
             yield replace(complaint, step=step.name, severity=Severity.WARNING)
 
 
-def _run(spec: Any) -> Iterator[Complaint]:
+def _run(spec: Any) -> Iterator[Diagnostic]:
     read = read_spec(AgentRunSpec, spec, _mend)
     if read.spec is not None:
         found = define_course(read.spec, compile_condition=compile_loop)
         yield from read.complaints(found if isinstance(found, list) else (), under=_SPEC)
 
 
-def _provider(spec: Any) -> Iterator[Complaint]:
+def _provider(spec: Any) -> Iterator[Diagnostic]:
     read = read_spec(AgentProviderSpec, spec, _mend)
     if read.spec is not None:
         yield from read.complaints(provider_problems(read.spec), under=_SPEC)
 
 
-def _tool(spec: Any) -> Iterator[Complaint]:
+def _tool(spec: Any) -> Iterator[Diagnostic]:
     read = read_spec(ToolSpec, spec, _mend)
     if read.spec is not None:
         yield from read.complaints(tool_problems(read.spec), under=_SPEC)
 
 
-_CHECKS: Final[Mapping[str, Callable[[Any], Iterator[Complaint]]]] = {
+_CHECKS: Final[Mapping[str, Callable[[Any], Iterator[Diagnostic]]]] = {
     AGENT_RUN.name: _run,
     AGENT_PROVIDER.name: _provider,
     TOOL.name: _tool,

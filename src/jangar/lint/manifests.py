@@ -11,10 +11,10 @@ from jangar.api.meta import JsonObject
 from jangar.api.problems import dotted
 from jangar.domain.orchestration.wording import Guesses
 from jangar.lint.documents import Document
-from jangar.lint.finding import Complaint, Finding, short
-from jangar.lint.marks import Path
+from jangar.lint.finding import Diagnostic, Finding, short
 from jangar.lint.naming import name_in
 from jangar.lint.reasons import FileReason
+from jangar.lint.source_positions import Path
 
 _OURS: Final = "proompteng.ai"
 
@@ -27,7 +27,7 @@ class Place:
     document: Document
     path: Path = ()
 
-    def finding(self, complaint: Complaint, *, kind: str = "", name: str = "") -> Finding:
+    def finding(self, complaint: Diagnostic, *, kind: str = "", name: str = "") -> Finding:
         return Finding(
             file=self.file,
             position=self.document.position((*self.path, *complaint.path)),
@@ -76,7 +76,7 @@ class Manifest:
         flaws = self.place.document.flaws
         return frozenset(each.path[skip:] for each in flaws if each.path[:skip] == self.place.path)
 
-    def finding(self, complaint: Complaint) -> Finding:
+    def finding(self, complaint: Diagnostic) -> Finding:
         return self.place.finding(complaint, kind=self.kind.name, name=short(self.name))
 
 
@@ -96,7 +96,7 @@ def sort_document(file: str, document: Document, found: Sorted, *, named: bool) 
         match kind:
             case Kind():
                 found.manifests.append(Manifest(place=place, kind=kind, value=value))
-            case Complaint():
+            case Diagnostic():
                 found.findings.append(place.finding(kind))
             case None:
                 found.others += 1
@@ -116,23 +116,23 @@ def _is_list(value: JsonObject) -> bool:
     return isinstance(kind, str) and isinstance(version, str) and kind.endswith("List")
 
 
-def _kind_of(value: Any, *, named: bool) -> Kind | Complaint | None:
+def _kind_of(value: Any, *, named: bool) -> Kind | Diagnostic | None:
     """The kind; a complaint; or None for an object that is not ours."""
     if not isinstance(value, dict):
         message = f"expected an object with apiVersion and kind, found {_described(value)}"
-        return Complaint(path=(), reason=FileReason.NOT_AN_OBJECT, message=message) if named else None
+        return Diagnostic(path=(), reason=FileReason.NOT_AN_OBJECT, message=message) if named else None
     version, name = value.get("apiVersion"), value.get("kind")
     if version is None and name is None:
         message = "not a Kubernetes object: apiVersion and kind are missing"
-        return Complaint(path=(), reason=FileReason.NOT_AN_OBJECT, message=message) if named else None
+        return Diagnostic(path=(), reason=FileReason.NOT_AN_OBJECT, message=message) if named else None
     for part, found in (("apiVersion", version), ("kind", name)):
         if found is not None and not isinstance(found, str):
             message = f"must be text, found {_described(found)}"
-            return Complaint(path=(part,), reason=FileReason.NOT_AN_OBJECT, message=message)
+            return Diagnostic(path=(part,), reason=FileReason.NOT_AN_OBJECT, message=message)
     return _known(version or "", name or "", named=named)
 
 
-def _known(version: str, name: str, *, named: bool) -> Kind | Complaint | None:
+def _known(version: str, name: str, *, named: bool) -> Kind | Diagnostic | None:
     kind = by_api_version_and_kind(version, name)
     if kind:
         return kind
@@ -144,25 +144,25 @@ def _known(version: str, name: str, *, named: bool) -> Kind | Complaint | None:
         path = ("apiVersion",) if version else ()
         message = f'unknown apiVersion "{short(version)}" of {name}' if version else "apiVersion is missing"
         fix = f"write apiVersion: {by_kind.api_version}"
-        return Complaint(path=path, reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
+        return Diagnostic(path=path, reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
     if named and not (version and name):
         message = f"{'kind' if version else 'apiVersion'} is missing"
-        return Complaint(path=(), reason=FileReason.NOT_AN_OBJECT, message=message)
+        return Diagnostic(path=(), reason=FileReason.NOT_AN_OBJECT, message=message)
     return None
 
 
-def _unknown(version: str, name: str, by_kind: Kind | None) -> Complaint:
+def _unknown(version: str, name: str, by_kind: Kind | None) -> Diagnostic:
     if not name:
-        return Complaint(path=(), reason=FileReason.NOT_AN_OBJECT, message="kind is missing")
+        return Diagnostic(path=(), reason=FileReason.NOT_AN_OBJECT, message="kind is missing")
     if by_kind:
         message = f'there is no {name} in apiVersion "{short(version)}"'
         fix = f"write apiVersion: {by_kind.api_version}"
-        return Complaint(path=("apiVersion",), reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
+        return Diagnostic(path=("apiVersion",), reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
     in_group = [each.name for each in KINDS if each.api_version == version]
     close = Guesses(in_group).nearest(name) or Guesses([each.name for each in KINDS]).nearest(name)
     fix = f'did you mean "{close}"?' if close else f"known kinds: {', '.join(each.name for each in KINDS)}"
     message = f'unknown kind "{short(name)}" in apiVersion "{short(version)}"'
-    return Complaint(path=("kind",), reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
+    return Diagnostic(path=("kind",), reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
 
 
 def _described(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from jangar.api.meta import JsonObject
 from jangar.domain.orchestration.wording import Guesses, quoted
-from jangar.lint.finding import Complaint
+from jangar.lint.finding import Diagnostic
 from jangar.lint.reasons import FileReason
 
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -37,7 +37,7 @@ _TYPE_NAMES: Final = {str: "text", dict: "an object", list: "a list", int: "a wh
 _NAME_RULE: Final = "use lower-case letters, digits, - and ., beginning and ending with a letter or digit"
 
 
-def metadata_complaints(value: JsonObject) -> Iterator[Complaint]:
+def metadata_complaints(value: JsonObject) -> Iterator[Diagnostic]:
     """Everything that is wrong with an object's metadata."""
     metadata = value.get("metadata")
     if metadata is None:
@@ -60,11 +60,11 @@ def _has_type(key: str, found: Any) -> bool:
     return wanted is None or found is None or (isinstance(found, wanted) and not isinstance(found, bool))
 
 
-def _shape_complaints(metadata: JsonObject, wrong: set[str]) -> Iterator[Complaint]:
+def _shape_complaints(metadata: JsonObject, wrong: set[str]) -> Iterator[Diagnostic]:
     guesses = Guesses(_TYPES)
     for key in metadata:
         if key not in _TYPES:
-            yield Complaint(
+            yield Diagnostic(
                 path=("metadata", key),
                 reason=FileReason.UNKNOWN_FIELD,
                 message=f"unknown field {quoted(key)}",
@@ -75,7 +75,7 @@ def _shape_complaints(metadata: JsonObject, wrong: set[str]) -> Iterator[Complai
             yield _complaint(("metadata", key), f"must be {_TYPE_NAMES[_TYPES[key]]}", fix)
 
 
-def _name_complaints(metadata: JsonObject, given: set[str]) -> Iterator[Complaint]:
+def _name_complaints(metadata: JsonObject, given: set[str]) -> Iterator[Diagnostic]:
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if not name and not prefix and not given & {"name", "generateName"}:
         yield _complaint(("metadata",), "the object has no name", "add metadata.name")
@@ -96,7 +96,7 @@ def _name_complaints(metadata: JsonObject, given: set[str]) -> Iterator[Complain
         )
 
 
-def _text_map_complaints(part: str, held: dict[str, Any]) -> Iterator[Complaint]:
+def _text_map_complaints(part: str, held: dict[str, Any]) -> Iterator[Diagnostic]:
     for key, found in held.items():
         if not isinstance(found, str):
             yield _complaint(("metadata", part, key), "the value must be text", "quote it to make it text")
@@ -115,7 +115,7 @@ def _text_map_complaints(part: str, held: dict[str, Any]) -> Iterator[Complaint]
         yield _complaint(("metadata", part), "annotations are larger than 256 KiB", "remove some")
 
 
-def _label_complaints(labels: dict[str, Any]) -> Iterator[Complaint]:
+def _label_complaints(labels: dict[str, Any]) -> Iterator[Diagnostic]:
     for key, found in labels.items():
         if isinstance(found, str) and found and (len(found) > _MAX_LABEL or not _QUALIFIED.fullmatch(found)):
             yield _complaint(
@@ -129,5 +129,5 @@ def _length(text: str, limit: int) -> str:
     return f": {len(text)} characters are more than {limit}" if len(text) > limit else ""
 
 
-def _complaint(path: tuple[str | int, ...], message: str, fix: str) -> Complaint:
-    return Complaint(path=path, reason=FileReason.INVALID_METADATA, message=message, fix=fix)
+def _complaint(path: tuple[str | int, ...], message: str, fix: str) -> Diagnostic:
+    return Diagnostic(path=path, reason=FileReason.INVALID_METADATA, message=message, fix=fix)

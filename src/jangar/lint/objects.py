@@ -6,12 +6,12 @@ from typing import Any
 
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.lint.definitions import ReadDefinition, definition_complaints, read_definition
-from jangar.lint.finding import Complaint
+from jangar.lint.finding import Diagnostic
 from jangar.lint.kinds import agent_step_complaints, kind_complaints
 from jangar.lint.manifests import Manifest
-from jangar.lint.marks import Path
 from jangar.lint.metadata import metadata_complaints
 from jangar.lint.schemas import admitted_object
+from jangar.lint.source_positions import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class CheckedObject:
     """An object, what is wrong with it, and the definition it holds, if any."""
 
     manifest: Manifest
-    complaints: tuple[Complaint, ...]
+    complaints: tuple[Diagnostic, ...]
     definition: ReadDefinition | None = None
     definition_path: Path = ("spec",)
 
@@ -29,7 +29,7 @@ def check_object(manifest: Manifest) -> CheckedObject:
     admitted, of_schema = admitted_object(manifest.kind, manifest.value)
     path = _definition_path(manifest)
     definition = None if path is None else read_definition(_at(admitted, path))
-    of_graph: list[Complaint] = []
+    of_graph: list[Diagnostic] = []
     if definition is not None and path is not None:
         of_graph += definition_complaints(definition, under=path)
         of_graph += agent_step_complaints(definition, under=path)
@@ -59,7 +59,7 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _not_said_by(better: list[Complaint], others: list[Complaint]) -> Iterator[Complaint]:
+def _not_said_by(better: list[Diagnostic], others: list[Diagnostic]) -> Iterator[Diagnostic]:
     """Those of `others` whose place has no complaint in `better`, which knows more about it."""
     said = {each.path for each in better} | {each.path[:-1] for each in better if each.path[-1:] == ("name",)}
     return (each for each in others if each.path not in said)

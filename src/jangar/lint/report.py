@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jangar.lint.across import findings_across
+from jangar.lint.cross_object_checks import findings_across
 from jangar.lint.documents import FileContent, read_documents
 from jangar.lint.files import SourceFile
 from jangar.lint.finding import Finding, Owner, Severity, finding_of_flaw

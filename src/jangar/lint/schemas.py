@@ -10,10 +10,10 @@ from jangar.api.meta import JsonObject
 from jangar.api.reasons import Reason
 from jangar.crdgen.crd import root_schema
 from jangar.domain.orchestration.wording import MAX_QUOTED, Guesses, quoted
-from jangar.lint.finding import Complaint
-from jangar.lint.marks import Path
+from jangar.lint.finding import Diagnostic
 from jangar.lint.reasons import FileReason
-from jangar.schema import CompiledSchema, ErrorType, FieldError, UnknownField, admit, check
+from jangar.lint.source_positions import Path
+from picokube.schema import CompiledSchema, ErrorType, FieldError, UnknownField, admit, check
 
 _NO_RULE_RUN: Final = "some validation rules were not checked"
 _BARE: Final = ("boolean", "integer", "number")
@@ -36,7 +36,7 @@ def _root(kind: Kind) -> JsonObject:
     return root_schema(kind)
 
 
-def admitted_object(kind: Kind, value: JsonObject) -> tuple[JsonObject, list[Complaint]]:
+def admitted_object(kind: Kind, value: JsonObject) -> tuple[JsonObject, list[Diagnostic]]:
     """The object as the API server would store it, and everything it refuses, unknown fields included."""
     admitted, unknown = admit(schema_of(kind), value)
     complaints = list(_unknown_complaints(kind, unknown))
@@ -48,14 +48,14 @@ def admitted_object(kind: Kind, value: JsonObject) -> tuple[JsonObject, list[Com
     return admitted, complaints
 
 
-def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Complaint]:
+def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Diagnostic]:
     guesses: dict[Path, Guesses] = {}
     for each in unknown:
         name = str(each.path[-1])
         place = tuple("" if isinstance(part, int) else part for part in each.path[:-1])
         if place not in guesses:
             guesses[place] = Guesses(_known_fields(_root(kind), each.path[:-1]))
-        yield Complaint(
+        yield Diagnostic(
             path=each.path,
             reason=FileReason.UNKNOWN_FIELD,
             message=f"unknown field {quoted(name)}",
@@ -76,8 +76,8 @@ def _schema_at(schema: JsonObject, path: Path) -> JsonObject:
     return schema
 
 
-def _complaint(error: FieldError, value: Any, schema: JsonObject) -> Complaint:
-    return Complaint(
+def _complaint(error: FieldError, value: Any, schema: JsonObject) -> Diagnostic:
+    return Diagnostic(
         path=error.path,
         reason=Reason.INVALID_VALUE,
         message=_message(error),

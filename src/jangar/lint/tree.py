@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 
 from jangar.lint.limits import ALIAS_FACTOR, ALIAS_NODES, MAX_DEPTH, MAX_NODES
-from jangar.lint.marks import Branch, Path
 from jangar.lint.reasons import FileReason
+from jangar.lint.source_positions import Branch, Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,76 +1,11 @@
-"""The process `jangar apiserver`: the embedded Kubernetes API over TLS, its data in one directory."""
+"""The process `jangar apiserver`: the embedded Kubernetes API until a signal asks it to stop."""
 
 import asyncio
-import json
-import logging
-import secrets
 import signal
-import socket
-import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 
-from jangar.apiserver.app import Application
-from jangar.apiserver.assembly import Surroundings, assemble
-from jangar.apiserver.certificates import ensure_certificates
-from jangar.apiserver.dispatch import Dispatcher
-from jangar.apiserver.kubeconfig import write_kubeconfig
-from jangar.apiserver.messages import User
-from jangar.apiserver.storage.compaction import CompactionPolicy, Compactor
-from jangar.apiserver.storage.settings import StoreSettings
-from jangar.apiserver.storage.sqlite_store import SqliteStore
-from jangar.kube.asgi_transport import App
 from jangar.processes.cycle_collector import collecting_when_idle
-from jangar.processes.http_server import HttpServer, http_server
-from jangar.processes.kubernetes_protocol import KubernetesProtocol
-from jangar.processes.laptop_face import with_readiness
-from jangar.processes.listening import listening_as_asked
-from jangar.processes.private_files import private_directory, write_private
-from jangar.processes.steady_clock import SteadyClock
-
-log = logging.getLogger("jangar.apiserver")
-
-SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-ADMIN = User(name="jangar-admin", groups=("system:masters",))
-HOSTS = ("127.0.0.1", "::1", "localhost")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiServerSettings:
-    """Where the server listens and keeps its data."""
-
-    data_dir: Path
-    host: str = "127.0.0.1"
-    port: int = 0
-    kubeconfig: Path | None = None
-    plain_http: bool = False
-    bare: bool = False
-    """What kube-controller-manager adds is left out: root certificates, and letting deleted claims go."""
-    storage: StoreSettings | None = None
-    compaction: CompactionPolicy | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
-    """A server that answers."""
-
-    url: str
-    kubeconfig: Path
-    dispatcher: Dispatcher
-    application: Application
-    """For callers within this process: no socket between."""
-    token: str
-    """The administrator's."""
-    storage_problems: Callable[[], list[str]]
-    """Why changes are refused now, as sentences."""
-
-
-Front = Callable[[Application], App]
-"""What answers on the socket, given what answers for Kubernetes."""
+from jangar.processes.data_files import private_data_directory
+from picokube import ApiServerSettings, running
 
 
 async def serve(settings: ApiServerSettings) -> None:
@@ -79,118 +14,8 @@ async def serve(settings: ApiServerSettings) -> None:
     stop = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stop.set)
+    private_data_directory(settings.data_dir)
     async with running(settings) as server, collecting_when_idle():
         print(f"serving the Kubernetes API at {server.url}", flush=True)  # noqa: T201 - what the user waits for
         print(f"export KUBECONFIG={server.kubeconfig}", flush=True)  # noqa: T201
         await stop.wait()
-
-
-@asynccontextmanager
-async def running(
-    settings: ApiServerSettings,
-    *,
-    listener: socket.socket | None = None,
-    front: Front | None = None,
-    clock: SteadyClock | None = None,
-) -> AsyncIterator[Running]:
-    """A server within this process, and its end. A listener that is given is used in the place of host and port.
-
-    A clock that is given is followed by whoever gives it: its times stand beside those of the controllers.
-    """
-    own_clock = SteadyClock()
-    private_directory(settings.data_dir)
-    store = SqliteStore.open(settings.data_dir / "objects.db", settings.storage)
-    token, tokens = _tokens(settings.data_dir)
-    certificates = None
-    if not settings.plain_http:
-        hosts = tuple(dict.fromkeys((*HOSTS, settings.host)))
-        certificates = ensure_certificates(settings.data_dir / "tls", hosts, now=_now())
-    assembly = await assemble(
-        store,
-        Surroundings(
-            directory=settings.data_dir,
-            clock=(clock or own_clock).now,
-            new_uid=lambda: str(uuid.uuid4()),
-            new_suffix=lambda: "".join(secrets.choice(SUFFIX_ALPHABET) for _ in range(5)),
-            tokens=tokens,
-            everybody=ADMIN if settings.plain_http else None,
-            authority=certificates.authority.read_text() if certificates else None,
-            bare=settings.bare,
-        ),
-    )
-    followers = (*assembly.followers, Compactor(store, settings.compaction))
-    listener = listener or listening_as_asked(settings.host, settings.port, "--port")
-    application = Application(assembly.dispatcher, _report)
-
-    def storage_problems() -> list[str]:
-        return [] if store.failure is None else [str(store.failure)]
-
-    if front is None:
-        front = partial(with_readiness, parts=lambda: {"ping": (), "storage": storage_problems()})
-    server = http_server(
-        front(application),
-        protocol=KubernetesProtocol,
-        certificate=certificates.certificate if certificates else None,
-        key=certificates.key if certificates else None,
-    )
-    scheme = "http" if settings.plain_http else "https"
-    url = f"{scheme}://{settings.host}:{listener.getsockname()[1]}"
-    kubeconfig = settings.kubeconfig or settings.data_dir / "kubeconfig"
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(follower.run(), name=type(follower).__name__) for follower in followers]
-        if clock is None:
-            tasks.append(group.create_task(own_clock.run(), name="clock"))
-        answering = group.create_task(server.serve(sockets=[listener]), name="uvicorn")
-        await _started(server)
-        write_kubeconfig(
-            kubeconfig,
-            server=url,
-            token=token,
-            authority=certificates.authority if certificates else None,
-            directory=settings.data_dir,
-        )
-        try:
-            yield Running(
-                url=url,
-                kubeconfig=kubeconfig,
-                dispatcher=assembly.dispatcher,
-                application=application,
-                token=token,
-                storage_problems=storage_problems,
-            )
-        finally:
-            server.should_exit = True
-            application.end_streams()
-            await answering
-            for task in tasks:
-                task.cancel()
-    await store.close()
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _tokens(directory: Path) -> tuple[str, dict[str, User]]:
-    """The administrator's token, made once; others may be added to the file `tokens.json` by hand."""
-    path = directory / "tokens.json"
-    if not path.exists() or not path.stat().st_size:
-        # An empty one is what a full disk once left behind.
-        made = {secrets.token_urlsafe(32): {"user": ADMIN.name, "groups": ADMIN.groups}}
-        write_private(path, json.dumps(made))
-    known = json.loads(path.read_text())
-    users = {
-        token: User(name=each["user"], groups=tuple(each.get("groups") or ()), uid=each.get("uid", ""))
-        for token, each in known.items()
-    }
-    return next(iter(users)), users
-
-
-async def _started(server: HttpServer) -> None:
-    """Uvicorn tells only by a flag."""
-    while not server.started:  # noqa: ASYNC110
-        await asyncio.sleep(0.005)
-
-
-def _report(error: Exception) -> None:
-    log.error("a request could not be answered", exc_info=error)

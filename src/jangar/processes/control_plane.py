@@ -12,29 +12,29 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from jangar import __version__
-from jangar.kube.client import Client
-from jangar.kube.connection import Connection, Impersonated, default
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.observed_transport import ObservedTransport
-from jangar.kube.transport import Transport
 from jangar.processes.history import address_of, opener
-from jangar.processes.http_server import http_server
-from jangar.processes.listening import listening_as_asked
 from jangar.server.audit import AuditTrail
+from jangar.server.cluster_status import ClusterStatus
 from jangar.server.http.app import application
 from jangar.server.http.event_stream import written
-from jangar.server.http.guards import Neighbours
+from jangar.server.http.guards import AllowedHosts
 from jangar.server.http.identity import MANAGER, AllRights, BearerCallers, Caller, Doorkeeper, Sessions
 from jangar.server.http.proxied import ANY_USER, ProxiedCallers
 from jangar.server.http.service import HistoryKept, Parts, Service
+from jangar.server.idempotency import KeyRing
 from jangar.server.live_runs import LiveRuns
-from jangar.server.one_key import KeyRing
 from jangar.server.past_runs import PastRuns
 from jangar.server.run_reads import RunReads
-from jangar.server.surroundings import Surroundings
 from jangar.settings.control_plane import ControlPlaneSettings, control_plane_settings
 from jangar.store.urls import DatabaseAddress
 from jangar.telemetry.metrics import Metrics
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.client.connection import Connection, Impersonated, default
+from kubekit.client.observed_transport import ObservedTransport
+from kubekit.client.transport import Transport
+from kubekit.serving.http_server import http_server
+from kubekit.serving.listening import listening_as_asked
 
 log = logging.getLogger("jangar.control_plane")
 
@@ -79,7 +79,7 @@ class ControlPlane:
 
 async def run_control_plane(asked: ControlPlane, environment: Mapping[str, str] = os.environ) -> None:
     """Serve until a signal asks to stop. On a cluster callers are known by their own tokens alone."""
-    from jangar.kube.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
+    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
 
     settings = control_plane_settings(environment)
     history = address_of(settings.database_url)
@@ -116,7 +116,7 @@ async def run_control_plane(asked: ControlPlane, environment: Mapping[str, str] 
     hosts = frozenset(each.lower() for each in settings.allowed_hosts) or None
     origins = frozenset(settings.allowed_origins) if asked.origins is None else asked.origins
     try:
-        async with face(way, facts, listener, Neighbours(hosts=hosts, origins=origins), sessions=None):
+        async with face(way, facts, listener, AllowedHosts(hosts=hosts, origins=origins), sessions=None):
             shown = f"http://{host}:{listener.getsockname()[1]}"
             kept = "history is kept" if history is not None else "no database: no history"
             print(f"control plane at {shown}, runs of {connection.server}, {kept}", flush=True)  # noqa: T201
@@ -156,7 +156,7 @@ def _as(connection: Connection, token: str) -> Connection:
 
 @asynccontextmanager
 async def face(
-    way: Way, facts: Facts, listener: socket.socket, neighbours: Neighbours, *, sessions: Sessions | None
+    way: Way, facts: Facts, listener: socket.socket, neighbours: AllowedHosts, *, sessions: Sessions | None
 ) -> AsyncIterator[Service]:
     """The face, from listening to closed. With sessions, whoever opens one acts with the rights of `own`."""
     client = Client(way.own, manager=MANAGER)
@@ -173,7 +173,7 @@ async def face(
         reads=RunReads(client, live, past),
         doorkeeper=doorkeeper,
         trail=trail,
-        around=Surroundings(client, way.own, facts.namespaces.names),
+        around=ClusterStatus(client, way.own, facts.namespaces.names),
         now=_now,
         parts=facts.parts,
         namespace=facts.namespace,

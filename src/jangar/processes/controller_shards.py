@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from jangar import __version__
-from jangar.kube.client import Client
-from jangar.kube.controller import Authority
-from jangar.kube.lease import LeaseTiming
-from jangar.kube.reconcile import Key
-from jangar.kube.shards.membership import Member
-from jangar.kube.shards.records import SetNames, identity_of
-from jangar.kube.shards.shard_set import ShardSet, Work
-from jangar.server.sharers import DOMAIN
+from jangar.server.shard_members import DOMAIN
 from jangar.settings.controllers import ControllerSettings
+from kubekit.client.api_client import Client
+from kubekit.controller.controller import Authority
+from kubekit.controller.reconcile import Key
+from kubekit.leases.lease import LeaseTiming
+from kubekit.leases.membership import Member
+from kubekit.leases.shard_records import SetNames, identity_of
+from kubekit.leases.shard_set import ShardSet, Work
 
 TOGETHER: Final = 0.02
 """Seconds within which several shards gained are looked at as one."""

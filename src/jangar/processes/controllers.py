@@ -22,31 +22,31 @@ from jangar.domain.orchestration.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.work.command import PodSettings
 from jangar.domain.work.observation import WorkLimits
-from jangar.kube.client import Client
-from jangar.kube.connection import default
-from jangar.kube.controller import Controller
-from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.event_values import EventLimits
-from jangar.kube.haste import Haste
-from jangar.kube.informer import Informer
-from jangar.kube.manager import Manager, Stage
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.observed_transport import ObservedTransport
-from jangar.kube.reconcile import Key
-from jangar.kube.shards.fence import FencedTransport
-from jangar.kube.shards.shard_set import ShardSet
-from jangar.kube.transport import Transport
-from jangar.kube.watchdog import Watchdog
 from jangar.lint.conditions import compile_loop, compile_when
 from jangar.processes.controller_shards import Sharing, sharing
 from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.processes.history import address_of, opener, tails_directory
-from jangar.processes.steady_clock import SteadyClock
 from jangar.settings.admission import admission_policy
 from jangar.settings.controllers import ControllerSettings, controller_settings, remarks
 from jangar.settings.forms import Scope
 from jangar.store.urls import DatabaseAddress
 from jangar.telemetry.metrics import HistoryReadings, InformerReadings, Metrics, QueueReadings, ShardReadings
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.client.connection import default
+from kubekit.client.observed_transport import ObservedTransport
+from kubekit.client.transport import Transport
+from kubekit.controller.controller import Controller
+from kubekit.controller.fence import FencedTransport
+from kubekit.controller.manager import Manager, Stage
+from kubekit.controller.reconcile import Key
+from kubekit.controller.urgent_work import UrgentWorkGate
+from kubekit.controller.watchdog import Watchdog
+from kubekit.events.event_recorder import EventRecorder
+from kubekit.events.event_values import EventLimits
+from kubekit.leases.shard_set import ShardSet
+from kubekit.steady_clock import SteadyClock
 
 log = logging.getLogger("jangar.controllers")
 
@@ -76,7 +76,7 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
     connection = default(where.kubeconfig, where.context, environ=environment)
     own = where.namespaces or Namespaces.of(settings.pod_namespace or connection.namespace)
     metrics = Metrics()
-    from jangar.kube.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
+    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
 
     transport = ObservedTransport(HttpTransport(connection, user_agent=COMPONENT), metrics.requested)
     try:
@@ -125,14 +125,14 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
     runner: tuple[str, ...] = RUNNER,
     data_dir: Path | None = None,
     metrics: Metrics | None = None,
-    haste: Haste | None = None,
+    haste: UrgentWorkGate | None = None,
     history: DatabaseAddress | None = None,
     clock: SteadyClock | None = None,
 ) -> Manager:
     """A manager that runs everything once it is run. `own` are the namespaces where the settings name none;
     `explicit` ones win over the settings. `runner` is what the container of an agent starts.
     """
-    haste = haste or Haste()
+    haste = haste or UrgentWorkGate()
     clock = clock or SteadyClock()
     client = _client(transport)
     recorder = EventRecorder(

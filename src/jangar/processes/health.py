@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, 
 from contextlib import asynccontextmanager
 from typing import Any
 
-from jangar.processes.http_server import served
-from jangar.processes.listening import PortTaken, listening_as_asked
 from jangar.telemetry.metrics import CONTENT_TYPE, Metrics
+from kubekit.serving.http_server import served
+from kubekit.serving.listening import PortTaken, listening_as_asked
 
 Problems = Callable[[], Sequence[str]]
 Message = MutableMapping[str, Any]

@@ -17,34 +17,34 @@ from pathlib import Path
 from typing import Final
 
 from jangar import __version__
-from jangar.kube.asgi_transport import App, AsgiTransport
-from jangar.kube.client import Client
-from jangar.kube.haste import Haste
-from jangar.kube.manager import Manager
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.observed_transport import ObservedTransport
-from jangar.kube.watchdog import Watchdog
-from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
-from jangar.processes.apiserver import ApiServerSettings, Running, running
 from jangar.processes.controllers import COMPONENT, engine, health
 from jangar.processes.cycle_collector import collecting_when_idle
-from jangar.processes.laptop_face import with_readiness, with_state
+from jangar.processes.data_directory import DataDirectory
 from jangar.processes.laptop_instance import Holding, Instance
 from jangar.processes.laptop_kinds import ensure_kinds
 from jangar.processes.laptop_page import Page, page_served
-from jangar.processes.laptop_place import Place
 from jangar.processes.laptop_port import HOST
+from jangar.processes.laptop_state_route import with_state
 from jangar.processes.laptop_work import Stopped, live_pods, stop_work
 from jangar.processes.machine import machine_at, machine_problems
 from jangar.processes.node_agent import host_name
 from jangar.processes.own_program import own_command, own_programs
 from jangar.processes.shortages import shortage
-from jangar.processes.steady_clock import SteadyClock
 from jangar.settings.controllers import controller_settings, remarks
 from jangar.settings.laptop import LaptopSettings
 from jangar.settings.reading import read as read_settings
 from jangar.store.urls import SqliteFile
 from jangar.telemetry.metrics import Metrics
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.client.asgi_transport import App, AsgiTransport
+from kubekit.client.observed_transport import ObservedTransport
+from kubekit.controller.manager import Manager
+from kubekit.controller.urgent_work import UrgentWorkGate
+from kubekit.controller.watchdog import Watchdog
+from kubekit.serving.readiness import with_readiness
+from kubekit.steady_clock import SteadyClock
+from picokube import ApiServerSettings, NodeAgent, NodeAgentSettings, Running, running
 
 log = logging.getLogger("jangar.laptop")
 
@@ -69,7 +69,7 @@ STARTING: Final[Mapping[str, Sequence[str]]] = {
 class Laptop:
     """One control plane on one machine."""
 
-    place: Place
+    place: DataDirectory
     max_pods: int = 110
     mount_namespaces: bool = True
     stop_work: bool = False
@@ -169,7 +169,7 @@ async def _at_work(
     metrics = Metrics()
     transports = [AsgiTransport(server.application, token=server.token, user_agent=name) for name in AGENTS]
     client = Client(transports[0], manager="jangar")
-    haste = Haste()
+    haste = UrgentWorkGate()
     agent = _agent(laptop, server.url, transports[1], haste, clock)
     agent.manager.use_watchdog(Watchdog())
     controllers = engine(
@@ -214,7 +214,7 @@ AGENTS: Final = ("jangar-up", "jangar-node-agent", COMPONENT)
 
 
 def _agent(
-    laptop: Laptop, server: str, transport: AsgiTransport, haste: Haste, clock: SteadyClock
+    laptop: Laptop, server: str, transport: AsgiTransport, haste: UrgentWorkGate, clock: SteadyClock
 ) -> NodeAgent:
     return NodeAgent(
         Client(transport, manager="jangar-node-agent"),

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from jangar.processes.laptop_place import Place
-from jangar.processes.private_files import private_directory, write_private
+from jangar.processes.data_directory import DataDirectory
+from jangar.processes.data_files import private_data_directory
+from kubekit.private_files import write_private
 
 TRIES: Final = 10
 TRY_SECONDS: Final = 0.02
@@ -49,7 +50,7 @@ class Instance:
 class Holding:
     """The directory is ours; what we tell about ourselves can be read by others."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: DataDirectory) -> None:
         self._place = place
 
     def tell(self, instance: Instance) -> None:
@@ -57,9 +58,9 @@ class Holding:
 
 
 @contextmanager
-def holding(place: Place) -> Iterator[Holding]:
+def holding(place: DataDirectory) -> Iterator[Holding]:
     """Own the directory, made if it is not there, until the block ends. Raises AlreadyUp and NotPrivate."""
-    private_directory(place.directory)
+    private_data_directory(place.directory)
     descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not _locked(descriptor):
@@ -73,7 +74,7 @@ def holding(place: Place) -> Iterator[Holding]:
         os.close(descriptor)
 
 
-def instance_of(place: Place) -> Instance | None:
+def instance_of(place: DataDirectory) -> Instance | None:
     """The process that runs with this directory now; None if none does."""
     try:
         descriptor = os.open(place.lock, os.O_RDONLY)
@@ -89,7 +90,7 @@ def instance_of(place: Place) -> Instance | None:
         os.close(descriptor)
 
 
-def page_address(place: Place, instance: Instance) -> str:
+def page_address(place: DataDirectory, instance: Instance) -> str:
     """What opens the web page, for its owner alone: the token stands in it."""
     try:
         return f"{instance.url}/?token={place.page_token.read_text().strip()}" if instance.url else ""
@@ -108,7 +109,7 @@ def _locked(descriptor: int) -> bool:
     return False
 
 
-def _told(place: Place, descriptor: int) -> Instance:
+def _told(place: DataDirectory, descriptor: int) -> Instance:
     """What the holder wrote; what a process before it left behind does not count."""
     written = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
     pid = int(written) if written.isdigit() else 0

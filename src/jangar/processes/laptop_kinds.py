@@ -7,9 +7,9 @@ from typing import Final
 
 from jangar.api.kinds import KINDS
 from jangar.crdgen.prepared import Prepared
-from jangar.kube.client import Client
-from jangar.kube.resource import Obj, Resource
-from jangar.processes.private_files import write_private
+from kubekit.client.api_client import Client
+from kubekit.client.resource import Obj, Resource
+from kubekit.private_files import write_private
 
 DEFINITIONS: Final = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jangar.kube.asgi_transport import AsgiTransport
-from jangar.kube.namespaces import Namespaces
-from jangar.processes.apiserver import Running
-from jangar.processes.laptop_place import Place
+from jangar.processes.data_directory import DataDirectory
 from jangar.processes.laptop_port import HOST
-from jangar.processes.listening import listening, listening_as_asked
-from jangar.processes.private_files import write_private
 from jangar.settings.control_plane_table import AUDIT_RETENTION
 from jangar.settings.controllers import controller_settings
 from jangar.store.urls import SqliteFile
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.asgi_transport import AsgiTransport
+from kubekit.private_files import write_private
+from kubekit.serving.listening import listening, listening_as_asked
+from picokube import Running
 
 if TYPE_CHECKING:
     from jangar.server.http.service import Parts
@@ -48,7 +48,7 @@ class Page:
     history: SqliteFile
 
     @classmethod
-    def of(cls, place: Place, asked: int | None = None) -> "Page":
+    def of(cls, place: DataDirectory, asked: int | None = None) -> "Page":
         """On the port asked for, else that of the last time where that is free; the token is made once.
 
         Raises PortTaken for a port that was asked for.
@@ -117,7 +117,7 @@ async def _served(
         # In a thread: the loop has work to do.
         await asyncio.to_thread(_load)
         from jangar.processes.control_plane import Facts, Way, face  # noqa: PLC0415 - heavy
-        from jangar.server.http.guards import Neighbours  # noqa: PLC0415
+        from jangar.server.http.guards import AllowedHosts  # noqa: PLC0415
         from jangar.server.http.identity import MANAGER, Sessions  # noqa: PLC0415
         from jangar.server.http.service import HistoryKept  # noqa: PLC0415
 
@@ -140,7 +140,7 @@ async def _served(
             ),
         )
         sessions = Sessions(page.token, f"jangar-session-{page.port}")
-        async with face(way, facts, page.listener, Neighbours.loopback(page.port), sessions=sessions):
+        async with face(way, facts, page.listener, AllowedHosts.loopback(page.port), sessions=sessions):
             await stop.wait()
         await own.close()
     except Exception:
@@ -149,7 +149,7 @@ async def _served(
 
 def command_prefix(directory: Path, environment: Mapping[str, str]) -> str:
     """How the command line is called for the instance in this directory, from any shell of its owner."""
-    is_default = directory == Place.of(None, {**environment, "JANGAR_DATA_DIR": ""}).directory
+    is_default = directory == DataDirectory.of(None, {**environment, "JANGAR_DATA_DIR": ""}).directory
     return "jangar" if is_default else f"jangar --data-dir {shlex.quote(str(directory))}"
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from jangar.processes.listening import listening, listening_as_asked
+from kubekit.serving.listening import listening, listening_as_asked
 
 HOST = "127.0.0.1"
 FIRST = 7443

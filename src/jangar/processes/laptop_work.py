@@ -15,10 +15,10 @@ from jangar.api.kind import VERSION, Kind
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL
 from jangar.api.tools import TOOL_RUN
-from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.errors import Conflict, Invalid, NotFound
-from jangar.kube.resource import Obj, Resource
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.builtin import JOBS, PODS
+from kubekit.client.errors import Conflict, Invalid, NotFound
+from kubekit.client.resource import Obj, Resource
 
 LOOK_SECONDS: Final = 0.1
 LIVE_PODS: Final = frozenset({"Pending", "Running"})

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jangar import __version__
-from jangar.kube.client import Client
-from jangar.kube.connection import default
-from jangar.kube.watchdog import Watchdog
-from jangar.nodeagent.agent import NodeAgent, NodeAgentSettings
+from jangar.processes.data_files import private_data_directory
 from jangar.processes.own_program import own_programs
-from jangar.processes.private_files import private_directory
-from jangar.processes.steady_clock import SteadyClock
+from kubekit.client.api_client import Client
+from kubekit.client.connection import default
+from kubekit.controller.watchdog import Watchdog
+from kubekit.steady_clock import SteadyClock
+from picokube import NodeAgent, NodeAgentSettings
 
 FALLBACK_NAME = "laptop"
 
@@ -40,9 +40,9 @@ def host_name() -> str:
 
 async def serve(settings: NodeAgentProcess) -> None:
     """Run until a signal asks to stop. Containers go on, and the next agent finds them."""
-    from jangar.kube.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
+    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
 
-    private_directory(settings.data_dir)
+    private_data_directory(settings.data_dir)
     clock = SteadyClock()
     connection = default(settings.kubeconfig, settings.context)
     transport = HttpTransport(connection)

@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 import jangar
-from jangar.nodeagent.pods.own_programs import OwnProgram
+import kubekit
+from picokube import OwnProgram
 
 NAME = "jangar"
 
@@ -14,8 +15,8 @@ def own_program() -> OwnProgram | None:
     path = Path(sys.executable).with_name(NAME)
     if not path.exists():
         return None
-    package = str(Path(jangar.__file__).absolute().parent)
-    return OwnProgram(path=str(path), needs=(sys.base_prefix, sys.prefix, package))
+    packages = [str(Path(package.__path__[0]).absolute()) for package in (jangar, kubekit)]
+    return OwnProgram(path=str(path), needs=(sys.base_prefix, sys.prefix, *packages))
 
 
 def own_command() -> str:

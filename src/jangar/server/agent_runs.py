@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from jangar.api.agents.agent import AGENT
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.controllers.resources import CREATED_BY, resource_of
-from jangar.kube.errors import NotFound
-from jangar.server.one_key import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
+from jangar.server.idempotency import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
 from jangar.server.refusals import Refused, Why
 from jangar.server.submit import is_over, phase_of
+from kubekit.client.errors import NotFound
 
 if TYPE_CHECKING:
-    from jangar.kube.client import Client
+    from kubekit.client.api_client import Client
 
 AGENTS: Final = resource_of(AGENT)
 AGENT_RUNS: Final = resource_of(AGENT_RUN)

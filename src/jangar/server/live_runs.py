@@ -13,12 +13,12 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Literal, NamedTuple
 
-from jangar.kube.client import Client
-from jangar.kube.informer import Cached, Change, Informer
-from jangar.kube.namespaces import Namespaces
 from jangar.server import documents
 from jangar.server.reading import RUNS
 from jangar.server.run_list import Row, place
+from kubekit.cache.informer import Cached, Change, Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
 
 REMEMBERED: Final = 5000
 SOME: Final = 200
@@ -27,7 +27,7 @@ SLOWEST: Final = 2000
 """So many changes may wait for a listener; a slower one begins anew."""
 
 
-class Told(NamedTuple):
+class RunChange(NamedTuple):
     """One change. A reset means: what you know is old, ask for all of it.
 
     It is as small as can be: thousands are remembered.
@@ -57,8 +57,8 @@ class LiveRuns:
         self._number = 0
         self._rows: dict[str, Row] = {}
         self._order: list[tuple[tuple[str, str], str]] = []
-        self._past: deque[tuple[int, Told]] = deque(maxlen=REMEMBERED)
-        self._listeners: set[asyncio.Queue[Told | None]] = set()
+        self._past: deque[tuple[int, RunChange]] = deque(maxlen=REMEMBERED)
+        self._listeners: set[asyncio.Queue[RunChange | None]] = set()
         self._bells: dict[tuple[str, str], set[asyncio.Event]] = {}
         self._retries: dict[tuple[str, str], set[str]] = {}
 
@@ -97,9 +97,9 @@ class LiveRuns:
         """The last change that is in what `newest_first` shows now."""
         return f"{self._life}-{self._number}"
 
-    async def changes(self, after: str | None) -> AsyncGenerator[list[Told]]:
+    async def changes(self, after: str | None) -> AsyncGenerator[list[RunChange]]:
         """What changed since then, and from now on, some at once. Without a position, from now on."""
-        queue: asyncio.Queue[Told | None] = asyncio.Queue(SLOWEST)
+        queue: asyncio.Queue[RunChange | None] = asyncio.Queue(SLOWEST)
         missed = self._since(after)
         self._listeners.add(queue)
         try:
@@ -130,7 +130,7 @@ class LiveRuns:
     def listeners(self) -> int:
         return len(self._listeners)
 
-    def _since(self, after: str | None) -> list[Told]:
+    def _since(self, after: str | None) -> list[RunChange]:
         if after is None or after == self.position:
             return []
         life, _, text = after.partition("-")
@@ -140,12 +140,12 @@ class LiveRuns:
             return [self._reset()]
         return [told for at, told in self._past if at > number]
 
-    def _reset(self) -> Told:
+    def _reset(self) -> RunChange:
         return self._told("reset", {})
 
-    def _told(self, kind: Literal["run", "gone", "reset"], row: Row) -> Told:
+    def _told(self, kind: Literal["run", "gone", "reset"], row: Row) -> RunChange:
         namespace = sys.intern(str(row.get("namespace", "")))
-        return Told(self.position, kind, namespace, self._written(self.position, kind, row))
+        return RunChange(self.position, kind, namespace, self._written(self.position, kind, row))
 
     def _changed(self, change: Change) -> None:
         self._ring(change.subject.namespace, change.subject.name)
@@ -197,9 +197,9 @@ class LiveRuns:
                 _end(queue)
 
 
-def _taken(first: Told | None, queue: "asyncio.Queue[Told | None]") -> tuple[list[Told], bool]:
+def _taken(first: RunChange | None, queue: "asyncio.Queue[RunChange | None]") -> tuple[list[RunChange], bool]:
     """What has come by now, and whether that was the last."""
-    found: list[Told] = []
+    found: list[RunChange] = []
     while first is not None:
         found.append(first)
         if queue.empty() or len(found) == SOME:
@@ -208,7 +208,7 @@ def _taken(first: Told | None, queue: "asyncio.Queue[Told | None]") -> tuple[lis
     return found, True
 
 
-def _end(queue: "asyncio.Queue[Told | None]") -> None:
+def _end(queue: "asyncio.Queue[RunChange | None]") -> None:
     """The listener hears what it still has room for, then that it must begin anew."""
     queue.get_nowait()
     queue.put_nowait(None)

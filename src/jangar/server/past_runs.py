@@ -9,12 +9,12 @@ from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import TERMINAL
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.times import parse_rfc3339, rfc3339
-from jangar.kube.client import Obj
 from jangar.server.reading import RUNS, ReadRun, read_past
 from jangar.server.run_list import Row, Wanted
 from jangar.store.errors import StoreError
 from jangar.store.history import History
 from jangar.store.rows import EventRow, KeyRow, Line, Listing, Place, Query, RunRow, StepRow
+from kubekit.client.api_client import Obj
 
 KIND: Final = ORCHESTRATION_RUN.name
 BELIEVED: Final = 30.0

@@ -18,13 +18,13 @@ from jangar.domain.orchestration.status_document import run_record
 from jangar.domain.orchestration.validation import define
 from jangar.domain.times import parse_rfc3339
 from jangar.domain.views.run_row import RunIdentity
-from jangar.kube.builtin import CONFIG_MAPS
-from jangar.kube.cached import Cached
-from jangar.kube.errors import NotFound
 from jangar.lint.conditions import compile_when
+from kubekit.cache.cached_object import Cached
+from kubekit.client.builtin import CONFIG_MAPS
+from kubekit.client.errors import NotFound
 
 if TYPE_CHECKING:
-    from jangar.kube.client import Client
+    from kubekit.client.api_client import Client
 
 RUNS = resource_of(ORCHESTRATION_RUN)
 ORCHESTRATIONS = resource_of(ORCHESTRATION)

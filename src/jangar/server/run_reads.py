@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jangar.domain.orchestration.definition import Definition
-from jangar.kube.client import Client
-from jangar.kube.errors import NotFound
 from jangar.server.live_runs import LiveRuns
 from jangar.server.past_runs import PastRuns
 from jangar.server.reading import RUNS, ReadRun, read_object
+from kubekit.client.api_client import Client
+from kubekit.client.errors import NotFound
 
 KEPT: Final = 64
 

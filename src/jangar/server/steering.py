@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jangar.kube.client import Obj, PatchKind
 from jangar.server.reading import RUNS, ReadRun
 from jangar.server.refusals import Refused, Why
 from jangar.server.submit import check_parameters, is_over, make, phase_of, resubmission_of, retry_of
+from kubekit.client.api_client import Obj, PatchKind
 
 if TYPE_CHECKING:
-    from jangar.kube.client import Client
+    from kubekit.client.api_client import Client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

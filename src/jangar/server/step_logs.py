@@ -19,14 +19,14 @@ from jangar.controllers.kept_logs import DROPPED, KeptLogs
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, RUN_UID, resource_of
 from jangar.domain.orchestration.explain import explain_step
 from jangar.domain.orchestration.state import StepState
-from jangar.kube.builtin import PODS
-from jangar.kube.client import Client
-from jangar.kube.errors import ApiError, BadRequest, NotFound, ServerFailure
-from jangar.kube.transport import Transport
 from jangar.server.reading import ReadRun
 from jangar.server.refusals import Refused, Why
 from jangar.server.submit import no_such_step
 from jangar.store.errors import StoreError
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import PODS
+from kubekit.client.errors import ApiError, BadRequest, NotFound, ServerFailure
+from kubekit.client.transport import Transport
 
 AGAIN_SECONDS: Final = 0.3
 SILENCE: Final = 3600.0

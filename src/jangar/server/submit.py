@@ -17,14 +17,14 @@ from jangar.api.reasons import Reason
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.orchestration.parameters import resolve_parameters
 from jangar.domain.orchestration.wording import Guesses
-from jangar.kube.client import Obj
-from jangar.kube.errors import AlreadyExists, NotFound
-from jangar.server.one_key import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
+from jangar.server.idempotency import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
 from jangar.server.reading import ORCHESTRATIONS, RUNS, ReadRun
 from jangar.server.refusals import Refused, Why
+from kubekit.client.api_client import Obj
+from kubekit.client.errors import AlreadyExists, NotFound
 
 if TYPE_CHECKING:
-    from jangar.kube.client import Client
+    from kubekit.client.api_client import Client
 
 REPEATED: Final = ("orchestrationRef", "orchestration", "parameters", "policies", "ttlSecondsAfterFinished")
 OURS: Final = ("jangar.proompteng.ai/", "app.kubernetes.io/managed-by")
@@ -34,7 +34,7 @@ SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RunSubmission:
     """A run that somebody wants."""
 
     namespace: str
@@ -68,7 +68,7 @@ def is_over(run: Mapping[str, Any]) -> bool:
     return phase_of(run) in TERMINAL
 
 
-async def submit(client: "Client", order: Order, ring: KeyRing | None = None) -> Made:
+async def submit(client: "Client", order: RunSubmission, ring: KeyRing | None = None) -> Made:
     """Make the run. Raises Refused, and what the API says. `ring` keeps keys for longer than runs."""
     if (order.orchestration is None) == (order.definition is None):
         raise Refused("name an orchestration, or send a definition: exactly one of the two", Why.WRONG)
@@ -99,7 +99,7 @@ async def make(client: "Client", run: Obj, by: str | None) -> Obj:
     )
 
 
-def manifest(order: Order) -> Obj:
+def manifest(order: RunSubmission) -> Obj:
     """The run that an order asks for. Pure."""
     spec: Obj = {}
     if order.orchestration is not None:
@@ -188,7 +188,7 @@ def no_such_step(run: str, step: str, names: Sequence[str]) -> Refused:
     return Refused(f"{run} has no step {step}{hint}", Why.MISSING)
 
 
-async def _check_parameters(client: "Client", order: Order) -> None:
+async def _check_parameters(client: "Client", order: RunSubmission) -> None:
     definition = order.definition
     if order.orchestration is not None:
         try:
@@ -216,7 +216,7 @@ async def _check_parameters(client: "Client", order: Order) -> None:
 async def check_parameters(client: "Client", run: Mapping[str, Any]) -> None:
     """Refuses a run whose parameters do not fit the definition that it names or holds."""
     spec = run["spec"]
-    order = Order(
+    order = RunSubmission(
         namespace=run["metadata"]["namespace"],
         orchestration=(spec.get("orchestrationRef") or {}).get("name"),
         definition=spec.get("orchestration"),

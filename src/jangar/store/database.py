@@ -17,8 +17,8 @@ from sqlalchemy import exc
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from jangar.store.errors import NoSpace, NotHistory, Refused, StoreError, Unavailable
-from jangar.store.sqlite_space import create_private, enable_shrinking
 from jangar.store.urls import DatabaseAddress, PostgresServer, SqliteFile
+from kubekit.sqlite_space import create_private, enable_shrinking
 
 T = TypeVar("T")
 

@@ -33,9 +33,9 @@ from jangar.store.rows import (
     StepRow,
     Whole,
 )
-from jangar.store.sqlite_space import release_pages
 from jangar.store.urls import DatabaseAddress
 from jangar.store.versions import version_of
+from kubekit.sqlite_space import release_pages
 
 T = TypeVar("T")
 PRUNED_AT_ONCE = 200

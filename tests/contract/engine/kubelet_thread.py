@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 
-from jangar.kube.client import Client
-from jangar.kube.connection import from_kubeconfig
-from jangar.kube.http_transport import HttpTransport
+from kubekit.client.api_client import Client
+from kubekit.client.connection import from_kubeconfig
+from kubekit.client.http_transport import HttpTransport
 from support.fake_kubelet import FakeKubelet, Manners
 
 

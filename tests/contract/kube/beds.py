@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from jangar.apiserver.app import Application
-from jangar.apiserver.pod_logs import log_path
-from jangar.kube.asgi_transport import AsgiTransport
-from jangar.kube.connection import Connection
-from jangar.kube.errors import Ambiguous
-from jangar.kube.http_transport import HttpTransport
-from jangar.kube.transport import Transport
-from jangar.processes.apiserver import ApiServerSettings, running
+from kubekit.client.asgi_transport import AsgiTransport
+from kubekit.client.connection import Connection
+from kubekit.client.errors import Ambiguous
+from kubekit.client.http_transport import HttpTransport
+from kubekit.client.transport import Transport
+from picokube import ApiServerSettings, running
+from picokube.apiserver.app import Application
+from picokube.apiserver.pod_logs import log_path
 from support.api_servers import ApiServer
 
 

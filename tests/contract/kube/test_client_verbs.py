@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from jangar.kube import errors
-from jangar.kube.builtin import CONFIG_MAPS, JOBS, NAMESPACES, PODS, SERVICE_ACCOUNTS
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.resource import Resource
+from kubekit.client import errors
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.builtin import CONFIG_MAPS, JOBS, NAMESPACES, PODS, SERVICE_ACCOUNTS
+from kubekit.client.resource import Resource
 
 
 @asynccontextmanager

@@ -4,16 +4,16 @@ import asyncio
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from jangar.kube.builtin import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
-from jangar.kube.client import Client
-from jangar.kube.controller import Controller
-from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.informer import Informer
-from jangar.kube.lease import Elector, LeaseTiming
-from jangar.kube.manager import Manager
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.reconcile import DONE, Key
-from jangar.kube.sources import owner_key
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
+from kubekit.controller.controller import Controller
+from kubekit.controller.manager import Manager
+from kubekit.controller.reconcile import DONE, Key
+from kubekit.controller.sources import owner_key
+from kubekit.events.event_recorder import EventRecorder
+from kubekit.leases.lease import Elector, LeaseTiming
 
 QUICK = LeaseTiming(duration=3, renew_deadline=2.0, retry_period=0.2)
 

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from contract.kube.beds import Interposed
-from jangar.kube import errors
-from jangar.kube.builtin import CONFIG_MAPS, EVENTS, NAMESPACES
-from jangar.kube.client import Client
-from jangar.kube.informer import Informer
-from jangar.kube.namespaces import Namespaces
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client import errors
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import CONFIG_MAPS, EVENTS, NAMESPACES
 
 OURS = "suite=watch"
 

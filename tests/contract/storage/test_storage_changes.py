@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from contract.storage.implementations import leave, pod, put, read_until, remove, run, value_of
-from jangar.apiserver.storage.errors import Closed
-from jangar.apiserver.storage.store import Put
+from picokube.apiserver.storage.errors import Closed
+from picokube.apiserver.storage.store import Put
 
 
 class Refused(Exception):

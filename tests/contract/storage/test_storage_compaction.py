@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from contract.storage.implementations import pod, put, read_until, remove, run, told, value_of
-from jangar.apiserver.storage.store import Compacted
+from picokube.apiserver.storage.store import Compacted
 
 
 async def write(store, *, keys="abc", times=5):

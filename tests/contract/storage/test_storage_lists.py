@@ -3,7 +3,7 @@
 import pytest
 
 from contract.storage.implementations import job, pod, put, remove, run, value_of
-from jangar.apiserver.storage.store import Compacted, Key, NotReached
+from picokube.apiserver.storage.store import Compacted, Key, NotReached
 
 
 def names(snapshot):

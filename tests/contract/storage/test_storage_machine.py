@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from contract.storage.implementations import IMPLEMENTATIONS, pod, put, read_until, remove, value_of
-from jangar.apiserver.storage.store import Compacted, Key, NotReached
+from picokube.apiserver.storage.store import Compacted, Key, NotReached
 
 KEYS = st.builds(
     Key, st.sampled_from(("pods", "jobs.batch")), st.sampled_from(("", "a", "a-b")), st.sampled_from("xyz")

@@ -17,8 +17,8 @@ from contract.storage.implementations import (
     told,
     value_of,
 )
-from jangar.apiserver.storage.errors import Closed
-from jangar.apiserver.storage.store import Compacted, TooSlow
+from picokube.apiserver.storage.errors import Closed
+from picokube.apiserver.storage.store import Compacted, TooSlow
 
 
 def test_a_watch_tells_what_happened_and_what_was_before(opened):

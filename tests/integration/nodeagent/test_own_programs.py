@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from jangar.nodeagent.pods.container_view import ViewRequest, container_view
-from jangar.nodeagent.pods.own_programs import OwnProgram, closed_directory, program_needs
-from jangar.nodeagent.supervisor import libc
-from jangar.nodeagent.supervisor.container import Container
-from jangar.nodeagent.supervisor.isolation import best_isolation
-from jangar.nodeagent.supervisor.orders import Mount, Order, RunKey, order_from_json, order_to_json
+from picokube.nodeagent.pods.container_view import ViewRequest, container_view
+from picokube.nodeagent.pods.own_programs import OwnProgram, closed_directory, program_needs
+from picokube.nodeagent.supervisor import libc
+from picokube.nodeagent.supervisor.container import Container
+from picokube.nodeagent.supervisor.isolation import best_isolation
+from picokube.nodeagent.supervisor.orders import Mount, RunKey, StartContainer, order_from_json, order_to_json
 from support.runner_at_hand import why_no_runner
 
 STRANGER = 65532
@@ -69,7 +69,7 @@ def ordered(home, *volumes, user=STRANGER, **fields):
         programs=(OwnProgram(path=str(program), needs=(str(program.parent),)),),
     )
     view = container_view(request)
-    return Order(
+    return StartContainer(
         key=RunKey("p", "c", 0),
         argv=(str(program),),
         env={"PATH": "/usr/bin:/bin"},

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from integration.nodeagent.test_supervisor import DEADLINE, linked
-from jangar.nodeagent.supervisor.orders import RunKey
-from jangar.nodeagent.supervisor_link import StartRefused
+from picokube.nodeagent.supervisor.orders import RunKey
+from picokube.nodeagent.supervisor_link import StartRefused
 
 RETRY_SECONDS = 0.2
 ESCAPED = "sleep 4013.7"

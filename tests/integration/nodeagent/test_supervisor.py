@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from jangar.nodeagent.supervisor.kernel import boot_id
-from jangar.nodeagent.supervisor.orders import Mount, Order, RunKey
-from jangar.nodeagent.supervisor_link import SupervisorLink
+from picokube.nodeagent.supervisor.kernel import boot_id
+from picokube.nodeagent.supervisor.orders import Mount, RunKey, StartContainer
+from picokube.nodeagent.supervisor_link import SupervisorLink
 
 DEADLINE = 20.0
 
@@ -32,7 +32,7 @@ class Bench:
 
     def order(self, script, *, pod="pod", container="main", restart=0, **rest):
         key = RunKey(pod, container, restart)
-        return Order(
+        return StartContainer(
             key=key,
             argv=("sh", "-c", script),
             env={"PATH": os.environ["PATH"]},
@@ -117,7 +117,7 @@ def test_a_program_that_is_not_there_is_a_start_error(directory):
             order = bench.order("x")
             for n, mounts in enumerate([(), (Mount(source="/tmp", target="/tmp"),)]):  # noqa: S108
                 key = RunKey(f"pod{n}", "main", 0)
-                changed = Order(
+                changed = StartContainer(
                     key=key, argv=("no-such-program",), env=order.env, cwd="/", log=order.log, mounts=mounts
                 )
                 await bench.link.start(changed)

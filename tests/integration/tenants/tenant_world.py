@@ -12,16 +12,16 @@ from jangar.api.agents.agent import AGENT
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.agents.provider import AGENT_PROVIDER
 from jangar.api.security import SECRET_BINDING
-from jangar.apiserver.messages import User
 from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.resources import resource_of
 from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
-from jangar.kube.builtin import CONFIG_MAPS, SECRETS
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.errors import ApiError
-from jangar.kube.resource import Resource
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.builtin import CONFIG_MAPS, SECRETS
+from kubekit.client.errors import ApiError
+from kubekit.client.resource import Resource
+from picokube.apiserver.messages import User
 from simulation.admission_bed import install_kinds
 from simulation.bed import HERE, NAMESPACE, ORCHESTRATIONS, RUNS, TOOL_RUNS, TOOLS, Bed, bed
 from simulation.simulated_cluster import Work

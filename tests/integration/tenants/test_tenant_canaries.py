@@ -32,7 +32,7 @@ from jangar.controllers.orchestrationrun.step_pages import PAGE_ROLE, ROLE
 from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP
 from jangar.domain.orchestration.child_names import child_name, owned_name
 from jangar.domain.orchestration.snapshot import encode_snapshot, snapshot_hash, snapshot_name
-from jangar.kube.builtin import CONFIG_MAPS
+from kubekit.client.builtin import CONFIG_MAPS
 from simulation.bed import ORCHESTRATIONS, RUNS, TOOL_RUNS
 from simulation.plans import ALL
 from support.reliability_page import record_trials

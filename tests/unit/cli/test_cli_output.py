@@ -12,7 +12,7 @@ from jangar.cli.output.form import Form, Shape, object_lines, parse_form
 from jangar.cli.output.spans import age, parse_span, span
 from jangar.cli.output.table import fit, table
 from jangar.cli.refusals import refusal
-from jangar.kube import errors
+from kubekit.client import errors
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 OBJECT = {"apiVersion": "a.example/v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": {"n": [1, "two"]}}

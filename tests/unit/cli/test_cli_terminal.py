@@ -14,8 +14,8 @@ from jangar.cli.terminal import (
     write_lines,
 )
 from jangar.lint.finding import Finding, Severity
-from jangar.lint.marks import Position
 from jangar.lint.reasons import FileReason
+from jangar.lint.source_positions import Position
 
 
 class Screen(io.StringIO):

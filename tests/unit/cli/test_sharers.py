@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from jangar.cli.sharers import document, rows
-from jangar.kube.shards.records import Role, SetNames
+from jangar.cli.shard_members import document, rows
 from jangar.processes.controller_shards import DOMAIN
-from jangar.server.sharers import shared_work
+from jangar.server.shard_members import shared_work
+from kubekit.leases.shard_records import Role, SetNames
 
 NAMES = SetNames(name="controllers", namespace="agents", domain=DOMAIN)
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

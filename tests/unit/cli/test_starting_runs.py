@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.cli.asking import Failure
+from jangar.cli.api_session import Failure
 from jangar.cli.parameters import MAX_FILE_BYTES, parse_parameters
 from jangar.cli.starting import Wanted, renamed, start_of
 

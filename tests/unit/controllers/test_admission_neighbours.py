@@ -5,14 +5,14 @@ import pytest
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN
 from jangar.api.phases import StepKind
 from jangar.api.security import SECRET_BINDING
-from jangar.controllers.admission.surroundings import NAMED, Neighbours
+from jangar.controllers.admission.resolved_references import NAMED, ResolvedReferences
 from jangar.controllers.orchestrationrun.children import hash_of
 from jangar.controllers.resources import ATTEMPT, RUN_UID, STEP, resource_of
 from jangar.domain.orchestration.child_names import child_name
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client
-from jangar.kube.informer import Informer
-from jangar.kube.namespaces import Namespaces
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client
 from support.answering_transport import AnsweringTransport
 
 UID = "run-uid"
@@ -43,7 +43,7 @@ def neighbours(status=None, current="o-uid", **more):
         orchestrations.cache.note_written(an_object("o", {}, uid=current))
     binding = {"subjects": [{"kind": "Orchestration", "name": "o"}], "allowedSecrets": ["token"]}
     informers[SECRET_BINDING.name].cache.note_written(an_object("b", binding))
-    return Neighbours(informers=informers, runs=runs, orchestrations=orchestrations)
+    return ResolvedReferences(informers=informers, runs=runs, orchestrations=orchestrations)
 
 
 def a_child(name, owner_uid=UID, step="build", attempt="1", **spec):

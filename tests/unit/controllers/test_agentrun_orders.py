@@ -11,9 +11,9 @@ from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.policies.verdicts import Deny
 from jangar.domain.work.command import Command
 from jangar.domain.work.observation import WorkDefined, WorkHeld, WorkMissing, WorkRejected
-from jangar.domain.work.record import Terms
-from jangar.kube.cache import Cache, Cached
+from jangar.domain.work.record import AttemptLimits
 from jangar.lint.conditions import compile_loop
+from kubekit.cache.object_cache import Cache, Cached
 
 KINDS = ("Agent", "AgentProvider", "ImplementationSpec", "Memory", "VersionControlProvider")
 SPEC = {
@@ -138,7 +138,7 @@ def test_a_workflow_begins_with_its_first_step():
     found = order(spec=WORKFLOW)
     assert isinstance(found.work, WorkDefined)
     assert [each.name for each in found.course] == ["plan", "code"]
-    assert found.terms == Terms(timeout_seconds=0)
+    assert found.terms == AttemptLimits(timeout_seconds=0)
     run = files(found)["run.json"]
     assert run["parameters"] == {"who": "plan", "mood": "good"}
     assert run["agentRun"]["step"] == "plan"
@@ -151,7 +151,7 @@ def test_a_workflow_begins_with_its_first_step():
 def test_a_workflow_goes_on_with_the_step_that_the_record_says():
     """With its task, its container and its iteration."""
     found = order(spec=WORKFLOW, status=AT_CODE)
-    assert found.terms == Terms(timeout_seconds=9, retries=4, backoff_seconds=7)
+    assert found.terms == AttemptLimits(timeout_seconds=9, retries=4, backoff_seconds=7)
     assert found.command.image == "other"
     assert files(found)["run.json"]["prompt"] == "code for run"
     assert files(found)["run.json"]["agentRun"]["iteration"] == 2

@@ -7,7 +7,7 @@ import pytest
 
 from jangar.controllers.work.app_tokens import AppTokens, SignInRefused
 from jangar.domain.work.command import AppToken
-from jangar.kube.client import Client
+from kubekit.client.api_client import Client
 from support.answering_transport import AnsweringTransport
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.controllers.definition.checks import OrchestrationCheck, check_tool
-from jangar.kube.cache import Cache, Cached
+from kubekit.cache.object_cache import Cache, Cached
 from support.builders import compile_python
 
 

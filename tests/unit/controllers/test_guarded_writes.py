@@ -5,17 +5,17 @@ import asyncio
 import pytest
 
 from jangar.api.tools import TOOL_RUN
-from jangar.apiserver.apply.json_patch import json_patch
 from jangar.controllers.object_writes import ObjectWrites
 from jangar.controllers.resources import resource_of
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
-from jangar.kube.builtin import JOBS, PODS
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client
-from jangar.kube.errors import Conflict
-from jangar.kube.informer import Informer
-from jangar.kube.namespaces import Namespaces
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import JOBS, PODS
+from kubekit.client.errors import Conflict
+from picokube.apiserver.apply.json_patch import json_patch
 from support.answering_transport import AnsweringTransport
 
 GUARDS = [

@@ -6,7 +6,7 @@ import pytest
 
 from jangar.controllers.history.ended import ended, written_at
 from jangar.controllers.history.waiting import Ledger
-from jangar.kube.cache import Cached, Change
+from kubekit.cache.object_cache import Cached, Change
 from support.builders import NOON
 
 TIME = "2026-01-02T03:04:05.678Z"

@@ -11,13 +11,13 @@ from jangar.api.tools import TOOL_RUN
 from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.log_tails import LogTails
 from jangar.controllers.resources import resource_of
-from jangar.kube.client import Client
-from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.informer import Informer
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.reconcile import Key
 from jangar.store.errors import Refused, Unavailable
 from jangar.store.rows import Known
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.controller.reconcile import Key
+from kubekit.events.event_recorder import EventRecorder
 from support.answering_transport import AnsweringTransport
 from support.builders import NOON
 from support.virtual_time import run_virtual

@@ -8,9 +8,9 @@ import stat
 import pytest
 
 from jangar.controllers.log_tails import CUT, READ_BYTES, TAIL_BYTES, TAIL_LINES, LogTails
-from jangar.kube.cache import Cache, Cached
-from jangar.kube.client import Client
-from jangar.kube.errors import Ambiguous, NotSent, TooManyRequests
+from kubekit.cache.object_cache import Cache, Cached
+from kubekit.client.api_client import Client
+from kubekit.client.errors import Ambiguous, NotSent, TooManyRequests
 from support.answering_transport import AnsweringTransport
 from support.builders import NOON
 

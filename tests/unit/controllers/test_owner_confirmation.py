@@ -7,7 +7,7 @@ from jangar.controllers.orchestrationrun.children import hash_of
 from jangar.controllers.resources import ATTEMPT, RUN_UID, STEP
 from jangar.controllers.work.observe import confirmation
 from jangar.domain.work.observation import Owner
-from jangar.kube.cache import Cached
+from kubekit.cache.object_cache import Cached
 
 
 def a_child(uid="u1", name="run-a-1", step="a", attempt="1", **spec):

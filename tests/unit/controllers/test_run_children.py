@@ -22,7 +22,7 @@ from jangar.domain.retention.decide import Delete, Kept, KeptBecause
 from jangar.domain.retention.values import NEVER, Keep, keep_for
 from jangar.domain.status_contract import Lifecycle
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
-from jangar.kube.cache import Cache, Cached, Change
+from kubekit.cache.object_cache import Cache, Cached, Change
 from support.builders import NOON, a_definition, a_step, at
 
 OWNER = {"kind": "OrchestrationRun", "name": "nightly", "uid": "r1", "controller": True}

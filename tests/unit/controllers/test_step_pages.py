@@ -14,9 +14,9 @@ from jangar.controllers.orchestrationrun.step_pages import KEY, MAX_NAMES, Missi
 from jangar.controllers.resources import resource_of
 from jangar.domain.orchestration.pages import page_name
 from jangar.domain.orchestration.state import StepState
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client
-from jangar.kube.errors import AlreadyExists
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client
+from kubekit.client.errors import AlreadyExists
 from support.answering_transport import AnsweringTransport
 
 RUN = Cached.of({"metadata": {"name": "run", "namespace": "ci", "uid": "r1", "resourceVersion": "1"}})

@@ -28,8 +28,8 @@ from jangar.domain.work.observation import (
 )
 from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
-from jangar.kube.cache import Cache, Cached
-from jangar.kube.indexers import label_index
+from kubekit.cache.indexers import label_index
+from kubekit.cache.object_cache import Cache, Cached
 from support.builders import NOON, at
 
 RUN = {"apiVersion": "orchestration.proompteng.ai/v1alpha1", "kind": "OrchestrationRun", "controller": True}

@@ -2,8 +2,15 @@
 
 import pytest
 
-from jangar.controllers.wakes import asks_to_stop, is_new, is_same, is_status_alone, telling_job, telling_pod
-from jangar.kube.cache import Cached, Change
+from jangar.controllers.watch_predicates import (
+    asks_to_stop,
+    is_new,
+    is_same,
+    is_status_alone,
+    telling_job,
+    telling_pod,
+)
+from kubekit.cache.object_cache import Cached, Change
 
 ENDED = {"containerStatuses": [{"name": "a", "state": {"terminated": {"exitCode": 0}}}], "phase": "Running"}
 

@@ -1,4 +1,4 @@
-"""What the API server accepts and refuses, asked of the generated schemas through jangar.schema."""
+"""What the API server accepts and refuses, asked of the generated schemas through picokube.schema."""
 
 from functools import cache
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jangar.api.kinds import KINDS
-from jangar.schema import CompiledSchema, admit, check
+from picokube.schema import CompiledSchema, admit, check
 from unit.crdgen.nodes import schema_of
 
 STEPS = {"steps": [{"name": "build", "kind": "Checkpoint"}]}

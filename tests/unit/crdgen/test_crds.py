@@ -12,7 +12,7 @@ from jangar.api.lifecycle import Steerable
 from jangar.api.tools import TOOL_RUN
 from jangar.crdgen.crd import crd_of, crds
 from jangar.crdgen.structural import RULES
-from jangar.schema import structural_problems
+from picokube.schema import structural_problems
 from unit.crdgen.nodes import nodes, schema_of
 
 # What `kubectl apply` can keep in its annotation; beyond it, clients must use server-side apply.

@@ -9,9 +9,9 @@ from lint_cases import linted, told
 from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
 from jangar.domain.agentrun.command import AgentDefaults
 from jangar.domain.work.observation import WorkRejected
-from jangar.kube.cache import Cache, Cached
 from jangar.lint.conditions import compile_loop
 from jangar.lint.finding import Severity
+from kubekit.cache.object_cache import Cache, Cached
 from support.proving import FULL
 
 CASES = 3_000 if FULL else 1_000

@@ -14,8 +14,8 @@ from jangar.controllers.toolrun.order import ToolRunOrders
 from jangar.crdgen.crd import crd_of
 from jangar.crdgen.not_built import not_built_page
 from jangar.domain.work.observation import WorkRejected
-from jangar.kube.cache import Cache, Cached
 from jangar.lint.conditions import compile_when
+from kubekit.cache.object_cache import Cache, Cached
 
 BUILT = {"AgentRun", "Orchestration", "OrchestrationRun", "Tool", "ToolRun", "SecretBinding"} | {
     kind.name for kind in NAMED

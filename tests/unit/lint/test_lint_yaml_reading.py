@@ -4,7 +4,7 @@ import pytest
 from lint_cases import flaws, values
 
 from jangar.lint.documents import read_documents
-from jangar.lint.marks import Position
+from jangar.lint.source_positions import Position
 
 TAB = (
     "1:1 InvalidSyntax: not valid YAML: found character that cannot start any token "

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from jangar.processes.data_directory import DataDirectory
 from jangar.processes.laptop_instance import AlreadyUp, Instance, holding, instance_of
-from jangar.processes.laptop_place import Place
 
 
 @pytest.fixture
 def place(tmp_path):
-    return Place(tmp_path / "data")
+    return DataDirectory(tmp_path / "data")
 
 
 def test_nobody_holds_a_directory_that_is_not_there(place):
@@ -54,5 +54,5 @@ def test_what_a_killed_process_left_behind_does_not_count(place):
 )
 def test_the_data_directory_is_where_xdg_says(environment, found):
     """A relative path is ignored, as the specification demands."""
-    assert Place.of(None, environment).directory == Path(found)
-    assert Place.of(Path("/own"), environment).directory == Path("/own")
+    assert DataDirectory.of(None, environment).directory == Path(found)
+    assert DataDirectory.of(Path("/own"), environment).directory == Path("/own")

@@ -6,7 +6,8 @@ import stat
 
 import pytest
 
-from jangar.processes.private_files import NotPrivate, private_directory, write_private
+from jangar.processes.data_files import OURS
+from kubekit.private_files import NotPrivate, private_directory, write_private
 
 
 def mode(path):
@@ -20,7 +21,7 @@ def test_what_stood_open_is_closed(tmp_path):
     for name in ("objects.db", "objects.db-wal", "tokens.json", "other.txt"):
         (directory / name).touch()
         (directory / name).chmod(0o644)
-    private_directory(directory)
+    private_directory(directory, OURS)
     assert mode(directory) == 0o700
     assert {name: mode(directory / name) for name in (each.name for each in directory.iterdir())} == {
         "objects.db": 0o600,
@@ -31,7 +32,7 @@ def test_what_stood_open_is_closed(tmp_path):
 
 
 def test_a_new_directory_is_private(tmp_path):
-    private_directory(tmp_path / "a" / "b")
+    private_directory(tmp_path / "a" / "b", OURS)
     assert mode(tmp_path / "a" / "b") == 0o700
 
 
@@ -40,7 +41,7 @@ def test_a_shared_directory_with_other_files_is_refused(tmp_path):
     directory.mkdir(mode=0o755)
     (directory / "notes").touch()
     with pytest.raises(NotPrivate, match="chmod 700"):
-        private_directory(directory)
+        private_directory(directory, OURS)
     assert mode(directory) == 0o755
 
 
@@ -50,7 +51,7 @@ def test_a_directory_of_another_user_is_refused(tmp_path):
     directory.mkdir()
     os.chown(directory, 54_321, 54_321)
     with pytest.raises(NotPrivate, match="belongs to user 54321"):
-        private_directory(directory)
+        private_directory(directory, OURS)
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

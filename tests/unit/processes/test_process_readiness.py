@@ -1,7 +1,7 @@
 """What /readyz answers for a whole process."""
 
 from jangar.processes.laptop import STARTING
-from jangar.processes.laptop_face import readiness
+from kubekit.serving.readiness import readiness
 
 
 def test_a_process_without_its_kinds_is_not_ready():

@@ -10,11 +10,11 @@ import typer
 
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.process_errors import ending_of, errors_as_sentences
-from jangar.kube.manager import PartFailed
-from jangar.processes.listening import PortTaken
 from jangar.processes.machine import Machine, machine_problems
 from jangar.processes.shortages import shortage
 from jangar.settings.reading import BadSettings
+from kubekit.controller.manager import PartFailed
+from kubekit.serving.listening import PortTaken
 
 FULL = sqlite3.OperationalError("database or disk is full")
 FULL.sqlite_errorcode = sqlite3.SQLITE_FULL

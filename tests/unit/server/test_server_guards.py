@@ -3,11 +3,11 @@
 import pytest
 from starlette.datastructures import Headers
 
-from jangar.server.http.guards import Neighbours
+from jangar.server.http.guards import AllowedHosts
 from jangar.server.http.identity import SESSION_SECONDS, Sessions
 
 HOST = {"host": "127.0.0.1:7480"}
-LAPTOP = Neighbours.loopback(7480)
+LAPTOP = AllowedHosts.loopback(7480)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_only_our_own_page_writes_from_a_browser(method, headers, status):
 
 def test_other_origins_write_where_they_are_allowed():
     """On a cluster a page may be served from elsewhere."""
-    cluster = Neighbours(hosts=None, origins=frozenset({"https://page.example"}))
+    cluster = AllowedHosts(hosts=None, origins=frozenset({"https://page.example"}))
     asked = {"host": "api", "origin": "https://page.example", "sec-fetch-site": "cross-site"}
     assert cluster.refusal("POST", Headers(asked)) is None
 

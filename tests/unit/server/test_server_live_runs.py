@@ -5,10 +5,10 @@ from contextlib import aclosing
 
 import orjson
 
-from jangar.kube.cached import Cached
-from jangar.kube.namespaces import Namespaces
 from jangar.server import live_runs
 from jangar.server.live_runs import LiveRuns
+from kubekit.cache.cached_object import Cached
+from kubekit.cache.namespaces import Namespaces
 
 
 def run(name, version, phase="Running", retry_of=None):

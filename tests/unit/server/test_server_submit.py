@@ -2,20 +2,20 @@
 
 import pytest
 
-from jangar.server.submit import DELIVERY_ID, Order, manifest
+from jangar.server.submit import DELIVERY_ID, RunSubmission, manifest
 
 
 def test_a_run_without_a_name_gets_one_from_the_api():
     """Its orchestration is the beginning of it."""
-    made = manifest(Order(namespace="n", orchestration="nightly", parameters={"a": "b"}))
+    made = manifest(RunSubmission(namespace="n", orchestration="nightly", parameters={"a": "b"}))
     assert made["metadata"] == {"namespace": "n", "generateName": "nightly-"}
     assert made["spec"] == {"orchestrationRef": {"name": "nightly"}, "parameters": {"a": "b"}}
 
 
 def test_the_name_of_a_run_with_a_key_follows_from_the_key_alone():
     """So of two orders with one key, from whatever process and for whatever orchestration, one is made."""
-    one = manifest(Order(namespace="n", orchestration="a", key="k"))
-    other = manifest(Order(namespace="n", definition={"steps": []}, key="k"))
+    one = manifest(RunSubmission(namespace="n", orchestration="a", key="k"))
+    other = manifest(RunSubmission(namespace="n", definition={"steps": []}, key="k"))
     assert one["metadata"]["name"] == other["metadata"]["name"]
     assert one["spec"]["deliveryId"] == "k"
 
@@ -31,6 +31,8 @@ def test_the_name_of_a_run_with_a_key_follows_from_the_key_alone():
 )
 def test_a_key_that_no_label_holds_is_labelled_by_its_hash(key, is_label):
     """Labels have 63 characters of few kinds; keys may have more."""
-    label = manifest(Order(namespace="n", orchestration="a", key=key))["metadata"]["labels"][DELIVERY_ID]
+    label = manifest(RunSubmission(namespace="n", orchestration="a", key=key))["metadata"]["labels"][
+        DELIVERY_ID
+    ]
     assert (label == key) is is_label
     assert len(label) <= 63

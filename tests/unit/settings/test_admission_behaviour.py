@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from jangar.domain.policies.admit import admit
-from jangar.domain.policies.ask import AgentTerms, Ask, SecretUse
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
+from jangar.domain.policies.request import AgentTerms, Ask, SecretUse
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
 from jangar.settings.admission import admission_policy
 from jangar.settings.controllers import controller_settings

@@ -21,9 +21,9 @@ def stream():
 
 def test_a_line_tells_its_time_its_source_and_what_was_given(stream):
     """Values that would break the line are quoted."""
-    logging.getLogger("jangar.kube").warning("pass failed", extra={"key": "ns/run", "error": 'no "x" here'})
+    logging.getLogger("kubekit").warning("pass failed", extra={"key": "ns/run", "error": 'no "x" here'})
     line = stream.getvalue()
-    assert line.endswith(' warning jangar.kube: pass failed key=ns/run error="no \\"x\\" here"\n')
+    assert line.endswith(' warning kubekit: pass failed key=ns/run error="no \\"x\\" here"\n')
     assert line[10] == "T"
     assert line.split(" ")[0].endswith("Z")
 

@@ -51,9 +51,10 @@ def apiserver_command(
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
-    from jangar.processes.apiserver import ApiServerSettings, serve  # noqa: PLC0415
-    from jangar.processes.connection_limits import raise_descriptor_limit  # noqa: PLC0415
+    from jangar.processes.apiserver import serve  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
+    from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
+    from picokube import ApiServerSettings  # noqa: PLC0415
 
     settings = ApiServerSettings(
         data_dir=data_dir, host=host, port=port, kubeconfig=kubeconfig, plain_http=plain_http, bare=bare

@@ -8,7 +8,7 @@ from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
 
 EPILOG = """\b
 Examples:
@@ -40,8 +40,8 @@ def apply_command(
     They are checked first as jangar lint does: with a problem in one nothing is sent. Fields are owned by server-side
     apply, as with kubectl apply --server-side.
     """
+    from jangar.cli.api_session import ask  # noqa: PLC0415
     from jangar.cli.applying import applied  # noqa: PLC0415 - heavy
-    from jangar.cli.asking import ask  # noqa: PLC0415
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
 
     async def work(session: "Session") -> None:

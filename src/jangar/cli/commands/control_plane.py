@@ -53,10 +53,10 @@ def control_plane_command(
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
-    from jangar.kube.namespaces import Namespaces  # noqa: PLC0415
-    from jangar.processes.connection_limits import raise_descriptor_limit  # noqa: PLC0415
     from jangar.processes.control_plane import ControlPlane, run_control_plane  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
+    from kubekit.cache.namespaces import Namespaces  # noqa: PLC0415
+    from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
     with errors_as_sentences("control-plane"):
         settings = ControlPlane(

@@ -11,9 +11,9 @@ from jangar.cli.output.form import TABLE, Form, FormOption, Shape
 from jangar.cli.terminal import columns, write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.target import Target
-    from jangar.kube.client import Obj
+    from kubekit.client.api_client import Obj
 
 EPILOG = """\b
 Examples:
@@ -64,10 +64,10 @@ def controllers_command(
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
-    from jangar.kube.namespaces import Namespaces  # noqa: PLC0415
-    from jangar.processes.connection_limits import raise_descriptor_limit  # noqa: PLC0415
     from jangar.processes.controllers import Where, run_controllers  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
+    from kubekit.cache.namespaces import Namespaces  # noqa: PLC0415
+    from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
     with errors_as_sentences("controllers"):
         where = Where(
@@ -84,12 +84,12 @@ def controllers_command(
 def _list(target: "Target", namespaces: str, output: Form) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415 - not needed for --help
 
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_lines, object_name  # noqa: PLC0415
     from jangar.cli.output.table import table  # noqa: PLC0415
-    from jangar.cli.sharers import HEADS, WIDE_HEADS, document, rows  # noqa: PLC0415
-    from jangar.kube.builtin import LEASES  # noqa: PLC0415
-    from jangar.server.sharers import SELECTOR, shared_work  # noqa: PLC0415
+    from jangar.cli.shard_members import HEADS, WIDE_HEADS, document, rows  # noqa: PLC0415
+    from jangar.server.shard_members import SELECTOR, shared_work  # noqa: PLC0415
+    from kubekit.client.builtin import LEASES  # noqa: PLC0415
 
     async def work(session: "Session") -> "tuple[list[Obj], str]":
         if namespaces == "*":

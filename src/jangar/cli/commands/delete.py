@@ -9,9 +9,9 @@ from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
-    from jangar.kube.client import Obj
-    from jangar.kube.resource import Resource
+    from jangar.cli.api_session import Session
+    from kubekit.client.api_client import Obj
+    from kubekit.client.resource import Resource
 
 EPILOG = """\b
 Examples:
@@ -46,7 +46,7 @@ def delete_command(
     target: Target,
 ) -> None:
     """Delete objects. A run that is not over is cancelled first; it goes when its work has stopped."""
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_name  # noqa: PLC0415
     from jangar.cli.runs.waiting import until  # noqa: PLC0415
 
@@ -76,7 +76,7 @@ async def _meant(
     from jangar.cli.commands.get import WORDS  # noqa: PLC0415 - heavy
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
     from jangar.cli.served_kinds import resource_named, resource_of_object  # noqa: PLC0415
-    from jangar.kube.errors import NotFound  # noqa: PLC0415
+    from kubekit.client.errors import NotFound  # noqa: PLC0415
 
     if not files:
         resource = await resource_named(session, WORDS.get(kind, kind))

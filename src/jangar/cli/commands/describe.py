@@ -12,7 +12,7 @@ from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import columns, has_colour, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.runs.reading import ReadRun
 
 EPILOG = """\b
@@ -41,12 +41,12 @@ def describe_command(
     That is its steps with their inputs and outputs, the last log lines of failed steps, its conditions and events.
     Long values are cut and say how long they are; -o json and -o yaml show them whole.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.cli.runs.describing import described, described_document  # noqa: PLC0415
     from jangar.cli.runs.failed_logs import failed_tails  # noqa: PLC0415
     from jangar.cli.runs.reading import read_run  # noqa: PLC0415
-    from jangar.kube.builtin import EVENTS  # noqa: PLC0415
+    from kubekit.client.builtin import EVENTS  # noqa: PLC0415
 
     async def work(session: "Session") -> "tuple[ReadRun, list[dict[str, Any]], dict[str, list[str]]]":
         read = await read_run(session, run)

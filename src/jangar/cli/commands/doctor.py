@@ -10,7 +10,7 @@ from jangar.cli.target import Target, asks_an_api, laptop_place
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.doctor.facts import Facts
 
 EPILOG = """\b
@@ -41,7 +41,7 @@ def doctor_command(
 
     Looks only, and changes nothing. Where only one namespace may be read, that one is looked at.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.doctor.checks import examined  # noqa: PLC0415
     from jangar.cli.doctor.examination import examine  # noqa: PLC0415
     from jangar.cli.doctor.report import document, lines, unreached  # noqa: PLC0415

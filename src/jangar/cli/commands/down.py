@@ -12,9 +12,9 @@ from jangar.cli.target import DataDirOption, Target
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
+    from jangar.processes.data_directory import DataDirectory
     from jangar.processes.laptop_instance import Instance
-    from jangar.processes.laptop_place import Place
     from jangar.processes.laptop_work import Stopped
 
 EPILOG = """\b
@@ -46,10 +46,10 @@ def down_command(
     final (jangar retry repeats one), other Jobs are suspended and pods of nobody are deleted.
     """
     from jangar.cli.laptop.sentences import going_on, not_up  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
-    place = Place.of(data_dir, os.environ)
+    place = DataDirectory.of(data_dir, os.environ)
     option = f" --data-dir {data_dir}" if data_dir else ""
     instance = instance_of(place)
     if instance is None:
@@ -68,9 +68,11 @@ def down_command(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _prepared(place: "Place", instance: "Instance", stop_work: bool, timeout: float) -> tuple[bool, int]:
+def _prepared(
+    place: "DataDirectory", instance: "Instance", stop_work: bool, timeout: float
+) -> tuple[bool, int]:
     """Stop work if asked; whether some did not end, and how many pods go on."""
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.laptop.sentences import stopped_lines  # noqa: PLC0415
     from jangar.processes import laptop_work  # noqa: PLC0415
 
@@ -86,7 +88,7 @@ def _prepared(place: "Place", instance: "Instance", stop_work: bool, timeout: fl
     return bool(stopped and stopped.left), pods
 
 
-def _is_gone(place: "Place", pid: int) -> bool:
+def _is_gone(place: "DataDirectory", pid: int) -> bool:
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
 
     deadline = time.monotonic() + LONGEST_STOP

@@ -12,7 +12,7 @@ from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import columns, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.runs.reading import ReadRun
 
 EPILOG = """\b
@@ -51,7 +51,7 @@ def explain_command(
 
     The reason is that of the rule which decided. Inputs and outputs of the steps are shown with it.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.cli.runs.explaining import explained, explained_document, lines  # noqa: PLC0415
     from jangar.cli.runs.reading import read_run  # noqa: PLC0415

@@ -11,9 +11,9 @@ from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, asks_
 from jangar.cli.terminal import columns, has_colour, write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
-    from jangar.kube.client import Obj
-    from jangar.kube.resource import Resource
+    from jangar.cli.api_session import Session
+    from kubekit.client.api_client import Obj
+    from kubekit.client.resource import Resource
 
 EPILOG = """\b
 Examples:
@@ -47,7 +47,7 @@ def get_command(
     target: Target,
 ) -> None:
     """Show objects of a kind."""
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.cli.served_kinds import resource_named  # noqa: PLC0415
 

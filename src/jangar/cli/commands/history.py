@@ -128,11 +128,11 @@ def _one_of(text: str, words: list[str], option: str) -> str:
 
 def _address(data_dir: Path | None, variable: str) -> "DatabaseAddress":
     from jangar.cli.target import Target, laptop_place  # noqa: PLC0415 - not needed for --help
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.store.urls import SqliteFile, parse_url  # noqa: PLC0415
 
     if not variable:
-        place = laptop_place(Target(data_dir=data_dir)) or Place.of(data_dir, os.environ)
+        place = laptop_place(Target(data_dir=data_dir)) or DataDirectory.of(data_dir, os.environ)
         return SqliteFile(place.history)
     if not os.environ.get(variable):
         raise typer.BadParameter(f"{variable} is not set", param_hint="--database-env")

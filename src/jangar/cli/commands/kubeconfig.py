@@ -25,9 +25,9 @@ def kubeconfig_command(
 
     A merge keeps everything else in your file, and your current context if you have one.
     """
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415 - not needed for --help
 
-    place = Place.of(data_dir, os.environ)
+    place = DataDirectory.of(data_dir, os.environ)
     if not place.kubeconfig.exists():
         option = f" --data-dir {data_dir}" if data_dir else ""
         write_error(f"jangar kubeconfig: there is no {place.kubeconfig}: jangar up{option} writes it")

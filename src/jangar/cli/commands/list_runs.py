@@ -13,9 +13,9 @@ from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, asks_
 from jangar.cli.terminal import columns, has_colour, write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.runs.listing import Filter
-    from jangar.kube.client import Obj
+    from kubekit.client.api_client import Obj
 
 EPILOG = """\b
 Examples:
@@ -61,7 +61,7 @@ def list_command(
     Runs that a step of another run started are left out: --children includes them. On a terminal long values are
     shortened to fit its width; -o wide shows them whole.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.cli.runs.listing import Filter, row_of  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415

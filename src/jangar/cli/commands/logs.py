@@ -13,7 +13,7 @@ from jangar.cli.target import Target, asks_an_api
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
 
 EPILOG = """\b
 Examples:
@@ -69,7 +69,7 @@ def logs_command(
         raise typer.BadParameter(
             "shows everything from now on: leave out --tail and --attempt", param_hint="-f"
         )
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> ExitCode:
         if follow:
@@ -82,9 +82,9 @@ def logs_command(
 async def _show(
     session: "Session", target: Target, run: str, step: str, attempt: int | None, tail: int | None
 ) -> ExitCode:
-    from jangar.cli.asking import Failure  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import Failure  # noqa: PLC0415 - heavy
+    from jangar.cli.following.run_watcher import RunReader  # noqa: PLC0415
     from jangar.cli.following.show import tails_of  # noqa: PLC0415
-    from jangar.cli.following.sights import RunReader  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
     from jangar.cli.runs.step_logs import logs_of, sources  # noqa: PLC0415
 
@@ -128,9 +128,9 @@ def _teller(width: int) -> Callable[[str, str], None]:
 
 def _show_server_log(data_dir: Path | None, tail: int, *, follow: bool) -> None:
     from jangar.cli.laptop import server_log  # noqa: PLC0415 - not needed for --help
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
 
-    place = Place.of(data_dir, os.environ)
+    place = DataDirectory.of(data_dir, os.environ)
     if not place.log.exists():
         write_error(f"jangar logs: there is no {place.log}: jangar was never up with this directory")
         raise typer.Exit(ExitCode.NOT_FOUND)

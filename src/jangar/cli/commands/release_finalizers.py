@@ -16,9 +16,9 @@ from jangar.cli.target import (
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
-    from jangar.kube.client import Client
-    from jangar.kube.resource import Resource
+    from jangar.cli.api_session import Session
+    from kubekit.client.api_client import Client
+    from kubekit.client.resource import Resource
 
 EPILOG = """\b
 Examples:
@@ -45,7 +45,7 @@ def release_finalizers_command(
     Runs, their children, Jobs and pods are looked at, also in namespaces that no controller watches. Finalizers of
     others stay.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> tuple[int, int]:
         place = None if all_namespaces else session.namespace
@@ -80,14 +80,14 @@ def _resources() -> "list[Resource]":
     from jangar.api.orchestration import ORCHESTRATION_RUN  # noqa: PLC0415
     from jangar.api.tools import TOOL_RUN  # noqa: PLC0415
     from jangar.controllers.resources import resource_of  # noqa: PLC0415
-    from jangar.kube.builtin import JOBS, PODS  # noqa: PLC0415
+    from kubekit.client.builtin import JOBS, PODS  # noqa: PLC0415
 
     return [*(resource_of(kind) for kind in (ORCHESTRATION_RUN, AGENT_RUN, TOOL_RUN)), JOBS, PODS]
 
 
 async def _objects(client: "Client", resource: "Resource", place: str | None) -> list[Any]:
     """All of them; none of a kind that is not installed any more."""
-    from jangar.kube.errors import NotFound  # noqa: PLC0415 - heavy
+    from kubekit.client.errors import NotFound  # noqa: PLC0415 - heavy
 
     try:
         return list(await client.list(resource, place))
@@ -108,8 +108,8 @@ def _ours(obj: Mapping[str, Any]) -> "tuple[dict[str, Any], ...]":
 
 async def _released(client: "Client", resource: "Resource", obj: Mapping[str, Any]) -> bool:
     """Gone is released. What changed meanwhile is read again."""
-    from jangar.kube.client import PatchKind  # noqa: PLC0415 - heavy
-    from jangar.kube.errors import Conflict, Invalid, NotFound  # noqa: PLC0415
+    from kubekit.client.api_client import PatchKind  # noqa: PLC0415 - heavy
+    from kubekit.client.errors import Conflict, Invalid, NotFound  # noqa: PLC0415
 
     uid, name, namespace = (obj["metadata"].get(each) for each in ("uid", "name", "namespace"))
     for _ in range(TRIES):

@@ -14,8 +14,8 @@ from jangar.cli.terminal import columns, write_error, write_lines
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jangar.cli.asking import Session
-    from jangar.kube.client import Obj
+    from jangar.cli.api_session import Session
+    from kubekit.client.api_client import Obj
 
 EPILOG = """\b
 Examples:
@@ -54,7 +54,7 @@ def retention_command(
 
     For each, the value that decides is named.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_lines  # noqa: PLC0415
     from jangar.cli.output.table import table  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
@@ -83,7 +83,7 @@ def retention_command(
 async def _above(session: "Session", obj: "Obj") -> "list[Obj]":
     """The runs that a nested one is part of, up to the root; those that are gone are left out."""
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415 - heavy
-    from jangar.kube.errors import NotFound  # noqa: PLC0415
+    from kubekit.client.errors import NotFound  # noqa: PLC0415
 
     found: list[Obj] = []
     owner = _owner(obj)

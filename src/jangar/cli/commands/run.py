@@ -8,10 +8,10 @@ from jangar.cli.target import Target, asks_an_api, options_of
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.exit_codes import ExitCode
     from jangar.cli.starting import Start
-    from jangar.kube.client import Obj
+    from kubekit.client.api_client import Obj
 
 EPILOG = """\b
 Examples:
@@ -78,8 +78,8 @@ def run_command(
     nothing on this machine names an API, jangar up --detach is done first, and stays up: what ran can be looked at
     afterwards, and jangar down stops it.
     """
-    from jangar.cli.asking import ask, refusing  # noqa: PLC0415 - heavy
-    from jangar.cli.laptop.at_hand import started_for  # noqa: PLC0415
+    from jangar.cli.api_session import ask, refusing  # noqa: PLC0415 - heavy
+    from jangar.cli.laptop.auto_start import started_for  # noqa: PLC0415
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
     from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
     from jangar.cli.starting import Wanted, start_of  # noqa: PLC0415
@@ -121,7 +121,7 @@ async def _run(
 
 async def _created(session: "Session", run: "Obj", *, is_named: bool) -> "Obj":
     """The run; under a new name if one of its name has ended already, for that is what running again means."""
-    from jangar.cli.asking import Failure, user  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import Failure, user  # noqa: PLC0415 - heavy
     from jangar.cli.starting import renamed  # noqa: PLC0415
     from jangar.server.submit import NameTaken, is_over, make, phase_of  # noqa: PLC0415
 

@@ -34,14 +34,14 @@ def status_command(
     ] = StatusFormat.TEXT,
 ) -> None:
     """Tell whether the laptop's control plane is up, where, and how its parts are."""
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.cli.laptop.sentences import not_up  # noqa: PLC0415
     from jangar.cli.laptop.state import asked, document, lines  # noqa: PLC0415
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
-    place = Place.of(data_dir, os.environ)
+    place = DataDirectory.of(data_dir, os.environ)
     instance = instance_of(place)
     is_up = instance is not None and instance.is_ready
     state = ask("status", Target(kubeconfig=place.kubeconfig), asked) if is_up else None

@@ -14,9 +14,9 @@ from jangar.cli.terminal import write_lines
 from jangar.cli.wording import counted
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.exit_codes import ExitCode
-    from jangar.kube.client import Obj
+    from kubekit.client.api_client import Obj
 
 CANCEL_EPILOG = """\b
 Examples:
@@ -94,7 +94,7 @@ def cancel_command(
     With --grace the command waits until the controllers have told the run's pods to stop, then shortens the time that
     they have. This needs the right to delete pods.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> list[str]:
         return await _cancelled(session, run, wait=wait, seconds=timeout, grace=grace)
@@ -151,7 +151,7 @@ def resume_command(
 
 
 def _hold(command: str, target: Target, run: str, *, suspend: bool) -> None:
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
     from jangar.server.steering import hold  # noqa: PLC0415
 
@@ -208,7 +208,7 @@ def resubmit_command(
     It is a new run of the definition as it is today.
     It gets the parameters of the old run; those given by -p replace them one by one.
     """
-    from jangar.cli.asking import refusing  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import refusing  # noqa: PLC0415 - heavy
     from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
     from jangar.server.steering import resubmit  # noqa: PLC0415
 
@@ -231,7 +231,7 @@ def _repeat(
     seconds: float | None,
 ) -> "ExitCode":
     """Makes the new run, says so, and follows it where that is wanted."""
-    from jangar.cli.asking import ask, user  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask, user  # noqa: PLC0415 - heavy
     from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
     from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
     from jangar.cli.runs.reading import read_run  # noqa: PLC0415

@@ -12,8 +12,8 @@ from jangar.cli.exit_codes import ExitCode
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
+    from jangar.processes.data_directory import DataDirectory
     from jangar.processes.laptop_instance import Instance
-    from jangar.processes.laptop_place import Place
 
 EPILOG = """\b
 Examples:
@@ -73,10 +73,10 @@ def up_command(
     machine with your rights. Stopping leaves them running, and the next start finds them again, also after a crash.
     """
     from jangar.cli.laptop.sentences import already_up, ready_lines  # noqa: PLC0415 - not needed for --help
+    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of, page_address  # noqa: PLC0415
-    from jangar.processes.laptop_place import Place  # noqa: PLC0415
 
-    place = Place.of(data_dir, os.environ)
+    place = DataDirectory.of(data_dir, os.environ)
     option = f" --data-dir {data_dir}" if data_dir else ""
     there = instance_of(place)
     if there is not None:
@@ -106,7 +106,7 @@ def _leave(there: "Instance", port: int | None, *, detach: bool, said: str) -> N
 
 
 def _here(
-    place: "Place",
+    place: "DataDirectory",
     port: int | None,
     web_port: int | None,
     option: str,
@@ -120,10 +120,10 @@ def _here(
     from jangar.cli.laptop.sentences import already_up, end_lines, ready_lines  # noqa: PLC0415
     from jangar.cli.laptop.server_log import log_to  # noqa: PLC0415
     from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
-    from jangar.processes.connection_limits import raise_descriptor_limit  # noqa: PLC0415
     from jangar.processes.laptop import Laptop, serve  # noqa: PLC0415
     from jangar.processes.laptop_instance import AlreadyUp, holding, page_address  # noqa: PLC0415
     from jangar.processes.laptop_port import listener, port_in  # noqa: PLC0415
+    from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
     is_detached = bool(os.environ.pop("JANGAR_DETACHED", ""))
     laptop = Laptop(

@@ -9,7 +9,7 @@ from jangar.cli.commands.run import TimeoutOption
 from jangar.cli.target import Target, asks_an_api
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.exit_codes import ExitCode
 
 EPILOG = """\b
@@ -33,7 +33,7 @@ def watch_command(
 
     Every step is shown with its phase, duration, attempt and reason, and with the last line that it wrote.
     """
-    from jangar.cli.asking import ask  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
 

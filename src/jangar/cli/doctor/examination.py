@@ -14,16 +14,16 @@ from jangar.api.tools import TOOL_RUN
 from jangar.cli.doctor.facts import Facts, Objects
 from jangar.controllers.resources import MANAGED_BY, resource_of
 from jangar.crdgen.prepared import Prepared
-from jangar.kube.builtin import JOBS, LEASES, NODES, PODS
-from jangar.kube.errors import ApiError, Forbidden, NotFound, NotSent
-from jangar.processes.laptop_face import STATE_PATH
 from jangar.processes.laptop_kinds import DEFINITIONS
+from jangar.processes.laptop_state_route import STATE_PATH
 from jangar.settings.controllers import controller_settings
+from kubekit.client.builtin import JOBS, LEASES, NODES, PODS
+from kubekit.client.errors import ApiError, Forbidden, NotFound, NotSent
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
-    from jangar.kube.resource import Resource
+    from jangar.cli.api_session import Session
     from jangar.processes.laptop_instance import Instance
+    from kubekit.client.resource import Resource
 
 OURS: Final = ",".join(f"{key}={value}" for key, value in MANAGED_BY.items())
 TIMEOUT: Final = 10.0

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final
 from jangar.api.phases import Phase
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.following.interrupts import Interrupts, Wish
-from jangar.cli.following.said import LastLines
+from jangar.cli.following.last_log_lines import LastLines
+from jangar.cli.following.run_watcher import sights
 from jangar.cli.following.screens import Screen
-from jangar.cli.following.sights import sights
 from jangar.cli.following.tree import Seen, Tree, tree_of
 from jangar.cli.runs.reading import RUNS
 from jangar.server.steering import cancel
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
-    from jangar.kube.client import Obj
+    from jangar.cli.api_session import Session
+    from kubekit.client.api_client import Obj
 
 
 class Left(Enum):

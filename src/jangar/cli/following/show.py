@@ -15,14 +15,14 @@ from jangar.cli.following.tree import Seen, Tree
 from jangar.cli.runs.step_logs import logs_of, sources
 from jangar.cli.target import Target, laptop_place, options_of
 from jangar.cli.terminal import columns, folded, write_error, write_lines
-from jangar.kube.errors import ApiError
+from kubekit.client.errors import ApiError
 
 READ_LINES: Final = 20
 """Lines of a failed step that are looked through: events of agents need not have text."""
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
-    from jangar.kube.client import Obj
+    from jangar.cli.api_session import Session
+    from kubekit.client.api_client import Obj
 
 
 async def shown_to_the_end(

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jangar.cli.exit_codes import ExitCode
+from jangar.processes.data_files import private_data_directory
 from jangar.processes.laptop_instance import Instance, instance_of
-from jangar.processes.private_files import private_directory
 
 if TYPE_CHECKING:
-    from jangar.processes.laptop_place import Place
+    from jangar.processes.data_directory import DataDirectory
 
 READY_SECONDS: Final = 90.0
 LOOK_SECONDS: Final = 0.02
@@ -28,13 +28,13 @@ class NotStarted(Exception):
 
 
 def start_detached(
-    place: "Place", options: Sequence[str], meanwhile: Callable[[], object] = lambda: None
+    place: "DataDirectory", options: Sequence[str], meanwhile: Callable[[], object] = lambda: None
 ) -> Instance:
     """A server that is ready. It has a session of its own: closing the terminal does not end it.
 
     What this process has to do anyway is done `meanwhile`.
     """
-    private_directory(place.directory)
+    private_data_directory(place.directory)
     with os.fdopen(os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
         begins = log.tell()
         process = subprocess.Popen(  # noqa: S603 - ourselves

@@ -9,13 +9,13 @@ import orjson
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import Phase
 from jangar.controllers.resources import resource_of
-from jangar.processes.laptop_face import STATE_PATH
 from jangar.processes.laptop_instance import page_address
+from jangar.processes.laptop_state_route import STATE_PATH
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
+    from jangar.processes.data_directory import DataDirectory
     from jangar.processes.laptop_instance import Instance
-    from jangar.processes.laptop_place import Place
 
 TIMEOUT = 10.0
 OK = 200
@@ -51,7 +51,7 @@ def _in_order(runs: Counter[str]) -> dict[str, int]:
     return {str(phase): runs[phase] for phase in Phase if runs[phase]}
 
 
-def document(place: "Place", instance: "Instance | None", state: Asked | None) -> dict[str, Any]:
+def document(place: "DataDirectory", instance: "Instance | None", state: Asked | None) -> dict[str, Any]:
     """For scripts."""
     found: dict[str, Any] = {"up": bool(instance and instance.is_ready), "dataDir": str(place.directory)}
     if instance is not None:
@@ -69,7 +69,7 @@ def document(place: "Place", instance: "Instance | None", state: Asked | None) -
     return found
 
 
-def lines(place: "Place", instance: "Instance", state: Asked) -> list[str]:
+def lines(place: "DataDirectory", instance: "Instance", state: Asked) -> list[str]:
     """For people."""
     runs = ", ".join(f"{count:,} {phase}" for phase, count in state.runs.items()) or "none"
     told = [

@@ -98,8 +98,7 @@ def _list(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _path_lines(path: str, value: Any) -> list[str]:
-    from jangar.schema.errors import JsonPathError  # noqa: PLC0415 - heavy
-    from jangar.schema.jsonpath import JsonPath  # noqa: PLC0415
+    from picokube.schema import JsonPath, JsonPathError  # noqa: PLC0415 - heavy
 
     try:
         found = JsonPath.of(path).values(value)

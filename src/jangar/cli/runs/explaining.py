@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from jangar.api.phases import Phase
-from jangar.cli.asking import Failure
+from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.output.cells import padded, shorten, wrap
 from jangar.cli.runs.reading import ReadRun

@@ -6,11 +6,11 @@ from jangar.api.phases import StepKind, StepPhase
 from jangar.cli.following.log_text import line_text
 from jangar.cli.following.show import tails_of
 from jangar.cli.runs.step_logs import logs_of
-from jangar.kube.errors import ApiError
 from jangar.server.step_logs import source
+from kubekit.client.errors import ApiError
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
     from jangar.cli.runs.reading import ReadRun
     from jangar.cli.target import Target
 

@@ -7,16 +7,16 @@ would be somebody else's. A deletion with a shorter grace period is what Kuberne
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jangar.cli.asking import Failure
+from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.runs.reading import RUNS
 from jangar.controllers.resources import RUN_UID
-from jangar.kube.builtin import PODS
-from jangar.kube.errors import Conflict, Forbidden, NotFound
 from jangar.server.submit import is_over, phase_of
+from kubekit.client.builtin import PODS
+from kubekit.client.errors import Conflict, Forbidden, NotFound
 
 if TYPE_CHECKING:
-    from jangar.kube.client import Client, Obj
+    from kubekit.client.api_client import Client, Obj
 
 LOOK_AGAIN: Final = 0.3
 

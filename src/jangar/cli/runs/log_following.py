@@ -5,14 +5,14 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from jangar.cli.following.sights import sights
+from jangar.cli.following.run_watcher import sights
 from jangar.cli.following.tree import Seen
 from jangar.cli.runs.step_logs import sources
 from jangar.server.step_logs import Source, StepLogs
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
-    from jangar.kube.client import Obj
+    from jangar.cli.api_session import Session
+    from kubekit.client.api_client import Obj
 
 TICK: Final = 1.0
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from jangar.server.reading import ORCHESTRATIONS, RUNS, ReadRun, identity, read_object
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
 
 __all__ = ["ORCHESTRATIONS", "RUNS", "ReadRun", "identity", "read_object", "read_run"]
 

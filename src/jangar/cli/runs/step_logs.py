@@ -9,7 +9,7 @@ from jangar.server.refusals import Refused, Why
 from jangar.server.step_logs import Source, StepLogs, no_step, source
 
 if TYPE_CHECKING:
-    from jangar.cli.asking import Session
+    from jangar.cli.api_session import Session
 
 
 def sources(seen: Seen, step: str, attempt: int | None, prefix: str = "") -> list[Source]:

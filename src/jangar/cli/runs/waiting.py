@@ -5,14 +5,14 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from jangar.cli.asking import Failure
+from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
-from jangar.kube.errors import Expired, is_transient
+from kubekit.client.errors import Expired, is_transient
 
 if TYPE_CHECKING:
-    from jangar.kube.client import Client, Obj
-    from jangar.kube.resource import Resource
-    from jangar.kube.watch import WatchKind
+    from kubekit.client.api_client import Client, Obj
+    from kubekit.client.resource import Resource
+    from kubekit.client.watch import WatchKind
 
 WATCH_SECONDS: Final = 300.0
 AGAIN_SECONDS: Final = 0.5

@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from jangar.controllers.admission.sight import Seen, Sight
+from jangar.controllers.admission.agent_run_index import AgentRunIndex, Seen
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.policies.admit import admit
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.policies.recording import Recorded, record, recorded_to
 from jangar.domain.policies.verdicts import Allow, Deny, Hold, Verdict
 from jangar.domain.times import rfc3339, whole_millisecond
-from jangar.kube.client import Client
-from jangar.kube.errors import ApiError, Conflict, NotFound, may_have_been_done
-from jangar.kube.informer import Informer
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.reconcile import DONE, Key, LookAgain, Result
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.client.errors import ApiError, Conflict, NotFound, may_have_been_done
+from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class AdmissionReconciler:
         *,
         client: Client,
         runs: Mapping[str, Informer],
-        sight: Sight,
+        sight: AgentRunIndex,
         writer: StatusWriter,
         policy: AdmissionPolicy,
         namespaces: Namespaces,

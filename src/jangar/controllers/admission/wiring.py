@@ -10,19 +10,19 @@ from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.kind import Kind
 from jangar.api.security import SECRET_BINDING
 from jangar.api.tools import TOOL, TOOL_RUN
+from jangar.controllers.admission.agent_run_index import AgentRunIndex, seen_in
 from jangar.controllers.admission.reconciler import KEY, AdmissionReconciler
-from jangar.controllers.admission.sight import Sight, seen_in
-from jangar.controllers.admission.surroundings import NAMED, Neighbours
+from jangar.controllers.admission.resolved_references import NAMED, ResolvedReferences
 from jangar.controllers.status_writer import StatusWriter
-from jangar.domain.policies.judging import objection
 from jangar.domain.policies.policy import AdmissionPolicy
+from jangar.domain.policies.policy_checks import objection
 from jangar.domain.policies.verdicts import Deny
-from jangar.kube.cache import Cached, Change
-from jangar.kube.client import Client
-from jangar.kube.controller import Authority, Controller
-from jangar.kube.informer import Informer
-from jangar.kube.namespaces import Namespaces
-from jangar.kube.reconcile import Key
+from kubekit.cache.informer import Informer
+from kubekit.cache.namespaces import Namespaces
+from kubekit.cache.object_cache import Cached, Change
+from kubekit.client.api_client import Client
+from kubekit.controller.controller import Authority, Controller
+from kubekit.controller.reconcile import Key
 
 TOGETHER_SECONDS: Final = 0.02
 """Changes within so long are decided about at once."""
@@ -60,14 +60,14 @@ class Admission:
         agentruns = informers[AGENT_RUN.name]
         self.bindings = informers[SECRET_BINDING.name]
         self._policy = settings.policy
-        self._neighbours = neighbours = Neighbours(
+        self._neighbours = neighbours = ResolvedReferences(
             informers={kind.name: informers[kind.name] for kind in NAMED},
             runs=orchestrationruns,
             orchestrations=orchestrations,
             tools=informers[TOOL.name] if settings.policy.counts_tool_runs else None,
             default_image=settings.policy.default_image,
         )
-        sight = Sight(neighbours=neighbours, window=settings.policy.rate.window)
+        sight = AgentRunIndex(neighbours=neighbours, window=settings.policy.rate.window)
         runs = {AGENT_RUN.name: agentruns}
         if settings.policy.counts_tool_runs:
             runs[TOOL_RUN.name] = informers[TOOL_RUN.name]

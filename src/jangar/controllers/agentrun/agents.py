@@ -17,7 +17,7 @@ from jangar.controllers.agentrun.order import is_template
 from jangar.controllers.definition.checks import AgentCheck, check_provider, check_task, check_version_control
 from jangar.controllers.definition.reconciler import Check, DefinitionReconciler
 from jangar.controllers.status_writer import StatusWriter
-from jangar.controllers.wakes import (
+from jangar.controllers.watch_predicates import (
     asks_to_stop,
     is_same,
     is_status_alone,
@@ -26,12 +26,12 @@ from jangar.controllers.wakes import (
     watch_all,
 )
 from jangar.controllers.work.reconciler import WorkReconciler
-from jangar.kube.cache import Cached
-from jangar.kube.controller import Controller
-from jangar.kube.indexers import Indexer
-from jangar.kube.informer import Change, Informer
-from jangar.kube.reconcile import DONE, Key, Reconciler, Result
-from jangar.kube.sources import own_key, owner_key
+from kubekit.cache.indexers import Indexer
+from kubekit.cache.informer import Change, Informer
+from kubekit.cache.object_cache import Cached
+from kubekit.controller.controller import Controller
+from kubekit.controller.reconcile import DONE, Key, Reconciler, Result
+from kubekit.controller.sources import own_key, owner_key
 
 OPEN = "open"
 """Index: AgentRuns that have not started yet, by namespace."""

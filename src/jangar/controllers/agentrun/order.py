@@ -13,7 +13,7 @@ from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER, VersionControlProvid
 from jangar.api.kind import Kind
 from jangar.api.meta import ApiModel
 from jangar.api.reasons import Reason
-from jangar.controllers.work.order import Order
+from jangar.controllers.work.order import JobRequest
 from jangar.domain.agentrun.admission import held_by
 from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_command
 from jangar.domain.agentrun.task import task_of
@@ -23,12 +23,12 @@ from jangar.domain.orchestration.wording import missing
 from jangar.domain.policies.verdicts import Deny
 from jangar.domain.toolrun.tool import NoCommand
 from jangar.domain.work.command import Command
-from jangar.domain.work.course import Stage
 from jangar.domain.work.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
-from jangar.domain.work.record import Terms
+from jangar.domain.work.record import AttemptLimits
 from jangar.domain.work.stage_document import workflow_stages
-from jangar.kube.cache import Cache, Cached
+from jangar.domain.work.workflow import Stage
 from jangar.runtimes.kubernetes_job.manifest import AGENT_TEMPLATE
+from kubekit.cache.object_cache import Cache, Cached
 
 TEMPLATE = "agents.proompteng.ai/template"
 """Annotation of a run that is only copied: nothing is done about it."""
@@ -65,14 +65,14 @@ class AgentRunOrders:
     denial: Callable[[Cached], Deny | None] | None = None
     """Why a run may not start now, whatever it was told before. Where given, nothing starts before it is admitted."""
 
-    def __call__(self, seen: Cached) -> Order:
+    def __call__(self, seen: Cached) -> JobRequest:
         spec = AgentRunSpec.model_validate(seen.view.get("spec") or {})
         course = self._course(spec)
         place = _place(seen, spec) if isinstance(course, tuple) and course else None
         work, command, terms = self._work(seen, spec, place)
         if isinstance(course, WorkRejected):
             work, command = course, None
-        return Order(
+        return JobRequest(
             spec=spec,
             work=work,
             template=AGENT_TEMPLATE,
@@ -110,7 +110,7 @@ class AgentRunOrders:
 
     def _work(
         self, seen: Cached, spec: AgentRunSpec, place: StepPlace | None
-    ) -> tuple[Work, Command | None, Terms | None]:
+    ) -> tuple[Work, Command | None, AttemptLimits | None]:
         try:
             parts = self._parts(seen, spec, place)
         except _MissingError as error:
@@ -191,7 +191,7 @@ def _place(seen: Cached, spec: AgentRunSpec) -> StepPlace | None:
     return None
 
 
-def _terms(seen: Cached, spec: AgentRunSpec, agent: AgentSpec, place: StepPlace | None) -> Terms:
+def _terms(seen: Cached, spec: AgentRunSpec, agent: AgentSpec, place: StepPlace | None) -> AttemptLimits:
     """The step's own, else the Agent's defaults. A run that belongs to a step is repeated by its step alone."""
     said, step = agent.defaults, place.step if place else None
     ttl = (spec.runtime.config or {}).get("ttlSecondsAfterFinished")
@@ -200,7 +200,7 @@ def _terms(seen: Cached, spec: AgentRunSpec, agent: AgentSpec, place: StepPlace 
     if step is not None:
         timeout = step.timeout_seconds if step.timeout_seconds is not None else timeout
         retries = step.retries if step.retries is not None else retries
-    return Terms(
+    return AttemptLimits(
         timeout_seconds=timeout,
         job_ttl=ttl if isinstance(ttl, int) and ttl >= 0 else None,
         retries=retries or None,

@@ -23,7 +23,7 @@ from jangar.domain.orchestration.validation import definition_problems, executio
 from jangar.domain.orchestration.validation_steps import not_built_steps
 from jangar.domain.orchestration.wording import missing
 from jangar.domain.toolrun.tool import tool_problems
-from jangar.kube.cache import Cache, Cached
+from kubekit.cache.object_cache import Cache, Cached
 
 
 def check_tool(seen: Cached, spec: Mapping[str, Any]) -> Checked:

@@ -18,10 +18,10 @@ from jangar.domain.definition_status import (
     definition_status_to,
 )
 from jangar.domain.not_built import not_built_problems
-from jangar.kube.controller import Controller
-from jangar.kube.informer import Informer
-from jangar.kube.manager import Manager
-from jangar.kube.reconcile import DONE, Key, Reconciler, Result
+from kubekit.cache.informer import Informer
+from kubekit.controller.controller import Controller
+from kubekit.controller.manager import Manager
+from kubekit.controller.reconcile import DONE, Key, Reconciler, Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,10 +16,10 @@ from jangar.domain.definition_status import (
     definition_status_from,
     definition_status_to,
 )
-from jangar.kube.cache import Cached
-from jangar.kube.evaluation import evaluated
-from jangar.kube.informer import Informer
-from jangar.kube.reconcile import DONE, Key, Result
+from kubekit.cache.informer import Informer
+from kubekit.cache.object_cache import Cached
+from kubekit.controller.evaluation import evaluated
+from kubekit.controller.reconcile import DONE, Key, Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from typing import Any
 from jangar.api.phases import TERMINAL
 from jangar.controllers.resources import ATTEMPT, CREATED_BY, STEP
 from jangar.domain.times import parse_rfc3339
-from jangar.kube.cache import Cached
 from jangar.store.rows import Ended, RunRow, StepRow, Whole
+from kubekit.cache.object_cache import Cached
 
 _DEFINITIONS = ("orchestrationRef", "agentRef", "toolRef")
 

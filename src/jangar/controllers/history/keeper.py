@@ -15,25 +15,25 @@ from typing import Final
 
 from jangar.api.reasons import Reason
 from jangar.controllers.history.ended import ended, written_at
-from jangar.controllers.history.told import ToldEvents
+from jangar.controllers.history.event_buffer import PendingEvents
 from jangar.controllers.history.waiting import Ledger, Waiting
 from jangar.controllers.log_tails import LogTails
 from jangar.controllers.orchestrationrun.definitions import recorded_snapshot, snapshot_in
 from jangar.controllers.orchestrationrun.step_pages import read_steps
 from jangar.controllers.resources import reference_to
 from jangar.domain.times import parse_rfc3339
-from jangar.kube.backoff import Backoff
-from jangar.kube.builtin import CONFIG_MAPS
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client
-from jangar.kube.errors import ApiError, NotFound
-from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.indexers import OWNER_UID
-from jangar.kube.informer import Change, Informer
-from jangar.kube.reconcile import Key
 from jangar.store.errors import Refused, StoreError
 from jangar.store.history import History
 from jangar.store.rows import Before, Ended, Known
+from kubekit.cache.indexers import OWNER_UID
+from kubekit.cache.informer import Change, Informer
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import CONFIG_MAPS
+from kubekit.client.errors import ApiError, NotFound
+from kubekit.controller.backoff import Backoff
+from kubekit.controller.reconcile import Key
+from kubekit.events.event_recorder import EventRecorder
 
 log = logging.getLogger(__name__)
 
@@ -85,12 +85,12 @@ class HistoryKeeper:
     _parts: set[tuple[str, str]] = field(default_factory=set)
     """Work of which a log was kept that history does not have yet."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
-    _told: ToldEvents = field(init=False)
+    _told: PendingEvents = field(init=False)
     _tidied: float = float("-inf")
     _is_tidying: bool = False
 
     def __post_init__(self) -> None:
-        self._told = ToldEvents(source=self.recorder.component)
+        self._told = PendingEvents(source=self.recorder.component)
         self.recorder.on_told = self._told.add
 
     def follow(

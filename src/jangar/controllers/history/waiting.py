@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from jangar.controllers.history.ended import written_at
-from jangar.kube.cache import Cached, Change
+from kubekit.cache.object_cache import Cached, Change
 
 
 @dataclass(slots=True, kw_only=True)

@@ -40,11 +40,11 @@ from jangar.domain.orchestration.observation import (
 )
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client
-from jangar.kube.errors import AlreadyExists, BadRequest, Invalid, NotFound
-from jangar.kube.event_recorder import EventRecorder, ObjectReference
-from jangar.kube.informer import Informer
+from kubekit.cache.informer import Informer
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client
+from kubekit.client.errors import AlreadyExists, BadRequest, Invalid, NotFound
+from kubekit.events.event_recorder import EventRecorder, ObjectReference
 
 SIDE_BY_SIDE: Final = 32
 """Calls about children of one run at once."""
@@ -53,7 +53,7 @@ ChildAction = StartChild | ConfirmChild | StopChild | SuspendChild
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hands:
+class ActionDependencies:
     """What actions are done with."""
 
     client: Client
@@ -71,7 +71,7 @@ class Hands:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class RunContext:
     """The run that actions are for."""
 
     seen: Cached
@@ -82,7 +82,7 @@ class Subject:
     found: Found | None
 
 
-async def act(hands: Hands, subject: Subject, actions: Sequence[Action]) -> bool:
+async def act(deps: ActionDependencies, subject: RunContext, actions: Sequence[Action]) -> bool:
     """Do them; whether something was learned that makes the next plan differ at once."""
     learned = False
     asked: list[ChildAction] = []
@@ -91,27 +91,27 @@ async def act(hands: Hands, subject: Subject, actions: Sequence[Action]) -> bool
             case StartChild() | ConfirmChild() | StopChild() | SuspendChild():
                 asked.append(action)
             case PinDefinition():
-                learned |= await _pin(hands, subject)
+                learned |= await _pin(deps, subject)
             case ReadChildren():
-                await _read_children(hands, subject)
+                await _read_children(deps, subject)
                 learned = True
             case ReleaseRun(left=left):
-                await _release(hands, subject, left)
+                await _release(deps, subject, left)
             case _:
                 assert_never(action)
-    return await _ask_children(hands, subject, asked) or learned
+    return await _ask_children(deps, subject, asked) or learned
 
 
-async def _pin(hands: Hands, subject: Subject) -> bool:
+async def _pin(deps: ActionDependencies, subject: RunContext) -> bool:
     """Nothing of a run is stored or started before it is held: a deletion in between would leave work behind."""
     seen, memory = subject.seen, subject.memory
     if CLEANUP_FINALIZER not in seen.finalizers:
         if not seen.is_being_deleted:
-            await hands.writes.hold(hands.runs, seen, CLEANUP_FINALIZER)
+            await deps.writes.hold(deps.runs, seen, CLEANUP_FINALIZER)
         return not seen.is_being_deleted
     if subject.found is None:
         return False
-    match await hands.definitions.store(seen, subject.found):
+    match await deps.definitions.store(seen, subject.found):
         case Pinned() as pinned:
             memory.pinned = pinned
         case SnapshotConflict(message=message):
@@ -119,13 +119,13 @@ async def _pin(hands: Hands, subject: Subject) -> bool:
     return True
 
 
-async def _read_children(hands: Hands, subject: Subject) -> None:
+async def _read_children(deps: ActionDependencies, subject: RunContext) -> None:
     """What the API server itself has of this run's children; recorded names that it lacks are gone."""
     seen, memory, cancel = subject.seen, subject.memory, subject.record.cancel
-    began = hands.now()
+    began = deps.now()
     there: dict[str, Child] = {}
-    for informer in _informers(hands):
-        for obj in await hands.client.list(informer.resource, seen.namespace, labels=f"{RUN_UID}={seen.uid}"):
+    for informer in _informers(deps):
+        for obj in await deps.client.list(informer.resource, seen.namespace, labels=f"{RUN_UID}={seen.uid}"):
             cached = informer.cache.note_written(obj)
             if _is_ours(subject, obj):
                 there[cached.name] = child_seen(cached)
@@ -135,29 +135,31 @@ async def _read_children(hands: Hands, subject: Subject) -> None:
         if state.child and state.child not in there
     }
     memory.learn({**there, **gone})
-    late = cancel is not None and began >= cancel.requested_at + hands.request_timeout
+    late = cancel is not None and began >= cancel.requested_at + deps.request_timeout
     memory.children_read = ChildrenRead.AFTER_REQUEST_TIMEOUT if late else ChildrenRead.AFTER_CANCEL
 
 
-async def _release(hands: Hands, subject: Subject, left: tuple[str, ...]) -> None:
+async def _release(deps: ActionDependencies, subject: RunContext, left: tuple[str, ...]) -> None:
     if left:
-        hands.recorder.record(
+        deps.recorder.record(
             subject.reference,
             type="Warning",
             reason=Reason.CANCEL_TIMED_OUT,
             message=f"deleted while work may still run: {', '.join(left)}",
         )
-    await hands.writes.let_go(hands.runs, subject.seen, CLEANUP_FINALIZER)
+    await deps.writes.let_go(deps.runs, subject.seen, CLEANUP_FINALIZER)
 
 
-async def _ask_children(hands: Hands, subject: Subject, actions: Sequence[ChildAction]) -> bool:
+async def _ask_children(
+    deps: ActionDependencies, subject: RunContext, actions: Sequence[ChildAction]
+) -> bool:
     places = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def one(call: Awaitable[bool]) -> bool:
         async with places:
             return await call
 
-    calls = [_ask_child(hands, subject, action) for action in actions]
+    calls = [_ask_child(deps, subject, action) for action in actions]
     if len(calls) == 1:
         return await calls[0]
     answers = await asyncio.gather(*(one(call) for call in calls), return_exceptions=True)
@@ -167,38 +169,38 @@ async def _ask_children(hands: Hands, subject: Subject, actions: Sequence[ChildA
     return any(answers)
 
 
-async def _ask_child(hands: Hands, subject: Subject, action: ChildAction) -> bool:
+async def _ask_child(deps: ActionDependencies, subject: RunContext, action: ChildAction) -> bool:
     match action:
         case StartChild():
-            return await _start(hands, subject, action)
+            return await _start(deps, subject, action)
         case ConfirmChild(child=name):
-            return await _confirm(hands, subject, name)
+            return await _confirm(deps, subject, name)
         case StopChild(child=name):
-            return await _tell(hands, subject, name, stop_patch(action))
+            return await _tell(deps, subject, name, stop_patch(action))
         case SuspendChild(child=name, suspend=suspend):
-            return await _tell(hands, subject, name, {"spec": {"suspend": suspend}})
+            return await _tell(deps, subject, name, {"spec": {"suspend": suspend}})
         case _:
             assert_never(action)
 
 
-async def _start(hands: Hands, subject: Subject, action: StartChild) -> bool:
+async def _start(deps: ActionDependencies, subject: RunContext, action: StartChild) -> bool:
     """Created, or ours already: the name is a function of the run's uid, the step and the attempt."""
     memory, seen = subject.memory, subject.seen
     if memory.pinned is None or action.step in memory.pinned.unstartable:
         return True
-    informer = _informer(hands, action.kind)
+    informer = _informer(deps, action.kind)
     manifest = child_manifest(
         action,
         memory.pinned.steps[action.step],
         run=seen,
-        owner=owner_reference(hands.runs.resource, seen),
+        owner=owner_reference(deps.runs.resource, seen),
         lineage=subject.lineage,
-        inherited=hands.inherited_labels,
+        inherited=deps.inherited_labels,
     )
     try:
-        obj = await hands.client.create(informer.resource, manifest)
+        obj = await deps.client.create(informer.resource, manifest)
     except AlreadyExists:
-        return await _adopt(hands, subject, action, informer, manifest)
+        return await _adopt(deps, subject, action, informer, manifest)
     except (Invalid, BadRequest) as error:
         refused = ChildRefused(name=action.child, reason=error.reason, message=error.message)
         memory.learn({action.child: refused})
@@ -209,11 +211,15 @@ async def _start(hands: Hands, subject: Subject, action: StartChild) -> bool:
 
 
 async def _adopt(
-    hands: Hands, subject: Subject, action: StartChild, informer: Informer, manifest: Mapping[str, Any]
+    deps: ActionDependencies,
+    subject: RunContext,
+    action: StartChild,
+    informer: Informer,
+    manifest: Mapping[str, Any],
 ) -> bool:
     """What has the child's name already: ours if it is what the step makes, whatever became of it since."""
     memory, seen = subject.memory, subject.seen
-    obj = await hands.client.get(informer.resource, action.child, seen.namespace)
+    obj = await deps.client.get(informer.resource, action.child, seen.namespace)
     wanted, found = hash_of(manifest, action.kind), hash_of(obj, action.kind)
     if is_controlled_by(obj, seen.uid) and found is not None and found == wanted:
         memory.learn({action.child: child_seen(informer.cache.note_written(obj))})
@@ -228,7 +234,7 @@ async def _adopt(
     return True
 
 
-def _is_ours(subject: Subject, obj: dict[str, Any]) -> bool:
+def _is_ours(subject: RunContext, obj: dict[str, Any]) -> bool:
     """Whether an object that was just read is a child that the run made."""
     memory, record = subject.memory, subject.record
     cached = Cached.of(obj)
@@ -240,11 +246,11 @@ def _is_ours(subject: Subject, obj: dict[str, Any]) -> bool:
     return is_old and is_controlled_by(obj, subject.seen.uid)
 
 
-async def _confirm(hands: Hands, subject: Subject, name: str) -> bool:
+async def _confirm(deps: ActionDependencies, subject: RunContext, name: str) -> bool:
     """A live read alone says that a child is gone."""
-    for informer in _informers_of(hands, subject, name):
+    for informer in _informers_of(deps, subject, name):
         try:
-            obj = await hands.client.get(informer.resource, name, subject.seen.namespace)
+            obj = await deps.client.get(informer.resource, name, subject.seen.namespace)
         except NotFound:
             continue
         if _is_ours(subject, obj):
@@ -254,27 +260,27 @@ async def _confirm(hands: Hands, subject: Subject, name: str) -> bool:
     return True
 
 
-async def _tell(hands: Hands, subject: Subject, name: str, body: dict[str, object]) -> bool:
+async def _tell(deps: ActionDependencies, subject: RunContext, name: str, body: dict[str, object]) -> bool:
     """Write it into the child's spec; one that is not there is gone, which is learned."""
-    for informer in _informers_of(hands, subject, name):
+    for informer in _informers_of(deps, subject, name):
         cached = informer.cache.get(subject.seen.namespace, name)
         if cached is not None and subject.memory.is_ours(subject.record, cached):
-            await hands.writes.merge(informer, name, cached.namespace, cached.uid, body)
+            await deps.writes.merge(informer, name, cached.namespace, cached.uid, body)
             return False
-    return await _confirm(hands, subject, name)
+    return await _confirm(deps, subject, name)
 
 
-def _informers_of(hands: Hands, subject: Subject, name: str) -> list[Informer]:
+def _informers_of(deps: ActionDependencies, subject: RunContext, name: str) -> list[Informer]:
     """Where a child of this name is, or could be."""
     kinds = {state.kind for state in subject.record.steps if state.child == name}
-    return [_informer(hands, kind) for kind in kinds] or _informers(hands)
+    return [_informer(deps, kind) for kind in kinds] or _informers(deps)
 
 
-def _informer(hands: Hands, kind: StepKind) -> Informer:
-    if kind is StepKind.AGENT_RUN and hands.agentruns is not None:
-        return hands.agentruns
-    return hands.runs if kind is StepKind.SUB_ORCHESTRATION else hands.toolruns
+def _informer(deps: ActionDependencies, kind: StepKind) -> Informer:
+    if kind is StepKind.AGENT_RUN and deps.agentruns is not None:
+        return deps.agentruns
+    return deps.runs if kind is StepKind.SUB_ORCHESTRATION else deps.toolruns
 
 
-def _informers(hands: Hands) -> list[Informer]:
-    return [each for each in (hands.toolruns, hands.agentruns, hands.runs) if each is not None]
+def _informers(deps: ActionDependencies) -> list[Informer]:
+    return [each for each in (deps.toolruns, deps.agentruns, deps.runs) if each is not None]

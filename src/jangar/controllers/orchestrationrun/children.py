@@ -28,7 +28,7 @@ from jangar.domain.orchestration.observation import ChildSeen
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.times import parse_rfc3339
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
-from jangar.kube.cache import Cached
+from kubekit.cache.object_cache import Cached
 
 KINDS: Mapping[StepKind, Kind] = {
     StepKind.TOOL_RUN: TOOL_RUN,

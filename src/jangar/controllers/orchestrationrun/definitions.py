@@ -27,12 +27,12 @@ from jangar.domain.orchestration.status_document import run_record
 from jangar.domain.orchestration.validation import define
 from jangar.domain.orchestration.validation_steps import not_built_steps
 from jangar.domain.orchestration.wording import missing
-from jangar.kube.builtin import CONFIG_MAPS
-from jangar.kube.cache import Cache, Cached
-from jangar.kube.client import Client
-from jangar.kube.errors import AlreadyExists, NotFound
-from jangar.kube.evaluation import evaluated
-from jangar.kube.resource import Resource
+from kubekit.cache.object_cache import Cache, Cached
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import CONFIG_MAPS
+from kubekit.client.errors import AlreadyExists, NotFound
+from kubekit.client.resource import Resource
+from kubekit.controller.evaluation import evaluated
 
 KEY = "orchestration.json.gz"
 Reused = Mapping[str, Mapping[str, str]]

@@ -12,9 +12,9 @@ from jangar.domain.orchestration.observation import Child, ChildGone, ChildRefus
 from jangar.domain.orchestration.plan import Plan
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.status_document import step_document
-from jangar.kube.cache import Cache, Cached
-from jangar.kube.indexers import OWNER_UID
-from jangar.kube.informer import Change
+from kubekit.cache.indexers import OWNER_UID
+from kubekit.cache.informer import Change
+from kubekit.cache.object_cache import Cache, Cached
 
 MOST_ENDED: Final = 256
 """Ended runs that are remembered: thousands stay until their retention is over, and few are looked at again."""

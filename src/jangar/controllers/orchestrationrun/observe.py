@@ -28,11 +28,11 @@ from jangar.domain.orchestration.observation import (
 )
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.times import parse_rfc3339
-from jangar.kube.cache import Cached
+from kubekit.cache.object_cache import Cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class RunSnapshot:
     """One run as a pass sees it."""
 
     observation: Observation
@@ -44,7 +44,7 @@ class Sight:
 
 async def observe(
     seen: Cached, memory: RunMemory, records: RunRecords, definitions: Definitions, limits: Limits
-) -> Sight:
+) -> RunSnapshot:
     """Everything a plan needs about one run."""
     obj = seen.view
     spec = OrchestrationRunSpec.model_validate(obj.get("spec") or {})
@@ -66,7 +66,7 @@ async def observe(
         reused=found.reused if found else {},
         limits=limits,
     )
-    return Sight(observation=observation, spec=spec, status=status, found=found)
+    return RunSnapshot(observation=observation, spec=spec, status=status, found=found)
 
 
 async def _definition(

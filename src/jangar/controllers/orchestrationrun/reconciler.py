@@ -8,10 +8,10 @@ from typing import Any
 
 from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.observers import NOBODY, Observers
-from jangar.controllers.orchestrationrun.act import Hands, Subject, act
+from jangar.controllers.orchestrationrun.act import ActionDependencies, RunContext, act
 from jangar.controllers.orchestrationrun.definitions import STEP_BYTES
 from jangar.controllers.orchestrationrun.memory import Memories, RunMemory
-from jangar.controllers.orchestrationrun.observe import Sight, observe
+from jangar.controllers.orchestrationrun.observe import RunSnapshot, observe
 from jangar.controllers.orchestrationrun.record import RunRecords
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
 from jangar.controllers.resources import reference_to
@@ -23,10 +23,10 @@ from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.status_document import step_document
 from jangar.domain.retention.decide import Delete
 from jangar.domain.status_contract import lifecycle_to
-from jangar.kube.cache import Cached
-from jangar.kube.evaluation import evaluated
-from jangar.kube.event_recorder import EventRecorder
-from jangar.kube.reconcile import DONE, Key, LookAgain, Result
+from kubekit.cache.object_cache import Cached
+from kubekit.controller.evaluation import evaluated
+from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
+from kubekit.events.event_recorder import EventRecorder
 
 MOST_ROUNDS = 10
 """Plans that one pass may make before it lets others have a turn."""
@@ -36,7 +36,7 @@ MOST_ROUNDS = 10
 class RunReconciler:
     """Brings OrchestrationRuns forward."""
 
-    hands: Hands
+    hands: ActionDependencies
     records: RunRecords
     memories: Memories
     recorder: EventRecorder
@@ -70,7 +70,7 @@ class RunReconciler:
                 return await self._afterwards(seen, sight, planned)
         return LookAgain(after=0.1)
 
-    async def _record(self, seen: Cached, memory: RunMemory, sight: Sight, planned: Plan) -> Cached:
+    async def _record(self, seen: Cached, memory: RunMemory, sight: RunSnapshot, planned: Plan) -> Cached:
         record = planned.status
         more = self._beside(seen, memory, sight, planned)
         if record is not sight.observation.recorded or more != _shown_beside(sight.status):
@@ -81,7 +81,9 @@ class RunReconciler:
         memory.plan = planned
         return seen
 
-    def _beside(self, seen: Cached, memory: RunMemory, sight: Sight, planned: Plan) -> Mapping[str, Any]:
+    def _beside(
+        self, seen: Cached, memory: RunMemory, sight: RunSnapshot, planned: Plan
+    ) -> Mapping[str, Any]:
         """What a status has beside the record. A snapshot's name and hash are recorded before it is created."""
         retention = self._retention(seen, sight).document(planned.status)
         snapshot = memory.pinned.reference if memory.pinned else None
@@ -92,7 +94,7 @@ class RunReconciler:
             **({"retention": retention} if retention else {}),
         } or _shown_beside(sight.status)
 
-    def _retention(self, seen: Cached, sight: Sight) -> RunRetention:
+    def _retention(self, seen: Cached, sight: RunSnapshot) -> RunRetention:
         owner = seen.controller
         is_root = owner is None or owner.kind != self.hands.runs.resource.kind
         return RunRetention(keeping=self.keeping, is_root=is_root, ttl=sight.spec.ttl_seconds_after_finished)
@@ -100,8 +102,8 @@ class RunReconciler:
     def _is_stored(self, seen: Cached) -> bool:
         return self.history is None or not self.history.is_pending(seen)
 
-    def _subject(self, seen: Cached, memory: RunMemory, sight: Sight, record: RunRecord) -> Subject:
-        return Subject(
+    def _subject(self, seen: Cached, memory: RunMemory, sight: RunSnapshot, record: RunRecord) -> RunContext:
+        return RunContext(
             seen=seen,
             reference=reference_to(self.hands.runs.resource, seen),
             memory=memory,
@@ -135,7 +137,7 @@ class RunReconciler:
                 took = (state.finished_at - state.started_at).total_seconds()
                 self.observers.step_ended(str(state.kind), str(state.phase), took)
 
-    async def _afterwards(self, seen: Cached, sight: Sight, planned: Plan) -> Result:
+    async def _afterwards(self, seen: Cached, sight: RunSnapshot, planned: Plan) -> Result:
         """When to look again; a finished run whose time is over goes."""
         times = [planned.look_again_at]
         if planned.status.lifecycle.is_terminal and not seen.is_being_deleted:

@@ -11,9 +11,9 @@ from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.orchestration.pages import MAX_INLINE, MAX_INLINE_BYTES, shown_inline
 from jangar.domain.orchestration.state import RunRecord
 from jangar.domain.orchestration.status_document import RUN_FIELDS, run_document, run_record
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client
-from jangar.kube.informer import Informer
+from kubekit.cache.informer import Informer
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client
 
 KNOWN: Final = RUN_FIELDS | {"snapshotRef", "stepPages", "retention"}
 

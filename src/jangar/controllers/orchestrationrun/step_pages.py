@@ -15,11 +15,11 @@ from jangar.controllers.resources import MANAGED_BY, RUN_UID, is_controlled_by, 
 from jangar.domain.orchestration.pages import join_pages, page_name
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.orchestration.status_document import step_document
-from jangar.kube.builtin import CONFIG_MAPS
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client, PatchKind
-from jangar.kube.errors import AlreadyExists
-from jangar.kube.resource import Resource
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client, PatchKind
+from kubekit.client.builtin import CONFIG_MAPS
+from kubekit.client.errors import AlreadyExists
+from kubekit.client.resource import Resource
 
 KEY: Final = "steps.json.gz"
 ROLE: Final = "jangar.proompteng.ai/role"

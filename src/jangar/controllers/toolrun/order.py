@@ -4,20 +4,20 @@ from dataclasses import dataclass, field
 
 from jangar.api.reasons import Reason
 from jangar.api.tools import TOOL_RUN, ToolRunSpec, ToolSpec
-from jangar.controllers.work.order import Order
+from jangar.controllers.work.order import JobRequest
 from jangar.domain.agentrun.admission import held_by
 from jangar.domain.not_built import not_built_problems
 from jangar.domain.orchestration.wording import missing
-from jangar.domain.policies.asking import ask_of_tool_run
-from jangar.domain.policies.judging import objection
+from jangar.domain.policies.build_request import ask_of_tool_run
 from jangar.domain.policies.policy import AdmissionPolicy
+from jangar.domain.policies.policy_checks import objection
 from jangar.domain.policies.verdicts import Deny
 from jangar.domain.toolrun.tool import NoCommand, command_of
 from jangar.domain.work.command import Command
 from jangar.domain.work.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
-from jangar.domain.work.record import Terms
-from jangar.kube.cache import Cache, Cached
+from jangar.domain.work.record import AttemptLimits
 from jangar.runtimes.kubernetes_job.manifest import TOOL_TEMPLATE
+from kubekit.cache.object_cache import Cache, Cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class ToolRunOrders:
     policy: AdmissionPolicy = field(default_factory=AdmissionPolicy)
     """The rules about what a run may use hold for each attempt; the Tool that is judged is the one that is started."""
 
-    def __call__(self, seen: Cached) -> Order:
+    def __call__(self, seen: Cached) -> JobRequest:
         spec = ToolRunSpec.model_validate(seen.view.get("spec") or {})
         cached = self.tools.get(seen.namespace, spec.tool_ref.name)
         tool = ToolSpec.model_validate(cached.view.get("spec") or {}) if cached else None
@@ -38,7 +38,7 @@ class ToolRunOrders:
             work, command = WorkRejected(reason=Reason.NOT_BUILT, message=message), None
         if cached is not None and isinstance(work, WorkDefined):
             work = self._admitted(seen, cached) or work
-        return Order(
+        return JobRequest(
             spec=spec,
             work=work,
             template=TOOL_TEMPLATE,
@@ -70,8 +70,8 @@ class ToolRunOrders:
         )
 
 
-def _terms(tool: ToolSpec) -> Terms:
-    return Terms(timeout_seconds=tool.timeout_seconds, job_ttl=tool.ttl_seconds_after_finished)
+def _terms(tool: ToolSpec) -> AttemptLimits:
+    return AttemptLimits(timeout_seconds=tool.timeout_seconds, job_ttl=tool.ttl_seconds_after_finished)
 
 
 def _work(tool: ToolSpec, spec: ToolRunSpec) -> tuple[Work, Command | None]:

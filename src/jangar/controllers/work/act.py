@@ -38,12 +38,6 @@ from jangar.domain.work.releasing import (
     SetTtl,
 )
 from jangar.domain.work.stopping import DeletePods, SuspendJob
-from jangar.kube.builtin import CONFIG_MAPS, JOBS, SECRETS
-from jangar.kube.cache import Cached
-from jangar.kube.client import Client
-from jangar.kube.errors import AlreadyExists, BadRequest, Invalid
-from jangar.kube.event_recorder import EventRecorder, ObjectReference
-from jangar.kube.informer import Informer
 from jangar.runtimes.kubernetes_job.manifest import (
     MAX_RUN,
     Placement,
@@ -52,6 +46,12 @@ from jangar.runtimes.kubernetes_job.manifest import (
     job_manifest,
     token_manifest,
 )
+from kubekit.cache.informer import Informer
+from kubekit.cache.object_cache import Cached
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import CONFIG_MAPS, JOBS, SECRETS
+from kubekit.client.errors import AlreadyExists, BadRequest, Invalid
+from kubekit.events.event_recorder import EventRecorder, ObjectReference
 
 JobAction = SuspendJob | SetTtl | ReleaseJob | DeleteJob
 PodAction = EndDuplicate | KeepLogs | DeletePods | ReleasePod | DeletePod
@@ -67,7 +67,7 @@ _DISOWNED: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hands:
+class ActionDependencies:
     """What actions are done with."""
 
     client: Client
@@ -86,7 +86,7 @@ class Hands:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class ChildContext:
     """The child that actions are for."""
 
     seen: Cached
@@ -97,58 +97,62 @@ class Subject:
     timeout: timedelta | None
 
 
-async def act(hands: Hands, subject: Subject, actions: Sequence[WorkAction]) -> WorkRefused | None:
+async def act(
+    deps: ActionDependencies, subject: ChildContext, actions: Sequence[WorkAction]
+) -> WorkRefused | None:
     """Do them in order; a Job that the API server refuses for good is the one failure that is an answer."""
     for action in actions:
         match action:
             case CreateJob():
-                return await _create(hands, subject, action)
+                return await _create(deps, subject, action)
             case SuspendJob() | SetTtl() | ReleaseJob() | DeleteJob():
-                await _on_job(hands, subject, action, actions)
+                await _on_job(deps, subject, action, actions)
             case EndDuplicate() | KeepLogs() | DeletePods() | ReleasePod() | DeletePod():
-                await _on_pods(hands, subject, action)
+                await _on_pods(deps, subject, action)
             case HoldChild() | ReleaseChild() | DeleteChild():
-                await _on_child(hands, subject, action)
+                await _on_child(deps, subject, action)
             case _:
                 assert_never(action)
     return None
 
 
-async def _on_job(hands: Hands, subject: Subject, action: JobAction, actions: Sequence[WorkAction]) -> None:
+async def _on_job(
+    deps: ActionDependencies, subject: ChildContext, action: JobAction, actions: Sequence[WorkAction]
+) -> None:
     namespace = subject.seen.namespace
     match action:
         case SuspendJob(name=name, uid=uid):
-            await hands.writes.merge(hands.jobs, name, namespace, uid, {"spec": {"suspend": True}})
+            await deps.writes.merge(deps.jobs, name, namespace, uid, {"spec": {"suspend": True}})
         case SetTtl(name=name, uid=uid, seconds=seconds):
             # With the finalizer in one write: no moment in which the Job is free and would never go.
             released = [each.patch for each in actions if isinstance(each, ReleaseJob) and each.uid == uid]
             ttl = {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": seconds}
             patch = [ttl, *(operation for each in released for operation in each)]
-            await hands.writes.patch(hands.jobs, name, namespace, uid, patch)
+            await deps.writes.patch(deps.jobs, name, namespace, uid, patch)
         case ReleaseJob(name=name, uid=uid, patch=operations):
             if not any(isinstance(each, SetTtl) and each.uid == uid for each in actions):
-                await hands.writes.patch(hands.jobs, name, namespace, uid, operations)
+                await deps.writes.patch(deps.jobs, name, namespace, uid, operations)
         case DeleteJob(name=name, uid=uid):
-            await hands.writes.delete(hands.jobs, name, namespace, uid)
+            await deps.writes.delete(deps.jobs, name, namespace, uid)
         case _:
             assert_never(action)
 
 
-async def _on_pods(hands: Hands, subject: Subject, action: PodAction) -> None:
+async def _on_pods(deps: ActionDependencies, subject: ChildContext, action: PodAction) -> None:
     seen = subject.seen
     match action:
         case EndDuplicate(name=name, uid=uid):
             message = (
                 f"pod {name} is a second one of the same Job: it is ended, the first one's outcome counts"
             )
-            _warn(hands, subject, Reason.DUPLICATE_EXECUTION, message)
-            await hands.writes.merge(hands.pods, name, seen.namespace, uid, _DISOWNED)
-            if (pod := hands.pods.cache.get(seen.namespace, name)) is not None and pod.uid == uid:
-                await hands.writes.let_go(hands.pods, pod, OUTCOME_FINALIZER)
-            await hands.writes.delete(hands.pods, name, seen.namespace, uid)
+            _warn(deps, subject, Reason.DUPLICATE_EXECUTION, message)
+            await deps.writes.merge(deps.pods, name, seen.namespace, uid, _DISOWNED)
+            if (pod := deps.pods.cache.get(seen.namespace, name)) is not None and pod.uid == uid:
+                await deps.writes.let_go(deps.pods, pod, OUTCOME_FINALIZER)
+            await deps.writes.delete(deps.pods, name, seen.namespace, uid)
         case KeepLogs(pod=name, job=job, title=title):
-            if hands.logs is not None:
-                await hands.logs.keep(
+            if deps.logs is not None:
+                await deps.logs.keep(
                     namespace=seen.namespace,
                     uid=seen.uid,
                     pod=name,
@@ -157,76 +161,78 @@ async def _on_pods(hands: Hands, subject: Subject, action: PodAction) -> None:
                     title=title,
                 )
         case DeletePods(uids=uids):
-            for pod in hands.pods.cache.by(CHILD_UID, seen.uid):
+            for pod in deps.pods.cache.by(CHILD_UID, seen.uid):
                 if pod.uid in uids:
-                    await hands.writes.delete(hands.pods, pod.name, seen.namespace, pod.uid)
+                    await deps.writes.delete(deps.pods, pod.name, seen.namespace, pod.uid)
         case ReleasePod(name=name, uid=uid, patch=operations):
-            await hands.writes.patch(hands.pods, name, seen.namespace, uid, operations)
+            await deps.writes.patch(deps.pods, name, seen.namespace, uid, operations)
         case DeletePod(name=name, uid=uid):
-            await hands.writes.delete(hands.pods, name, seen.namespace, uid)
+            await deps.writes.delete(deps.pods, name, seen.namespace, uid)
         case _:
             assert_never(action)
 
 
-async def _on_child(hands: Hands, subject: Subject, action: ChildAction) -> None:
+async def _on_child(deps: ActionDependencies, subject: ChildContext, action: ChildAction) -> None:
     seen = subject.seen
     match action:
         case HoldChild():
-            await hands.writes.hold(hands.children, seen, CLEANUP_FINALIZER)
+            await deps.writes.hold(deps.children, seen, CLEANUP_FINALIZER)
         case ReleaseChild(left=left):
             if left:
                 message = f"deleted while work may still run: {', '.join(left)}"
-                _warn(hands, subject, Reason.CANCEL_TIMED_OUT, message)
-            await hands.writes.let_go(hands.children, seen, CLEANUP_FINALIZER)
+                _warn(deps, subject, Reason.CANCEL_TIMED_OUT, message)
+            await deps.writes.let_go(deps.children, seen, CLEANUP_FINALIZER)
         case DeleteChild():
-            await hands.writes.delete(hands.children, seen.name, seen.namespace, seen.uid)
+            await deps.writes.delete(deps.children, seen.name, seen.namespace, seen.uid)
         case _:
             assert_never(action)
 
 
-def _warn(hands: Hands, subject: Subject, reason: Reason, message: str) -> None:
-    hands.recorder.record(subject.reference, type="Warning", reason=reason, message=message)
+def _warn(deps: ActionDependencies, subject: ChildContext, reason: Reason, message: str) -> None:
+    deps.recorder.record(subject.reference, type="Warning", reason=reason, message=message)
 
 
-async def _create(hands: Hands, subject: Subject, action: CreateJob) -> WorkRefused | None:
+async def _create(deps: ActionDependencies, subject: ChildContext, action: CreateJob) -> WorkRefused | None:
     """Created, or ours already: the name is a function of the child's uid and the attempt."""
     if subject.command is None:
         return None
     seen = subject.seen
-    placement = _placement(hands, subject, action)
-    if (refused := await _bring_files(hands, subject.command, placement, seen.uid)) is not None:
+    placement = _placement(deps, subject, action)
+    if (refused := await _bring_files(deps, subject.command, placement, seen.uid)) is not None:
         return refused
     if subject.command.app_token is not None:
         try:
-            made = await hands.tokens.make(subject.command.app_token, placement.namespace)
+            made = await deps.tokens.make(subject.command.app_token, placement.namespace)
             secret = token_manifest(made, placement)
-            await hands.client.create(SECRETS, secret)
+            await deps.client.create(SECRETS, secret)
         except (SignInRefused, Invalid, BadRequest) as error:
             return WorkRefused(message=str(error))
         placement = replace(placement, token_secret=secret["metadata"]["name"])
     manifest = job_manifest(subject.command, placement)
     try:
-        job = await hands.client.create(JOBS, manifest)
+        job = await deps.client.create(JOBS, manifest)
     except AlreadyExists:
-        job = await hands.client.get(JOBS, action.name, seen.namespace)
+        job = await deps.client.get(JOBS, action.name, seen.namespace)
         if not is_controlled_by(job, seen.uid):
             return WorkRefused(message=f"a Job {action.name} that belongs to something else is in the way")
     except (Invalid, BadRequest) as error:
         return WorkRefused(message=error.message)
-    hands.jobs.cache.note_written(job)
+    deps.jobs.cache.note_written(job)
     return None
 
 
-async def _bring_files(hands: Hands, command: Command, placement: Placement, uid: str) -> WorkRefused | None:
+async def _bring_files(
+    deps: ActionDependencies, command: Command, placement: Placement, uid: str
+) -> WorkRefused | None:
     """Before the Job that mounts them. Their name is a function of their content: one that is there is this one."""
     for manifest in (claim_manifest(command, placement), files_manifest(command, placement)):
         if manifest is None:
             continue
         try:
-            await hands.client.create(CONFIG_MAPS, manifest)
+            await deps.client.create(CONFIG_MAPS, manifest)
         except AlreadyExists:
             name = manifest["metadata"]["name"]
-            found = await hands.client.get(CONFIG_MAPS, name, placement.namespace)
+            found = await deps.client.get(CONFIG_MAPS, name, placement.namespace)
             if not is_controlled_by(found, uid) or found.get("data") != manifest["data"]:
                 return WorkRefused(message=_in_the_way(found))
         except (Invalid, BadRequest) as error:
@@ -241,19 +247,19 @@ def _in_the_way(found: Mapping[str, Any]) -> str:
     return f"a ConfigMap {found['metadata']['name']} that belongs to something else is in the way"
 
 
-def _placement(hands: Hands, subject: Subject, action: CreateJob) -> Placement:
+def _placement(deps: ActionDependencies, subject: ChildContext, action: CreateJob) -> Placement:
     seen = subject.seen
     handed_on = {name: value for name, value in seen.labels.items() if name in (RUN_UID, STEP)}
-    bound = subject.timeout + hands.stop_bound if subject.timeout else MAX_RUN
+    bound = subject.timeout + deps.stop_bound if subject.timeout else MAX_RUN
     return Placement(
         name=action.name,
         namespace=seen.namespace,
-        owner=owner_reference(hands.children.resource, seen),
+        owner=owner_reference(deps.children.resource, seen),
         labels={**MANAGED_BY, **handed_on, CHILD_UID: seen.uid},
         container=subject.container,
         deadline=bound,
-        service_account=hands.service_account,
-        security_context=hands.security_context,
-        max_grace=hands.max_grace,
-        share_processes=hands.share_processes,
+        service_account=deps.service_account,
+        security_context=deps.security_context,
+        max_grace=deps.max_grace,
+        share_processes=deps.share_processes,
     )

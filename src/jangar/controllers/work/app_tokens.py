@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from jangar.domain.policies.judging_pods import is_allowed_host
+from jangar.domain.policies.pod_policy_checks import is_allowed_host
 from jangar.domain.policies.policy import PROVIDER_HOSTS
 from jangar.domain.work.command import AppToken
-from jangar.kube.builtin import SECRETS
-from jangar.kube.client import Client
-from jangar.kube.errors import NotFound
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import SECRETS
+from kubekit.client.errors import NotFound
 
 SECONDS: Final = 10.0
 LONGEST: Final = 64 * 1024

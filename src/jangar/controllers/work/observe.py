@@ -8,7 +8,7 @@ from jangar.api.phases import OnJobMissing
 from jangar.controllers.orchestrationrun.children import hash_of
 from jangar.controllers.resources import ATTEMPT, CHILD_UID, JOB_NAME, STEP
 from jangar.controllers.stop_order import stop_order
-from jangar.controllers.work.order import Order
+from jangar.controllers.work.order import JobRequest
 from jangar.domain.cancellation.request import requesters
 from jangar.domain.orchestration.status_document import step_state
 from jangar.domain.times import parse_rfc3339
@@ -25,7 +25,7 @@ from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
 from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.domain.work.record import WorkRecord
 from jangar.domain.work.releasing import CLEANUP_FINALIZER
-from jangar.kube.cache import EVERY, Cache, Cached
+from kubekit.cache.object_cache import EVERY, Cache, Cached
 
 OWNERS = frozenset({"OrchestrationRun", "AgentRun"})
 """Kinds whose objects start children."""
@@ -51,17 +51,17 @@ class Caches:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class ChildSnapshot:
     """One child as a pass sees it."""
 
     observation: WorkObservation
-    order: Order
+    order: JobRequest
     status: Mapping[str, Any] = field(default_factory=dict)
 
 
 def observe(
-    caches: Caches, seen: Cached, order: Order, live: LiveReads, limits: WorkLimits, *, logs_kept: bool
-) -> Sight:
+    caches: Caches, seen: Cached, order: JobRequest, live: LiveReads, limits: WorkLimits, *, logs_kept: bool
+) -> ChildSnapshot:
     """Everything a plan needs about one child."""
     obj = seen.view
     status = obj.get("status") or {}
@@ -83,7 +83,7 @@ def observe(
         logs_kept=logs_kept,
         limits=limits,
     )
-    return Sight(observation=observation, order=order, status=status)
+    return ChildSnapshot(observation=observation, order=order, status=status)
 
 
 def owner_run(seen: Cached) -> str | None:
@@ -124,7 +124,7 @@ def _version(jobs: Cache, namespace: str) -> str | None:
     return str(version) if version else None
 
 
-def _facts(obj: Mapping[str, Any], order: Order, recorded: WorkRecord) -> ChildFacts:
+def _facts(obj: Mapping[str, Any], order: JobRequest, recorded: WorkRecord) -> ChildFacts:
     meta, spec = obj["metadata"], order.spec
     deadline = stop_order(meta.get("annotations"))
     deleted = meta.get("deletionTimestamp")

@@ -7,17 +7,17 @@ from typing import Protocol
 from jangar.api.lifecycle import Steerable
 from jangar.api.phases import OnJobMissing
 from jangar.domain.work.command import Command
-from jangar.domain.work.course import Stage
 from jangar.domain.work.facts import TemplateNames
 from jangar.domain.work.observation import Work
-from jangar.domain.work.record import Terms
-from jangar.kube.cache import Cached
+from jangar.domain.work.record import AttemptLimits
+from jangar.domain.work.workflow import Stage
+from kubekit.cache.object_cache import Cached
 
 
 class OrderReader(Protocol):
     """Reads what a child of one kind wants done."""
 
-    def __call__(self, child: Cached, /) -> "Order": ...
+    def __call__(self, child: Cached, /) -> "JobRequest": ...
 
     def size(self, child: Cached, /) -> int:
         """Bytes of the objects that are read for it."""
@@ -25,7 +25,7 @@ class OrderReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class JobRequest:
     """One child's work."""
 
     spec: Steerable
@@ -40,10 +40,10 @@ class Order:
     """The child's own time limit; it wins over what it names."""
     reports: bool = False
     """Whether a runner of ours speaks for the work: its result has a member of the runner's own."""
-    terms: Terms | None = None
+    terms: AttemptLimits | None = None
     """What the definition that it names says now."""
 
-    def time_limit(self, terms: Terms | None) -> timedelta | None:
+    def time_limit(self, terms: AttemptLimits | None) -> timedelta | None:
         """Its own, or the definition's as it was when the attempt started."""
         own = self.timeout_seconds
         seconds = own if own is not None else terms and terms.timeout_seconds

@@ -15,11 +15,11 @@ from jangar.controllers.orchestrationrun.step_pages import read_steps
 from jangar.controllers.resources import CHILD_UID, JOB_NAME, is_controlled_by, reference_to
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.transitions import phase_change, workflow_changes
-from jangar.controllers.work.act import Hands, Subject, act
+from jangar.controllers.work.act import ActionDependencies, ChildContext, act
 from jangar.controllers.work.observe import (
     Caches,
+    ChildSnapshot,
     LiveReads,
-    Sight,
     confirmation,
     observe,
     owner_run,
@@ -43,12 +43,12 @@ from jangar.domain.work.plan_parts import WorkPlan
 from jangar.domain.work.presence import ConfirmedAbsent
 from jangar.domain.work.reading import job_facts, pod_facts
 from jangar.domain.work.record import WorkRecord
-from jangar.kube.builtin import EVENTS, JOBS, PODS
-from jangar.kube.cache import Cached
-from jangar.kube.errors import BadRequest, Expired, Forbidden, NotFound
-from jangar.kube.evaluation import evaluated
-from jangar.kube.reconcile import DONE, Key, LookAgain, Result
-from jangar.kube.resource import Resource
+from kubekit.cache.object_cache import Cached
+from kubekit.client.builtin import EVENTS, JOBS, PODS
+from kubekit.client.errors import BadRequest, Expired, Forbidden, NotFound
+from kubekit.client.resource import Resource
+from kubekit.controller.evaluation import evaluated
+from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class WorkReconciler:
     caches: Caches
     order: OrderReader
     """What a child of the kind wants done."""
-    hands: Hands
+    hands: ActionDependencies
     writer: StatusWriter
     owners: Mapping[str, Resource]
     """Where the runs are that children belong to, by kind."""
@@ -183,7 +183,7 @@ class WorkReconciler:
             log.info("the history of a Job is forgotten", extra={"job": name, "namespace": seen.namespace})
         return False
 
-    async def _record(self, seen: Cached, sight: Sight, plan: WorkPlan) -> Cached:
+    async def _record(self, seen: Cached, sight: ChildSnapshot, plan: WorkPlan) -> Cached:
         if plan.status is sight.observation.recorded:
             return seen
         document = work_document(plan.status, name=seen.name, namespace=seen.namespace)
@@ -194,7 +194,9 @@ class WorkReconciler:
             self._tell(written, sight, document, plan.status)
         return written
 
-    def _tell(self, seen: Cached, sight: Sight, document: dict[str, object], status: WorkRecord) -> None:
+    def _tell(
+        self, seen: Cached, sight: ChildSnapshot, document: dict[str, object], status: WorkRecord
+    ) -> None:
         about = reference_to(self.hands.children.resource, seen)
         for each in (*phase_change(sight.status, document), *workflow_changes(sight.status, document)):
             if each.type == "Normal" and owner_run(seen):
@@ -209,8 +211,8 @@ class WorkReconciler:
                     about, type="Warning", reason=Reason(why.reason), message=why.message
                 )
 
-    def _subject(self, seen: Cached, sight: Sight, plan: WorkPlan) -> Subject:
-        return Subject(
+    def _subject(self, seen: Cached, sight: ChildSnapshot, plan: WorkPlan) -> ChildContext:
+        return ChildContext(
             seen=seen,
             reference=reference_to(self.hands.children.resource, seen),
             command=sight.order.command,

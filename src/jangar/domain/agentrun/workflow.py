@@ -14,7 +14,7 @@ from jangar.domain.agentrun.inputs import input_problems
 from jangar.domain.orchestration.definition import Condition, ConditionCompiler
 from jangar.domain.orchestration.validation_references import Place
 from jangar.domain.orchestration.validation_steps import name_problems
-from jangar.domain.work.course import CONTROL, Loop, Stage
+from jangar.domain.work.workflow import CONTROL, Loop, Stage
 
 CONTROL_PATH = "/workspace/.agentrun/loop-control.json"
 """Where an iteration leaves what its loop's condition looks at, unless the loop names another file."""

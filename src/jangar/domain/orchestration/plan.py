@@ -13,7 +13,7 @@ from jangar.api.reasons import Reason
 from jangar.domain.cancellation.machine import Accepted, Cancel, Decision, decide
 from jangar.domain.cancellation.stop import Stop
 from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
-from jangar.domain.orchestration.aftermath import Aftermath, aftermath, arrived_late, brought_up_to_date
+from jangar.domain.orchestration.cleanup import CleanupPlan, aftermath, arrived_late, brought_up_to_date
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.initial import initial_states, never_started
 from jangar.domain.orchestration.observation import ChildrenRead, ChildSeen, Observation
@@ -21,23 +21,23 @@ from jangar.domain.orchestration.outcome import Asked, Verdict, run_verdict
 from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
 from jangar.domain.orchestration.progress import Progress
 from jangar.domain.orchestration.recording import with_verdict
-from jangar.domain.orchestration.returned import returned_outputs
-from jangar.domain.orchestration.run_pass import RunPass
+from jangar.domain.orchestration.run_outputs import returned_outputs
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.steering import steer
-from jangar.domain.orchestration.undefined import undefined_verdict
+from jangar.domain.orchestration.step_transitions import PlanningPass
+from jangar.domain.orchestration.unresolved_definition import undefined_verdict
 from jangar.domain.times import whole_millisecond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
+class IncrementalState:
     """What a plan leaves for the next one of the same run."""
 
     now: datetime
     observation: Observation
     progress: Progress
     waiting: tuple[int, ...]
-    unheard: frozenset[int]
+    unacknowledged: frozenset[int]
     """Steps whose child has not heard what is asked of it."""
 
 
@@ -48,7 +48,7 @@ class Plan:
     actions: Sequence[Action] = ()
     status: RunRecord
     look_again_at: datetime | None = None
-    basis: Basis | None = field(default=None, compare=False, repr=False)
+    basis: IncrementalState | None = field(default=None, compare=False, repr=False)
 
 
 def plan(observation: Observation, now: datetime, previous: Plan | None = None) -> Plan:
@@ -144,26 +144,26 @@ class _Planner:
             looked_at = work.progress.live.copy()
         self._work(work, looked_at, resumed=basis is not None)
         status = self._status(work)
-        unheard = self._unheard(work, basis, looked_at)
-        actions: list[Action] = [action for _, action in unheard]
+        unacknowledged = self._unacknowledged(work, basis, looked_at)
+        actions: list[Action] = [action for _, action in unacknowledged]
         after = self._aftermath(status)
         return Plan(
             status=status,
             actions=(*actions, *after.actions),
             look_again_at=self._look_again_at(work, status, after),
-            basis=Basis(
+            basis=IncrementalState(
                 now=self.now,
                 observation=replace(self.observation, recorded=status),
                 progress=work.progress,
                 waiting=(*work.waiting, *work.waiting_free),
-                unheard=frozenset(index for index, _ in unheard),
+                unacknowledged=frozenset(index for index, _ in unacknowledged),
             ),
         )
 
-    def _pass(self, progress: Progress, waiting: Sequence[int]) -> RunPass:
-        return RunPass(self.observation, self.definition, progress, waiting, self.policies, self.now)
+    def _pass(self, progress: Progress, waiting: Sequence[int]) -> PlanningPass:
+        return PlanningPass(self.observation, self.definition, progress, waiting, self.policies, self.now)
 
-    def _work(self, work: RunPass, looked_at: set[int], *, resumed: bool) -> None:
+    def _work(self, work: PlanningPass, looked_at: set[int], *, resumed: bool) -> None:
         """The order of the rules: truth first, then what was asked, then new starts."""
         stopping = self.cancel is not None or self.stop is not None
         # An attempt that a cancel keeps from being repeated was cut: it goes the way of one that waits to retry.
@@ -188,11 +188,11 @@ class _Planner:
                 work.settle(known, self.observation.children, stopping=False)
                 work.start()
 
-    def _times_out(self, work: RunPass) -> bool:
+    def _times_out(self, work: PlanningPass) -> bool:
         due = self.deadline is not None and self.now >= self.deadline
         return due and self.stop is None and self.cancel is None and not work.progress.all_terminal
 
-    def _status(self, work: RunPass) -> RunRecord:
+    def _status(self, work: PlanningPass) -> RunRecord:
         recorded, progress = self.observation.recorded, work.progress
         known = brought_up_to_date(recorded.left_behind, self.observation.children, self.now)
         left_behind = (*known, *work.left_behind)
@@ -246,10 +246,14 @@ class _Planner:
         ]
         return max(ends, default=None)
 
-    def _unheard(self, work: RunPass, basis: Basis | None, looked_at: set[int]) -> list[tuple[int, Action]]:
+    def _unacknowledged(
+        self, work: PlanningPass, basis: IncrementalState | None, looked_at: set[int]
+    ) -> list[tuple[int, Action]]:
         """Live steps whose child has not heard what is asked of it, with what to say, in list order."""
         candidates = (
-            work.progress.live if basis is None else {*basis.unheard, *looked_at, *work.progress.changed}
+            work.progress.live
+            if basis is None
+            else {*basis.unacknowledged, *looked_at, *work.progress.changed}
         )
         asked: list[tuple[int, Action]] = []
         for index in sorted(candidates & work.progress.live):
@@ -260,7 +264,7 @@ class _Planner:
                 asked.append((index, action))
         return asked
 
-    def _aftermath(self, status: RunRecord) -> Aftermath:
+    def _aftermath(self, status: RunRecord) -> CleanupPlan:
         after = aftermath(self.observation, status, self.now)
         if status.lifecycle.is_terminal or self.cancel is None:
             return after
@@ -268,7 +272,7 @@ class _Planner:
             return replace(after, actions=(ReadChildren(), *after.actions))
         return after
 
-    def _look_again_at(self, work: RunPass, status: RunRecord, after: Aftermath) -> datetime | None:
+    def _look_again_at(self, work: PlanningPass, status: RunRecord, after: CleanupPlan) -> datetime | None:
         times = [after.look_again_at]
         if not status.lifecycle.is_terminal:
             times.append(work.progress.next_timer(self.now))
@@ -276,7 +280,7 @@ class _Planner:
                 times.append(self.deadline)
         return min((each for each in times if each is not None), default=None)
 
-    def _usable(self, previous: Plan | None) -> Basis | None:
+    def _usable(self, previous: Plan | None) -> IncrementalState | None:
         """The basis of the plan before, if nothing but children and time can have changed since."""
         basis = previous.basis if previous is not None else None
         if basis is None or self.cancel != basis.observation.recorded.cancel:
@@ -293,7 +297,7 @@ class _Planner:
         )
         return basis if same else None
 
-    def _news(self, basis: Basis) -> list[int]:
+    def _news(self, basis: IncrementalState) -> list[int]:
         """Live steps whose child is not the very one that was looked at before."""
         now_seen, before = self.observation.children, basis.observation.children
         states = basis.progress.states

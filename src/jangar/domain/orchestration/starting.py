@@ -8,11 +8,11 @@ from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.child_identity import child_hash, child_spec
 from jangar.domain.orchestration.child_names import child_name, label_value
+from jangar.domain.orchestration.child_results import failed, moved
 from jangar.domain.orchestration.definition import Definition, StepDefinition
 from jangar.domain.orchestration.observation import Limits, RunFacts
 from jangar.domain.orchestration.recursion import refuses_nesting
 from jangar.domain.orchestration.scope import Scope
-from jangar.domain.orchestration.settling import failed, moved
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.orchestration.templates import (
     MAX_RENDERED_BYTES,

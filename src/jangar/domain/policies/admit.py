@@ -13,9 +13,9 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from jangar.api.reasons import Reason
-from jangar.domain.policies.judging import objection
 from jangar.domain.policies.observation import Observation, WaitingRun
 from jangar.domain.policies.policy import AdmissionPolicy, Queue
+from jangar.domain.policies.policy_checks import objection
 from jangar.domain.policies.usage import Obstacle, Usage
 from jangar.domain.policies.verdicts import Allow, Hold, Verdict
 from jangar.domain.policies.wording import why_held

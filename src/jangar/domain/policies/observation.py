@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from jangar.domain.policies.ask import Ask
+from jangar.domain.policies.request import Ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,13 +11,13 @@ from jangar.domain.work.actions import CreateJob, HoldChild, ReadOwner, ReadWork
 from jangar.domain.work.facts import JobFacts
 from jangar.domain.work.logs import logs_to_keep
 from jangar.domain.work.observation import Owner, WorkMissing, WorkRejected
-from jangar.domain.work.onward import Onward, next_standing
 from jangar.domain.work.outcome import Outcome
 from jangar.domain.work.plan_parts import WorkPlan, lost_before
 from jangar.domain.work.record import EndedWork, JobNote, WorkRecord
-from jangar.domain.work.recording import Standing, job_ttl
+from jangar.domain.work.recording import PhaseSummary, job_ttl
 from jangar.domain.work.releasing import OUTCOME_FINALIZER, release, release_pod
-from jangar.domain.work.stages import waiting
+from jangar.domain.work.workflow_planner import WorkflowPlanner, next_standing
+from jangar.domain.work.workflow_status import waiting
 
 NOT_CONFIRMED = (
     "the run that it names as its owner did not start it: the run's status names another child for this step and "
@@ -25,16 +25,16 @@ NOT_CONFIRMED = (
 )
 
 
-class Attempts(Onward):
+class Attempts(WorkflowPlanner):
     """The attempts of one child; each method gives a whole plan, or none."""
 
-    def _held_back(self, standing: Standing, record: WorkRecord) -> WorkPlan | None:
+    def _held_back(self, standing: PhaseSummary, record: WorkRecord) -> WorkPlan | None:
         """What comes before any create: none for a child that is suspended, not held, not wanted, or without work."""
         match self.observation.work:
             case WorkMissing(message=message):
-                return self._blocked(Standing.blocked(Reason.REFERENCE_NOT_FOUND, message), record)
+                return self._blocked(PhaseSummary.blocked(Reason.REFERENCE_NOT_FOUND, message), record)
             case WorkRejected(reason=reason, message=message):
-                return self._blocked(Standing.blocked(reason, message), record)
+                return self._blocked(PhaseSummary.blocked(reason, message), record)
         if self.child.suspend:
             return self._waiting(standing, record)
         if not self.child.is_held:
@@ -44,7 +44,7 @@ class Attempts(Onward):
                 return self._reading(ReadOwner())
             case Owner.NOT_RECORDED_YET:
                 message = "the run that it names as its owner has not recorded that it starts this attempt"
-                return self._blocked(Standing.blocked(Reason.OWNER_NOT_CONFIRMED, message), record)
+                return self._blocked(PhaseSummary.blocked(Reason.OWNER_NOT_CONFIRMED, message), record)
             case Owner.NOT_CONFIRMED:
                 return self._ended(
                     record,
@@ -52,7 +52,7 @@ class Attempts(Onward):
                 )
         return None
 
-    def _blocked(self, standing: Standing, record: WorkRecord) -> WorkPlan:
+    def _blocked(self, standing: PhaseSummary, record: WorkRecord) -> WorkPlan:
         """Looked at again, because nobody tells a child that has an intent about what it names."""
         plan = self._waiting(standing, record)
         soon = self.now + self.limits.cleanup_interval
@@ -80,7 +80,7 @@ class Attempts(Onward):
         """The Job of this attempt is lost: its pods are ended and let go, and only then the next one starts (DAG-9)."""
         if not self.observation.live:
             return self._reading(ReadWork(job=note.name))
-        standing = Standing(
+        standing = PhaseSummary(
             phase=_phase(record),
             reason=Reason.WORKFLOW_JOB_MISSING,
             message=record.attempts[-1].outcome.message,
@@ -160,9 +160,9 @@ class Attempts(Onward):
         )
 
 
-def starting(record: WorkRecord) -> Standing:
+def starting(record: WorkRecord) -> PhaseSummary:
     """An intent is recorded; after an attempt that was lost it says so."""
-    return Standing(
+    return PhaseSummary(
         phase=_phase(record),
         reason=Reason.STARTING,
         message=record.attempts[-1].outcome.message if record.attempts else "",
@@ -170,10 +170,10 @@ def starting(record: WorkRecord) -> Standing:
     )
 
 
-def repeating(record: WorkRecord) -> Standing:
+def repeating(record: WorkRecord) -> PhaseSummary:
     ended = record.attempts[-1]
     message = f"attempt {ended.attempt} failed: {ended.outcome.message or ended.outcome.reason}"
-    return Standing(phase=_phase(record), reason=Reason.RETRY_BACKOFF, message=message)
+    return PhaseSummary(phase=_phase(record), reason=Reason.RETRY_BACKOFF, message=message)
 
 
 def _phase(record: WorkRecord) -> Phase:

@@ -7,7 +7,7 @@ from jangar.api.meta import JsonObject
 from jangar.api.phases import Phase
 from jangar.domain.status_contract import time_from, time_to
 from jangar.domain.work.outcome import Outcome
-from jangar.domain.work.record import EndedWork, JobNote, Terms
+from jangar.domain.work.record import AttemptLimits, EndedWork, JobNote
 
 
 def job_document(job: JobNote) -> JsonObject:
@@ -44,7 +44,7 @@ def job_note(document: Mapping[str, Any]) -> JobNote:
     )
 
 
-def _terms_document(terms: Terms) -> JsonObject:
+def _terms_document(terms: AttemptLimits) -> JsonObject:
     return present(
         {
             "timeoutSeconds": terms.timeout_seconds,
@@ -55,8 +55,8 @@ def _terms_document(terms: Terms) -> JsonObject:
     )
 
 
-def _terms(document: Mapping[str, Any]) -> Terms:
-    return Terms(
+def _terms(document: Mapping[str, Any]) -> AttemptLimits:
+    return AttemptLimits(
         timeout_seconds=document.get("timeoutSeconds"),
         job_ttl=document.get("ttlSecondsAfterFinished"),
         retries=document.get("retries"),

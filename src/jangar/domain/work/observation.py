@@ -8,10 +8,10 @@ from jangar.api.lifecycle import Ttl
 from jangar.api.phases import OnJobMissing
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.retention.values import DEFAULT_JOB_TTL, DEFAULT_RUN_RETENTION, Keep
-from jangar.domain.work.course import Stage
 from jangar.domain.work.facts import JobFacts, PodFacts, TemplateNames
 from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
-from jangar.domain.work.record import Terms, WorkRecord
+from jangar.domain.work.record import AttemptLimits, WorkRecord
+from jangar.domain.work.workflow import Stage
 
 
 class Owner(StrEnum):
@@ -88,7 +88,7 @@ class ChildFacts:
     """What the work itself asks for, such as its Tool."""
     retries: int = 0
     """How often a failed attempt is repeated."""
-    terms: Terms | None = None
+    terms: AttemptLimits | None = None
     """What an attempt that starts now is started under."""
     is_held: bool = True
     """It carries our finalizer; nothing starts before."""

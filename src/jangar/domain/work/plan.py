@@ -21,10 +21,10 @@ from jangar.domain.work.actions import (
     ReadWork,
     WorkAction,
 )
-from jangar.domain.work.afterwards import afterwards
 from jangar.domain.work.attempts import Attempts, starting
 from jangar.domain.work.causes import lasting_cause, waiting_cause
 from jangar.domain.work.facts import JobFacts, PodFacts
+from jangar.domain.work.job_cleanup import afterwards
 from jangar.domain.work.observation import (
     Owner,
     WorkDefined,
@@ -48,15 +48,15 @@ from jangar.domain.work.presence import (
     ConfirmByLiveRead,
     ConfirmedAbsent,
     CreateAgain,
+    JobPresence,
     Lost,
     NotInCache,
     Present,
     Seen,
-    Sight,
     presence,
 )
 from jangar.domain.work.record import EndedWork, JobNote, WorkRecord
-from jangar.domain.work.recording import Standing
+from jangar.domain.work.recording import PhaseSummary
 from jangar.domain.work.stopping import (
     Announce,
     DeletePods,
@@ -105,7 +105,7 @@ class _Planner(Attempts):
         if after.reads:
             return self._reading(*after.reads)
         lifecycle = record.lifecycle
-        standing = Standing(
+        standing = PhaseSummary(
             phase=lifecycle.phase or Phase.FAILED,
             reason=lifecycle.reason or str(lifecycle.phase),
             message=lifecycle.message or "",
@@ -129,10 +129,10 @@ class _Planner(Attempts):
             case WorkRefused(message=message):
                 return self._ended(self.record, _outcome(Phase.FAILED, Reason.START_REFUSED, message))
             case WorkMissing(message=message):
-                return self._waiting(Standing.blocked(Reason.REFERENCE_NOT_FOUND, message))
+                return self._waiting(PhaseSummary.blocked(Reason.REFERENCE_NOT_FOUND, message))
             case WorkHeld(reason=reason, message=message, by_policy=by_policy):
                 return self._waiting(
-                    Standing(
+                    PhaseSummary(
                         phase=Phase.PENDING,
                         reason=reason,
                         message=message,
@@ -145,9 +145,9 @@ class _Planner(Attempts):
 
     def _begin(self) -> WorkPlan:
         if self.child.suspend:
-            return self._waiting(Standing(phase=Phase.PENDING, reason=Reason.SUSPENDED))
+            return self._waiting(PhaseSummary(phase=Phase.PENDING, reason=Reason.SUSPENDED))
         return self._held_back(
-            Standing(phase=Phase.PENDING, reason=Reason.PENDING), self.record
+            PhaseSummary(phase=Phase.PENDING, reason=Reason.PENDING), self.record
         ) or self._attempt(self.record, 1)
 
     def started(self, note: JobNote) -> WorkPlan:
@@ -210,7 +210,7 @@ class _Planner(Attempts):
             case StillRunning(pod_uid=pod_uid, started=True):
                 job = self._noted(note, uid, pod_uid)
                 plan = self._waiting(
-                    Standing(phase=Phase.RUNNING, reason=Reason.RUNNING), replace(self.record, job=job)
+                    PhaseSummary(phase=Phase.RUNNING, reason=Reason.RUNNING), replace(self.record, job=job)
                 )
                 return replace(plan, actions=self._duplicates(job))
             case _:
@@ -250,7 +250,7 @@ class _Planner(Attempts):
         due = job.created_at + self.limits.create_patience
         return due if self.now < due else None
 
-    def _standing_of(self, pod: PodFacts | None) -> Standing:
+    def _standing_of(self, pod: PodFacts | None) -> PhaseSummary:
         """As recorded, with the cause that keeps the container from starting."""
         recorded, lifecycle = self._as_recorded(), self.record.lifecycle
         cause = waiting_cause(self.observation.template, pod, create_error=self.observation.create_error)
@@ -327,11 +327,11 @@ class _Planner(Attempts):
     def _told(self, record: WorkRecord, stop: Stop, *, until: datetime | None = None) -> WorkPlan:
         """Its work was told to end and has not yet."""
         if self.cancel is not None:
-            standing = Standing(phase=Phase.CANCELLING, reason=Reason.CANCELLING)
+            standing = PhaseSummary(phase=Phase.CANCELLING, reason=Reason.CANCELLING)
         else:
             phase = self.record.lifecycle.phase or Phase.PENDING
             message = f"stopping: {stop.message or stop.reason}"
-            standing = Standing(phase=phase, reason=Reason.STOPPING, message=message)
+            standing = PhaseSummary(phase=phase, reason=Reason.STOPPING, message=message)
         return WorkPlan(
             status=self._status(record, standing), look_again_at=min(until or stop.deadline, stop.deadline)
         )
@@ -355,7 +355,7 @@ class _Planner(Attempts):
             return Stop(requested_at=self.now, reason=Reason.JOB_DELETED, deadline=latest)
         return None
 
-    def _sight(self) -> Sight:
+    def _sight(self) -> JobPresence:
         match self.observation.job:
             case JobFacts(uid=uid):
                 return Seen(uid=uid, live=self.observation.live)

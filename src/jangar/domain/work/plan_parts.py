@@ -18,9 +18,9 @@ from jangar.domain.work.facts import JobFacts
 from jangar.domain.work.observation import WorkMissing, WorkObservation
 from jangar.domain.work.outcome import Outcome, Reading, read_outcome
 from jangar.domain.work.record import JobNote, WorkRecord
-from jangar.domain.work.recording import Standing, with_standing
+from jangar.domain.work.recording import PhaseSummary, with_standing
 from jangar.domain.work.report import MEMBER, report_of
-from jangar.domain.work.stages import begun
+from jangar.domain.work.workflow_status import begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +97,9 @@ class PlanParts:
             started_at=note.started_at or started,
         )
 
-    def _as_recorded(self) -> Standing:
+    def _as_recorded(self) -> PhaseSummary:
         lifecycle = self.record.lifecycle
-        return Standing(
+        return PhaseSummary(
             phase=lifecycle.phase or Phase.PENDING,
             reason=lifecycle.reason or Reason.PENDING,
             message=lifecycle.message or "",
@@ -118,7 +118,7 @@ class PlanParts:
     def _reading(self, *reads: Read) -> WorkPlan:
         return WorkPlan(status=self.observation.recorded, reads=reads)
 
-    def _waiting(self, standing: Standing, record: WorkRecord | None = None) -> WorkPlan:
+    def _waiting(self, standing: PhaseSummary, record: WorkRecord | None = None) -> WorkPlan:
         return WorkPlan(status=self._status(record or self.record, standing), look_again_at=self.expires_at)
 
     def _ended(self, record: WorkRecord, outcome: Outcome, *, job_missing: bool = False) -> WorkPlan:
@@ -127,7 +127,7 @@ class PlanParts:
         outcome = returned.outcome
         told = replace(outcome, result=None, pod_uid=None)
         record = replace(record, outcome=told, outputs=returned.outputs, runner=returned.report)
-        standing = Standing(
+        standing = PhaseSummary(
             phase=outcome.phase, reason=outcome.reason, message=outcome.message, job_missing=job_missing
         )
         return WorkPlan(status=self._status(record, standing))
@@ -147,7 +147,7 @@ class PlanParts:
         own = {name: value for name, value in (outputs or {}).items() if name != MEMBER}
         return Returned(outcome=outcome, outputs=own or None, report=report_of(outcome.result))
 
-    def _status(self, record: WorkRecord, standing: Standing) -> WorkRecord:
+    def _status(self, record: WorkRecord, standing: PhaseSummary) -> WorkRecord:
         return with_standing(record, self.observation, standing, self.decision, now=self.now)
 
 

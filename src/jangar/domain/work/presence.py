@@ -49,7 +49,7 @@ class ConfirmedAbsent:
     """There was one: the server's history tells of it, or a pod of it is left."""
 
 
-Sight = Seen | NotInCache | ConfirmedAbsent
+JobPresence = Seen | NotInCache | ConfirmedAbsent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ Presence = NotYetJudged | ConfirmByLiveRead | CreateAgain | NeverStarted | Lost 
 
 def presence(
     recorded: RecordedJob | None,
-    sight: Sight,
+    sight: JobPresence,
     *,
     outcome_recorded: bool,
     policy: OnJobMissing = OnJobMissing.FAIL,

@@ -16,7 +16,7 @@ from jangar.domain.work.presence import RecordedJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class AttemptLimits:
     """What the definition that is run says about an attempt; it is read once for each."""
 
     timeout_seconds: int | None = None
@@ -36,7 +36,7 @@ class JobNote:
     """Stage of the course that it belongs to, where there is one."""
     iteration: int | None = None
     """Number within the stage's loop, from 1."""
-    terms: Terms | None = None
+    terms: AttemptLimits | None = None
     intended_at: datetime | None = None
     """When an attempt after the first was begun: its own time limit counts from there."""
     started_at: datetime | None = None

@@ -31,11 +31,11 @@ from jangar.domain.retention.values import (
 from jangar.domain.status_contract import advance
 from jangar.domain.work.observation import Owner, WorkObservation
 from jangar.domain.work.record import WorkRecord
-from jangar.domain.work.stages import followed
+from jangar.domain.work.workflow_status import followed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PhaseSummary:
     """Where a child is, and why."""
 
     phase: Phase
@@ -53,7 +53,12 @@ class Standing:
 
 
 def with_standing(
-    record: WorkRecord, observation: WorkObservation, standing: Standing, decision: Decision, *, now: datetime
+    record: WorkRecord,
+    observation: WorkObservation,
+    standing: PhaseSummary,
+    decision: Decision,
+    *,
+    now: datetime,
 ) -> WorkRecord:
     """The record with its lifecycle advanced; `observation.recorded` itself when nothing differs."""
     old = observation.recorded
@@ -138,7 +143,7 @@ def _retention(record: WorkRecord, observation: WorkObservation) -> Retention:
     )
 
 
-def _missing(standing: Standing) -> list[Claim]:
+def _missing(standing: PhaseSummary) -> list[Claim]:
     if not standing.job_missing:
         return []
     return [
@@ -151,7 +156,7 @@ def _missing(standing: Standing) -> list[Claim]:
     ]
 
 
-def _blocked(standing: Standing) -> list[Claim]:
+def _blocked(standing: PhaseSummary) -> list[Claim]:
     if not standing.by_policy:
         return []
     return [

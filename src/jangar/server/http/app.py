@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from jangar.server.http import openapi
 from jangar.server.http.endpoint import endpoint
-from jangar.server.http.guards import Guards, Neighbours
+from jangar.server.http.guards import AllowedHosts, Guards
 from jangar.server.http.measuring import Measured
 from jangar.server.http.page_files import Page, asset
 from jangar.server.http.problems import Problem
@@ -25,7 +25,7 @@ METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 API: Final = ("/v1/{path:path}", "/api/{path:path}", "/assets/{path:path}")
 
 
-def application(service: Service, neighbours: Neighbours) -> ASGIApp:
+def application(service: Service, neighbours: AllowedHosts) -> ASGIApp:
     """One server; its parts are the service's."""
     measured = Measured()
     by_path: dict[str, list[str]] = {}

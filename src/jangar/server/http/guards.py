@@ -10,10 +10,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jangar.server.http.problems import Problem
+from kubekit.serving.peer_owner import PEER_UID
 
 BODY_BYTES: Final = 1024 * 1024
-PEER_UID: Final = "jangar.peer-uid"
-"""The extension of ASGI in which the server tells which user of this machine is at the other end."""
 ROOT: Final = 0
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY: Final = (
@@ -33,7 +32,7 @@ HEADERS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbours:
+class AllowedHosts:
     """Whose requests are listened to."""
 
     hosts: frozenset[str] | None
@@ -42,7 +41,7 @@ class Neighbours:
     """Other origins whose pages may ask."""
 
     @classmethod
-    def loopback(cls, port: int) -> "Neighbours":
+    def loopback(cls, port: int) -> "AllowedHosts":
         return cls(hosts=frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")))
 
     def refusal(self, method: str, headers: Headers) -> Problem | None:
@@ -69,7 +68,7 @@ class Neighbours:
 class Guards:
     """The outermost layer."""
 
-    def __init__(self, app: ASGIApp, neighbours: Neighbours) -> None:
+    def __init__(self, app: ASGIApp, neighbours: AllowedHosts) -> None:
         self._app = app
         self._neighbours = neighbours
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
-from jangar.kube.client import Client
-from jangar.kube.errors import Forbidden, NotFound, Unauthorized
-from jangar.kube.resource import Resource
-from jangar.kube.transport import Transport
+from kubekit.client.api_client import Client
+from kubekit.client.errors import Forbidden, NotFound, Unauthorized
+from kubekit.client.resource import Resource
+from kubekit.client.transport import Transport
 
 MYSELF: Final = Resource(
     "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False

@@ -11,14 +11,14 @@ from jangar.api.kind import Kind
 from jangar.api.kinds import KINDS, by_name
 from jangar.api.not_built import KINDS_NOT_BUILT
 from jangar.controllers.resources import resource_of
-from jangar.kube.builtin import EVENTS
-from jangar.kube.client import Obj
 from jangar.server import documents
-from jangar.server.http import asked, models
+from jangar.server.http import models, request_models
 from jangar.server.http.identity import Right
 from jangar.server.http.problems import Problem
 from jangar.server.http.rights import LIST_EVENTS
 from jangar.server.http.table import KNOWN, Answer, Ask, Entry
+from kubekit.client.api_client import Obj
+from kubekit.client.builtin import EVENTS
 
 SHOWN: Final = 1000
 SHOWN_EVENTS: Final = 100
@@ -113,10 +113,10 @@ async def events_of(ask: Ask, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _kind(ask: Ask) -> Kind:
-    asked = ask.path["kind"]
-    kind = by_name(asked)
+    name = ask.path["kind"]
+    kind = by_name(name)
     if kind is None:
-        raise Problem(404, f"there is no kind {asked!r}", fix="GET /v1/kinds lists them")
+        raise Problem(404, f"there is no kind {name!r}", fix="GET /v1/kinds lists them")
     return kind
 
 
@@ -182,7 +182,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         path="/v1/kinds/{kind}/objects",
         handler=list_objects,
         access=KNOWN,
-        query=asked.InNamespace,
+        query=request_models.InNamespace,
         answers=KindObjects,
         refuses=(403, 404),
         summary="Objects of a kind.",

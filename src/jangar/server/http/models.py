@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 Count = Annotated[int, Field(ge=0)]
 
 
-class _Told(BaseModel):
+class ResponseModel(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
@@ -29,7 +29,7 @@ class Problem(BaseModel):
     error: str
 
 
-class Run(_Told):
+class Run(ResponseModel):
     """A run in a list."""
 
     namespace: str
@@ -54,7 +54,7 @@ class Run(_Told):
     live: bool = Field(description="Whether its object is there; else this is history.")
 
 
-class RunPage(_Told):
+class RunPage(ResponseModel):
     items: list[Run]
     next: str | None = Field(description="Cursor of the next page.")
     position: str = Field(description="Last-Event-ID for /v1/watch: goes on right after this list.")
@@ -63,7 +63,7 @@ class RunPage(_Told):
     )
 
 
-class Attempt(_Told):
+class Attempt(ResponseModel):
     attempt: int
     phase: str
     reason: str
@@ -73,7 +73,7 @@ class Attempt(_Told):
     exit_code: int | None
 
 
-class Step(_Told):
+class Step(ResponseModel):
     name: str
     kind: str
     phase: str
@@ -92,7 +92,7 @@ class Step(_Told):
     failure_ignored: bool
 
 
-class Condition(_Told):
+class Condition(ResponseModel):
     type: str
     status: str
     reason: str
@@ -100,7 +100,7 @@ class Condition(_Told):
     last_transition_time: datetime | None
 
 
-class LeftBehind(_Told):
+class LeftBehind(ResponseModel):
     kind: str
     name: str
     ended_at: datetime | None
@@ -124,24 +124,24 @@ class RunDetail(Run):
     cancel_requested_at: datetime | None
 
 
-class Node(_Told):
+class Node(ResponseModel):
     name: str
     kind: str
     phase: str
     layer: Count
 
 
-class Edge(_Told):
+class Edge(ResponseModel):
     source: str
     target: str
 
 
-class Graph(_Told):
+class Graph(ResponseModel):
     nodes: list[Node]
     edges: list[Edge]
 
 
-class Bar(_Told):
+class Bar(ResponseModel):
     step: str
     attempt: int
     phase: str
@@ -150,13 +150,13 @@ class Bar(_Told):
     finished_at: datetime | None
 
 
-class Timeline(_Told):
+class Timeline(ResponseModel):
     started_at: datetime | None
     finished_at: datetime | None
     bars: list[Bar]
 
 
-class Explanation(_Told):
+class Explanation(ResponseModel):
     name: str
     phase: str
     reason: str
@@ -165,7 +165,7 @@ class Explanation(_Told):
     until: datetime | None
 
 
-class Explained(_Told):
+class Explained(ResponseModel):
     run: str
     namespace: str
     phase: str
@@ -174,7 +174,7 @@ class Explained(_Told):
     steps: list[Explanation]
 
 
-class KubeEvent(_Told):
+class KubeEvent(ResponseModel):
     type: str
     reason: str
     message: str
@@ -184,11 +184,11 @@ class KubeEvent(_Told):
     source: str
 
 
-class Events(_Told):
+class Events(ResponseModel):
     items: list[KubeEvent]
 
 
-class Log(_Told):
+class Log(ResponseModel):
     step: str
     attempt: int
     lines: list[str]
@@ -196,22 +196,22 @@ class Log(_Told):
     note: str
 
 
-class Steered(_Told):
+class Steered(ResponseModel):
     run: Run
     changed: bool = Field(description="false if it was so already.")
     message: str
 
 
-class Submitted(_Told):
+class Submitted(ResponseModel):
     run: Run
     repeated: bool = Field(description="true if an earlier request with this key had made it.")
 
 
-class Deleted(_Told):
+class Deleted(ResponseModel):
     message: str
 
 
-class Orchestration(_Told):
+class Orchestration(ResponseModel):
     namespace: str
     name: str
     description: str
@@ -221,7 +221,7 @@ class Orchestration(_Told):
     parameters: list[dict[str, Any]]
 
 
-class Orchestrations(_Told):
+class Orchestrations(ResponseModel):
     items: list[Orchestration]
 
 
@@ -229,24 +229,24 @@ class OrchestrationDetail(Orchestration):
     graph: Graph | None
 
 
-class Summary(_Told):
+class Summary(ResponseModel):
     runs: dict[str, int] = Field(description="Runs by phase.")
     total: Count
     namespaces: list[str]
 
 
-class Expiring(_Told):
+class Expiring(ResponseModel):
     namespace: str
     name: str
     phase: str
     retention: dict[str, Any]
 
 
-class Retention(_Told):
+class Retention(ResponseModel):
     items: list[Expiring]
 
 
-class Audited(_Told):
+class Audited(ResponseModel):
     number: int
     at: datetime
     actor: str
@@ -259,18 +259,18 @@ class Audited(_Told):
     detail: str | None
 
 
-class AuditPage(_Told):
+class AuditPage(ResponseModel):
     items: list[Audited]
     next: int | None = Field(description="`before` of the next page.")
 
 
-class Part(_Told):
+class Part(ResponseModel):
     name: str
     well: bool
     problems: list[str]
 
 
-class Controller(_Told):
+class Controller(ResponseModel):
     name: str
     version: str
     alive: bool
@@ -278,19 +278,19 @@ class Controller(_Told):
     renewed_at: str
 
 
-class Crd(_Told):
+class Crd(ResponseModel):
     kind: str
     group: str
     served: bool
 
 
-class Runtime(_Told):
+class Runtime(ResponseModel):
     name: str
     available: bool
     message: str
 
 
-class ControlPlane(_Told):
+class ControlPlane(ResponseModel):
     version: str
     namespaces: list[str] | None = Field(description="null for all.")
     parts: list[Part]
@@ -304,14 +304,14 @@ class ControlPlane(_Told):
     audit_waiting: Count = Field(description="Audit rows that are not stored yet.")
 
 
-class HistoryKept(_Told):
+class HistoryKept(ResponseModel):
     """How long history keeps what it stores, from the end of a run; null for ever."""
 
     record_seconds: int | None
     log_seconds: int | None
 
 
-class Me(_Told):
+class Me(ResponseModel):
     name: str
     namespace: str = Field(description="Where runs are started unless another is named.")
     laptop: bool

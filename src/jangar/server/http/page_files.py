@@ -10,8 +10,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from jangar.server.http.control_plane_routes import cookie_form
 from jangar.server.http.identity import Sessions
-from jangar.server.http.plane import cookie_form
 from jangar.server.http.problems import Problem
 from jangar.server.http.service import Service
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 import orjson
 from starlette.responses import Response
 
-from jangar.kube import errors
 from jangar.server.refusals import Refused, Why
 from jangar.store.errors import StoreError
+from kubekit.client import errors
 
 CONTENT_TYPE: Final = "application/problem+json"
 _STATUS: Final = {Why.STATE: 409, Why.MISSING: 404, Why.WRONG: 422}

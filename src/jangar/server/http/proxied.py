@@ -9,10 +9,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from jangar.kube.client import Client
-from jangar.kube.connection import Impersonated
-from jangar.kube.transport import Transport
 from jangar.server.http.identity import ANONYMOUS, CALLERS, MANAGER, Caller, Reviewed, Unknown
+from kubekit.client.api_client import Client
+from kubekit.client.connection import Impersonated
+from kubekit.client.transport import Transport
 
 SECRET: Final = "x-jangar-proxy-secret"  # noqa: S105 - the name of a header
 LONGEST: Final = 1024

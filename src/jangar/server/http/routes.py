@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from jangar.server.http import asked, models, plane, rights, run_reading, run_steering
+from jangar.server.http import control_plane_routes, models, request_models, rights, run_reading, run_steering
 from jangar.server.http.kind_reading import ROUTES as KIND_ROUTES
-from jangar.server.http.older_routes import ROUTES as OLDER_ROUTES
+from jangar.server.http.legacy_routes import ROUTES as OLDER_ROUTES
 from jangar.server.http.step_reading import ROUTES as STEP_ROUTES
 from jangar.server.http.table import KNOWN, OPEN, Access, Entry, Handler
 
@@ -22,7 +22,7 @@ def _post(path: str, handler: Handler, access: Access, summary: str, **more: Any
 
 def _of_run(part: str, handler: Handler, summary: str, **more: Any) -> Entry:
     """Something to read about a run, also one that is history."""
-    return _get(f"{RUN}{part}", handler, rights.GET_RUN, summary, **{"query": asked.OneRun} | more)
+    return _get(f"{RUN}{part}", handler, rights.GET_RUN, summary, **{"query": request_models.OneRun} | more)
 
 
 def _makes(path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
@@ -34,77 +34,77 @@ def _steers(part: str, handler: Handler, summary: str) -> Entry:
 
 
 _PLANE: Final = (
-    _get("/health", plane.health, OPEN, "Whether the process answers.", answers=models.Health),
+    _get("/health", control_plane_routes.health, OPEN, "Whether the process answers.", answers=models.Health),
     _get(
         "/ready",
-        plane.ready,
+        control_plane_routes.ready,
         OPEN,
         "Whether all that it needs is there.",
         answers=models.Health,
         refuses=(503,),
     ),
-    _get("/metrics", plane.metrics, OPEN, "Metrics for Prometheus: counts, no names."),
-    _get("/openapi.json", plane.describe, OPEN, "This document."),
+    _get("/metrics", control_plane_routes.metrics, OPEN, "Metrics for Prometheus: counts, no names."),
+    _get("/openapi.json", control_plane_routes.describe, OPEN, "This document."),
     _post(
         "/v1/session",
-        plane.open_session,
+        control_plane_routes.open_session,
         OPEN,
         "On a laptop: open a session of the page with the token that jangar up printed.",
-        body=asked.SessionBody,
+        body=request_models.SessionBody,
         answers=models.Deleted,
         refuses=(401,),
     ),
-    _get("/v1/me", plane.me, KNOWN, "Who the caller is.", answers=models.Me),
+    _get("/v1/me", control_plane_routes.me, KNOWN, "Who the caller is.", answers=models.Me),
     _get(
         "/v1/summary",
-        plane.summary,
+        control_plane_routes.summary,
         KNOWN,
         "Runs by phase.",
-        query=asked.InNamespace,
+        query=request_models.InNamespace,
         answers=models.Summary,
     ),
     _get(
         "/v1/retention",
-        plane.retention,
+        control_plane_routes.retention,
         KNOWN,
         "What will be deleted when.",
-        query=asked.InNamespace,
+        query=request_models.InNamespace,
         answers=models.Retention,
     ),
     _get(
         "/v1/audit",
-        plane.audit,
+        control_plane_routes.audit,
         KNOWN,
         "Who changed what through this server, the newest first.",
-        query=asked.AuditQuery,
+        query=request_models.AuditQuery,
         answers=models.AuditPage,
     ),
     _get(
         "/v1/control-plane/status",
-        plane.status,
+        control_plane_routes.status,
         KNOWN,
         "How the control plane is.",
         answers=models.ControlPlane,
     ),
     _get(
         "/v1/control-plane/summary",
-        plane.summary,
+        control_plane_routes.summary,
         KNOWN,
         "The same as /v1/summary.",
-        query=asked.InNamespace,
+        query=request_models.InNamespace,
         answers=models.Summary,
     ),
     _get(
         "/v1/orchestrations",
-        plane.list_orchestrations,
+        control_plane_routes.list_orchestrations,
         KNOWN,
         "Orchestrations.",
-        query=asked.InNamespace,
+        query=request_models.InNamespace,
         answers=models.Orchestrations,
     ),
     _get(
         "/v1/namespaces/{namespace}/orchestrations/{name}",
-        plane.show_orchestration,
+        control_plane_routes.show_orchestration,
         rights.GET_ORCHESTRATION,
         "An orchestration and its graph.",
         answers=models.OrchestrationDetail,
@@ -116,7 +116,7 @@ _RUNS: Final = (
         run_reading.list_runs,
         KNOWN,
         "Runs, live and past as one list, newest first.",
-        query=asked.RunsQuery,
+        query=request_models.RunsQuery,
         answers=models.RunPage,
     ),
     _get(
@@ -124,7 +124,7 @@ _RUNS: Final = (
         run_reading.watch_runs,
         KNOWN,
         "Changes of runs as server-sent events: run, gone, and reset when all must be read again.",
-        query=asked.InNamespace,
+        query=request_models.InNamespace,
         streams=True,
         headers=RESUME,
     ),
@@ -133,9 +133,9 @@ _RUNS: Final = (
         run_steering.submit_run,
         rights.CREATE_RUN,
         "Start a run.",
-        body=asked.SubmitBody,
+        body=request_models.SubmitBody,
         answers=models.Submitted,
-        headers=asked.KEY,
+        headers=request_models.KEY,
     ),
     _of_run("", run_reading.show_run, "Everything about a run.", answers=models.RunDetail),
     Entry(
@@ -165,7 +165,7 @@ _RUNS: Final = (
         "/explain",
         run_reading.explain,
         "Why the steps are as they are.",
-        query=asked.StepQuery,
+        query=request_models.StepQuery,
         answers=models.Explained,
     ),
     _of_run("/events", run_reading.show_events, "What was told about a run.", answers=models.Events),
@@ -174,7 +174,7 @@ _RUNS: Final = (
         run_reading.show_logs,
         rights.READ_LOGS,
         "What an attempt of a step wrote; with follow=true as server-sent events line and end.",
-        query=asked.LogsQuery,
+        query=request_models.LogsQuery,
         answers=models.Log,
         streams=True,
         headers=RESUME,
@@ -187,7 +187,7 @@ _RUNS: Final = (
         run_steering.retry_run,
         rights.CREATE_RUN,
         "Repeat an ended run, keeping what succeeded.",
-        body=asked.RetryBody,
+        body=request_models.RetryBody,
         body_optional=True,
         answers=models.Submitted,
     ),
@@ -196,7 +196,7 @@ _RUNS: Final = (
         run_steering.resubmit_run,
         rights.CREATE_RUN,
         "Run it once more from the beginning, as it is defined today.",
-        body=asked.AgainBody,
+        body=request_models.AgainBody,
         body_optional=True,
         answers=models.Submitted,
     ),

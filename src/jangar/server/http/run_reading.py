@@ -11,8 +11,6 @@ from jangar.api.phases import Phase
 from jangar.domain.orchestration.explain import explain_run, explain_step
 from jangar.domain.views.run_graph import run_graph
 from jangar.domain.views.run_timeline import run_timeline
-from jangar.kube.builtin import EVENTS
-from jangar.kube.errors import NotFound, is_transient
 from jangar.server import documents
 from jangar.server.http import event_stream
 from jangar.server.http.event_stream import Event
@@ -27,6 +25,8 @@ from jangar.server.step_logs import Source, StepLogs, source_of
 from jangar.server.submit import no_such_step
 from jangar.store.errors import StoreError
 from jangar.store.rows import EventRow
+from kubekit.client.builtin import EVENTS
+from kubekit.client.errors import NotFound, is_transient
 
 LOOK_AGAIN: Final = 30.0
 """Seconds after which somebody who follows is asked for their rights again."""

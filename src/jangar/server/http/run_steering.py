@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from jangar.kube.client import Obj
 from jangar.server import documents, steering
 from jangar.server.http.problems import Problem
 from jangar.server.http.table import Answer, Ask
 from jangar.server.reading import RUNS
-from jangar.server.submit import Order, submit
+from jangar.server.submit import RunSubmission, submit
+from kubekit.client.api_client import Obj
 
 LONGEST_KEY = 255
 
@@ -25,7 +25,7 @@ async def submit_run(ask: Ask) -> Answer:
     body = ask.body
     made = await submit(
         ask.who.client,
-        Order(
+        RunSubmission(
             namespace=ask.path["namespace"],
             orchestration=body.orchestration,
             definition=body.definition,

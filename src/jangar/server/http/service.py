@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from jangar.server.audit import AuditTrail
+from jangar.server.cluster_status import ClusterStatus
 from jangar.server.http.identity import Caller, Doorkeeper, Right
+from jangar.server.idempotency import KeyRing
 from jangar.server.live_runs import LiveRuns
-from jangar.server.one_key import KeyRing
 from jangar.server.past_runs import PastRuns
 from jangar.server.run_reads import RunReads
-from jangar.server.surroundings import Surroundings
 
 Parts = Callable[[], Mapping[str, Sequence[str]]]
 """By name what is wrong with each part, as sentences; nothing if it is well."""
@@ -34,7 +34,7 @@ class Service:
     reads: RunReads
     doorkeeper: Doorkeeper
     trail: AuditTrail
-    around: Surroundings
+    around: ClusterStatus
     now: Callable[[], datetime]
     parts: Parts
     namespace: str = "default"

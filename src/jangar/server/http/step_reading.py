@@ -7,15 +7,15 @@ from pydantic import Field
 from jangar.api.kinds import by_name
 from jangar.api.phases import CHILD_OBJECTS
 from jangar.controllers.resources import resource_of
-from jangar.kube.errors import Forbidden, NotFound
-from jangar.server.http import asked, models, rights
+from jangar.server.http import models, request_models, rights
 from jangar.server.http.kind_reading import Shown, bare, events_of
 from jangar.server.http.table import Answer, Ask, Entry
 from jangar.server.reading import ReadRun
 from jangar.server.step_logs import Source, source_of
+from kubekit.client.errors import Forbidden, NotFound
 
 
-class OneStepQuery(asked.NoQuery):
+class OneStepQuery(request_models.NoQuery):
     step: str = Field(
         min_length=1, max_length=1024, description="Name of the step; outer/inner for one of a nested run."
     )

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from jangar.server.http.asked import NoQuery
 from jangar.server.http.identity import Caller, Right
 from jangar.server.http.problems import Problem
+from jangar.server.http.request_models import NoQuery
 from jangar.server.http.service import Service
 
 

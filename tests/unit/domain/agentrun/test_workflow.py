@@ -5,7 +5,7 @@ import pytest
 from jangar.api.agents.agentrun import AgentRunSpec
 from jangar.api.reasons import Reason
 from jangar.domain.agentrun.workflow import CONTROL_PATH, StepPlace, define_workflow
-from jangar.domain.work.course import Again, Enough, Stage, after_iteration
+from jangar.domain.work.workflow import Continue, LoopDone, Stage, after_iteration
 from jangar.lint.conditions import compile_loop
 
 CLAIM = {"type": "pvc", "name": "state", "mountPath": "/state", "claimName": "kept"}
@@ -58,12 +58,12 @@ def test_a_condition_is_cel_over_the_iteration():
     """Its number, the bound, how the last one ended and what it wrote."""
     loop = loop_of(condition={"expression": "iteration.index < 3 && iteration.last.phase == 'Succeeded'"})
     assert not loop.needs_control
-    assert isinstance(after_iteration(loop, 2, None), Again)
-    assert isinstance(after_iteration(loop, 3, None), Enough)
+    assert isinstance(after_iteration(loop, 2, None), Continue)
+    assert isinstance(after_iteration(loop, 3, None), LoopDone)
     scored = loop_of(condition={"expression": "iteration.last.control.score < 0.9"})
     assert scored.needs_control
-    assert isinstance(after_iteration(scored, 1, {"control": {"score": 0.5}}), Again)
-    assert isinstance(after_iteration(scored, 1, {"control": {"score": 0.95}}), Enough)
+    assert isinstance(after_iteration(scored, 1, {"control": {"score": 0.5}}), Continue)
+    assert isinstance(after_iteration(scored, 1, {"control": {"score": 0.95}}), LoopDone)
 
 
 def test_what_to_do_without_the_file_is_the_loops_own_choice():

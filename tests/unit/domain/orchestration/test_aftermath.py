@@ -8,7 +8,7 @@ from jangar.api.phases import Phase, StepKind, StepPhase
 from jangar.domain.cancellation.machine import Cancel
 from jangar.domain.cancellation.stop import LeftBehind
 from jangar.domain.orchestration.actions import ReadChildren, ReleaseRun, StopChild
-from jangar.domain.orchestration.aftermath import Aftermath, aftermath, arrived_late, brought_up_to_date
+from jangar.domain.orchestration.cleanup import CleanupPlan, aftermath, arrived_late, brought_up_to_date
 from jangar.domain.orchestration.observation import ChildGone, ChildrenRead
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.status_contract import Lifecycle
@@ -64,20 +64,20 @@ def test_the_end_of_what_was_left_behind_is_noted_once(left, child, expected):
     ("left", "children", "expected"),
     [
         pytest.param(
-            (LEFT,), [], Aftermath(actions=(stop("left", at(60)),), look_again_at=at(80)), id="unseen"
+            (LEFT,), [], CleanupPlan(actions=(stop("left", at(60)),), look_again_at=at(80)), id="unseen"
         ),
         pytest.param(
-            (LEFT,), [RUNS], Aftermath(actions=(stop("left", at(60)),), look_again_at=at(80)), id="runs"
+            (LEFT,), [RUNS], CleanupPlan(actions=(stop("left", at(60)),), look_again_at=at(80)), id="runs"
         ),
-        pytest.param((LEFT,), [HEARD], Aftermath(look_again_at=at(80)), id="has-heard"),
+        pytest.param((LEFT,), [HEARD], CleanupPlan(look_again_at=at(80)), id="has-heard"),
         pytest.param(
             (LEFT,),
             [a_child("left", Phase.FAILED, left_behind=True)],
-            Aftermath(look_again_at=at(80)),
+            CleanupPlan(look_again_at=at(80)),
             id="ended-and-cleans-up-by-itself",
         ),
-        pytest.param((ENDED,), [], Aftermath(), id="ended"),
-        pytest.param((), [], Aftermath(), id="nothing-left"),
+        pytest.param((ENDED,), [], CleanupPlan(), id="ended"),
+        pytest.param((), [], CleanupPlan(), id="nothing-left"),
     ],
 )
 def test_what_was_left_behind_is_stopped_again_until_it_has_ended(left, children, lifecycle, expected):
@@ -115,7 +115,7 @@ def test_children_that_live_on_after_the_end_are_stopped_in_a_fixed_order():
 @pytest.mark.rule("CAN-2")
 def test_children_of_a_run_under_way_are_not_strays():
     """CAN-2: its steps look after them."""
-    assert after(RunRecord(lifecycle=RUNNING, cancel=CANCEL, steps=(STARTED,)), a_child("z")) == Aftermath()
+    assert after(RunRecord(lifecycle=RUNNING, cancel=CANCEL, steps=(STARTED,)), a_child("z")) == CleanupPlan()
 
 
 @pytest.mark.rule("CAN-2")
@@ -123,17 +123,17 @@ def test_children_of_a_run_under_way_are_not_strays():
     ("steps", "cancel", "read", "now", "expected"),
     [
         pytest.param(
-            (STARTED,), CANCEL, 1, at(9.999), Aftermath(look_again_at=at(10)), id="before-the-timeout"
+            (STARTED,), CANCEL, 1, at(9.999), CleanupPlan(look_again_at=at(10)), id="before-the-timeout"
         ),
         pytest.param(
-            (STARTED,), CANCEL, 1, at(10), Aftermath(actions=(ReadChildren(),)), id="at-the-timeout"
+            (STARTED,), CANCEL, 1, at(10), CleanupPlan(actions=(ReadChildren(),)), id="at-the-timeout"
         ),
-        pytest.param((STARTED,), CANCEL, 2, at(10), Aftermath(), id="was-repeated"),
-        pytest.param((SEEN,), CANCEL, 1, at(10), Aftermath(), id="every-child-was-seen"),
-        pytest.param((replace(STARTED, attempt=0),), CANCEL, 1, at(10), Aftermath(), id="never-started"),
-        pytest.param((STARTED,), None, 1, at(10), Aftermath(), id="not-cancelled"),
+        pytest.param((STARTED,), CANCEL, 2, at(10), CleanupPlan(), id="was-repeated"),
+        pytest.param((SEEN,), CANCEL, 1, at(10), CleanupPlan(), id="every-child-was-seen"),
+        pytest.param((replace(STARTED, attempt=0),), CANCEL, 1, at(10), CleanupPlan(), id="never-started"),
+        pytest.param((STARTED,), None, 1, at(10), CleanupPlan(), id="not-cancelled"),
         pytest.param(
-            (SEEN, STARTED), CANCEL, 0, at(10), Aftermath(actions=(ReadChildren(),)), id="one-unseen"
+            (SEEN, STARTED), CANCEL, 0, at(10), CleanupPlan(actions=(ReadChildren(),)), id="one-unseen"
         ),
     ],
 )
@@ -149,38 +149,38 @@ def test_a_child_that_was_never_seen_is_looked_for_after_the_request_timeout(
 @pytest.mark.parametrize(
     ("left", "children", "now", "expected"),
     [
-        pytest.param((), [], at(0), Aftermath(actions=(ReleaseRun(),)), id="nothing-left"),
-        pytest.param((ENDED,), [], at(2), Aftermath(actions=(ReleaseRun(),)), id="all-ended"),
+        pytest.param((), [], at(0), CleanupPlan(actions=(ReleaseRun(),)), id="nothing-left"),
+        pytest.param((ENDED,), [], at(2), CleanupPlan(actions=(ReleaseRun(),)), id="all-ended"),
         pytest.param(
-            (LEFT,), [HEARD], at(59.999), Aftermath(look_again_at=at(60)), id="held-within-the-bound"
+            (LEFT,), [HEARD], at(59.999), CleanupPlan(look_again_at=at(60)), id="held-within-the-bound"
         ),
-        pytest.param((LEFT,), [HEARD], at(1), Aftermath(look_again_at=at(11)), id="held-and-looked-after"),
+        pytest.param((LEFT,), [HEARD], at(1), CleanupPlan(look_again_at=at(11)), id="held-and-looked-after"),
         pytest.param(
             (LEFT,),
             [HEARD],
             at(60),
-            Aftermath(actions=(ReleaseRun(left=("left",)),), look_again_at=at(70)),
+            CleanupPlan(actions=(ReleaseRun(left=("left",)),), look_again_at=at(70)),
             id="goes-at-the-bound",
         ),
         pytest.param(
             (),
             [a_child("stray", stop_requested=True)],
             at(1),
-            Aftermath(look_again_at=at(60)),
+            CleanupPlan(look_again_at=at(60)),
             id="a-stray-that-was-told-holds-it",
         ),
         pytest.param(
             (),
             [a_child("stray")],
             at(1),
-            Aftermath(actions=(stop("stray", at(60)),), look_again_at=at(60)),
+            CleanupPlan(actions=(stop("stray", at(60)),), look_again_at=at(60)),
             id="a-stray-holds-it",
         ),
         pytest.param(
             (LEFT,),
             [HEARD, a_child("astray", stop_requested=True)],
             at(60),
-            Aftermath(actions=(ReleaseRun(left=("astray", "left")),), look_again_at=at(70)),
+            CleanupPlan(actions=(ReleaseRun(left=("astray", "left")),), look_again_at=at(70)),
             id="everything-left-is-named",
         ),
     ],
@@ -194,8 +194,8 @@ def test_a_deleted_run_is_held_while_its_work_stops_and_then_goes(left, children
 @pytest.mark.rule("GC-9")
 def test_a_run_is_released_only_when_it_is_deleted_and_over():
     """GC-9: a live run is stopped first; one that nobody deletes stays."""
-    assert after(RunRecord(lifecycle=OVER)) == Aftermath()
-    assert after(RunRecord(lifecycle=RUNNING), deleted_at=NOON) == Aftermath()
+    assert after(RunRecord(lifecycle=OVER)) == CleanupPlan()
+    assert after(RunRecord(lifecycle=RUNNING), deleted_at=NOON) == CleanupPlan()
 
 
 @pytest.mark.rule("CAN-2", "CAN-6")
@@ -239,5 +239,5 @@ def test_a_deleted_run_waits_for_its_history_within_the_bound():
     record = RunRecord(lifecycle=OVER)
     observation = an_observation(DEFINITION, run=a_run(deleted_at=NOON), history_pending=True)
     bound = NOON + observation.limits.cancel_timeout
-    assert aftermath(observation, record, NOON) == Aftermath(look_again_at=bound)
-    assert aftermath(observation, record, bound) == Aftermath(actions=(ReleaseRun(left=()),))
+    assert aftermath(observation, record, NOON) == CleanupPlan(look_again_at=bound)
+    assert aftermath(observation, record, bound) == CleanupPlan(actions=(ReleaseRun(left=()),))

@@ -9,7 +9,7 @@ from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected
 from jangar.domain.orchestration.outcome import Verdict
-from jangar.domain.orchestration.undefined import all_problems, undefined_verdict
+from jangar.domain.orchestration.unresolved_definition import all_problems, undefined_verdict
 from support.builders import a_definition, a_step
 
 PROBLEMS = (

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 from jangar.api.reasons import Reason
 from jangar.domain.policies.admit import PATIENCE, admit
-from jangar.domain.policies.ask import Ask
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
+from jangar.domain.policies.request import Ask
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jangar.domain.policies.ask import SecretUse
-from jangar.domain.policies.asking import Surroundings, ask_of
+from jangar.domain.policies.build_request import NamedObjects, ask_of
 from jangar.domain.policies.repositories import canonical_repository, is_allowed, parse_repository_pattern
+from jangar.domain.policies.request import SecretUse
 
 OBJECTS = {
     ("Agent", "coder"): {
@@ -70,7 +70,7 @@ def test_every_secret_is_found_with_who_names_it():
         workflow={"steps": [{"name": "one", "workload": {"volumes": [step_volume]}}]},
         runtime={"type": "workflow", "config": {"imagePullSecrets": [{"name": "pull"}, 7]}},
     )
-    ask = ask_of(run, Surroundings(find=find))
+    ask = ask_of(run, NamedObjects(find=find))
     assert names(ask) == {
         *(
             "env",
@@ -89,7 +89,7 @@ def test_every_secret_is_found_with_who_names_it():
 
 def test_what_is_not_used_is_not_asked_for():
     """A prompt of its own, no repository, another sign-in."""
-    ask = ask_of(a_run(systemPrompt="hi", vcsPolicy={"mode": "none"}), Surroundings(find=find))
+    ask = ask_of(a_run(systemPrompt="hi", vcsPolicy={"mode": "none"}), NamedObjects(find=find))
     assert names(ask) == {"provider-key", "memory-url"}
 
 
@@ -100,7 +100,7 @@ def test_a_default_memory_is_asked_for_by_runs_that_name_none():
         ("AgentProvider", "codex"): {"binary": "x"},
     }
     memory = {"spec": {"default": True, "connection": {"secretRef": {"name": "shared"}}}}
-    around = Surroundings(
+    around = NamedObjects(
         find=lambda kind, name: {"spec": bare[kind, name]} if (kind, name) in bare else {"spec": {}},
         memories=[memory],
     )
@@ -109,7 +109,7 @@ def test_a_default_memory_is_asked_for_by_runs_that_name_none():
 
 def test_a_binding_permits_for_its_subjects_alone():
     """By Agent, run or proven Orchestration, and by namespace where one is named."""
-    around = Surroundings(
+    around = NamedObjects(
         find=find,
         bindings=[
             binding("one", kind="Agent", name="coder"),
@@ -122,7 +122,7 @@ def test_a_binding_permits_for_its_subjects_alone():
         ],
     )
     assert ask_of(a_run(), around).bound_secrets == {"one", "two", "three"}
-    within = Surroundings(
+    within = NamedObjects(
         find=find, bindings=[binding("x", kind="Orchestration", name="o")], orchestration="o"
     )
     assert ask_of(a_run(), within).bound_secrets == {"x"}
@@ -141,9 +141,9 @@ def test_images_are_those_that_would_be_pulled():
             ]
         },
     )
-    ask = ask_of(run, Surroundings(find=find, default_image="operator"))
+    ask = ask_of(run, NamedObjects(find=find, default_image="operator"))
     assert set(ask.images) == {"own", "step", "ghcr.io/team/codex"}
-    unknown = ask_of(a_run(agentRef={"name": "nobody"}), Surroundings(find=find, default_image="operator"))
+    unknown = ask_of(a_run(agentRef={"name": "nobody"}), NamedObjects(find=find, default_image="operator"))
     assert unknown.images == ("operator",)
     assert unknown.missing == ("Agent nobody",)
 
@@ -155,7 +155,7 @@ def test_every_repository_that_is_named_counts():
         runtime={"type": "workflow"},
         workflow={"steps": [{"name": "a", "parameters": {"repository": "evil/two"}}]},
     )
-    assert ask_of(run, Surroundings(find=find)).repositories == (
+    assert ask_of(run, NamedObjects(find=find)).repositories == (
         "good/lab",
         "evil/two",
         "evil/one",
@@ -192,5 +192,5 @@ def test_a_pattern_of_repositories_has_an_owner_and_a_name(text):
 def test_the_service_account_is_the_first_that_is_named():
     """The run's, then the provider's."""
     config = {"type": "job", "config": {"serviceAccount": "mine"}}
-    assert ask_of(a_run(runtime=config), Surroundings(find=find)).service_account == "mine"
-    assert ask_of(a_run(), Surroundings(find=find)).service_account == "bot"
+    assert ask_of(a_run(runtime=config), NamedObjects(find=find)).service_account == "mine"
+    assert ask_of(a_run(), NamedObjects(find=find)).service_account == "bot"

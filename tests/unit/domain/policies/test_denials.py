@@ -3,10 +3,10 @@
 import pytest
 
 from jangar.api.reasons import DENIALS, NEVER_RETRIED, Reason
-from jangar.domain.policies.ask import AgentTerms, Ask, SecretUse
 from jangar.domain.policies.images import parse_pattern
-from jangar.domain.policies.judging import objection
 from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels
+from jangar.domain.policies.policy_checks import objection
+from jangar.domain.policies.request import AgentTerms, Ask, SecretUse
 from jangar.domain.policies.verdicts import Deny, Hold
 
 TOKEN = SecretUse("token", "spec.secrets")

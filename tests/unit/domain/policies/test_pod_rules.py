@@ -2,10 +2,8 @@
 
 import pytest
 
-from jangar.domain.policies.ask import Ask
-from jangar.domain.policies.asking import Surroundings, ask_of, ask_of_tool_run
+from jangar.domain.policies.build_request import NamedObjects, ask_of, ask_of_tool_run
 from jangar.domain.policies.images import parse_pattern
-from jangar.domain.policies.judging import objection
 from jangar.domain.policies.placement import (
     allows_node_label,
     allows_toleration,
@@ -15,6 +13,8 @@ from jangar.domain.policies.placement import (
     tolerations_in,
 )
 from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels, Pods
+from jangar.domain.policies.policy_checks import objection
+from jangar.domain.policies.request import Ask
 
 
 def reason_of(ask, **pods):
@@ -41,7 +41,7 @@ def agent_run(config=None, provider=None, vcs=None):
             "implementation": {"inline": {"text": "x"}},
         },
     }
-    return ask_of(run, Surroundings(find=find))
+    return ask_of(run, NamedObjects(find=find))
 
 
 NODE_AFFINITY = {

@@ -6,7 +6,7 @@ from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
 from jangar.domain.toolrun.tool import NoCommand, command_of, tool_problems
 from jangar.domain.work.command import Command
-from jangar.nodeagent.pods.expansion import expanded
+from picokube.nodeagent.pods.expansion import expanded
 
 
 def a_tool(**fields):

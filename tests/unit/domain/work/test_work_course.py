@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jangar.domain.cancellation.request import Requester
-from jangar.domain.work.course import Loop, Stage
 from jangar.domain.work.observation import WorkDefined, WorkMissing, WorkRejected
-from jangar.domain.work.record import Terms
+from jangar.domain.work.record import AttemptLimits
+from jangar.domain.work.workflow import Loop, Stage
 from support.work_world import Death, a_world
 
 MOST_PASSES = 12
@@ -118,11 +118,11 @@ def test_stages_run_one_after_another():
 def test_names_of_jobs_are_a_function_of_stage_iteration_and_attempt():
     """Also where names of stages are alike."""
     looped = Stage(name="a", loop=Loop(max_iterations=2))
-    world = a_course(looped, "a-2", terms=Terms(retries=1))
+    world = a_course(looped, "a-2", terms=AttemptLimits(retries=1))
     names = [does(world, code) for code in (0, 1, 0, 1, 0)]
     assert verdict(world) == ("Succeeded", "Succeeded")
     assert len(set(names)) == 5
-    again = a_course(looped, "a-2", terms=Terms(retries=1))
+    again = a_course(looped, "a-2", terms=AttemptLimits(retries=1))
     assert [does(again, code) for code in (0, 1, 0, 1, 0)] == names
 
 
@@ -141,7 +141,7 @@ def test_nothing_runs_after_a_stage_that_failed():
 @pytest.mark.rule("DAG-9")
 def test_a_failed_stage_is_repeated_after_its_backoff():
     """On a timer, while the child stays Running and the stage is Retrying."""
-    world = a_course("plan", "code", terms=Terms(retries=1, backoff_seconds=30))
+    world = a_course("plan", "code", terms=AttemptLimits(retries=1, backoff_seconds=30))
     does(world)
     does(world, code=3)
     assert (steps(world)["code"]["phase"], world.status["phase"]) == ("Retrying", "Running")
@@ -167,7 +167,7 @@ def test_a_failed_stage_is_repeated_after_its_backoff():
 @pytest.mark.rule("DAG-10")
 def test_the_limit_of_a_stage_counts_from_its_own_beginning():
     """Neither the wait before the first nor the stages before it count, and its passing is a failure of the stage."""
-    world = a_course("plan", "code", terms=Terms(timeout_seconds=60))
+    world = a_course("plan", "code", terms=AttemptLimits(timeout_seconds=60))
     world.work = WorkMissing(message="not yet")
     world.run_pass()
     world.advance(100)
@@ -347,7 +347,7 @@ def test_a_condition_that_cannot_be_asked(fields, report, end, stop):
 
 def test_an_iteration_that_failed_for_good_ends_the_loop():
     """After its retries, which are its own."""
-    world = a_course(looping(), terms=Terms(retries=1))
+    world = a_course(looping(), terms=AttemptLimits(retries=1))
     for code in (3, 0, 3, 3):
         does(world, code)
     assert verdict(world) == ("Failed", "NonZeroExit")
@@ -403,7 +403,7 @@ def test_a_workflow_of_the_existing_system_is_taken_over_where_it_stands():
 def test_the_log_of_every_job_is_kept_before_its_pod_is_let_go():
     """Of each stage, attempt and iteration, once, under a title that says which."""
     looped = Stage(name="improve", loop=Loop(max_iterations=2))
-    world = a_course("plan", looped, "report", terms=Terms(retries=1), logs=[])
+    world = a_course("plan", looped, "report", terms=AttemptLimits(retries=1), logs=[])
     names = [does(world, code) for code in (1, 0, 0, 0, 0)]
     for _ in range(MOST_PASSES):
         world.run_pass()
@@ -442,7 +442,7 @@ def test_a_log_is_kept_once_whenever_the_controller_dies(dies_at):
 @pytest.mark.rule("GC-6", "CAN-2")
 def test_a_log_is_not_kept_again_at_the_end_of_a_child_that_is_cancelled_between_jobs():
     """What the last Job wrote was kept when it ended."""
-    world = a_course("plan", "code", terms=Terms(retries=1, backoff_seconds=60), logs=[])
+    world = a_course("plan", "code", terms=AttemptLimits(retries=1, backoff_seconds=60), logs=[])
     does(world, code=1)
     world.run_pass()
     world.child = replace(world.child, requested_by=frozenset({Requester.CANCEL}))

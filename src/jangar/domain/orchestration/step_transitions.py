@@ -1,0 +1,214 @@
+"""One pass over the steps of a run: settle children, skip, stop, start. Works on a `Progress` and leaves it closed:
+nothing that follows from what is known is left for the next pass.
+
+Knows the order in which rules apply; the rules themselves are in settling, readiness and starting.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from heapq import heapify, heappop, heappush
+
+from jangar.api.phases import CHILD_KINDS, CHILD_OBJECTS, StepPhase
+from jangar.api.reasons import Reason
+from jangar.domain.cancellation.stop import LeftBehind, Stop
+from jangar.domain.orchestration.child_results import Settling, failed, moved, settle, stopped
+from jangar.domain.orchestration.definition import Definition
+from jangar.domain.orchestration.observation import Child, ChildSeen, Observation
+from jangar.domain.orchestration.policies import RunPolicies
+from jangar.domain.orchestration.progress import Progress
+from jangar.domain.orchestration.readiness import MAX_CAUSES, Roots, roots_of
+from jangar.domain.orchestration.scope import Scope
+from jangar.domain.orchestration.starting import begun, hash_of_child, judged
+
+
+class PlanningPass:
+    """The moves of one pass. Call them in the order in which they are written here."""
+
+    def __init__(
+        self,
+        observation: Observation,
+        definition: Definition,
+        progress: Progress,
+        waiting: Iterable[int],
+        policies: RunPolicies,
+        now: datetime,
+    ) -> None:
+        self.observation = observation
+        self.definition = definition
+        self.progress = progress
+        self.policies = policies
+        self.now = now
+        self.waiting = [index for index in waiting if definition.steps[index].kind in CHILD_KINDS]
+        self.waiting_free = [index for index in waiting if definition.steps[index].kind not in CHILD_KINDS]
+        heapify(self.waiting)
+        heapify(self.waiting_free)
+        self.left_behind: list[LeftBehind] = []
+        self.scope = Scope(definition, observation.run.parameters, progress.states)
+        self._roots: dict[int, Roots] = {}
+
+    def refresh_hashes(self) -> None:
+        """Record what unseen children must look like where an earlier version recorded it otherwise, or not at all."""
+        for index in sorted(self.progress.live):
+            step, state = self.definition.steps[index], self.progress.states[index]
+            if state.child_uid is None and state.stop is None:
+                wanted = hash_of_child(step, state.attempt, self.observation.run, self.scope)
+                if wanted != state.child_hash:
+                    self.progress.move(index, replace(state, child_hash=wanted))
+
+    def settle(self, indexes: Iterable[int], children: Mapping[str, Child], *, stopping: bool) -> None:
+        """Look at the children of these live steps."""
+        rules = Settling(
+            now=self.now,
+            default_retries=self.policies.retries,
+            stop_timeout=self.observation.limits.cancel_timeout,
+            retries_allowed=not stopping,
+        )
+        for index in sorted(indexes):
+            state = self.progress.states[index]
+            if not state.is_live:
+                continue
+            found = settle(self.definition.steps[index], state, children.get(state.child or ""), rules)
+            if found.left_behind:
+                self.left_behind.append(
+                    LeftBehind(
+                        kind=CHILD_OBJECTS.get(state.kind, str(state.kind)),
+                        name=state.child or "",
+                        uid=found.state.child_uid,
+                    )
+                )
+            self.progress.move(index, found.state)
+
+    def begun_with_child(self, children: Mapping[str, Child]) -> list[int]:
+        """Steps begun in this pass whose child is there already: that of a run which lost its record."""
+        states = self.progress.states
+        return [
+            index
+            for index in self.progress.changed & self.progress.live
+            if states[index].child_uid is None
+            and isinstance(children.get(states[index].child or ""), ChildSeen)
+        ]
+
+    def skip_dependents(self) -> None:
+        """Skip whatever depends on an end that was not good enough; ask no condition, start nothing."""
+        self._cascade(judging=False)
+
+    def stop_for_cancel(self, deadline: datetime) -> None:
+        """A cancel was accepted: nothing starts any more, what waits ends here, what runs is told to stop."""
+        for index in self.progress.unstarted():
+            self._move(index, StepPhase.SKIPPED, Reason.RUN_CANCELLED)
+        for index in sorted(self.progress.retrying):
+            self._move(index, StepPhase.CANCELLED, Reason.RUN_CANCELLED, "was waiting to retry")
+        self._announce(Stop(requested_at=self.now, reason=Reason.CANCELLED, deadline=deadline))
+
+    def stop_for_timeout(self, stop: Stop) -> None:
+        """The run's own time limit fired: the same, as a failure."""
+        for index in self.progress.unstarted():
+            self._move(index, StepPhase.SKIPPED, Reason.RUN_TIMED_OUT)
+        for index in sorted(self.progress.retrying):
+            step, state = self.definition.steps[index], self.progress.states[index]
+            message = "was waiting to retry at the run's time limit"
+            self.progress.move(index, failed(step, state, Reason.RUN_TIMED_OUT, message, self.now))
+        self._announce(stop)
+
+    def _announce(self, stop: Stop) -> None:
+        self._nothing_waits()
+        for index in sorted(self.progress.live):
+            self.progress.move(index, stopped(self.progress.states[index], stop))
+
+    def start(self) -> None:
+        """Start what may start, in list order, until places run out; a start that fails frees its place at once."""
+        held = self.observation.run.suspend
+        free, placed = ([], []) if held else self._due_retries()
+        while True:
+            self._cascade(judging=not held)
+            self._fail_fast()
+            if held or not self._start_one(free, placed):
+                return
+
+    def _due_retries(self) -> tuple[list[int], list[int]]:
+        """Steps whose next attempt may begin, those that need no place first; both in list order."""
+        due = sorted(filter(self._is_due, self.progress.retrying))
+        placed = [index for index in due if self.definition.steps[index].kind in CHILD_KINDS]
+        return [index for index in due if self.definition.steps[index].kind not in CHILD_KINDS], placed
+
+    def _is_due(self, index: int) -> bool:
+        when = self.progress.states[index].next_retry_at
+        return when is None or when <= self.now
+
+    def _start_one(self, free: list[int], placed: list[int]) -> bool:
+        """Begin the next attempts; True when one of them failed at its start, so that others may follow from it."""
+        while (index := self._next_start(free, placed)) is not None:
+            step, state = self.definition.steps[index], self.progress.states[index]
+            state = begun(step, state, self.observation.run, self.observation.limits, self.scope, self.now)
+            self.progress.move(index, state)
+            if state.is_terminal:
+                return True
+        return False
+
+    def _next_start(self, free: list[int], placed: list[int]) -> int | None:
+        if self.waiting_free or free:
+            return heappop(self.waiting_free or free)
+        limit = self.policies.max_parallel
+        if limit is not None and self.progress.placed >= limit:
+            return None
+        first_wait = self.waiting[0] if self.waiting else None
+        first_retry = placed[0] if placed else None
+        if first_wait is not None and (first_retry is None or first_wait < first_retry):
+            return heappop(self.waiting)
+        return heappop(placed) if placed else None
+
+    def _cascade(self, *, judging: bool) -> None:
+        """Skip or make ready every touched step; without judging, those that may start stay touched."""
+        unjudged: list[int] = []
+        while (index := self.progress.next_touched()) is not None:
+            if self.progress.unmet[index]:
+                self._skip(index)
+            elif judging:
+                self._judge(index)
+            else:
+                unjudged.append(index)
+        self.progress.touch(unjudged)
+
+    def _judge(self, index: int) -> None:
+        step, state = self.definition.steps[index], self.progress.states[index]
+        found = judged(step, state, self.scope, self.now)
+        if found is state:
+            heappush(self.waiting if step.kind in CHILD_KINDS else self.waiting_free, index)
+        self.progress.move(index, found)
+
+    def _skip(self, index: int) -> None:
+        needs = self.definition.graph.needs[index]
+        roots = roots_of(needs, self.progress.states, self.definition.mode, self._known_roots)
+        self._roots[index] = roots
+        names = [self.definition.graph.names[cause] for cause in roots.causes]
+        state = moved(self.progress.states[index], self.now, StepPhase.SKIPPED, roots.reason)
+        shown = tuple(names[:MAX_CAUSES])
+        self.progress.move(index, replace(state, causes=shown, causes_total=len(names)))
+
+    def _known_roots(self, index: int) -> Roots:
+        """Roots of a skipped step: found in this pass, or as far as its record names them."""
+        if index not in self._roots:
+            state = self.progress.states[index]
+            places = sorted(self.definition.graph.names.index(cause) for cause in state.causes)
+            failed_ones = state.reason == Reason.DEPENDENCY_FAILED
+            self._roots[index] = Roots(
+                failed=tuple(places) if failed_ones else (), passed_over=() if failed_ones else tuple(places)
+            )
+        return self._roots[index]
+
+    def _fail_fast(self) -> None:
+        if not (self.policies.fail_fast and self.progress.unforgiven):
+            return
+        if not self.progress.tally.by_phase.get(StepPhase.PENDING):
+            return
+        for index in self.progress.unstarted():
+            self._move(index, StepPhase.SKIPPED, Reason.FAIL_FAST)
+        self._nothing_waits()
+
+    def _nothing_waits(self) -> None:
+        self.waiting.clear()
+        self.waiting_free.clear()
+
+    def _move(self, index: int, phase: StepPhase, reason: Reason, message: str = "") -> None:
+        self.progress.move(index, moved(self.progress.states[index], self.now, phase, reason, message))

@@ -1,0 +1,152 @@
+"""Whether a run may run at all, whatever the load: labels, images, Secrets, service account, source, repository."""
+
+from collections.abc import Iterator
+
+from jangar.api.reasons import Reason
+from jangar.domain.policies.globs import first_match
+from jangar.domain.policies.images import parse_image
+from jangar.domain.policies.pod_policy_checks import denials_of_pods, listed
+from jangar.domain.policies.policy import AdmissionPolicy
+from jangar.domain.policies.repositories import is_allowed
+from jangar.domain.policies.request import Ask
+from jangar.domain.policies.verdicts import Deny, Hold
+
+OWN_LABELS = ("jangar.proompteng.ai/", "app.kubernetes.io/managed-by")
+"""Labels of the product's own, which no list needs to allow."""
+
+
+def objection(ask: Ask, policy: AdmissionPolicy) -> Deny | Hold | None:
+    """Why it may not run now; a denial is for good and comes before a wait for what does not exist yet."""
+    denial = next(_denials(ask, policy), None)
+    if denial is not None:
+        return denial
+    if ask.missing:
+        return Hold(
+            reason=Reason.REFERENCE_NOT_FOUND,
+            message=f"{listed(ask.missing)} {'do' if len(ask.missing) > 1 else 'does'} not exist yet",
+        )
+    return None
+
+
+def _denials(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+    yield from _of_labels(ask, policy)
+    yield from _of_images(ask, policy)
+    yield from _of_service_account(ask, policy)
+    yield from denials_of_pods(ask, policy)
+    yield from _of_sources(ask)
+    yield from _of_repositories(ask, policy)
+    yield from _of_secrets(ask, policy)
+
+
+def _of_labels(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+    rules = policy.labels
+    missing = tuple(key for key in rules.required if key not in ask.labels)
+    if missing:
+        yield Deny(
+            reason=Reason.MISSING_REQUIRED_LABELS,
+            message=f"policy requires the label {listed(missing)}: add it to metadata.labels of a new run",
+        )
+    own = tuple(key for key in ask.labels if not key.startswith(OWN_LABELS))
+    for key in own:
+        if pattern := first_match(rules.denied, key):
+            yield Deny(
+                reason=Reason.LABEL_BLOCKED,
+                message=f"the label {key} is denied by policy ({pattern}): leave it away",
+            )
+    for key in own if rules.allowed else ():
+        if not first_match(rules.allowed, key):
+            yield Deny(
+                reason=Reason.LABEL_NOT_ALLOWED,
+                message=f"policy allows only the labels {listed(rules.allowed)}, not {key}",
+            )
+
+
+def _of_images(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+    rules = policy.images
+    if not (rules.allowed or rules.denied):
+        return
+    for text in ask.images:
+        try:
+            image = parse_image(text)
+        except ValueError:
+            yield Deny(
+                reason=Reason.IMAGE_NOT_ALLOWED,
+                message=f"{text!r} is no reference to an image, and policy allows only known ones",
+            )
+            continue
+        for pattern in rules.denied:
+            if pattern.denies(image):
+                yield Deny(
+                    reason=Reason.IMAGE_BLOCKED,
+                    message=f"the image {text} is denied by policy ({pattern.written}): use another one",
+                )
+        if rules.allowed and not any(pattern.allows(image) for pattern in rules.allowed):
+            allowed = listed(tuple(each.written for each in rules.allowed))
+            yield Deny(
+                reason=Reason.IMAGE_NOT_ALLOWED, message=f"policy allows only images of {allowed}, not {text}"
+            )
+
+
+def _of_service_account(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+    used = ask.service_account or policy.default_service_account
+    if used in policy.pods.own_service_accounts and policy.pods.own_namespace in {"", ask.namespace}:
+        yield Deny(
+            reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
+            message=f"the service account {used} is the controllers' own, which no run may use: name another one",
+        )
+    allowed = policy.pods.service_accounts
+    if allowed and used != policy.default_service_account and not first_match(allowed, used):
+        yield Deny(
+            reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
+            message=f"policy allows only the service accounts {listed(allowed)}, not {used}",
+        )
+    if ask.terms.service_accounts and used not in ask.terms.service_accounts:
+        yield Deny(
+            reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
+            message=f"Agent {ask.agent} allows the service account {listed(ask.terms.service_accounts)}, "
+            f"not {used}: name it in spec.runtime.config.serviceAccount or in security.allowedServiceAccounts",
+        )
+
+
+def _of_sources(ask: Ask) -> Iterator[Deny]:
+    allowed = ask.terms.source_providers
+    for source in ask.source_providers if allowed else ():
+        if source not in allowed:
+            yield Deny(
+                reason=Reason.IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED,
+                message=f"Agent {ask.agent} takes tasks from {listed(allowed)}, not from {source}",
+            )
+
+
+def _of_repositories(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+    for repository in ask.repositories if policy.repositories and ask.on_github else ():
+        if not is_allowed(policy.repositories, repository):
+            yield Deny(
+                reason=Reason.REPOSITORY_NOT_ALLOWED,
+                message=f"JANGAR_GITHUB_REPOS_ALLOWED allows {listed(policy.repositories)}, not {repository}",
+            )
+
+
+def _of_secrets(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+    for use in ask.secrets:
+        if use.name in policy.blocked_secrets:
+            yield Deny(
+                reason=Reason.SECRET_BLOCKED,
+                message=f"the Secret {use.name}, named by {use.named_by}, is blocked by policy: no run may use it",
+            )
+    for use in ask.secrets if ask.terms.secrets else ():
+        if use.name not in ask.terms.secrets:
+            yield Deny(
+                reason=Reason.SECRET_NOT_ALLOWED,
+                message=f"Agent {ask.agent} does not allow the Secret {use.name}, named by {use.named_by}: "
+                "add it to the Agent's security.allowedSecrets, or do not use it",
+            )
+    # Where something does not exist yet, the binding may be still to come as well.
+    for use in ask.secrets if not ask.missing else ():
+        if use.name not in ask.bound_secrets:
+            yield Deny(
+                reason=Reason.SECRET_NOT_BOUND,
+                message=f"no SecretBinding permits the Secret {use.name}, named by {use.named_by}: make one in the "
+                f"same namespace with the subject Agent {ask.agent} and {use.name} in allowedSecrets, "
+                "then start a new run",
+            )

@@ -1,0 +1,76 @@
+"""Reads as much of a spec as can be read, so that the rules can be asked about the rest.
+
+A wrong type in one place must not hide a mistake in another, so what the types refuse is mended for reading, and
+whatever the rules then say about a mended place is left out.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from jangar.api.meta import ApiModel, JsonObject
+from jangar.api.problems import Problem
+from jangar.lint.finding import Diagnostic
+from jangar.lint.source_positions import Path
+
+Spec = TypeVar("Spec", bound=ApiModel)
+Mend = Callable[[Any, Path, JsonObject], bool]
+"""Makes a place readable: takes what holds it, its path and the whole, and says whether it could."""
+
+_ATTEMPTS: Final = 3
+_MISSING: Final = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSpec(Generic[Spec]):
+    """A spec as far as it could be read: `spec` is None if nothing could, `whole` if all was right."""
+
+    spec: Spec | None
+    mended: frozenset[Path] = frozenset()
+
+    @property
+    def whole(self) -> Spec | None:
+        return None if self.mended else self.spec
+
+    def covers(self, path: Path) -> bool:
+        """Whether the place, or one around it, was mended."""
+        return (
+            any(path[:length] in self.mended for length in range(1, len(path) + 1)) if self.mended else False
+        )
+
+    def complaints(self, problems: Iterable[Problem], *, under: Path) -> Iterator[Diagnostic]:
+        """Those about places that are as they were written; the spec stands at `under`."""
+        for problem in problems:
+            inner = problem.path[1:]  # the domain's paths begin with spec
+            if not self.covers(inner):
+                yield Diagnostic.of(problem, at=(*under, *inner))
+
+
+def read_spec(model: type[Spec], value: Any, mend: Mend) -> ReadSpec[Spec]:
+    nothing: ReadSpec[Spec] = ReadSpec(spec=None, mended=frozenset({()}))
+    if not isinstance(value, dict):
+        return nothing
+    mended: set[Path] = set()
+    for attempt in range(_ATTEMPTS):
+        try:
+            return ReadSpec(spec=model.model_validate(value), mended=frozenset(mended))
+        except ValidationError as error:
+            value = value if attempt else copy.deepcopy(value)
+            for each in error.errors(include_url=False, include_context=False, include_input=False):
+                path = tuple(each["loc"])
+                if _mended(value, path, mend) and each["type"] != _MISSING:
+                    mended.add(path)
+    return nothing
+
+
+def _mended(value: JsonObject, path: Path, mend: Mend) -> bool:
+    holder: Any = value
+    for part in path[:-1]:
+        try:
+            holder = holder[part]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return mend(holder, path, value)

@@ -1,0 +1,1 @@
+"""Objects watched from a Kubernetes API: informers, caches and indexes."""

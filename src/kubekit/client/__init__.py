@@ -1,0 +1,1 @@
+"""Client of any Kubernetes API: transports, credentials, errors and resources."""

@@ -1,0 +1,1 @@
+"""Runs reconcilers: work queues, backoff, quarantine and the watchdog."""

@@ -1,0 +1,291 @@
+"""One process made of parts: what starts after what, what stops before what, and whether it is well.
+
+Services start first and stop last (the event recorder, the elector), then the informers, and when these know
+everything the controllers. A part that fails takes the whole process down, with the reason: half a control plane is
+worse than none. A service that fails because the machine ran out of something is started again instead: the process
+would find the machine no better.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kubekit.cache.informer import Informer
+from kubekit.controller.backoff import Backoff
+from kubekit.controller.controller import Controller
+from kubekit.controller.watchdog import Watchdog
+
+log = logging.getLogger(__name__)
+
+
+SHORTAGE_BACKOFF = Backoff(first=0.1, limit=10.0)
+NO_THREAD = "can't start new thread"
+
+
+class PartFailed(Exception):
+    """A part of the process ended that should have gone on; the cause is the part's own error."""
+
+    def __init__(self, part: str, reason: str) -> None:
+        super().__init__(f"{part} {reason}")
+        self.part = part
+        self.reason = reason
+
+
+class Stage(StrEnum):
+    """How far the process has come."""
+
+    STARTING = "starting"
+    SYNCING = "syncing"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    name: str
+    run: Callable[[], Awaitable[None]]
+
+
+class Manager:
+    """Runs services, informers and controllers until it is told to stop or one of them fails."""
+
+    def __init__(
+        self, *, stop_bound: float = 20.0, service_stop_bound: float = 10.0, informer_silence: float = 900.0
+    ) -> None:
+        self.stage = Stage.STARTING
+        self._stop_bound = stop_bound
+        self._service_stop_bound = service_stop_bound
+        self._informer_silence = informer_silence
+        self._services: list[_Service] = []
+        self._informers: dict[str, Informer] = {}
+        self._controllers: list[Controller] = []
+        self._checks: list[Callable[[], Iterable[str]]] = []
+        self._ready_checks: list[Callable[[], Iterable[str]]] = []
+        self._stopping = asyncio.Event()
+        self._tasks: dict[asyncio.Task[None], str] = {}
+        self._told: set[asyncio.Task[None]] = set()
+
+    def add_service(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        """A coroutine that lives as long as the process; it is cancelled last, and may tidy up within a bound."""
+        self._services.append(_Service(name, run))
+
+    def add_informer(self, name: str, informer: Informer) -> None:
+        """An informer to run; `name` is what health and metrics call it."""
+        self._informers[name] = informer
+
+    def add_controller(self, controller: Controller) -> None:
+        """A controller to run once every informer is synced."""
+        self._controllers.append(controller)
+
+    def add_check(self, alive: Callable[[], Iterable[str]]) -> None:
+        """Something else that says, in sentences, why the process should be restarted."""
+        self._checks.append(alive)
+
+    def add_ready_check(self, ready: Callable[[], Iterable[str]]) -> None:
+        """Something else that says, in sentences, why the process is not ready."""
+        self._ready_checks.append(ready)
+
+    def use_watchdog(self, watchdog: Watchdog) -> None:
+        """Have the passes of all controllers watched; call it when all are added."""
+        self.add_service("watchdog", watchdog.run)
+        for controller in self._controllers:
+            controller.watchdog = watchdog
+
+    @property
+    def informers(self) -> dict[str, Informer]:
+        """By name."""
+        return dict(self._informers)
+
+    @property
+    def controllers(self) -> list[Controller]:
+        """In the order of adding."""
+        return list(self._controllers)
+
+    def stop(self) -> None:
+        """Ask for a graceful end; `run` returns when it is over. Safe in a signal handler of the loop."""
+        self._stopping.set()
+
+    def clock_was_set(self) -> None:
+        """Look at everything that waits for its time: by the new one it may be due."""
+        for controller in self._controllers:
+            controller.queue.release_delayed()
+
+    async def run(self) -> None:
+        """Start everything, work, and stop everything; raises PartFailed if a part ended by itself."""
+        try:
+            self._start_services()
+            self._start_informers()
+            if await self._until_synced():
+                self._start_controllers()
+                await self._until_stopped()
+        finally:
+            await self._stop_all()
+
+    def ready(self) -> list[str]:
+        """Why it should get no traffic, as sentences; empty when it is ready."""
+        if self.stage in {Stage.STOPPING, Stage.STOPPED}:
+            return [f"the process is {self.stage}"]
+        found = [
+            f"informer {name} has not listed its objects yet"
+            for name, informer in self._informers.items()
+            if not informer.has_synced
+        ]
+        found += [
+            f"informer {name} may be deaf: no word from the API server for {informer.age():.0f} s"
+            for name, informer in self._informers.items()
+            if informer.has_synced and informer.age() > informer.longest_silence
+        ]
+        if self.stage is Stage.STARTING:
+            found.append("the process is starting")
+        found += [sentence for check in self._ready_checks for sentence in check()]
+        return found
+
+    def alive(self) -> list[str]:
+        """Why it should be restarted, as sentences; empty when it is well."""
+        found = [
+            f"informer {name} has heard nothing from the API server for {informer.age():.0f} s"
+            for name, informer in self._informers.items()
+            if informer.age() > self._informer_silence
+        ]
+        for controller in self._controllers:
+            found += controller.problems()
+        found += [sentence for check in self._checks for sentence in check()]
+        return found
+
+    def _start_services(self) -> None:
+        for service in self._services:
+            self._start(f"service {service.name}", _run_service(service))
+
+    def _start_informers(self) -> None:
+        self.stage = Stage.SYNCING
+        for name, informer in self._informers.items():
+            self._start(f"informer {name}", informer.run())
+
+    def _start_controllers(self) -> None:
+        self.stage = Stage.RUNNING
+        log.info("all informers are synced", extra={"informers": len(self._informers)})
+        for controller in self._controllers:
+            self._start(f"controller {controller.name}", controller.run())
+
+    def _start(self, name: str, work: Awaitable[None]) -> None:
+        self._tasks[asyncio.create_task(_finish(work), name=name)] = name
+
+    async def _until_synced(self) -> bool:
+        async def sync() -> None:
+            for informer in self._informers.values():
+                await informer.synced()
+
+        return await self._unless_stopped(sync())
+
+    async def _until_stopped(self) -> None:
+        await self._unless_stopped(None)
+
+    async def _unless_stopped(self, work: Awaitable[None] | None) -> bool:
+        """Whether the work got done; False if the process was told to stop first. Raises if a part ended."""
+        stopping = asyncio.create_task(_wait(self._stopping), name="stop requested")
+        watched: set[asyncio.Task[None]] = {stopping}
+        working: asyncio.Task[None] | None = None
+        if work is not None:
+            working = asyncio.create_task(_finish(work), name="work until stopped")
+            watched.add(working)
+        try:
+            await asyncio.wait([*watched, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
+            self._raise_for_ended()
+            if working is not None and working.done():
+                working.result()
+                return not stopping.done()
+            return False
+        finally:
+            for task in watched:
+                task.cancel()
+            await asyncio.wait(watched)
+
+    def _raise_for_ended(self) -> None:
+        for task, name in self._tasks.items():
+            if task.done():
+                error = None if task.cancelled() else task.exception()
+                self._told.add(task)
+                reason = "ended" if error is None else f"failed: {_first_cause(error)}"
+                raise PartFailed(name, reason) from error
+
+    async def _stop_all(self) -> None:
+        self.stage = Stage.STOPPING
+        controllers = self._named("controller ")
+        for controller in self._controllers:
+            controller.stop()
+        if controllers:
+            _, late = await asyncio.wait(controllers, timeout=self._stop_bound)
+            if late:
+                log.warning(
+                    "passes were still under way at the end of the bound and were ended",
+                    extra={"controllers": sorted(self._tasks[task] for task in late)},
+                )
+            await self._end(controllers)
+        await self._end(self._named("informer "))
+        # One after another, the last started first: what a service needs of another is still there.
+        for task in reversed(self._named("service ")):
+            await self._end([task])
+        self.stage = Stage.STOPPED
+
+    async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
+        """Cancel what still runs and wait for it; what else failed is logged, for one reason is raised already."""
+        for task in tasks:
+            task.cancel()
+        if not tasks:
+            return
+        done, late = await asyncio.wait(tasks, timeout=self._service_stop_bound)
+        for task in done - self._told:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                log.warning("a part failed too", extra={"part": self._tasks[task]}, exc_info=error)
+        for task in late:
+            log.warning("a part did not stop within its bound", extra={"part": self._tasks[task]})
+
+    def _named(self, prefix: str) -> list[asyncio.Task[None]]:
+        return [task for task, name in self._tasks.items() if name.startswith(prefix)]
+
+
+async def _wait(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+async def _finish(work: Awaitable[None]) -> None:
+    await work
+
+
+async def _run_service(service: _Service) -> None:
+    """Until it ends, or fails for another reason than the machine's."""
+    failures = 0
+    while True:
+        try:
+            await service.run()
+        except Exception as error:
+            if not is_shortage(error):
+                raise
+            wait = SHORTAGE_BACKOFF.delay(failures, random.random)
+            failures += 1
+            log.warning(
+                "service failed; restarting",
+                extra={"service": service.name, "reason": _first_cause(error), "again_in": round(wait, 1)},
+            )
+            await asyncio.sleep(wait)
+        else:
+            return
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Whether the operating system refused something: descriptors, disk space, memory, threads."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_shortage(each) for each in error.exceptions)
+    return isinstance(error, OSError | MemoryError) or (
+        isinstance(error, RuntimeError) and NO_THREAD in str(error)
+    )
+
+
+def _first_cause(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,250 @@
+"""Keys waiting to be worked on: each once, never two workers on one key, delays, back-off. Knows nothing of keys.
+
+The semantics are those of client-go's work queue: a key added while it is worked on is queued again when that work is
+`done`; a delayed key keeps only its earliest time; a key that failed waits longer each time until it is forgotten.
+Everything but the constructor needs a running event loop.
+"""
+
+import asyncio
+import heapq
+import random as chance
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from kubekit.controller.backoff import Backoff
+from kubekit.controller.urgent_work import UrgentWorkGate
+
+K = TypeVar("K", bound=Hashable)
+
+_SLACK = 64
+
+
+class ShutDown(Exception):
+    """The queue gives out nothing more."""
+
+
+class WorkQueue(Generic[K]):
+    """One queue of keys for any number of workers on one event loop."""
+
+    def __init__(
+        self,
+        *,
+        backoff: Backoff | None = None,
+        random: Callable[[], float] = chance.random,
+        on_wait: Callable[[float], None] | None = None,
+        haste: UrgentWorkGate | None = None,
+    ) -> None:
+        self.on_wait = on_wait
+        """Told the seconds between a key's adding and its being taken."""
+        self._backoff = backoff or Backoff()
+        self._random = random
+        self._ready: deque[K] = deque()
+        self._first: deque[K] = deque()
+        """Ready, too, and taken before the others, of all queues that share the haste."""
+        self._urgent: set[K] = set()
+        self._hurried: set[K] = set()
+        """Urgent ones that workers have."""
+        self._haste = haste or UrgentWorkGate()
+        self._haste.subscribe(self._wake_waiting)
+        self._dirty: dict[K, float] = {}
+        self._processing: dict[K, float] = {}
+        self._failures: dict[K, int] = {}
+        self._delayed: dict[K, float] = {}
+        self._heap: list[tuple[float, int, K]] = []
+        self._sequence = 0
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
+        """Kept beside the timer: uvloop's has no such answer when it is due at once."""
+        self._getters: deque[asyncio.Future[None]] = deque()
+        self._is_shut_down = False
+
+    def add(self, key: K, *, first: bool = False) -> None:
+        """Have the key worked on, before those that are not `first`; nothing else changes if it waits already."""
+        if self._is_shut_down:
+            return
+        if first and key not in self._urgent:
+            self._urgent.add(key)
+            self._haste.begin()
+            if key in self._dirty and key not in self._processing:
+                self._ready.remove(key)
+                self._first.append(key)
+                self._wake_one()
+        if key in self._dirty:
+            return
+        self._dirty[key] = asyncio.get_running_loop().time()
+        if key not in self._processing:
+            self._append(key)
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Add the key then; of several times for one key the earliest counts."""
+        if self._is_shut_down:
+            return
+        if seconds <= 0:
+            self.add(key)
+            return
+        when = asyncio.get_running_loop().time() + seconds
+        known = self._delayed.get(key)
+        if known is not None and known <= when:
+            return
+        self._delayed[key] = when
+        self._sequence += 1
+        heapq.heappush(self._heap, (when, self._sequence, key))
+        self._drop_superseded()
+        self._set_timer()
+
+    def release_delayed(self) -> None:
+        """Add every delayed key now: its time was reckoned by a clock that has been set since."""
+        delayed, self._delayed = self._delayed, {}
+        self._heap.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for key in delayed:
+            self.add(key)
+
+    def add_rate_limited(self, key: K, *, backoff: Backoff | None = None, at_least: float = 0.0) -> float:
+        """Add the key after a wait that grows with every call until `forget`; returns the wait."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        delay = max(at_least, (backoff or self._backoff).delay(failures, self._random))
+        self.add_after(key, delay)
+        return delay
+
+    def forget(self, key: K) -> None:
+        """The key did well: its next failure counts as the first."""
+        self._failures.pop(key, None)
+
+    def failures(self, key: K) -> int:
+        """How many times in a row the key was added rate limited."""
+        return self._failures.get(key, 0)
+
+    async def get(self) -> K:
+        """The next key, which is the caller's alone until `done`; raises ShutDown when there will be none."""
+        while not self._has_next:
+            if self._is_shut_down:
+                raise ShutDown
+            await self._something_ready()
+        key = (self._first or self._ready).popleft()
+        if key in self._urgent:
+            self._urgent.remove(key)
+            self._hurried.add(key)
+        now = asyncio.get_running_loop().time()
+        added = self._dirty.pop(key)
+        self._processing[key] = now
+        if self.on_wait is not None:
+            self.on_wait(now - added)
+        return key
+
+    def done(self, key: K) -> None:
+        """The work on a key that `get` gave out is over; if it was added meanwhile it is queued again."""
+        self._processing.pop(key, None)
+        if key in self._dirty:
+            self._append(key)
+        if key in self._hurried:
+            self._hurried.remove(key)
+            self._haste.end()
+
+    def shut_down(self) -> None:
+        """Take nothing more and give out nothing more: what still waits is dropped, work under way is not touched."""
+        self._is_shut_down = True
+        self._ready.clear()
+        self._first.clear()
+        for _ in self._urgent:
+            self._haste.end()
+        self._urgent.clear()
+        self._dirty.clear()
+        self._delayed.clear()
+        self._heap.clear()
+        self._failures.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._getters:
+            self._wake_one()
+
+    def __len__(self) -> int:
+        """Keys that a worker could take now."""
+        return len(self._first) + len(self._ready)
+
+    @property
+    def delayed(self) -> int:
+        """Keys that wait for their time."""
+        return len(self._delayed)
+
+    @property
+    def processing(self) -> int:
+        """Keys that workers have."""
+        return len(self._processing)
+
+    def oldest_age(self) -> float:
+        """Seconds that a key next in line has waited; 0 if none waits."""
+        heads = [queue[0] for queue in (self._first, self._ready) if queue]
+        if not heads:
+            return 0.0
+        return asyncio.get_running_loop().time() - min(self._dirty[key] for key in heads)
+
+    def longest_processing(self) -> tuple[K, float] | None:
+        """The key that a worker has had for longest, and the seconds."""
+        if not self._processing:
+            return None
+        key = next(iter(self._processing))
+        return key, asyncio.get_running_loop().time() - self._processing[key]
+
+    @property
+    def _has_next(self) -> bool:
+        return bool(self._first or (self._ready and not self._haste.is_on))
+
+    def _wake_waiting(self) -> None:
+        for _ in range(len(self._ready)):
+            self._wake_one()
+
+    def _append(self, key: K) -> None:
+        (self._first if key in self._urgent else self._ready).append(key)
+        self._wake_one()
+
+    def _wake_one(self) -> None:
+        while self._getters:
+            getter = self._getters.popleft()
+            if not getter.done():
+                getter.set_result(None)
+                return
+
+    async def _something_ready(self) -> None:
+        getter = asyncio.get_running_loop().create_future()
+        self._getters.append(getter)
+        try:
+            await getter
+        except asyncio.CancelledError:
+            if getter.done() and not getter.cancelled():
+                # Woken and cancelled at once: the key is for another.
+                if self._has_next:
+                    self._wake_one()
+            else:
+                self._getters.remove(getter)
+            raise
+
+    def _set_timer(self) -> None:
+        when = self._heap[0][0]
+        if self._timer is not None:
+            if self._timer_at <= when:
+                return
+            self._timer.cancel()
+        self._timer_at = when
+        self._timer = asyncio.get_running_loop().call_at(when, self._add_due)
+
+    def _add_due(self) -> None:
+        self._timer = None
+        now = asyncio.get_running_loop().time()
+        while self._heap and self._heap[0][0] <= now:
+            when, _, key = heapq.heappop(self._heap)
+            if self._delayed.get(key) == when:
+                del self._delayed[key]
+                self.add(key)
+        if self._heap:
+            self._set_timer()
+
+    def _drop_superseded(self) -> None:
+        if len(self._heap) > 2 * len(self._delayed) + _SLACK:
+            self._heap = [entry for entry in self._heap if self._delayed.get(entry[2]) == entry[0]]
+            heapq.heapify(self._heap)

@@ -1,0 +1,1 @@
+"""Leader election and shards over coordination.k8s.io Leases."""

@@ -1,0 +1,150 @@
+"""How a set of shards is written down in Leases, and reading it back. Pure; knows nothing of who holds what next.
+
+One Lease says how many shards there are, one for each shard says who holds it, one for each member says that it lives.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Final
+
+from kubekit.client.builtin import LEASES
+from kubekit.client.resource import Obj
+
+MOST_SHARDS: Final = 1024
+_LONGEST_LABEL: Final = 63
+_LONGEST_IDENTITY: Final = 100
+
+
+class Role(StrEnum):
+    """What a Lease of the set is for."""
+
+    SET = "set"
+    SHARD = "shard"
+    MEMBER = "member"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetNames:
+    """Names, labels and annotations of the Leases of one set; `domain` goes before the latter two."""
+
+    name: str
+    namespace: str
+    domain: str
+
+    def shard(self, number: int) -> str:
+        return f"{self.name}-shard-{number:02d}"
+
+    def member(self, identity: str) -> str:
+        return f"{self.name}-member-{identity}"
+
+    def key(self, word: str) -> str:
+        """A label's or an annotation's."""
+        return f"{self.domain}/{word}"
+
+    def labels(self, role: Role) -> dict[str, str]:
+        return {self.key("shard-set"): self._label, self.key("shard-role"): role.value}
+
+    @property
+    def selector(self) -> str:
+        """All Leases of the set."""
+        return f"{self.key('shard-set')}={self._label}"
+
+    @property
+    def _label(self) -> str:
+        if len(self.name) <= _LONGEST_LABEL:
+            return self.name
+        return blake2b(self.name.encode(), digest_size=16).hexdigest()
+
+    def of_count(self, count: int) -> dict[str, str]:
+        """The annotation that says how many shards there are."""
+        return {self.key("shards"): str(count)}
+
+    def set_lease(self, count: int) -> Obj:
+        """The one that decides how many shards there are."""
+        return self._lease(self.name, Role.SET, self.of_count(count), {})
+
+    def member_lease(self, identity: str, about: Mapping[str, str], spec: Obj) -> Obj:
+        told = {self.key(word): text for word, text in about.items()}
+        return self._lease(self.member(identity), Role.MEMBER, told, spec)
+
+    def _lease(self, name: str, role: Role, annotations: Mapping[str, str], spec: Obj) -> Obj:
+        return {
+            "apiVersion": LEASES.api_version,
+            "kind": LEASES.kind,
+            "metadata": {
+                "name": name,
+                "namespace": self.namespace,
+                "labels": self.labels(role),
+                "annotations": dict(annotations),
+            },
+            "spec": spec,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseRecord:
+    """One Lease of the set as it was read."""
+
+    name: str
+    role: Role | None
+    holder: str
+    duration: float
+    version: str
+    uid: str
+    count: int | None
+    """How many shards there are, as this Lease says it."""
+    since: str
+    renewed: str
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def number(self) -> int | None:
+        """Which shard it is."""
+        told = re.search(r"-shard-(\d+)$", self.name)
+        return int(told[1]) if self.role is Role.SHARD and told else None
+
+
+def record_of(names: SetNames, lease: Obj) -> LeaseRecord:
+    """What a Lease says, whatever a hand made of it."""
+    metadata, spec = lease["metadata"], lease.get("spec") or {}
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    role = labels.get(names.key("shard-role"), "")
+    before = names.key("")
+    return LeaseRecord(
+        name=metadata["name"],
+        role=Role(role) if role in tuple(Role) else None,
+        holder=spec.get("holderIdentity") or "",
+        duration=float(spec.get("leaseDurationSeconds") or 0),
+        version=f"{metadata.get('uid', '')}/{metadata.get('resourceVersion', '')}",
+        uid=metadata.get("uid", ""),
+        count=_count(annotations.get(names.key("shards"))),
+        since=spec.get("acquireTime") or "",
+        renewed=spec.get("renewTime") or "",
+        about={key.removeprefix(before): text for key, text in annotations.items() if key.startswith(before)},
+    )
+
+
+def agreed_count(records: Iterable[LeaseRecord]) -> int | None:
+    """How many shards there are: as the set's Lease says, or else the shards'. None if nobody says it."""
+    told: dict[int, int] = {}
+    for each in records:
+        if each.role is Role.SET:
+            return each.count
+        if each.role is Role.SHARD and each.count is not None:
+            told[each.count] = told.get(each.count, 0) + 1
+    return max(told, key=lambda count: (told[count], count), default=None)
+
+
+def identity_of(host: str, unique: str) -> str:
+    """A name for a process that can be part of a Lease's name."""
+    plain = re.sub(r"[^a-z0-9]+", "-", host.lower()).strip("-")[:_LONGEST_IDENTITY].strip("-")
+    return f"{plain or 'host'}-{unique}"
+
+
+def _count(text: str | None) -> int | None:
+    if text is None or not re.fullmatch(r"[0-9]{1,4}", text):
+        return None
+    return int(text) if 1 <= int(text) <= MOST_SHARDS else None

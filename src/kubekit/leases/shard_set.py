@@ -1,0 +1,296 @@
+"""The shards of this process: how many there are, who shares them, and which of them are ours to take or hand over.
+
+Everybody watches the set's Leases and computes the same shares from the members that live. A wrong view costs balance,
+never safety: a shard is held by its own Lease alone. How many shards there are is said by the set's Lease; nobody takes
+a shard while one of another count may still be held, nor while a leader without shards may still act.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random as chance
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubekit.cache.informer import Change, Informer, Pace
+from kubekit.cache.namespaces import Namespaces
+from kubekit.client.api_client import Client
+from kubekit.client.builtin import LEASES
+from kubekit.client.errors import ApiError, Conflict, NotFound
+from kubekit.controller.reconcile import Key
+from kubekit.leases.assignment import assignment, shard_of
+from kubekit.leases.lease import Elector, LeaseTerms, LeaseTiming, OnChange, Turnover
+from kubekit.leases.membership import Member, Membership
+from kubekit.leases.set_lease import SetLease
+from kubekit.leases.shard_records import LeaseRecord, Role, SetNames, agreed_count, record_of
+
+log = logging.getLogger(__name__)
+
+_MARGIN = 0.005
+"""Seconds after a silence is over at which it is looked at."""
+_FORGOTTEN = 10
+"""After so many durations of silence a member's Lease is rubbish."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A Lease, and since when it has said so."""
+
+    record: LeaseRecord
+    at: float
+
+    def silent_in(self, now: float) -> float:
+        """Seconds until its holder has been silent for as long as it asked to be waited for."""
+        return max(0.0, self.at + self.record.duration - now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a set must know of the work that is shared."""
+
+    is_ready: Callable[[], bool] = lambda: True
+    """Whether this process may hold anything."""
+    is_idle: Callable[[int], bool] = lambda _: True
+    """Whether nothing is under way on a shard."""
+
+
+class ShardSet:
+    """The shards as one member sees them; `run` is its life."""
+
+    def __init__(
+        self,
+        client: Client,
+        names: SetNames,
+        *,
+        member: Member,
+        count_if_new: int,
+        now: Callable[[], datetime],
+        work: Work | None = None,
+        timing: LeaseTiming | None = None,
+        random: Callable[[], float] = chance.random,
+    ) -> None:
+        self.identity = member.identity
+        self.turnover = Turnover()
+        self._client = client
+        self._names = names
+        self._count_if_new = count_if_new
+        self._now = now
+        self._work = work or Work()
+        self._timing = timing or LeaseTiming()
+        self._random = random
+        self._member = Membership(client, names, member=member, now=now, timing=self._timing)
+        self._set = SetLease(client, names, now=now, timing=self._timing)
+        self._informer = Informer(
+            client,
+            LEASES,
+            namespaces=Namespaces.of(names.namespace),
+            labels=names.selector,
+            random=random,
+            # A deaf ear is a wrong share: it is noticed within the time that silence is waited for.
+            pace=Pace(watch=self._timing.duration / 2, last_retry=self._timing.retry_period),
+        )
+        self._informer.subscribe(self._heard)
+        self._seen: dict[str, _Seen] = {}
+        self._changed = asyncio.Event()
+        self._listeners: list[OnChange] = []
+        self._elector: Elector | None = None
+        self._wanted: frozenset[int] = frozenset()
+
+    @property
+    def shards(self) -> int:
+        """How many there are; 0 before that is known."""
+        return self._elector.shards if self._elector is not None else 0
+
+    def held_shards(self) -> list[int]:
+        """Those that this process may act on at this moment."""
+        return self._elector.held_shards() if self._elector is not None and self._set.is_trusted else []
+
+    def shard_of(self, key: Key) -> int | None:
+        """Which shard an object belongs to; None before it is known how many there are."""
+        return shard_of(key.namespace, key.name, self._elector.shards) if self._elector is not None else None
+
+    def holds(self, key: Key) -> bool:
+        """Whether this process may write for the object at this moment."""
+        elector = self._elector
+        if elector is None or not self._set.is_trusted:
+            return False
+        return elector.holds(shard_of(key.namespace, key.name, elector.shards))
+
+    def accepts(self, key: Key) -> bool:
+        """Whether this process may begin to act on the object at this moment."""
+        elector = self._elector
+        return elector is not None and elector.accepts(shard_of(key.namespace, key.name, elector.shards))
+
+    def subscribe(self, listener: OnChange) -> None:
+        """Be told of every shard gained and lost; of a loss at the moment that it happens."""
+        self._listeners.append(listener)
+
+    async def run(self) -> None:
+        """Be a member until cancelled; then give back what is held, and leave."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._informer.run(), name="shards-informer")
+                group.create_task(self._beat(), name="shards-member")
+                await self._informer.synced()
+                while True:
+                    await self._serve(await self._count())
+        finally:
+            await self._member.leave()
+
+    async def _beat(self) -> None:
+        while True:
+            if self._work.is_ready():
+                was_known = self._member.is_known
+                await self._member.renew()
+                if not was_known:
+                    self._changed.set()
+            await asyncio.sleep(self._timing.retry_period if self._work.is_ready() else self._soon)
+
+    @property
+    def _soon(self) -> float:
+        return min(self._timing.retry_period, 0.1)
+
+    async def _count(self) -> int:
+        """How many shards there are, once everybody can read it."""
+        while True:
+            self._changed.clear()
+            told = agreed_count(self._records())
+            if told is not None and self._names.name in self._seen:
+                return told
+            if self._names.name in self._seen:
+                log.error("the set's lease does not say how many shards there are", extra=self._told())
+            elif self._work.is_ready():
+                await self._set.look(told or self._count_if_new)
+            await self._until_changed(self._timing.retry_period)
+
+    async def _serve(self, count: int) -> None:
+        """Take part until there is another number of shards."""
+        names = self._names
+        self._wanted = frozenset()
+        elector = Elector(
+            self._client,
+            name=names.name,
+            namespace=names.namespace,
+            identity=self.identity,
+            now=self._now,
+            shards=count,
+            timing=self._timing,
+            random=self._random,
+            terms=LeaseTerms(
+                naming=names.shard,
+                labels=names.labels(Role.SHARD),
+                annotations=names.of_count(count),
+                wants=lambda shard: shard in self._wanted,
+                is_idle=self._work.is_idle,
+            ),
+        )
+        elector.turnover = self.turnover
+        elector.subscribe(self._tell)
+        self._elector = elector
+        for cached in self._informer.cache.all():
+            self._show(elector, record_of(names, cached.view), cached.view)
+        log.info("shards are shared", extra=self._told() | {"shards": count})
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(elector.run(), name="shards-elector")
+            try:
+                while agreed_count(self._records()) in {count, None}:
+                    self._changed.clear()
+                    if self._work.is_ready() and self._set.due_in() == 0:
+                        await self._set.look(count)
+                    await self._until_changed(self._look(elector))
+                    await self._tidy()
+            finally:
+                running.cancel()
+
+    def _look(self, elector: Elector) -> float:
+        """Decide what is ours; seconds after which to look again even if nothing changes."""
+        now = asyncio.get_running_loop().time()
+        members = dict(self._members(now))
+        waits = [self._timing.retry_period, *members.values()]
+        waits += [seconds for seconds in (self._set.due_in(), self._set.doubted_in()) if seconds]
+        foreign = self._foreign(elector.shards, now)
+        ours: frozenset[int] = frozenset()
+        if foreign:
+            waits.append(foreign)
+        elif self._set.is_trusted and self._work.is_ready() and self._member.is_known:
+            shares = assignment(elector.shards, {*members, self.identity})
+            ours = frozenset(shard for shard, member in shares.items() if member == self.identity)
+        if ours != self._wanted:
+            log.info("shares changed", extra=self._told() | {"members": len(members), "shards": len(ours)})
+            self._wanted = ours
+        for shard in range(elector.shards):
+            held, wanted = elector.holds(shard), shard in ours
+            free_in = elector.free_in(shard)
+            if (held and not wanted) or (wanted and not held and free_in == 0):
+                elector.reconsider(shard)
+            elif wanted and not held:
+                waits.append(free_in)
+        return min(waits) + _MARGIN
+
+    def _members(self, now: float) -> Iterator[tuple[str, float]]:
+        """The others that live, and in how many seconds each will have been silent for too long."""
+        for each in self._seen.values():
+            if each.record.role is Role.MEMBER and each.record.holder not in {"", self.identity}:
+                left = each.silent_in(now)
+                if left > 0:
+                    yield each.record.holder, left
+
+    def _foreign(self, count: int, now: float) -> float:
+        """Seconds for which a shard of another count may still be held; 0 if none is."""
+        return max(
+            (
+                each.silent_in(now)
+                for each in self._seen.values()
+                if each.record.role is Role.SHARD
+                and each.record.count != count
+                and each.record.holder not in {"", self.identity}
+            ),
+            default=0.0,
+        )
+
+    async def _tidy(self) -> None:
+        """Delete the Leases of members that are long gone; one of the living does it."""
+        now = asyncio.get_running_loop().time()
+        if self.identity != min([self.identity, *(name for name, _ in self._members(now))]):
+            return
+        for each in list(self._seen.values()):
+            record = each.record
+            if record.role is Role.MEMBER and now > each.at + _FORGOTTEN * max(record.duration, 1.0):
+                with contextlib.suppress(NotFound, Conflict, ApiError):
+                    await self._client.delete(LEASES, record.name, self._names.namespace, uid=record.uid)
+
+    def _heard(self, change: Change) -> None:
+        lease = change.subject
+        if change.new is None:
+            self._seen.pop(lease.name, None)
+            if lease.name == self._names.name:
+                self._set.forget()
+        else:
+            if lease.name == self._names.name:
+                self._set.observe(dict(lease.view))
+            record = record_of(self._names, lease.view)
+            self._seen[lease.name] = _Seen(record, asyncio.get_running_loop().time())
+            if self._elector is not None:
+                self._show(self._elector, record, lease.view)
+        self._changed.set()
+
+    @staticmethod
+    def _show(elector: Elector, record: LeaseRecord, lease: Mapping[str, object]) -> None:
+        if record.number is not None and record.number < elector.shards:
+            elector.observe(record.number, dict(lease))
+
+    def _records(self) -> list[LeaseRecord]:
+        return [each.record for each in self._seen.values()]
+
+    async def _until_changed(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+
+    def _tell(self, shard: int, is_held: bool) -> None:
+        for listener in self._listeners:
+            listener(shard, is_held)
+
+    def _told(self) -> dict[str, str]:
+        return {"set": self._names.name, "member": self.identity}

@@ -1,0 +1,1 @@
+"""HTTP servers with bounded connections, and their health endpoints."""

@@ -1,0 +1,199 @@
+"""HTTP on one listening socket, with limits on connections and on the time of clients.
+
+It accepts connections itself: uvicorn's way has no bound on them, and a client that never ends its TLS handshake
+would be known to nobody.
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import uvicorn
+
+from kubekit.serving.connection_limits import ConnectionLimits, Phase, evicted, is_overdue
+from kubekit.serving.http_protocol import BoundedProtocol
+
+log = logging.getLogger("jangar.http")
+
+ACCEPTED_AT_ONCE: Final = 32
+PAUSE_SECONDS: Final = 0.1
+"""So long nothing is accepted after the machine refused a descriptor, or while all connections are busy."""
+SWEEP_TICKS: Final = 10
+"""uvicorn ticks ten times a second."""
+GRACEFUL_SECONDS: Final = 1
+KEEP_ALIVE_SECONDS: Final = 75
+
+
+class Acceptor:
+    """Takes connections from a listening socket while there is room for them."""
+
+    def __init__(self, server: "HttpServer", listener: socket.socket) -> None:
+        self._server = server
+        self._listener = listener
+        self._loop = asyncio.get_running_loop()
+        self._known: set[BoundedProtocol] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._pause: asyncio.TimerHandle | None = None
+        self._is_closed = False
+        self._has_warned = False
+        listener.setblocking(False)
+        self._loop.add_reader(listener.fileno(), self._accept)
+
+    def close(self) -> None:
+        """Accept nothing more, and give up handshakes that are under way."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._pause is not None:
+            self._pause.cancel()
+        else:
+            self._loop.remove_reader(self._listener.fileno())
+        for protocol in tuple(self._known):
+            if protocol.phase is Phase.HANDSHAKE:
+                protocol.abort()
+
+    async def wait_closed(self) -> None:
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def sweep(self) -> None:
+        """Disconnect the clients that took too long."""
+        now = self._loop.time()
+        for protocol in tuple(self._known):
+            if is_overdue(protocol, now):
+                protocol.expire()
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            limit = self._server.limits.connections
+            if len(self._known) >= limit and not self._make_room(limit):
+                self._wait("all connections are busy")
+                return
+            try:
+                accepted, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._make_room(limit)
+                self._wait(str(error))
+                return
+            accepted.setblocking(False)
+            self._connect(accepted)
+        self._has_warned = False
+
+    def _make_room(self, limit: int) -> bool:
+        chosen = evicted(self._known, limit)
+        for protocol in chosen:
+            # Not counted from now on: the event loop closes it within this turn.
+            self._known.discard(protocol)
+            protocol.abort()
+        return bool(chosen)
+
+    def _wait(self, reason: str) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning("accepting connections paused", extra={"reason": reason, "open": len(self._known)})
+        self._loop.remove_reader(self._listener.fileno())
+        self._pause = self._loop.call_later(PAUSE_SECONDS, self._resume)
+
+    def _resume(self) -> None:
+        self._pause = None
+        if not self._is_closed:
+            self._loop.add_reader(self._listener.fileno(), self._accept)
+
+    def _connect(self, accepted: socket.socket) -> None:
+        protocol = self._server.new_protocol()
+        protocol.socket = accepted
+        protocol.on_lost = self._known.discard
+        self._known.add(protocol)
+        task = self._loop.create_task(self._connected(protocol, accepted))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connected(self, protocol: BoundedProtocol, accepted: socket.socket) -> None:
+        context = self._server.config.ssl
+        arguments: dict[str, Any] = {}
+        if context is not None:
+            arguments = {"ssl": context, "ssl_handshake_timeout": Phase.HANDSHAKE.seconds}
+        try:
+            await self._loop.connect_accepted_socket(lambda: protocol, accepted, **arguments)
+        except (OSError, ssl.SSLError, TimeoutError) as error:
+            # A client that speaks no TLS, or left in the middle of the handshake: no fault of ours.
+            log.debug("handshake failed", extra={"reason": str(error)})
+            self._known.discard(protocol)
+            with suppress(OSError):
+                accepted.close()
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn with an acceptor of ours. Leaves signals to the process."""
+
+    def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
+        super().__init__(config)
+        self.limits = limits
+        self._acceptors: list[Acceptor] = []
+
+    def new_protocol(self) -> BoundedProtocol:
+        make: Any = self.config.http_protocol_class
+        protocol = make(self.config, self.server_state, {})
+        assert isinstance(protocol, BoundedProtocol)  # noqa: S101 - the configuration names one
+        protocol.limits = self.limits
+        return protocol
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._acceptors = [Acceptor(self, each) for each in sockets or ()]
+        self.servers = self._acceptors  # type: ignore[assignment] # what is asked of them is close and wait_closed
+        self.started = True
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % SWEEP_TICKS == 0:
+            for acceptor in self._acceptors:
+                acceptor.sweep()
+        return await super().on_tick(counter)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def http_server(
+    app: Any,
+    *,
+    protocol: type[BoundedProtocol] = BoundedProtocol,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    limits: ConnectionLimits | None = None,
+) -> HttpServer:
+    """A server for `serve(sockets=[...])`; with a certificate it speaks TLS alone."""
+    config = uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        timeout_graceful_shutdown=GRACEFUL_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        ssl_certfile=str(certificate) if certificate else None,
+        ssl_keyfile=str(key) if key else None,
+    )
+    return HttpServer(config, limits or ConnectionLimits.of_process())
+
+
+@asynccontextmanager
+async def served(app: Any, listener: socket.socket) -> AsyncIterator[None]:
+    """Serve plain HTTP while the block runs."""
+    server = http_server(app)
+    answering = asyncio.create_task(server.serve(sockets=[listener]), name="http")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await asyncio.gather(answering, return_exceptions=True)

@@ -1,0 +1,51 @@
+"""An embedded Kubernetes: API server on SQLite, schema engine, and a node agent that runs pods as local processes.
+
+This module and `picokube.schema` are the public surface. Names are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from picokube.apiserver.kubeconfig import CONTEXT
+    from picokube.apiserver.storage.errors import CannotOpen, InUse
+    from picokube.nodeagent.agent import NodeAgent, NodeAgentSettings
+    from picokube.nodeagent.identity import DirectoryInUse, ForeignDirectory
+    from picokube.nodeagent.pods.own_programs import OwnProgram
+    from picokube.server import ApiServerSettings, Front, Running, running
+
+__all__ = [
+    "CONTEXT",
+    "ApiServerSettings",
+    "CannotOpen",
+    "DirectoryInUse",
+    "ForeignDirectory",
+    "Front",
+    "InUse",
+    "NodeAgent",
+    "NodeAgentSettings",
+    "OwnProgram",
+    "Running",
+    "running",
+]
+
+_MODULES = {
+    "CONTEXT": "picokube.apiserver.kubeconfig",
+    "ApiServerSettings": "picokube.server",
+    "CannotOpen": "picokube.apiserver.storage.errors",
+    "DirectoryInUse": "picokube.nodeagent.identity",
+    "ForeignDirectory": "picokube.nodeagent.identity",
+    "Front": "picokube.server",
+    "InUse": "picokube.apiserver.storage.errors",
+    "NodeAgent": "picokube.nodeagent.agent",
+    "NodeAgentSettings": "picokube.nodeagent.agent",
+    "OwnProgram": "picokube.nodeagent.pods.own_programs",
+    "Running": "picokube.server",
+    "running": "picokube.server",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

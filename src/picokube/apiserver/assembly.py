@@ -1,0 +1,122 @@
+"""The parts of an API server put together, without a socket: what answers requests and what follows writes.
+
+Who needs a server in a process, or in a simulation, begins here; clock and randomness are the caller's.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from picokube.apiserver.access import Access
+from picokube.apiserver.account_tokens import AccountTokens
+from picokube.apiserver.authentication import Authenticator
+from picokube.apiserver.authorization import Authorizer
+from picokube.apiserver.bootstrap_roles import ensure_first_roles
+from picokube.apiserver.builtin import built_in_types
+from picokube.apiserver.claim_protection import ClaimProtection
+from picokube.apiserver.collector import Collector
+from picokube.apiserver.custom_resources import CustomResources, Types
+from picokube.apiserver.definition_life import DefinitionLife
+from picokube.apiserver.dispatch import Dispatcher
+from picokube.apiserver.event_expiry import EventExpiry
+from picokube.apiserver.handlers.bind_and_evict import bind_pod, evict_pod
+from picokube.apiserver.handlers.log import log_handler
+from picokube.apiserver.handlers.token import token_handler
+from picokube.apiserver.messages import User
+from picokube.apiserver.namespace_life import NamespaceLife
+from picokube.apiserver.protobuf import decode
+from picokube.apiserver.registry import Registry
+from picokube.apiserver.role_aggregation import RoleAggregation
+from picokube.apiserver.server_context import Serving
+from picokube.apiserver.storage.sqlite_store import SqliteStore
+from picokube.apiserver.storage.store import Key
+from picokube.apiserver.strategies.custom_types import resource_types_of
+from picokube.apiserver.strategies.pod import Find
+
+
+class Follower(Protocol):
+    """Acts on what was written."""
+
+    async def run(self) -> None:
+        """Until cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerEnvironment:
+    """What a server takes from outside."""
+
+    directory: Path
+    """Where the logs of pods are, and the key that signs account tokens."""
+    clock: Callable[[], datetime]
+    new_uid: Callable[[], str]
+    new_suffix: Callable[[], str]
+    tokens: Mapping[str, User]
+    everybody: User | None = None
+    """Whoever asks without a token, if that is allowed."""
+    authority: str | None = None
+    """The certificate that pods are given to know the server by."""
+    bare: bool = False
+    """What kube-controller-manager adds is left out: root certificates, and letting deleted claims go."""
+    custom_types: Types = resource_types_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """A server that answers once its followers run."""
+
+    serving: Serving
+    dispatcher: Dispatcher
+    followers: tuple[Follower, ...]
+
+
+async def assemble(store: SqliteStore, around: ServerEnvironment) -> Assembly:
+    """A server on the store; what every server has from its beginning is there."""
+    find, access = _finder(store), Access(store)
+    accounts = AccountTokens(around.directory / "tls" / "accounts.key", find, around.clock, around.new_uid)
+    authenticator = Authenticator(around.tokens, everybody=around.everybody, accounts=accounts)
+    serving = Serving(
+        store=store,
+        registry=Registry(built_in_types(find, authenticator.known, access)),
+        clock=around.clock,
+        new_uid=around.new_uid,
+        new_suffix=around.new_suffix,
+        protobuf=decode,
+    )
+    serving.listeners.append(access.hear)
+    await ensure_first_roles(serving)
+    dispatcher = Dispatcher(
+        serving,
+        authenticator,
+        Authorizer(access),
+        {
+            ("pods", "binding"): {"POST": bind_pod},
+            ("pods", "eviction"): {"POST": evict_pod},
+            ("pods", "log"): {"GET": log_handler(around.directory / "pod-logs")},
+            ("serviceaccounts", "token"): {"POST": token_handler(accounts)},
+        },
+    )
+    custom = CustomResources(serving, around.custom_types)
+    namespaces = NamespaceLife(serving, authority=None if around.bare else around.authority)
+    await namespaces.make_first()
+    followers: list[Follower] = [
+        DefinitionLife(serving, custom),
+        namespaces,
+        Collector(serving),
+        RoleAggregation(serving),
+        EventExpiry(serving),
+    ]
+    if not around.bare:
+        followers.append(ClaimProtection(serving))
+    return Assembly(serving=serving, dispatcher=dispatcher, followers=tuple(followers))
+
+
+def _finder(store: SqliteStore) -> Find:
+    def find(resource: str, namespace: str, name: str) -> dict[str, Any] | None:
+        stored = store.get(Key(resource, namespace, name))
+        return orjson.loads(stored.data) if stored is not None else None
+
+    return find

@@ -1,0 +1,84 @@
+"""Lets a deleted claim go once no pod on a node uses it. Knows claims and the volumes of pods."""
+
+import asyncio
+import logging
+
+import orjson
+
+from picokube.apiserver import errors
+from picokube.apiserver.object_store import update
+from picokube.apiserver.options import IGNORE, WriteOptions
+from picokube.apiserver.resources import JsonObject
+from picokube.apiserver.server_context import Heard, Serving
+from picokube.apiserver.storage.errors import ChangeFailed, Closed
+from picokube.apiserver.storage.store import Key
+from picokube.apiserver.strategies.claim import PROTECTION
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1.0
+CLAIMS, PODS = "persistentvolumeclaims", "pods"
+_OPTIONS = WriteOptions(manager="kube-controller-manager", validation=IGNORE)
+
+
+class ClaimProtection:
+    """One queue of claims to look at; looking twice does no harm."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+        self._queue: asyncio.Queue[Key] = asyncio.Queue()
+        serving.listeners.append(self._hear)
+
+    def _hear(self, heard: Heard) -> None:
+        meta = heard.object["metadata"]
+        match heard.resource.qualified:
+            case "persistentvolumeclaims" if meta.get("deletionTimestamp") and not heard.gone:
+                self._queue.put_nowait(Key(CLAIMS, meta["namespace"], meta["name"]))
+            case "pods" if heard.gone:
+                for name in claims_of(heard.object):
+                    self._queue.put_nowait(Key(CLAIMS, meta["namespace"], name))
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        for stored in self._serving.store.list(CLAIMS).objects:
+            self._queue.put_nowait(stored.key)
+        while True:
+            key = await self._queue.get()
+            try:
+                await self._look_at(key)
+            except Closed:
+                return
+            except (errors.ApiError, ChangeFailed, OSError) as error:
+                if not (isinstance(error, errors.ApiError) and error.reason in {"NotFound", "Conflict"}):
+                    log.warning("claim protection postponed", extra={"claim": key.name, "reason": str(error)})
+                    asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, key)
+
+    async def _look_at(self, key: Key) -> None:
+        stored = self._serving.store.get(key)
+        if stored is None:
+            return
+        meta = orjson.loads(stored.data)["metadata"]
+        is_held = meta.get("deletionTimestamp") and PROTECTION in (meta.get("finalizers") or ())
+        if is_held and not self._is_used(key):
+            resource = self._serving.registry.find("", "v1", CLAIMS)
+            if resource is not None:
+                await update(self._serving, resource, key, _released, _OPTIONS)
+
+    def _is_used(self, key: Key) -> bool:
+        pods = self._serving.store.list(PODS, key.namespace).objects
+        return any(key.name in claims_of(orjson.loads(each.data)) for each in pods)
+
+
+def claims_of(pod: JsonObject) -> list[str]:
+    """Claims that a pod uses. One without a node never got to use any, and will not start with one that is deleted."""
+    spec = pod.get("spec") or {}
+    if not spec.get("nodeName"):
+        return []
+    named = [each.get("persistentVolumeClaim") or {} for each in spec.get("volumes") or ()]
+    return [each["claimName"] for each in named if each.get("claimName")]
+
+
+def _released(old: JsonObject) -> tuple[JsonObject, bool]:
+    meta = old["metadata"]
+    meta["finalizers"] = [each for each in meta.get("finalizers") or () if each != PROTECTION]
+    return old, False

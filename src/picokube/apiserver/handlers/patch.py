@@ -1,0 +1,133 @@
+"""PATCH: merge, JSON, strategic, and server-side apply."""
+
+from functools import partial
+
+from kubekit.controller.evaluation import evaluated
+from picokube.apiserver import errors
+from picokube.apiserver.admission import check_name_matches, check_namespace_matches
+from picokube.apiserver.body import media_type
+from picokube.apiserver.messages import Answer, Request
+from picokube.apiserver.object_store import Written, create, update
+from picokube.apiserver.options import WriteOptions, forbidden, invalid_options, write_options
+from picokube.apiserver.patching import (
+    Patch,
+    applied,
+    applied_configuration,
+    merging,
+    operating,
+    strategically,
+    typed_patched,
+)
+from picokube.apiserver.request_info import Target
+from picokube.apiserver.resources import JsonObject, ResourceType
+from picokube.apiserver.responses import also_warning, object_answer
+from picokube.apiserver.server_context import Serving, key_of
+
+MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
+STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
+CUSTOM_TYPES = (JSON_PATCH, MERGE, APPLY)
+
+
+async def patch_object(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    """Change part of an object."""
+    options = write_options(request, kind="PatchOptions")
+    if request.parameter("force") is not None and media_type(request) != APPLY:
+        raise invalid_options(
+            "PatchOptions", [forbidden("force", "may not be specified for non-apply patch")]
+        )
+    match media_type(request):
+        case "application/merge-patch+json":
+            read = partial(merging, request)
+        case "application/json-patch+json":
+            read = partial(operating, request)
+        case "application/strategic-merge-patch+json" if not resource.is_custom:
+            read = partial(strategically, request, resource)
+        case "application/apply-patch+yaml":
+            return await _applied(serving, resource, target, request, options)
+        case _:
+            if resource.is_custom:
+                raise errors.unsupported_media_type(CUSTOM_TYPES)
+            raise errors.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    patch = await evaluated(read, size=options.size)
+    return await _patched(serving, resource, target, request, options, patch)
+
+
+async def _patched(
+    serving: Serving,
+    resource: ResourceType,
+    target: Target,
+    request: Request,
+    options: WriteOptions,
+    patch: Patch,
+) -> Answer:
+    warnings: list[str] = []
+
+    def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
+        warnings.clear()
+        obj, told = typed_patched(serving, resource, patch, old, options)
+        warnings.extend(told)
+        obj.setdefault("metadata", {})
+        check_name_matches(target, obj)
+        check_namespace_matches(resource, target, obj)
+        version = obj["metadata"].get("resourceVersion")
+        if version and not str(version).isdigit():
+            raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        return obj, False
+
+    key = key_of(resource, target.namespace, target.name or "")
+    with also_warning(warnings):
+        written = await update(
+            serving, resource, key, mutation, options, subresource=target.subresource, shares=True
+        )
+    told = [*warnings, *(written.warnings or ())]
+    return object_answer(request, resource, written.object, data=written.data, warnings=told)
+
+
+async def _applied(
+    serving: Serving, resource: ResourceType, target: Target, request: Request, options: WriteOptions
+) -> Answer:
+    """Server-side apply: the object is created if it is not there."""
+    read = partial(applied_configuration, resource, target, request, options)
+    config, warnings = await evaluated(read, size=options.size)
+    key = key_of(resource, target.namespace, target.name or "")
+    if serving.store.get(key) is None:
+        if target.subresource:
+            raise errors.not_found(resource.plural, resource.group, target.name or "")
+        return await _apply_new(serving, resource, target, request, options, config, warnings)
+    written = await _apply_live(serving, resource, target, options, config)
+    return object_answer(request, resource, written.object, warnings=[*warnings, *(written.warnings or ())])
+
+
+async def _apply_new(
+    serving: Serving,
+    resource: ResourceType,
+    target: Target,
+    request: Request,
+    options: WriteOptions,
+    config: JsonObject,
+    warnings: list[str],
+) -> Answer:
+    version = str(config["metadata"].pop("resourceVersion", None) or "")
+    if version and not version.isdigit():
+        raise errors.internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if uid := config["metadata"].get("uid"):
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise errors.conflict(resource.plural, resource.group, target.name or "", why)
+    apply = partial(applied, serving, resource, None, config, options, "")
+    obj = await evaluated(apply, size=options.size)
+    if version and options.dry_run:
+        obj["metadata"]["resourceVersion"] = version
+    written = await create(serving, resource, target.namespace, obj, options, managed=True)
+    return object_answer(
+        request, resource, written.object, status=201, warnings=[*warnings, *(written.warnings or ())]
+    )
+
+
+async def _apply_live(
+    serving: Serving, resource: ResourceType, target: Target, options: WriteOptions, config: JsonObject
+) -> Written:
+    def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
+        return applied(serving, resource, old, config, options, target.subresource), True
+
+    key = key_of(resource, target.namespace, target.name or "")
+    return await update(serving, resource, key, mutation, options, subresource=target.subresource)

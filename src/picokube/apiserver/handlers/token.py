@@ -1,0 +1,165 @@
+"""POST of a TokenRequest: a token with which a service account is known."""
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Final
+
+import orjson
+
+from picokube.apiserver import errors
+from picokube.apiserver.account_tokens import AccountTokens, Grant
+from picokube.apiserver.admission import admitted
+from picokube.apiserver.apply.managed_fields import managed_after_write
+from picokube.apiserver.authentication import AUDIENCE
+from picokube.apiserver.builtin_data import LazySchema
+from picokube.apiserver.messages import Answer, Request
+from picokube.apiserver.options import write_options
+from picokube.apiserver.request_info import Target
+from picokube.apiserver.resources import JsonObject, ResourceType
+from picokube.apiserver.responses import object_answer
+from picokube.apiserver.server_context import Serving, key_of
+from picokube.apiserver.storage.store import Key
+from picokube.apiserver.strategies.kind import Kind
+from picokube.schema import ErrorType, FieldError
+
+GROUP: Final = "authentication.k8s.io"
+USUAL_SECONDS: Final = 3600
+LEAST_SECONDS: Final = 600
+MOST_SECONDS: Final = 2**32
+_BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+
+Handler = Callable[[Serving, ResourceType, Target, Request], Awaitable[Answer]]
+
+
+class TokenRequest(Kind):
+    """A question for a token, and the answer."""
+
+    def default(self, obj: JsonObject) -> None:
+        if obj["spec"].get("expirationSeconds") is None:
+            obj["spec"]["expirationSeconds"] = USUAL_SECONDS
+
+
+@cache
+def token_request() -> ResourceType:
+    return ResourceType(
+        group=GROUP,
+        version="v1",
+        kind="TokenRequest",
+        plural="tokenrequests",
+        singular="tokenrequest",
+        strategy=TokenRequest("authentication/v1.TokenRequest"),
+        schema=LazySchema("io.k8s.api.authentication.v1.TokenRequest"),
+    )
+
+
+def token_handler(accounts: AccountTokens) -> Handler:
+    """The handler for tokens that these accounts are known by."""
+
+    async def create_token(
+        serving: Serving, resource: ResourceType, target: Target, request: Request
+    ) -> Answer:
+        options = write_options(request)
+        found = await admitted(serving, token_request(), target, request, options)
+        asked = found.object
+        account = _account(serving, resource, target, asked)
+        token_request().strategy.complete(asked)
+        asked.pop("status", None)
+        owned = managed_after_write(
+            token_request(), None, asked, manager=options.manager, subresource="token", now=serving.now()
+        )
+        spec = asked["spec"]
+        if not spec.get("audiences"):
+            spec["audiences"] = [AUDIENCE]
+        _check_seconds(spec["expirationSeconds"])
+        bound = _bound(serving, account, spec.get("boundObjectRef"))
+        token = accounts.issued(
+            Grant(
+                account=account,
+                audiences=tuple(spec["audiences"]),
+                seconds=spec["expirationSeconds"],
+                bound=bound,
+            )
+        )
+        meta = {name: account["metadata"][name] for name in ("name", "namespace", "uid")}
+        asked["metadata"] |= meta | {"creationTimestamp": serving.now()}
+        if owned:
+            asked["metadata"]["managedFields"] = owned
+        asked["status"] = {
+            "token": token,
+            "expirationTimestamp": serving.after(spec["expirationSeconds"]),
+        }
+        return object_answer(request, token_request(), asked, status=201, warnings=found.warnings)
+
+    return create_token
+
+
+def _account(serving: Serving, resource: ResourceType, target: Target, asked: JsonObject) -> JsonObject:
+    name, meta = target.name or "", asked["metadata"]
+    if meta.get("name") not in (None, "", name):
+        problem = _invalid("metadata.name", meta["name"], "must match the service account name if specified")
+        raise errors.invalid("TokenRequest", GROUP, name, [problem])
+    stored = serving.store.get(key_of(resource, target.namespace, name))
+    if stored is None:
+        raise errors.not_found(resource.plural, resource.group, name)
+    if meta.get("uid") not in (None, "", stored.uid):
+        why = (
+            f"the UID in the token request ({meta['uid']}) does not match the UID of the service account "
+            f"({stored.uid})"
+        )
+        raise errors.conflict("TokenRequest", GROUP, name, why)
+    account: JsonObject = orjson.loads(stored.data)
+    return account
+
+
+def _check_seconds(seconds: int) -> None:
+    if LEAST_SECONDS <= seconds <= MOST_SECONDS:
+        return
+    detail = (
+        "may not specify a duration less than 10 minutes"
+        if seconds < LEAST_SECONDS
+        else "may not specify a duration larger than 2^32 seconds"
+    )
+    raise errors.invalid("TokenRequest", GROUP, "", [_invalid("spec.expirationSeconds", seconds, detail)])
+
+
+def _bound(serving: Serving, account: JsonObject, reference: JsonObject | None) -> dict[str, JsonObject]:
+    """What the token says of the object with which it ends."""
+    if not reference:
+        return {}
+    kind, name = reference.get("kind", ""), reference.get("name", "")
+    plural = _BINDABLE.get(kind)
+    if plural is None or reference.get("apiVersion") not in (None, "", "v1"):
+        version = reference.get("apiVersion") or "v1"
+        shown = f"{version if '/' in version else '/' + version}, Kind={kind}"
+        raise errors.bad_request(f"cannot bind token to object of type {shown}")
+    namespace = "" if kind == "Node" else account["metadata"]["namespace"]
+    stored = serving.store.get(Key(plural, namespace, name))
+    if stored is None:
+        raise errors.not_found(plural, "", name)
+    if reference.get("uid") not in (None, "", stored.uid):
+        why = (
+            f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. The object "
+            "might have been deleted and then recreated"
+        )
+        raise errors.conflict(kind, "", name, why)
+    bound: dict[str, JsonObject] = {kind.lower(): {"name": name, "uid": stored.uid}}
+    if kind == "Pod":
+        bound |= _node_of(serving, account, orjson.loads(stored.data)["spec"])
+    return bound
+
+
+def _node_of(serving: Serving, account: JsonObject, spec: JsonObject) -> dict[str, JsonObject]:
+    name = account["metadata"]["name"]
+    if spec.get("serviceAccountName") != name:
+        raise errors.bad_request(
+            f'cannot bind token for serviceaccount "{name}" to pod running with different serviceaccount name.'
+        )
+    node = spec.get("nodeName")
+    if not node:
+        return {}
+    stored = serving.store.get(Key("nodes", "", node))
+    return {"node": {"name": node} | ({"uid": stored.uid} if stored else {})}
+
+
+def _invalid(field: str, value: object, detail: str) -> FieldError:
+    return FieldError(type=ErrorType.INVALID, field=field, bad_value=value, detail=detail)

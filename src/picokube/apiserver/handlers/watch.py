@@ -1,0 +1,288 @@
+"""WATCH: events after a revision, bookmarks, the initial list as events, and an end in time."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import orjson
+
+from picokube.apiserver import errors
+from picokube.apiserver.handlers.get import MOST_DIGITS, is_version, not_a_version
+from picokube.apiserver.messages import Answer, Request, Stream
+from picokube.apiserver.options import forbidden, invalid_options, unsupported
+from picokube.apiserver.representations import Representation, Whole, chosen, in_version
+from picokube.apiserver.request_info import Target
+from picokube.apiserver.resources import JsonObject, ResourceType
+from picokube.apiserver.selection import Selection, selection_of
+from picokube.apiserver.server_context import Serving
+from picokube.apiserver.storage.store import Compacted, Event, EventType, Stored, TooSlow
+from picokube.apiserver.stored_forms import all_current, current
+from picokube.schema.go_text import quoted
+
+BOOKMARK_SECONDS = 60.0
+LAST_BOOKMARK_SECONDS = 2.0
+"""So long before its end a watch is told how far it came."""
+DEFAULT_SECONDS = 1800
+LAST_WORDS_SECONDS = 1.0
+"""So long a watch goes on when its kind has gone, for those who are still reading how it went."""
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+SHARED_BYTES = 512 * 1024
+"""Larger batches are made for each watcher: keeping them would cost more than making them."""
+MAX_INITIAL_CHUNK_BYTES = 256 * 1024
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watch:
+    """What one watcher asked for."""
+
+    serving: Serving
+    resource: ResourceType
+    namespace: str | None
+    selection: Selection
+    shown: Representation
+    bookmarks: bool
+    seconds: float
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the kind is what it was: a watch of a custom kind ends with its definition, or a change of that."""
+        asked = self.resource
+        found = self.serving.registry.find(asked.group, asked.version, asked.plural)
+        return found is not None and found.strategy is asked.strategy
+
+
+async def watch(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
+    """A stream of events, one JSON document a line."""
+    selection = selection_of(request, resource)
+    if target.name is not None:
+        request_fields = f"metadata.name={target.name}"
+        selection = selection_of(
+            Request(method="GET", path="", query={"fieldSelector": [request_fields]}), resource
+        )
+    version = request.parameter("resourceVersion") or ""
+    if version and not is_version(version):
+        raise errors.internal(not_a_version(version))
+    initial = request.flag("sendInitialEvents")
+    declined = request.parameter("sendInitialEvents") is not None and not initial
+    _check_initial(request, initial=initial)
+    asked = _Watch(
+        serving=serving,
+        resource=resource,
+        namespace=target.namespace,
+        selection=selection,
+        shown=chosen(request),
+        bookmarks=request.flag("allowWatchBookmarks"),
+        seconds=_seconds(request),
+    )
+    anywhere = version in ("", "0")
+    since = serving.store.revision if anywhere else int(version)
+    lines = _lines(asked, since, initial=initial or (anywhere and not declined), marked=initial)
+    return Stream(chunks=lines, content_type=asked.shown.content_type)
+
+
+def _seconds(request: Request) -> float:
+    """How long the watch may last; no time at all, or less, is none that was asked for."""
+    text = request.parameter("timeoutSeconds") or "0"
+    if not _INTEGER.fullmatch(text):
+        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
+    if len(text) > MOST_DIGITS or abs(int(text)) >= 2**63:
+        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")
+    return float(int(text)) if int(text) > 0 else float(DEFAULT_SECONDS)
+
+
+def _check_initial(request: Request, *, initial: bool) -> None:
+    match = request.parameter("resourceVersionMatch")
+    problems = []
+    if initial and match != "NotOlderThan":
+        detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        problems.append(forbidden("resourceVersionMatch", detail))
+    if match and request.parameter("sendInitialEvents") is None:
+        detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        problems.append(forbidden("resourceVersionMatch", detail))
+    if match not in (None, "", "NotOlderThan"):
+        problems.append(unsupported("resourceVersionMatch", match, "NotOlderThan"))
+    if problems:
+        raise invalid_options("ListOptions", problems)
+
+
+async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> AsyncIterator[bytes]:
+    first = True
+    if initial:
+        stored_as = asked.resource.stored_as or asked.resource.qualified
+        snapshot = all_current(asked.resource, asked.serving.store.list(stored_as, asked.namespace))
+        since = snapshot.revision
+        for chunk in _initial(asked, snapshot.objects):
+            first = False
+            yield chunk
+        if marked and asked.bookmarks:
+            yield _bookmark(asked, since, initial_end=True)
+    async for told in _until(asked, since):
+        if isinstance(told, bytes):
+            yield told
+        elif chunk := _chunk(asked, told, first=first):
+            first = False
+            yield chunk
+
+
+def _initial(asked: _Watch, objects: Iterable[Stored]) -> Iterator[bytes]:
+    """What is there already, as if it had just been added; in pieces, for a client that reads slowly holds only one."""
+    lines: list[bytes] = []
+    size, is_first = 0, True
+    for stored in objects:
+        if not asked.selection.matches(stored):
+            continue
+        lines.append(_line(EventType.ADDED, asked.shown.event(asked.resource, stored.data, first=is_first)))
+        is_first = False
+        size += len(lines[-1])
+        if size >= MAX_INITIAL_CHUNK_BYTES:
+            yield b"".join(lines)
+            lines, size = [], 0
+    if lines:
+        yield b"".join(lines)
+
+
+async def _until(asked: _Watch, since: int) -> AsyncIterator[Sequence[Event] | bytes]:
+    """Batches and bookmarks until the time is over; an error that ends the watch is its last line."""
+    stored_as = asked.resource.stored_as or asked.resource.qualified
+    loop = asyncio.get_running_loop()
+    end = loop.time() + asked.seconds
+    timer: asyncio.Timeout | None = None
+
+    def end_with_kind() -> None:
+        nonlocal end
+        if not asked.is_served:
+            end = min(end, loop.time() + LAST_WORDS_SECONDS)
+            # Between two waits there is nothing to shorten.
+            if timer is not None:
+                with suppress(RuntimeError):
+                    timer.reschedule(end)
+
+    next_bookmark = min(loop.time() + BOOKMARK_SECONDS, end - LAST_BOOKMARK_SECONDS)
+    try:
+        async with aclosing(asked.serving.store.watch(stored_as, asked.namespace, since)) as events:
+            asked.serving.registry.listeners.add(end_with_kind)
+            end_with_kind()
+            while loop.time() < end:
+                try:
+                    # A timer costs a fraction of a task, and a thousand watchers each wait for every event.
+                    async with asyncio.timeout_at(
+                        min(end, next_bookmark) if asked.bookmarks else end
+                    ) as timer:
+                        batch = await anext(events)
+                except TimeoutError:
+                    if loop.time() < end:
+                        # Not what is stored: some of that may still wait to be told.
+                        yield _bookmark(asked, events.revision)
+                        next_bookmark = loop.time() + BOOKMARK_SECONDS
+                else:
+                    yield batch
+    except Compacted as error:
+        yield _error_line(errors.Expired(f"too old resource version: {error.asked} ({error.floor})"))
+    except (StopAsyncIteration, TooSlow):
+        return
+    finally:
+        asked.serving.registry.listeners.discard(end_with_kind)
+
+
+def _chunk(asked: _Watch, events: Sequence[Event], *, first: bool) -> bytes:
+    """A batch as this watcher sees it; most see everything, and all of them the same."""
+    if asked.selection.is_everything and isinstance(asked.shown, Whole) and events:
+        size = sum(len(event.object.data) for event in events)
+        batch = _Batch(
+            kind=id(asked.resource),
+            namespace=asked.namespace,
+            first=events[0].object.data,
+            last=events[-1].object.data,
+            resource=asked.resource,
+            events=events,
+        )
+        return _shared_chunk(batch) if size < SHARED_BYTES else _chunk_of(batch)
+    lines: list[bytes] = []
+    for event in events:
+        line = _shown(asked, event, first=first and not lines)
+        if line is not None:
+            lines.append(line)
+    return b"".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """Events that everybody who watches a whole resource is told at once: the same if they begin and end the same."""
+
+    kind: int
+    namespace: str | None
+    first: bytes
+    last: bytes
+    resource: ResourceType = field(compare=False)
+    events: Sequence[Event] = field(compare=False)
+
+
+def _chunk_of(batch: _Batch) -> bytes:
+    resource = batch.resource
+    shown = ((event.type, current(resource, event.object).data) for event in batch.events)
+    return b"".join(_line(kind, in_version(resource, data)) for kind, data in shown)
+
+
+@lru_cache(maxsize=8)
+def _shared_chunk(batch: _Batch) -> bytes:
+    """Made once for as long as it is told."""
+    return _chunk_of(batch)
+
+
+def _shown(asked: _Watch, event: Event, *, first: bool) -> bytes | None:
+    """The event as this watcher sees it: an object that begins or ceases to match is added or deleted to them."""
+    was = event.previous is not None and asked.selection.matches(event.previous)
+    matches = event.type is not EventType.DELETED and asked.selection.matches(event.object)
+    match (was, matches):
+        case (False, False):
+            if event.type is not EventType.DELETED or not asked.selection.matches(event.object):
+                return None
+            kind, stored = EventType.DELETED, event.object
+        case (False, True):
+            kind, stored = EventType.ADDED, event.object
+        case (True, True):
+            kind, stored = EventType.MODIFIED, event.object
+        case _:
+            kind, stored = EventType.DELETED, _last_seen(event)
+    data = current(asked.resource, stored).data
+    return _line(kind, asked.shown.event(asked.resource, data, first=first))
+
+
+def _last_seen(event: Event) -> Stored:
+    """What a watcher last knew of an object that left its selection, with the revision at which it left."""
+    if event.type is EventType.DELETED or event.previous is None:
+        return event.object
+    obj = orjson.loads(event.previous.data)
+    obj["metadata"]["resourceVersion"] = str(event.object.revision)
+    return Stored(
+        key=event.object.key,
+        uid=event.object.uid,
+        revision=event.object.revision,
+        data=orjson.dumps(obj),
+        labels=event.previous.labels,
+    )
+
+
+def _line(kind: str, data: bytes) -> bytes:
+    return b'{"type":"' + kind.encode() + b'","object":' + data + b"}\n"
+
+
+def _bookmark(asked: _Watch, revision: int, *, initial_end: bool = False) -> bytes:
+    meta: JsonObject = {"resourceVersion": str(revision)}
+    if initial_end:
+        meta["annotations"] = {INITIAL_EVENTS_END: "true"}
+    obj: JsonObject = {
+        "apiVersion": asked.resource.api_version,
+        "kind": asked.resource.kind,
+        "metadata": meta,
+    }
+    data = orjson.dumps(obj)
+    return _line("BOOKMARK", asked.shown.event(asked.resource, data, first=False))
+
+
+def _error_line(error: errors.ApiError) -> bytes:
+    return _line("ERROR", orjson.dumps(error.status()))

@@ -1,0 +1,91 @@
+"""Answers to writes: the object in the form that was asked for, with warnings as headers."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import orjson
+
+from picokube.apiserver.errors import ApiError
+from picokube.apiserver.messages import Request, Response
+from picokube.apiserver.representations import chosen
+from picokube.apiserver.resources import JsonObject, ResourceType
+
+_HEAD = ("apiVersion", "kind", "metadata")
+
+
+def object_answer(
+    request: Request,
+    resource: ResourceType,
+    obj: JsonObject,
+    *,
+    data: bytes | None = None,
+    status: int = 200,
+    warnings: Iterable[str] = (),
+) -> Response:
+    """The object; `data` are its bytes where it was just stored."""
+    shown = chosen(request)
+    return Response(
+        status=status,
+        body=shown.one(resource, orjson.dumps(ordered(obj)) if data is None else data) + b"\n",
+        content_type=shown.content_type,
+        headers=warning_headers(warnings),
+    )
+
+
+def ordered(obj: JsonObject) -> JsonObject:
+    """Type and metadata first: stored bytes begin alike, so that lists are spliced without parsing."""
+    return {name: obj[name] for name in _HEAD if name in obj} | obj
+
+
+MAX_WARNINGS: Final = 4_096
+MAX_WARNING: Final = 256
+MAX_WARNING_COUNT: Final = 50
+"""Clients refuse answers with more than a hundred headers."""
+
+
+def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """One with a control character is left out, as Kubernetes does: a field's name may hold any."""
+    shown = _shortened(each for each in dict.fromkeys(warnings) if not _has_control_character(each))
+    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in shown)
+
+
+def _has_control_character(text: str) -> bool:
+    return any(unicodedata.category(c) == "Cc" for c in text)
+
+
+def _shortened(warnings: Iterable[str]) -> list[str]:
+    """As Kubernetes does: 4,096 characters in all; of many warnings 256 of each, and what is beyond is left out.
+
+    Reads no more of them than it needs: an object may have a hundred thousand.
+    """
+    first: list[str] = []
+    characters = 0
+    for each in warnings:
+        characters += len(each)
+        if len(first) < MAX_WARNING_COUNT:
+            first.append(each)
+        elif characters > MAX_WARNINGS:
+            break
+    if characters <= MAX_WARNINGS:
+        return first
+    kept: list[str] = []
+    left = MAX_WARNINGS
+    for each in first:
+        short = each[:MAX_WARNING]
+        left -= len(short)
+        if left < 0:
+            break
+        kept.append(short)
+    return kept
+
+
+@contextmanager
+def also_warning(warnings: list[str]) -> Iterator[None]:
+    """What is refused meanwhile is refused with these warnings."""
+    try:
+        yield
+    except ApiError as error:
+        error.headers = (*error.headers, *warning_headers(warnings))
+        raise

@@ -1,0 +1,220 @@
+"""The store on SQLite: reads from memory, changes through the log, watches from both.
+
+A change waits until the one before it on the same key is committed, then sees the committed object; changes of
+different keys share transactions. Revisions are given on the loop, in the order the writer commits them; those of a
+change that failed are not given again. A caller that is cancelled while its change is queued learns nothing, and the
+change happens.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import assert_never
+
+from picokube.apiserver.storage.broadcaster import Broadcaster, Watcher
+from picokube.apiserver.storage.errors import ChangeFailed, Closed
+from picokube.apiserver.storage.index import Index, lean_key
+from picokube.apiserver.storage.key_locks import KeyLocks
+from picokube.apiserver.storage.log import NO_LABELS, Log
+from picokube.apiserver.storage.schema import MEMORY
+from picokube.apiserver.storage.settings import StoreSettings
+from picokube.apiserver.storage.store import (
+    Change,
+    Compacted,
+    Decision,
+    Event,
+    EventType,
+    Key,
+    NotReached,
+    Put,
+    Remove,
+    Snapshot,
+    Stored,
+)
+from picokube.apiserver.storage.writer import Append, InlineWriter, Job, ThreadWriter, Work, Writer
+
+
+class SqliteStore:
+    """See `store.Store`. Use `open`; all but that belongs to one event loop."""
+
+    def __init__(self, log: Log, settings: StoreSettings) -> None:
+        floor, revision = log.bounds()
+        self._log = log
+        self._settings = settings
+        self._index = Index(log.current())
+        self._broadcaster = Broadcaster(floor=floor, revision=revision, past=log.between, settings=settings)
+        self._turns = KeyLocks()
+        self._given = revision
+        self._closed = False
+        self.failure: ChangeFailed | None = None
+        """Why the last transaction failed; None if it did not."""
+        inline = settings.inline or log.path == MEMORY
+        writer = InlineWriter if inline else ThreadWriter
+        self._writer: Writer = writer(log, self._settle, most=settings.batch_changes)
+
+    @classmethod
+    def open(cls, path: Path | str, settings: StoreSettings | None = None) -> "SqliteStore":
+        """Own the file, made if it is not there, or `:memory:`. Raises CannotOpen."""
+        log = Log(path)
+        try:
+            return cls(log, settings or StoreSettings())
+        except BaseException:
+            log.close()
+            raise
+
+    @property
+    def revision(self) -> int:
+        return self._broadcaster.revision
+
+    @property
+    def floor(self) -> int:
+        return self._broadcaster.floor
+
+    def get(self, key: Key) -> Stored | None:
+        return self._index.get(key)
+
+    def list(self, resource: str, namespace: str | None = None) -> Snapshot:
+        return Snapshot(self.revision, self._index.list(resource, namespace))
+
+    def list_at(self, resource: str, namespace: str | None, revision: int) -> Snapshot:
+        if revision < self.floor:
+            raise Compacted(revision, self.floor)
+        if revision > self.revision:
+            raise NotReached(revision, self.revision)
+        if revision < self._broadcaster.history.start:
+            self._check_open()
+            return Snapshot(revision, self._log.as_of(resource, namespace, revision))
+        return Snapshot(revision, self._rolled_back(resource, namespace, revision))
+
+    def owned_by(self, uid: str) -> Sequence[Stored]:
+        return self._index.owned_by(uid)
+
+    def watch(self, resource: str, namespace: str | None, since: int) -> Watcher:
+        return self._broadcaster.watch(resource, namespace, since)
+
+    async def change(self, key: Key, change: Change) -> Stored | None:
+        self._check_open()
+        await self._turns.take(key)
+        try:
+            before = self._index.get(key)
+            decision = change(before)
+            if isinstance(decision, Awaitable):
+                decision = await decision
+                self._check_open()
+            if (event := self._event(key, before, decision)) is None:
+                self._turns.pass_on(key)
+                return self._index.get(key)
+            answer: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
+            self._writer.submit(Append(event, answer))
+        except BaseException:
+            self._turns.pass_on(key)
+            raise
+        self._given = event.object.revision
+        return await answer
+
+    async def compact(self, floor: int) -> None:
+        self._check_open()
+        told = self._broadcaster
+        # From now on no watch begins below the floor; those that did are waited for, within limits.
+        told.floor = max(told.floor, min(floor, told.revision))
+        told.kept = kept = max(told.kept, min(told.floor, told.oldest_needed()))
+        await self._done(lambda log: log.move_floor(kept))
+        while await self._done(lambda log: log.prune(self._settings.prune_rows)):
+            pass
+        pages, spare = self._settings.release_pages, self._settings.spare_pages
+        while await self._done(lambda log: log.release_pages(pages, spare=spare)):
+            pass
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await self._writer.close()
+        self._broadcaster.close()
+        self._log.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Closed
+
+    def _event(self, key: Key, before: Stored | None, decision: Decision) -> Event | None:
+        """What a decision makes of the object as it is, under the next revision."""
+        revision = self._given + 1
+        match decision:
+            case None:
+                return None
+            case Put():
+                after = Stored(
+                    key=before.key if before else lean_key(key),
+                    uid=decision.uid,
+                    revision=revision,
+                    data=decision.render(revision),
+                    labels=dict(decision.labels) if decision.labels else NO_LABELS,
+                    owners=decision.owners,
+                )
+                kind = EventType.MODIFIED if before else EventType.ADDED
+                return Event(type=kind, object=after, previous=before)
+            case Remove():
+                if before is None:
+                    return None
+                last = Stored(
+                    key=before.key,
+                    uid=before.uid,
+                    revision=revision,
+                    data=decision.render(revision),
+                    labels=before.labels,
+                    owners=before.owners,
+                )
+                return Event(type=EventType.DELETED, object=last, previous=before)
+            case _:
+                assert_never(decision)
+
+    def _settle(self, batch: Sequence[Work], failure: ChangeFailed | None) -> None:
+        """After a transaction: memory, then watchers, then whoever asked, then whoever waits for their turn."""
+        changes = [work for work in batch if isinstance(work, Append)]
+        self.failure = failure
+        if failure is None and changes:
+            for change in changes:
+                self._index.apply(change.event)
+            self._broadcaster.publish([change.event for change in changes])
+        for work in batch:
+            _answer(work, failure)
+        for change in changes:
+            self._turns.pass_on(change.event.object.key)
+
+    async def _done(self, run: Callable[[Log], bool | None]) -> bool:
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._writer.submit(Job(run, answer))
+        return await answer
+
+    def _rolled_back(self, resource: str, namespace: str | None, revision: int) -> Sequence[Stored]:
+        """The objects as they were, from what they are and what has happened since."""
+        now = self._index.list(resource, namespace)
+        since = list(self._broadcaster.history.newest_first(resource, namespace, revision))
+        if not since:
+            return now
+        objects = {stored.key: stored for stored in now}
+        for event in since:
+            if event.previous is None:
+                del objects[event.object.key]
+            else:
+                objects[event.object.key] = event.previous
+        return sorted(objects.values(), key=lambda stored: stored.key)
+
+
+def _answer(work: Work, failure: ChangeFailed | None) -> None:
+    if work.answer.done():
+        return
+    if failure is not None:
+        work.answer.set_exception(_own(failure))
+    elif isinstance(work, Append):
+        work.answer.set_result(work.event.object)
+    else:
+        work.answer.set_result(work.result)
+
+
+def _own(failure: ChangeFailed) -> ChangeFailed:
+    """A copy for each caller: a traceback belongs to one."""
+    copy = type(failure)(*failure.args)
+    copy.__cause__ = failure.__cause__
+    return copy

@@ -1,0 +1,239 @@
+"""What is wrong with the spec of a CustomResourceDefinition: names, versions, columns. Schemas: picokube.schema.
+
+kube-apiserver works on an older form, in which what all versions share stands at the top; its messages show that.
+"""
+
+from typing import Any, Final
+
+from picokube.apiserver.names import subdomain_problems
+from picokube.apiserver.strategies.checks import Json, forbidden, invalid, not_supported, required
+from picokube.apiserver.strategies.crd_columns import column_problems, scale_problems, selectable_problems
+from picokube.apiserver.strategies.crd_conditions import APPROVED, is_protected
+from picokube.apiserver.strategies.custom import finalizer_errors
+from picokube.apiserver.strategies.names_1035 import label_1035_problems
+from picokube.schema import FieldError, structural_problems
+from picokube.schema.go_text import Struct
+
+_SHARED: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+_NONE_ONLY: Final = "this server converts by None alone"
+
+
+def crd_problems(obj: Json, old: Json | None) -> list[FieldError]:
+    spec, name = obj["spec"], obj["metadata"].get("name", "")
+    problems: list[FieldError] = []
+    if old is None and name != f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
+        problems.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+    problems += finalizer_errors(obj)
+    problems += _group_problems(spec.get("group", ""))
+    scope = spec.get("scope", "")
+    if not scope:
+        problems.append(required("spec.scope"))
+    elif scope not in ("Cluster", "Namespaced"):
+        problems.append(not_supported("spec.scope", scope, ("Cluster", "Namespaced")))
+    problems += _version_problems(spec, None if old is None else old["spec"])
+    problems += _name_problems("spec.names", spec["names"])
+    problems += _shared_problems(spec, None if old is None else old["spec"])
+    problems += _conversion_problems(spec.get("conversion") or {})
+    if old is None:
+        problems += stored_version_problems(obj)
+    problems += _approval_problems(obj, old)
+    if spec.get("preserveUnknownFields"):
+        detail = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+            "spec.versions[*].schema instead"
+        )
+        problems.append(invalid("spec.preserveUnknownFields", True, detail))
+    return problems
+
+
+def _group_problems(group: str) -> list[FieldError]:
+    if not group:
+        return [required("spec.group")]
+    if problems := subdomain_problems(group):
+        return [invalid("spec.group", group, ",".join(problems))]
+    return [] if "." in group else [invalid("spec.group", group, "should be a domain with at least one dot")]
+
+
+def _shared(spec: Json, name: str) -> Any:
+    """What every version says alike; None where they differ."""
+    versions = spec.get("versions") or []
+    values = [each.get(name) for each in versions]
+    if not values or not values[0] or any(each != values[0] for each in values):
+        return None
+    return values[0]
+
+
+def _version_problems(spec: Json, old: Json | None) -> list[FieldError]:
+    versions = spec.get("versions") or []
+    problems = [
+        required(f"spec.versions[{n}].schema.openAPIV3Schema")
+        for n, each in enumerate(versions)
+        if not (each.get("schema") or {}).get("openAPIV3Schema")
+    ]
+    shared = {name: _shared(spec, name) for name in _SHARED}
+    for n, each in enumerate(versions):
+        place = f"spec.versions[{n}]"
+        if found := label_1035_problems(each.get("name", "")):
+            problems.append(invalid(f"{place}.name", each.get("name", ""), ",".join(found)))
+        problems += _deprecation_problems(place, each)
+        own = {name: each.get(name) for name in _SHARED if shared[name] is None}
+        problems += _part_problems(
+            place, own, each, _old_version(old, each.get("name", "")), schema_name="schema"
+        )
+    names = [each.get("name", "") for each in versions]
+    shown = [_shown_version(each, shared) for each in versions]
+    if len(set(names)) < len(names):
+        problems.append(invalid("spec.versions", shown, "must contain unique version names"))
+    if sum(1 for each in versions if each.get("storage")) != 1:
+        detail = "must have exactly one version marked as storage version"
+        problems.append(invalid("spec.versions", shown, detail))
+    if names and (found := label_1035_problems(names[0])):
+        problems.append(invalid("spec.version", names[0], ",".join(found)))
+    return problems
+
+
+def _shared_problems(spec: Json, old: Json | None) -> list[FieldError]:
+    versions = spec.get("versions") or []
+    if not versions:
+        return []
+    own = {name: _shared(spec, name) for name in _SHARED}
+    before = None if old is None else {name: _shared(old, name) for name in _SHARED}
+    return _part_problems("spec", own, versions[0], before, schema_name="validation")
+
+
+def _part_problems(
+    place: str, part: Json, version: Json, old: Json | None, *, schema_name: str
+) -> list[FieldError]:
+    problems: list[FieldError] = []
+    schema = (part.get("schema") or {}).get("openAPIV3Schema")
+    if schema and schema != ((old or {}).get("schema") or {}).get("openAPIV3Schema"):
+        problems += structural_problems(schema, field=f"{place}.{schema_name}.openAPIV3Schema")
+    problems += scale_problems(f"{place}.subresources", part.get("subresources") or {})
+    for n, column in enumerate(part.get("additionalPrinterColumns") or ()):
+        problems += column_problems(f"{place}.additionalPrinterColumns[{n}]", column)
+    whole = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return [
+        *problems,
+        *selectable_problems(f"{place}.selectableFields", part.get("selectableFields") or (), whole),
+    ]
+
+
+def _old_version(old: Json | None, name: str) -> Json | None:
+    return next((each for each in (old or {}).get("versions") or () if each.get("name") == name), None)
+
+
+def _deprecation_problems(place: str, version: Json) -> list[FieldError]:
+    warning = version.get("deprecationWarning")
+    if warning is None:
+        return []
+    if not version.get("deprecated"):
+        detail = "can only be set for deprecated versions"
+        return [invalid(f"{place}.deprecationWarning", warning, detail)]
+    if not warning:
+        return [invalid(f"{place}.deprecationWarning", warning, "must not be an empty string")]
+    if len(warning) > 256:  # noqa: PLR2004 - kube's limit
+        return [invalid(f"{place}.deprecationWarning", warning, "must be <= 256 characters long")]
+    return []
+
+
+def _shown_version(version: Json, shared: Json) -> Struct:
+    """As Go prints the older form: what is shared is not shown here."""
+    own = {name: version.get(name) if shared[name] is None else None for name in _SHARED}
+    return Struct(
+        Name=version.get("name", ""),
+        Served=bool(version.get("served")),
+        Storage=bool(version.get("storage")),
+        Deprecated=bool(version.get("deprecated")),
+        DeprecationWarning=version.get("deprecationWarning"),
+        Schema=own["schema"],
+        Subresources=own["subresources"],
+        AdditionalPrinterColumns=own["additionalPrinterColumns"],
+        SelectableFields=own["selectableFields"],
+    )
+
+
+def _name_problems(field: str, names: Json) -> list[FieldError]:
+    problems = [
+        required(f"{field}.{name}")
+        for name in ("plural", "singular", "kind", "listKind")
+        if not names.get(name) and (name in ("plural", "kind") or names.get("kind"))
+    ]
+    problems += [
+        invalid(f"{field}.{name}", names[name], ",".join(found))
+        for name in ("plural", "singular")
+        if names.get(name) and (found := label_1035_problems(names[name]))
+    ]
+    for name in ("kind", "listKind"):
+        if names.get(name) and (found := label_1035_problems(names[name].lower())):
+            detail = "may have mixed case, but should otherwise match: " + ",".join(found)
+            problems.append(invalid(f"{field}.{name}", names[name], detail))
+    for name in ("shortNames", "categories"):
+        for n, each in enumerate(names.get(name) or ()):
+            if found := label_1035_problems(each):
+                problems.append(invalid(f"{field}.{name}[{n}]", each, ",".join(found)))
+    if names.get("kind") and names["kind"] == names.get("listKind"):
+        problems.append(
+            invalid(f"{field}.listKind", names["listKind"], "kind and listKind may not be the same")
+        )
+    return problems
+
+
+def _conversion_problems(conversion: Json) -> list[FieldError]:
+    strategy, place = conversion.get("strategy", ""), "spec.conversion"
+    if not strategy:
+        return [required(f"{place}.strategy")]
+    if strategy not in ("None", "Webhook"):
+        return [not_supported(f"{place}.strategy", strategy, ("None", "Webhook"))]
+    hook = conversion.get("webhook") or {}
+    if strategy == "None":
+        detail = "should not be set when strategy is not set to Webhook"
+        return [forbidden(f"{place}.webhookClientConfig", detail)] if hook.get("clientConfig") else []
+    problems: list[FieldError] = []
+    if not hook.get("clientConfig"):
+        problems.append(required(f"{place}.webhookClientConfig", "required when strategy is set to Webhook"))
+    if not hook.get("conversionReviewVersions"):
+        problems.append(required(f"{place}.conversionReviewVersions"))
+    return problems or [forbidden(f"{place}.strategy", _NONE_ONLY)]
+
+
+def stored_version_problems(obj: Json) -> list[FieldError]:
+    stored = (obj.get("status") or {}).get("storedVersions") or []
+    place = "status.storedVersions"
+    if not stored:
+        return [invalid(place, None, "must have at least one stored version")]
+    versions = obj["spec"].get("versions") or []
+    problems = [
+        invalid(place, stored, f"must have the storage version {each['name']}")
+        for each in versions
+        if each.get("storage") and each.get("name") not in stored
+    ]
+    names = {each.get("name") for each in versions}
+    for n, each in enumerate(stored):
+        if each not in names:
+            detail = (
+                f"missing from spec.versions; {each} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {each} and removes "
+                f"{each} from status.storedVersions"
+            )
+            problems.append(invalid(f"{place}[{n}]", each, detail))
+    return problems
+
+
+def _approval_problems(obj: Json, old: Json | None) -> list[FieldError]:
+    if not is_protected(obj["spec"].get("group", "")):
+        return []
+    stated = (obj["metadata"].get("annotations") or {}).get(APPROVED, "")
+    if stated.startswith(("http://", "https://", "unapproved")) or old is not None:
+        return []
+    place = f"metadata.annotations[{APPROVED}]"
+    if not stated:
+        detail = (
+            f'protected groups must have approval annotation "{APPROVED}", see '
+            "https://github.com/kubernetes/enhancements/pull/1111"
+        )
+        return [required(place, detail)]
+    detail = (
+        f'protected groups must have approval annotation "{APPROVED}" with either a URL or a reason starting with '
+        '"unapproved", see https://github.com/kubernetes/enhancements/pull/1111'
+    )
+    return [invalid(place, stated, detail)]

@@ -1,0 +1,216 @@
+"""What is wrong with parts of a container: ports, environment, mounts, resources. Knows no pod."""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Final
+
+from picokube.apiserver.names import qualified_name_problems
+from picokube.apiserver.strategies.checks import (
+    Json,
+    config_key_problems,
+    dns_subdomain,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    one_of,
+    port_name_problems,
+    port_number,
+    required,
+)
+from picokube.apiserver.strategies.scalar_types import quantity_value
+from picokube.schema import ErrorType, FieldError
+
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_ENV_NAME: Final = re.compile(r"[ -<>-~]+")
+_ENV_RULE: Final = (
+    "a valid environment variable name must consist only of printable ASCII characters other than '='"
+)
+_FIELDS: Final = frozenset(
+    {
+        "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+        "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",
+    }
+)  # fmt: skip
+_KNOWN_FIELDS: Final = _FIELDS | {
+    "metadata.annotations",
+    "metadata.labels",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.hostNetwork",
+    "status.phase",
+    "status.nominatedNodeName",
+}
+_RESOURCES: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
+_SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_ENV_SOURCES: Final = (
+    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+)
+
+
+def port_problems(field: str, ports: Sequence[Json]) -> list[FieldError]:
+    problems: list[FieldError] = []
+    names: set[str] = set()
+    for n, port in enumerate(ports):
+        place = f"{field}[{n}]"
+        if name := port.get("name"):
+            found = port_name_problems(name)
+            problems += [invalid(f"{place}.name", name, each) for each in found]
+            if not found and name in names:
+                problems.append(duplicate(f"{place}.name", name))
+            names.add(name)
+        if not port.get("containerPort"):
+            problems.append(required(f"{place}.containerPort"))
+        else:
+            problems += port_number(f"{place}.containerPort", port["containerPort"])
+        if port.get("hostPort"):
+            problems += port_number(f"{place}.hostPort", port["hostPort"])
+        problems += one_of(f"{place}.protocol", port.get("protocol"), _PROTOCOLS)
+    return problems
+
+
+def env_problems(field: str, env: Sequence[Json]) -> list[FieldError]:
+    problems: list[FieldError] = []
+    for n, each in enumerate(env):
+        place = f"{field}[{n}]"
+        name = each.get("name", "")
+        if not name:
+            problems.append(required(f"{place}.name"))
+        elif not _ENV_NAME.fullmatch(name):
+            problems.append(invalid(f"{place}.name", name, _ENV_RULE))
+        if each.get("valueFrom") is not None:
+            problems += _source_problems(f"{place}.valueFrom", each)
+    return problems
+
+
+def _source_problems(field: str, env: Json) -> list[FieldError]:
+    source = env["valueFrom"]
+    problems: list[FieldError] = []
+    if (ref := source.get("fieldRef")) is not None:
+        problems += _field_problems(f"{field}.fieldRef", ref)
+    if (ref := source.get("resourceFieldRef")) is not None and not ref.get("resource"):
+        problems.append(required(f"{field}.resourceFieldRef.resource"))
+    for name in ("configMapKeyRef", "secretKeyRef"):
+        if (ref := source.get(name)) is not None:
+            problems += _key_problems(f"{field}.{name}", ref)
+    named = [name for name in _SOURCES if source.get(name) is not None]
+    if env.get("value") and named:
+        problems.append(invalid(field, "", "may not be specified when `value` is not empty"))
+    elif not named:
+        problems.append(invalid(field, "", _ENV_SOURCES))
+    elif len(named) > 1:
+        problems.append(invalid(field, "", "may not have more than one field specified at a time"))
+    return problems
+
+
+def _field_problems(field: str, ref: Json) -> list[FieldError]:
+    path = ref.get("fieldPath", "")
+    if not ref.get("apiVersion"):
+        return [required(f"{field}.apiVersion")]
+    if not path:
+        return [required(f"{field}.fieldPath")]
+    if re.fullmatch(r"metadata\.(labels|annotations)\['.+'\]", path) or path in _FIELDS:
+        return []
+    if path not in _KNOWN_FIELDS:
+        detail = f"error converting fieldPath: field label not supported: {path}"
+        return [invalid(f"{field}.fieldPath", path, detail)]
+    allowed = [*sorted(_FIELDS)]
+    return [not_supported(f"{field}.fieldPath", path, allowed)]
+
+
+def _key_problems(field: str, ref: Json) -> list[FieldError]:
+    problems = dns_subdomain(f"{field}.name", ref.get("name", ""))
+    key = ref.get("key", "")
+    if not key:
+        return [*problems, required(f"{field}.key")]
+    return [*problems, *(invalid(f"{field}.key", key, each) for each in config_key_problems(key))]
+
+
+def env_from_problems(field: str, sources: Sequence[Json]) -> list[FieldError]:
+    problems: list[FieldError] = []
+    for n, each in enumerate(sources):
+        place = f"{field}[{n}]"
+        prefix = each.get("prefix", "")
+        if prefix and not _ENV_NAME.fullmatch(prefix):
+            problems.append(invalid(f"{place}.prefix", prefix, _ENV_RULE))
+        named = [name for name in ("configMapRef", "secretRef") if each.get(name) is not None]
+        for name in named:
+            ref = each[name].get("name", "")
+            problems += (
+                [required(f"{place}.{name}.name")] if not ref else dns_subdomain(f"{place}.{name}.name", ref)
+            )
+        if not named:
+            problems.append(invalid(field, "", "must specify one of: `configMapRef` or `secretRef`"))
+        elif len(named) > 1:
+            problems.append(invalid(field, "", "may not have more than one field specified at a time"))
+    return problems
+
+
+def mount_problems(field: str, mounts: Sequence[Json], volumes: set[str]) -> list[FieldError]:
+    problems: list[FieldError] = []
+    paths: set[str] = set()
+    for n, mount in enumerate(mounts):
+        place, name, path = f"{field}[{n}]", mount.get("name", ""), mount.get("mountPath", "")
+        if not name:
+            problems.append(required(f"{place}.name"))
+        if name not in volumes:
+            problems.append(FieldError(type=ErrorType.NOT_FOUND, field=f"{place}.name", bad_value=name))
+        if not path:
+            problems.append(required(f"{place}.mountPath"))
+        if path in paths:
+            problems.append(invalid(f"{place}.mountPath", path, "must be unique"))
+        paths.add(path)
+        if sub := mount.get("subPath"):
+            problems += relative_path_problems(f"{field}.subPath", sub)
+    return problems
+
+
+def relative_path_problems(field: str, path: str) -> list[FieldError]:
+    """A path that stays below where it starts."""
+    problems = [invalid(field, path, "must be a relative path")] if path.startswith("/") else []
+    if ".." in path.split("/"):
+        problems.append(invalid(field, path, "must not contain '..'"))
+    return problems
+
+
+def resource_problems(field: str, resources: Json) -> list[FieldError]:
+    problems: list[FieldError] = []
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    for name, text in limits.items():
+        problems += _amount_problems(f"{field}.limits[{name}]", name, text)
+    for name, text in requests.items():
+        place = f"{field}.requests[{name}]"
+        problems += _amount_problems(place, name, text)
+        if name not in limits:
+            continue
+        if not _is_overcommittable(name) and quantity_value(text) != quantity_value(limits[name]):
+            detail = f"must be equal to {name} limit of {limits[name]}"
+            problems.append(invalid(f"{field}.requests", text, detail))
+        elif quantity_value(text) > quantity_value(limits[name]):
+            detail = f"must be less than or equal to {name} limit of {limits[name]}"
+            problems.append(invalid(f"{field}.requests", text, detail))
+    return problems
+
+
+def _is_overcommittable(name: str) -> bool:
+    return "/" not in name and not name.startswith("hugepages-")
+
+
+def _amount_problems(place: str, name: str, text: str) -> list[FieldError]:
+    problems = [invalid(place, name, each) for each in qualified_name_problems(name)]
+    if not problems and "/" not in name and name not in _RESOURCES and not name.startswith("hugepages-"):
+        problems = [
+            invalid(place, name, "must be a standard resource type or fully qualified"),
+            invalid(place, name, "must be a standard resource for containers"),
+        ]
+    value = quantity_value(text)
+    if value < 0:
+        problems.append(invalid(place, text, "must be greater than or equal to 0"))
+    elif name not in _RESOURCES and value != value.to_integral_value(rounding="ROUND_FLOOR") and not problems:
+        problems.append(invalid(place, Decimal(text) if text.isdigit() else text, "must be an integer"))
+    return problems
+
+
+def forbidden_parts(field: str, container: Json, names: Sequence[str], why: str) -> list[FieldError]:
+    return [forbidden(f"{field}.{name}", why) for name in names if container.get(name) is not None]

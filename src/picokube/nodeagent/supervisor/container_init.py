@@ -1,0 +1,231 @@
+"""The first process of a container: makes its view, starts its program, and ends everything that the program started.
+
+It is a copy of the supervisor, so it keeps nothing open and starts nothing before the supervisor has recorded it.
+"""
+
+import contextlib
+import errno
+import os
+import resource
+import signal
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from picokube.nodeagent.supervisor import kernel, mount_namespace
+from picokube.nodeagent.supervisor import libc as calls
+from picokube.nodeagent.supervisor.isolation import Isolation
+from picokube.nodeagent.supervisor.libc import Libc
+from picokube.nodeagent.supervisor.orders import StartContainer
+
+OOM_SCORE = b"500"
+"""The kernel ends a step before the processes that look after steps."""
+KILL_SECONDS = 5.0
+_TERM = {signal.SIGTERM}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitPipes:
+    """What the init process keeps open of the supervisor's files."""
+
+    stdout: int
+    stderr: int
+    go: int
+    """Readable when the start is recorded; ends without a byte if the supervisor died before."""
+    errors: int
+    """Takes `errno`, a line end and a message; ends without a byte when the program is loaded."""
+
+
+class ContainerInit:
+    """Lives as long as the container."""
+
+    def __init__(
+        self, order: StartContainer, env: dict[str, str], isolation: Isolation, pipes: InitPipes, files: int
+    ) -> None:
+        self._order, self._env, self._isolation, self._pipes = order, env, isolation, pipes
+        self._files = files
+        self._program = 0
+
+    def run(self) -> None:
+        """Never returns."""
+        code = 127
+        try:
+            self._prepare()
+            if os.read(self._pipes.go, 1):
+                code = self._supervise()
+        except BaseException as error:  # noqa: BLE001 - a copy of the supervisor must never run its code
+            self._report(error)
+        finally:
+            os._exit(code)
+
+    def _prepare(self) -> None:
+        pipes = self._pipes
+        _close_others((pipes.stdout, pipes.stderr, pipes.go, pipes.errors))
+        signal.pthread_sigmask(signal.SIG_BLOCK, _TERM)
+        signal.signal(signal.SIGTERM, self._forward)
+        signal.signal(signal.SIGHUP, self._end)
+        for number in (signal.SIGCHLD, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        libc = calls.LIBC
+        if libc is None:
+            return
+        libc.set_name(b"jangar-init")
+        libc.prctl(calls.PR_SET_PDEATHSIG, self._death_signal)
+        libc.prctl(calls.PR_SET_CHILD_SUBREAPER, 1)
+        if self._isolation.has_mounts:
+            own_proc = self._isolation is Isolation.PID_NAMESPACE
+            mount_namespace.enter(libc, self._order.mounts, self._order.hidden, own_proc=own_proc)
+
+    def _supervise(self) -> int:
+        """The exit code of the program; nothing that it started is left."""
+        self._become_container(calls.LIBC)
+        self._program = self._spawn()
+        for fd in (self._pipes.stdout, self._pipes.stderr, self._pipes.go, self._pipes.errors):
+            os.close(fd)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _TERM)
+        while True:
+            pid, status = os.waitpid(-1, 0)
+            if pid == self._program:
+                break
+        if self._isolation is not Isolation.PID_NAMESPACE:
+            _kill_descendants()
+        return exit_code(status)
+
+    def _become_container(self, libc: Libc | None) -> None:
+        """Take on the program's user, limits and place: it inherits them, and a spawn is cheaper than a fork."""
+        order = self._order
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_bytes(OOM_SCORE)
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self._files, hard))
+        # While we may: the place is the container's, the way to it is not.
+        os.chdir(order.cwd)
+        if order.groups:
+            os.setgroups(order.groups)
+        if order.group is not None:
+            os.setregid(order.group, order.group)
+        if order.user is not None:
+            os.setreuid(order.user, order.user)
+        if libc is not None:
+            libc.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
+            # A change of user resets it. Nobody but root may look into this copy of the supervisor.
+            libc.prctl(calls.PR_SET_PDEATHSIG, self._death_signal)
+            libc.prctl(calls.PR_SET_DUMPABLE, 0)
+
+    @property
+    def _death_signal(self) -> int:
+        """What the kernel sends when the supervisor dies."""
+        return signal.SIGKILL if self._isolation is Isolation.PID_NAMESPACE else signal.SIGHUP
+
+    def _spawn(self) -> int:
+        """The pid of the program, which leads a session of its own. Raises OSError."""
+        pipes, order = self._pipes, self._order
+        actions = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, pipes.stdout, 1),
+            (os.POSIX_SPAWN_DUP2, pipes.stderr, 2),
+        ]
+        # Python ignores the last two, and what is ignored stays ignored in a new program.
+        defaults = (signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+        problem: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), order.argv[0])
+        for path in _candidates(order.argv[0], self._env):
+            try:
+                return os.posix_spawn(
+                    path,
+                    order.argv,
+                    self._env,
+                    file_actions=actions,
+                    setsid=True,
+                    setsigmask=(),
+                    setsigdef=defaults,
+                )
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except PermissionError as error:
+                problem = error
+        raise problem
+
+    def _forward(self, number: int, _frame: object) -> None:
+        """To the program's whole group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._program, number)
+
+    def _end(self, _number: int, _frame: object) -> None:
+        """The supervisor died: nothing may go on that nobody watches."""
+        _kill_descendants()
+        os._exit(128 + signal.SIGKILL)
+
+    def _report(self, error: BaseException) -> None:
+        number = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
+        with contextlib.suppress(OSError):
+            os.write(self._pipes.errors, f"{number}\n{start_error(self._order, error)}".encode()[:4000])
+
+
+def exit_code(status: int) -> int:
+    """As a shell and a container runtime count: a signal is 128 and its number."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def start_error(order: StartContainer, error: BaseException) -> str:
+    """Why a program could not be started, as container runtimes say it."""
+    match error:
+        case FileNotFoundError(filename=order.cwd):
+            return f"chdir to the working directory {order.cwd!r}: no such directory"
+        case FileNotFoundError() if _is_program(order, error):
+            if "/" in order.argv[0]:
+                return f'exec: "{order.argv[0]}": no such file or directory'
+            return f'exec: "{order.argv[0]}": executable file not found in $PATH'
+        case PermissionError() if _is_program(order, error):
+            return f'exec: "{order.argv[0]}": permission denied'
+        case OSError(strerror=words) if words:
+            return f"{words}: {error.filename or order.argv[0]}"
+        case _:
+            return f"{type(error).__name__}: {error}"
+
+
+def _is_program(order: StartContainer, error: OSError) -> bool:
+    """Whether an error is about the program itself: looked for in many places, it is named by the last of them."""
+    return error.filename is None or Path(os.fsdecode(error.filename)).name == Path(order.argv[0]).name
+
+
+def _candidates(program: str, env: dict[str, str]) -> list[str]:
+    """Where a program may be: at its path, or below the directories of PATH."""
+    if "/" in program:
+        return [program]
+    directories = (env.get("PATH") or os.defpath).split(os.pathsep)
+    paths = [os.path.join(directory or ".", program) for directory in directories]  # noqa: PTH118 - kept as written
+    return [path for path in paths if os.path.exists(path)]  # noqa: PTH110 - cheaper
+
+
+def _close_others(kept: Collection[int]) -> None:
+    """Everything that the supervisor had open, but for standard files and `kept`."""
+    first = 3
+    if calls.LIBC is not None:
+        with contextlib.suppress(OSError):
+            for fd in sorted(kept):
+                calls.LIBC.close_from(first, fd - 1)
+                first = fd + 1
+            calls.LIBC.close_from(first)
+            return
+    for entry in list(Path("/proc/self/fd").iterdir()):
+        if int(entry.name) >= first and int(entry.name) not in kept:
+            with contextlib.suppress(OSError):
+                os.close(int(entry.name))
+
+
+def _kill_descendants() -> None:
+    """End and reap everything below this process; what forks meanwhile is found in the next round."""
+    deadline = time.monotonic() + KILL_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        for pid in kernel.descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.002)

@@ -1,0 +1,278 @@
+"""The one module that touches cel_expr_python: compiles an expression, runs it, translates what went wrong.
+
+Everything that comes from the library is turned into plain values or into this package's errors here. The library
+is loaded with the first expression. Nothing here knows a schema.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import orjson
+
+from picokube.schema.cel_ast import Call, Expr, tree_of, walk, with_calls_renamed
+from picokube.schema.cel_budget import Traits, is_affordable, measured, nests_deeper
+from picokube.schema.cel_encoding import serialized
+from picokube.schema.cel_fuel import OUT_OF_FUEL, refuel
+from picokube.schema.cel_functions import MATCHES, OVERLOADS
+from picokube.schema.errors import CelEvaluationError, CelSyntaxError
+
+LONGEST_SOURCE: Final = 10_000
+_DEEPEST: Final = 250
+_MAX_REPORT: Final = 50_000
+"""The library repeats the whole expression for each of its problems."""
+OVER_BUDGET: Final = "the expression asks for more work than its budget allows"
+_ANY: Final = ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null")
+_PLACE: Final = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
+_STATUS: Final = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
+_UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")
+# What cel-go says, where the C++ library says something else.
+_WORDING: Final = (
+    (re.compile(r'^Key not found in map : "?(.*?)"?$', re.DOTALL), r"no such key: \1"),
+    (re.compile(r"^Index error: index=(-?\d+) size=\d+$"), r"index out of bounds: \1"),
+    (re.compile(r"^divide by zero$"), "division by zero"),
+    (re.compile(r"^No matching overloads found.*", re.DOTALL), "no such overload"),
+    (re.compile(r"^Applying SELECT to non-message type$|^Invalid container type:.*"), "no such overload"),
+    (re.compile(r"^cannot convert string to int$"), "type conversion error from 'string' to 'int'"),
+)
+
+_SYNTAX_WORDING: Final = (
+    (re.compile(r"\nERROR: <input>:\d+:\d+: <<nil>> parsetree[^\n]*(?:\n \|[^\n]*)*"), ""),
+    (re.compile(r"'\\u003F'"), "'?'"),
+    (re.compile(r"has\(\) argument must be a field selection"), "invalid argument to has() macro"),
+    (
+        re.compile(r"(?:map|filter)\(\) variable name must be a simple identifier"),
+        "argument is not an identifier",
+    ),
+    (
+        re.compile(r"(?<!\w)\w+\(\) variable name must be a simple identifier"),
+        "argument must be a simple name",
+    ),
+)
+
+
+class Bindings:
+    """Values for the variables of one or more programs, handed to the library once for all of them."""
+
+    __slots__ = ("_activations", "size", "values")
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+        self.size = _measured_size(values)
+        """Characters of JSON; -1 when the values nest too deep for the library, which recurses."""
+        self._activations: dict[int, Any] = {}
+
+    def activation(self, environment: Any) -> Any:
+        found = self._activations.get(id(environment))
+        if found is None:
+            found = self._activations[id(environment)] = environment.Activation(self.values)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A compiled expression. `gives` is the name of its type in CEL, DYN when only a run can tell."""
+
+    source: str
+    gives: str
+    tree: Expr
+    traits: Traits
+    compiled: Any
+    environment: Any
+
+    def run(self, bindings: "Bindings") -> Any:
+        """The value, as plain Python. Raises CelEvaluationError."""
+        if bindings.size < 0:
+            raise CelEvaluationError(self.source, "the values nest too deep", over_budget=True)
+        traits = self.traits
+        if (traits.loops or traits.grows or traits.hands_over) and not is_affordable(
+            self.tree, traits, bindings.values, bindings.size
+        ):
+            raise CelEvaluationError(self.source, OVER_BUDGET, over_budget=True)
+        refuel()
+        try:
+            value = self.compiled.eval(bindings.activation(self.environment))
+            kind = value.type().name()
+            plain = _plain(value.plain_value())
+        except (RuntimeError, TypeError, ValueError, MemoryError, RecursionError) as error:
+            raise self._failure(str(error)) from error
+        if kind in {"ERROR", "UNKNOWN"}:
+            raise self._failure(str(plain))
+        return plain
+
+    def cost(self, bindings: "Bindings") -> int:
+        """What a run takes from a budget that several runs share: rough, but the same every time."""
+        return self.traits.operations * (1 + bindings.size // 16 if self.traits.loops else 1)
+
+    def _failure(self, text: str) -> CelEvaluationError:
+        problem = _STATUS.sub("", text.strip())
+        if OUT_OF_FUEL in problem or "Iteration budget exceeded" in problem or "bad_alloc" in problem:
+            return CelEvaluationError(self.source, OVER_BUDGET, over_budget=True)
+        for pattern, wording in _WORDING:
+            problem = pattern.sub(wording, problem)
+        return CelEvaluationError(self.source, problem)
+
+
+@lru_cache(maxsize=256)
+def parsed(source: str) -> Expr:
+    """The tree of `source` as it is written, with nothing checked but its syntax. Raises CelSyntaxError."""
+    _refuse_unfit(source)
+    try:
+        return tree_of(_parser().compile(source, disable_check=True).serialize())
+    except (RuntimeError, TypeError, MemoryError) as error:
+        raise _syntax_error(source, str(error)) from error
+
+
+@lru_cache(maxsize=1024)
+def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
+    """The program of `source` over variables of these CEL types. Raises CelSyntaxError."""
+    _refuse_unfit(source)
+    environment = _environment(variables)
+    try:
+        expression = environment.compile(source)
+        tree = tree_of(expression.serialize())
+    except (RuntimeError, TypeError, MemoryError) as error:
+        raise _syntax_error(source, str(error)) from error
+    gives = expression.return_type().name()
+    if any(isinstance(each, Call) and each.function == "matches" for each in walk(tree)):
+        return replace(assembled(source, tree, variables), gives=gives)
+    return Program(
+        source=source,
+        gives=gives,
+        tree=tree,
+        traits=Traits.of(tree),
+        compiled=expression,
+        environment=environment,
+    )
+
+
+def assembled(source: str, tree: Expr, variables: tuple[tuple[str, str], ...]) -> Program:
+    """The program of a tree that was made from `source`; its types are the maker's business."""
+    environment = _environment(variables)
+    try:
+        expression = environment.deserialize(serialized(with_calls_renamed(tree, "matches", MATCHES)))
+    except (RuntimeError, TypeError, MemoryError) as error:
+        raise _syntax_error(source, str(error)) from error
+    return Program(
+        source=source,
+        gives="DYN",
+        tree=tree,
+        traits=Traits.of(tree),
+        compiled=expression,
+        environment=environment,
+    )
+
+
+def _refuse_unfit(source: str) -> None:
+    if len(source) > LONGEST_SOURCE:
+        raise CelSyntaxError(
+            source[:80], f"the expression has {len(source)} characters, more than {LONGEST_SOURCE}"
+        )
+    if unfit := _UNFIT.search(source):
+        line, column = (
+            source.count("\n", 0, unfit.start()) + 1,
+            unfit.start() - source.rfind("\n", 0, unfit.start()),
+        )
+        raise CelSyntaxError(
+            source, f"character U+{ord(unfit[0]):04X} is not allowed", line=line, column=column
+        )
+
+
+def _syntax_error(source: str, text: str) -> CelSyntaxError:
+    text = text[:_MAX_REPORT]
+    if (found := _PLACE.search(text)) is None:
+        too_deep = "recursion limit exceeded" in text
+        return CelSyntaxError(source, "the expression nests too deep" if too_deep else _STATUS.sub("", text))
+    line, column, problem = max(int(found[1]), 0), max(int(found[2]), 0), found[3]
+    problem = _STATUS.sub("", problem).removesuffix(" (in container '')")
+    if problem.startswith("Exceeded max recursion depth"):
+        problem = "the expression nests too deep"
+    where = f" at line {line}, column {column}" if line else ""
+    report = _STATUS.sub("", text)
+    for pattern, wording in _SYNTAX_WORDING:
+        report = pattern.sub(wording, report)
+    return CelSyntaxError(source, f"{problem}{where}", line=line, column=column, report=report)
+
+
+@cache
+def _types() -> dict[str, Any]:
+    from cel_expr_python import cel  # noqa: PLC0415 - heavy, and most processes compile no expression
+
+    kinds = cel.Type
+    return {
+        "dyn": kinds.DYN, "bool": kinds.BOOL, "int": kinds.INT, "uint": kinds.UINT, "double": kinds.DOUBLE,
+        "string": kinds.STRING, "bytes": kinds.BYTES, "null": kinds.NULL,
+        "list": kinds.List(kinds.DYN), "map": kinds.Map(kinds.STRING, kinds.DYN),
+        "entries": kinds.Map(kinds.DYN, kinds.DYN),
+    }  # fmt: skip
+
+
+@cache
+def _parser() -> Any:
+    """An environment with the macros that Kubernetes has, and no others."""
+    from cel_expr_python import cel  # noqa: PLC0415
+    from cel_expr_python.ext import ext_optional  # noqa: PLC0415
+
+    return cel.NewEnv(extensions=[ext_optional.ExtOptional()])
+
+
+@lru_cache(maxsize=128)
+def _environment(variables: tuple[tuple[str, str], ...]) -> Any:
+    from cel_expr_python import cel  # noqa: PLC0415
+    from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional  # noqa: PLC0415
+
+    types = _types()
+    extensions = [
+        ext_bindings.ExtBindings(),
+        ext_encoders.ExtEncoders(),
+        ext_math.ExtMath(),
+        ext_optional.ExtOptional(),
+    ]
+    return cel.NewEnv(
+        variables={name: types[kind] for name, kind in variables},
+        extensions=extensions,
+        functions=_functions(cel),
+    )
+
+
+def _functions(cel: Any) -> list[Any]:
+    types = _types()
+    declared: dict[str, list[Any]] = {}
+    for each in OVERLOADS:
+        for variant in _ANY if "any" in each.takes else ("",):
+            takes = tuple(variant if kind == "any" else kind for kind in each.takes)
+            overload = cel.Overload(
+                f"kubernetes_{each.name}_{'_'.join(takes)}",
+                return_type=types[each.gives],
+                parameters=[types[kind] for kind in takes],
+                is_member=each.method,
+                impl=each.body,
+            )
+            declared.setdefault(each.name, []).append(overload)
+    return [cel.FunctionDecl(name, overloads) for name, overloads in declared.items()]
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return [_plain(each) for each in value]
+        case dict():
+            return {_plain(key): _plain(each) for key, each in value.items()}
+        case bytearray() | bytes():
+            return bytes(value)
+        case _ if type(value).__module__ == "datetime":
+            return value
+        case _:
+            return str(value)
+
+
+def _measured_size(values: Mapping[str, Any]) -> int:
+    try:
+        return len(orjson.dumps(values, default=repr))
+    except (TypeError, ValueError):
+        # JSON cannot hold them: a number too long, a broken character, or no end of nesting.
+        return -1 if nests_deeper(values, _DEEPEST) else sum(measured(each).size for each in values.values())

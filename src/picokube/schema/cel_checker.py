@@ -1,0 +1,284 @@
+"""Whether an expression makes sense for the types it is about, told as cel-go tells it. Evaluates nothing.
+
+Kubernetes declares `self` by its schema and refuses a rule that cannot work; the library that runs rules sees a value
+of any type. So the types are followed here, from the parsed tree.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from picokube.schema.cel_ast import Call, Const, Expr, Fold, Ident, Literal, Select
+from picokube.schema.cel_declared import Declared
+from picokube.schema.cel_signatures import TYPE_NAMES, is_declared, signatures
+from picokube.schema.cel_types import (
+    BOOL,
+    DYN,
+    ERROR,
+    INT,
+    Findings,
+    Type,
+    is_object,
+    is_param,
+    is_wild,
+    list_of,
+    map_of,
+    more_general,
+    optional_of,
+    parsed_type,
+    unwrapped,
+)
+from picokube.schema.cel_values import escaped
+
+Mistake = tuple[int, str]
+"""An offset into the source, and what is wrong there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is known of an expression. Parts are kept by identity."""
+
+    root: Expr
+    types: Mapping[int, Type]
+    functions: Mapping[int, str]
+    """The function that a call means, where that is not the name it is written with: lists.range(3)."""
+    fields: Mapping[int, str]
+    """The field that a selection means, where it is written without the marks that a reserved word has: self.if."""
+    names: Mapping[int, str]
+    """The names of types that selections spell: google.protobuf.Timestamp."""
+    ways: Mapping[int, tuple[tuple[Type, ...], ...]]
+    """What the signatures take that fit a call."""
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def gives(self) -> Type:
+        return self.types[id(self.root)]
+
+    def type_of(self, expr: Expr) -> Type:
+        return self.types.get(id(expr), DYN)
+
+
+def checked(root: Expr, variables: Mapping[str, Type], about: Iterable[Declared]) -> Checked:
+    """The types in the expression over these variables; `about` are the declarations their types come from."""
+    work = _Work(_objects(about))
+    work.check(root, dict(variables))
+    types = {part: work.findings.resolved(kind, finally_=True) for part, kind in work.types.items()}
+    return Checked(root, types, work.functions, work.fields, work.names, work.ways, tuple(work.mistakes))
+
+
+def _objects(about: Iterable[Declared]) -> dict[str, Declared]:
+    found: dict[str, Declared] = {}
+    left = list(about)
+    while left:
+        each = left.pop()
+        if is_object(each.type):
+            found[each.type.name] = each
+        left.extend(each.fields.values())
+        left.extend(inner for inner in (each.item, each.key) if inner is not None)
+    return found
+
+
+_Scope = dict[str, Type]
+
+
+@dataclass(slots=True)
+class _Work:
+    objects: Mapping[str, Declared]
+    findings: Findings = field(default_factory=Findings)
+    types: dict[int, Type] = field(default_factory=dict)
+    functions: dict[int, str] = field(default_factory=dict)
+    fields: dict[int, str] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    ways: dict[int, tuple[tuple[Type, ...], ...]] = field(default_factory=dict)
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def check(self, expr: Expr, scope: _Scope) -> Type:
+        found = self._type(expr, scope)
+        self.types[id(expr)] = found
+        return found
+
+    def _type(self, expr: Expr, scope: _Scope) -> Type:
+        match expr:
+            case Const(type=kind):
+                return Type(kind)
+            case Ident(name=name, at=at):
+                return self._named(name, scope) or self._mistake(at, _undeclared(name))
+            case Select():
+                return self._select(expr, scope)
+            case Call(function="_?._", args=(operand, Const(value=str() as name))):
+                return self._field(expr, operand, name, scope, asks=True)
+            case Call():
+                return self._call(expr, scope)
+            case Literal():
+                return self._map(expr, scope) if expr.is_map else self._list(expr, scope)
+            case Fold():
+                return self._fold(expr, scope)
+
+    def _mistake(self, at: int, problem: str) -> Type:
+        self.mistakes.append((at, problem))
+        return ERROR
+
+    def _named(self, name: str, scope: _Scope) -> Type | None:
+        found = scope.get(name)
+        if found is None and name in TYPE_NAMES:
+            return self.findings.renamed([Type("type", (parsed_type(TYPE_NAMES[name]),))])[0]
+        return found
+
+    def _select(self, expr: Select, scope: _Scope) -> Type:
+        qualified = _qualified(expr)
+        if qualified is not None and (found := self._named(qualified, scope)) is not None:
+            self.names[id(expr)] = qualified
+            return found
+        found = self._field(expr, expr.operand, expr.field, scope)
+        return BOOL if expr.test else self.findings.resolved(found)
+
+    def _field(self, expr: Expr, operand: Expr, name: str, scope: _Scope, *, asks: bool = False) -> Type:
+        """The type of a field; optional when it is asked for with a question mark, or of an optional."""
+        owner, optional = unwrapped(self.findings.resolved(self.check(operand, scope)))
+        found = DYN
+        if owner.name == "map":
+            found = owner.params[1]
+        elif is_param(owner):
+            self.findings.fit([DYN], [owner])
+        elif is_object(owner):
+            found = self._object_field(expr, owner, name)
+        elif not is_wild(owner):
+            self._mistake(expr.at, f"type '{owner}' does not support field selection")
+        return optional_of(found) if optional or asks else found
+
+    def _object_field(self, expr: Expr, owner: Type, name: str) -> Type:
+        known = self.objects.get(owner.name)
+        if known is None:
+            return self._mistake(expr.at, f"unexpected failed resolution of '{owner}'")
+        if name in known.fields:
+            return known.fields[name].type
+        marked = escaped(name) or ""
+        if marked not in known.fields or marked != f"__{name}__":
+            return self._mistake(expr.at, f"undefined field '{name}'")
+        self.fields[id(expr)] = marked
+        return known.fields[marked].type
+
+    def _call(self, call: Call, scope: _Scope) -> Type:
+        function, args = call.function, call.args
+        own = args[1:] if call.method else args
+        kinds = [self.check(each, scope) for each in own]
+        if call.method:
+            prefix = _qualified(args[0])
+            if prefix is not None and signatures(f"{prefix}.{function}", method=False):
+                function = self.functions[id(call)] = f"{prefix}.{function}"
+                return self._resolved(call, function, own, kinds, method=False)
+            kinds = [self.check(args[0], scope), *kinds]
+        if not is_declared(function):
+            return self._mistake(call.at, _undeclared(function))
+        return self._resolved(call, function, args, kinds, method=call.method)
+
+    def _resolved(
+        self, call: Call, function: str, args: tuple[Expr, ...], kinds: list[Type], *, method: bool
+    ) -> Type:
+        if function in {"_&&_", "_||_"}:
+            return self._junction(call, args, kinds)
+        ways: list[tuple[Type, ...]] = []
+        result: Type | None = None
+        for signature in signatures(function, method=method):
+            takes, gives = signature.takes, signature.gives
+            if signature.generic:
+                *renamed, gives = self.findings.renamed((*takes, gives))
+                takes = tuple(renamed)
+            if self.findings.fit(kinds, takes):
+                ways.append(signature.takes)
+                given = self.findings.resolved(gives)
+                result = given if result is None or result == given else DYN
+        self.ways[id(call)] = tuple(ways)
+        if result is not None:
+            return result
+        shown = [str(self.findings.resolved(each, finally_=True)) for each in kinds]
+        target = f"{shown.pop(0)}." if method else ""
+        problem = f"found no matching overload for '{function}' applied to '{target}({', '.join(shown)})'"
+        return self._mistake(call.at, problem)
+
+    def _junction(self, call: Call, args: tuple[Expr, ...], kinds: list[Type]) -> Type:
+        wrong = [
+            (part, kind)
+            for part, kind in zip(args, kinds, strict=True)
+            if not self.findings.fit([kind], [BOOL])
+        ]
+        for part, kind in wrong:
+            self._mistake(part.at, f"expected type 'bool' but found '{kind}'")
+        self.ways[id(call)] = ((BOOL, BOOL),)
+        return ERROR if wrong else BOOL
+
+    def _list(self, expr: Literal, scope: _Scope) -> Type:
+        item: Type | None = None
+        for n, each in enumerate(expr.elements):
+            kind = self._element(each, self.check(each, scope), optional=n in expr.optional)
+            item = self._joined(item, kind)
+        return list_of(self.findings.fresh() if item is None else item)
+
+    def _map(self, expr: Literal, scope: _Scope) -> Type:
+        if expr.message:
+            return self._mistake(expr.at + len(expr.message), _undeclared(expr.message))
+        key: Type | None = None
+        value: Type | None = None
+        pairs = zip(expr.elements[::2], expr.elements[1::2], strict=True)
+        for n, (one, other) in enumerate(pairs):
+            key = self._joined(key, self.check(one, scope))
+            kind = self._element(other, self.check(other, scope), optional=n in expr.optional)
+            value = self._joined(value, kind)
+        return map_of(key or self.findings.fresh(), value or self.findings.fresh())
+
+    def _element(self, expr: Expr, kind: Type, *, optional: bool) -> Type:
+        if not optional:
+            return kind
+        inner, was_optional = unwrapped(kind)
+        if not was_optional and inner != DYN:
+            self._mistake(expr.at, f"expected type '{optional_of(inner)}' but found '{inner}'")
+        return inner
+
+    def _joined(self, before: Type | None, kind: Type) -> Type:
+        if before is None:
+            return kind
+        return more_general(before, kind) if self.findings.fit([before], [kind]) else DYN
+
+    def _fold(self, fold: Fold, scope: _Scope) -> Type:
+        over = self.findings.resolved(self.check(fold.over, scope))
+        start = self.check(fold.start, scope)
+        around = {**scope, fold.accumulator: start}
+        inside = {**around, **dict(zip(fold.variables, self._items(fold, over), strict=False))}
+        self._expect(fold.condition, self.check(fold.condition, inside), BOOL)
+        self._expect(fold.step, self.check(fold.step, inside), start)
+        return self.findings.resolved(self.check(fold.result, around))
+
+    def _items(self, fold: Fold, over: Type) -> tuple[Type, ...]:
+        """The types of the loop's variables: of an item or a key; or of an index or a key, and of what is there."""
+        two = len(fold.variables) > 1
+        if over.name == "list":
+            return (INT, over.params[0]) if two else (over.params[0],)
+        if over.name == "map":
+            return over.params
+        if is_wild(over) or is_param(over):
+            self.findings.fit([DYN], [over])
+            return DYN, DYN
+        problem = (
+            f"expression of type '{over}' cannot be range of a comprehension (must be list, map, or dynamic)"
+        )
+        self._mistake(fold.over.at, problem)
+        return ERROR, ERROR
+
+    def _expect(self, expr: Expr, kind: Type, wanted: Type) -> None:
+        if not self.findings.fit([wanted], [kind]):
+            self._mistake(expr.at, f"expected type '{wanted}' but found '{kind}'")
+
+
+def _undeclared(name: str) -> str:
+    return f"undeclared reference to '{name}' (in container '')"
+
+
+def _qualified(expr: Expr) -> str | None:
+    """a.b.c as a name, if the expression is nothing but one."""
+    match expr:
+        case Ident(name=name):
+            return name
+        case Select(operand=operand, field=field_, test=False):
+            prefix = _qualified(operand)
+            return None if prefix is None else f"{prefix}.{field_}"
+        case _:
+            return None

@@ -1,0 +1,316 @@
+"""What an expression can cost at most, told from its types and the sizes a schema allows, as upstream estimates it.
+
+Upstream refuses a rule by this number, so each step is theirs: what is counted, in which order, and what is rounded.
+Knows checked trees and declarations; evaluates nothing.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from picokube.schema.cel_ast import Call, Const, Expr, Fold, Ident, Literal, Select
+from picokube.schema.cel_call_costs import Estimate, Operand, call_cost
+from picokube.schema.cel_checker import Checked
+from picokube.schema.cel_declared import Declared
+from picokube.schema.cel_sizes import ANY_SIZE, ONE, Size, capped
+from picokube.schema.cel_types import is_object, is_scalar
+
+_LIST_MADE: Final = 10
+_MAP_MADE: Final = 30
+_MACRO_ACCUMULATORS: Final = frozenset({"@result", "__result__"})
+
+
+class _Way:
+    """The way from a variable into its declaration: self, items, @items, name.
+
+    Ways share memory as slices do in Go: of two that go on from a third, the later can overwrite the earlier's step.
+    Upstream's numbers depend on it.
+    """
+
+    __slots__ = ("_cells", "_length")
+
+    def __init__(self, *steps: str) -> None:
+        self._cells: list[str] = list(steps)
+        self._length = len(steps)
+
+    def __bool__(self) -> bool:
+        return self._length > 0
+
+    def steps(self) -> list[str]:
+        return self._cells[: self._length]
+
+    def and_then(self, step: str) -> "_Way":
+        longer = _Way()
+        longer._cells, longer._length = self._cells, self._length + 1
+        if self._length == len(self._cells):
+            longer._cells = self._cells + [""] * max(self._length, 1)
+        longer._cells[self._length] = step
+        return longer
+
+
+_NOWHERE: Final = _Way()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """The sizes of keys and values of a list or a map that is written out or made by a macro."""
+
+    of: str
+    key: Size
+    value: Size
+
+    def or_(self, other: "_Entry | None") -> "_Entry | None":
+        return (
+            None if other is None else _Entry(self.of, self.key.or_(other.key), self.value.or_(other.value))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    way: _Way
+    size: Size | None
+    entry: _Entry | None = None
+
+
+def largest_cost(checked: Checked, about: Declared) -> int:
+    """The most that one evaluation can cost, `about` being what the variables hold."""
+    return _Work(checked, about).cost(checked.root)
+
+
+@dataclass(slots=True)
+class _Work:
+    checked: Checked
+    about: Declared
+    sizes: dict[int, Size] = field(default_factory=dict)
+    entries: dict[int, _Entry] = field(default_factory=dict)
+    ways: dict[int, _Way] = field(default_factory=dict)
+    locals: dict[str, list[_Local]] = field(default_factory=dict)
+
+    def cost(self, expr: Expr) -> int:
+        match expr:
+            case Const():
+                return 0
+            case Ident(name=name):
+                local = self._local(name)
+                self.ways[id(expr)] = _Way(name) if local is None else local.way
+                return 1
+            case Select():
+                return self._select(expr)
+            case Call():
+                return self._call(expr)
+            case Literal():
+                return self._literal(expr)
+            case Fold() if _is_binding(expr):
+                return self._binding(expr)
+            case Fold():
+                return self._fold(expr)
+
+    def _local(self, name: str) -> _Local | None:
+        stack = self.locals.get(name)
+        return stack[-1] if stack else None
+
+    def _select(self, expr: Select) -> int:
+        if id(expr) in self.checked.names:
+            self.ways[id(expr)] = _Way(self.checked.names[id(expr)])
+            return 1
+        cost = self.cost(expr.operand)
+        if expr.test:
+            return cost
+        owner = self.checked.type_of(expr.operand)
+        self.ways[id(expr)] = self._way(expr.operand).and_then(expr.field)
+        return capped(cost + 1) if owner.name == "map" or is_object(owner) else cost
+
+    def _call(self, call: Call) -> int:
+        function = self.checked.functions.get(id(call), call.function)
+        if function == "dyn":
+            cost = self.cost(call.args[0])
+            self._copy(call, call.args[0])
+            return capped(cost + 1)
+        method = call.method and id(call) not in self.checked.functions
+        args = call.args[1:] if call.method else call.args
+        costs = [self.cost(each) for each in args]
+        if method:
+            costs.append(self.cost(call.args[0]))
+            args = call.args
+        if function == "_?_:_":
+            return self._choice(call, costs)
+        if function == "_?._":
+            self._keep_size(call, None)
+            return capped(1 + sum(costs))
+        operands = tuple(map(self._operand, args))
+        most = 0
+        size: Size | None = None
+        for takes in self.checked.ways.get(id(call), ()):
+            found = Estimate(0) if function in {"_&&_", "_||_"} else None
+            found = found or call_cost(function, takes, operands, method=method)
+            most = max(most, found.cost)
+            if found.size is not None:
+                size = found.size if size is None else size.or_(found.size)
+            if function == "_+_" and takes[0].name in {"string", "bytes", "list"}:
+                self._keep_joined_entries(call)
+            if function == "_[_]" and takes[0].name in {"list", "map"}:
+                entry = self._entry(args[0])
+                size = entry.value if entry is not None else None
+                step = "@items" if takes[0].name == "list" else "@values"
+                self.ways[id(call)] = self._way(args[0]).and_then(step)
+            if size is None:
+                size = self._size(call)
+        self._keep_size(call, size)
+        return capped(most + sum(costs))
+
+    def _choice(self, call: Call, costs: list[int]) -> int:
+        _, one, other = call.args
+        size = (self._size(one) or ANY_SIZE).or_(self._size(other) or ANY_SIZE)
+        entry = self._entry(one)
+        self._keep_entry(call, entry.or_(self._entry(other)) if entry is not None else None)
+        self._keep_size(call, size)
+        return capped(costs[0] + max(costs[1], costs[2]))
+
+    def _keep_joined_entries(self, call: Call) -> None:
+        entry = self._entry(call.args[0])
+        self._keep_entry(call, entry.or_(self._entry(call.args[1])) if entry is not None else None)
+
+    def _literal(self, expr: Literal) -> int:
+        cost = sum(self.cost(each) for each in expr.elements)
+        sizes = [self._size(each) or ANY_SIZE for each in expr.elements]
+        if expr.is_map:
+            entry = _Entry("map", _union(sizes[::2]), _union(sizes[1::2]))
+        else:
+            entry = _Entry("list", ONE, _union(sizes))
+        self.entries[id(expr)] = entry
+        return capped(cost + (_MAP_MADE if expr.is_map else _LIST_MADE))
+
+    def _fold(self, fold: Fold) -> int:
+        cost = self.cost(fold.over) + self.cost(fold.start)
+        self._push(
+            fold.accumulator, _Local(self._way(fold.start), self._size(fold.start), self._entry(fold.start))
+        )
+        for n, name in enumerate(fold.variables):
+            self._push(name, self._loop_variable(fold, n))
+        each = self.cost(fold.condition) + self.cost(fold.step)
+        for name in fold.variables:
+            self.locals[name].pop()
+        cost += self.cost(fold.result)
+        self.locals[fold.accumulator].pop()
+        count = self._size(fold.over) or ANY_SIZE
+        cost += capped(count.most * capped(each))
+        if isinstance(fold.start, Const):
+            self._keep_size(fold, self._size(fold.start))
+        elif isinstance(fold.start, Literal):
+            self._keep_size(fold, count)
+            self._keep_entry(fold, self._entry(fold.step))
+        return capped(cost)
+
+    def _loop_variable(self, fold: Fold, n: int) -> _Local:
+        """What a variable of the loop holds: an item or a key; with two, an index or a key, then what is there."""
+        entry = self._entry(fold.over)
+        is_list = (entry.of if entry is not None else self.checked.type_of(fold.over).name) == "list"
+        two = len(fold.variables) > 1
+        if two and n == 0:
+            step, size = "@indices" if is_list else "@keys", entry.key if entry is not None else None
+        elif two or is_list:
+            step, size = "@items" if is_list else "@values", entry.value if entry is not None else None
+        else:
+            step, size = "@keys", entry.key if entry is not None else None
+        return _Local(self._way(fold.over).and_then(step), size)
+
+    def _binding(self, fold: Fold) -> int:
+        cost = self.cost(fold.over) + self.cost(fold.start)
+        self._push(
+            fold.accumulator, _Local(self._way(fold.start), self._size(fold.start), self._entry(fold.start))
+        )
+        cost += self.cost(fold.result)
+        self.locals[fold.accumulator].pop()
+        self._copy(fold, fold.result)
+        return capped(cost)
+
+    def _push(self, name: str, local: _Local) -> None:
+        self.locals.setdefault(name, []).append(local)
+
+    def _copy(self, expr: Expr, source: Expr) -> None:
+        self._keep_size(expr, self._size(source))
+        self._keep_entry(expr, self._entry(source))
+
+    def _keep_size(self, expr: Expr, size: Size | None) -> None:
+        if size is not None:
+            self.sizes[id(expr)] = size
+
+    def _keep_entry(self, expr: Expr, entry: _Entry | None) -> None:
+        if entry is not None:
+            self.entries[id(expr)] = entry
+
+    def _way(self, expr: Expr) -> _Way:
+        if isinstance(expr, Ident) and (local := self._local(expr.name)) is not None:
+            return local.way
+        return self.ways.get(id(expr), _NOWHERE)
+
+    def _entry(self, expr: Expr) -> _Entry | None:
+        found = self.entries.get(id(expr))
+        if found is None and isinstance(expr, Ident) and (local := self._local(expr.name)) is not None:
+            return local.entry
+        return found
+
+    def _size(self, expr: Expr) -> Size | None:
+        found = self.sizes.get(id(expr)) or _written_size(expr)
+        if found is not None:
+            return found
+        found = self._declared_size(self._way(expr).steps())
+        if found is not None:
+            self.sizes[id(expr)] = found
+            return found
+        if is_scalar(self.checked.type_of(expr)):
+            return ONE
+        local = self._local(expr.name) if isinstance(expr, Ident) else None
+        return local.size if local is not None else None
+
+    def _declared_size(self, way: list[str]) -> Size | None:
+        if not way:
+            return None
+        current: Declared | None = self.about
+        for step in way[1:]:
+            if current is None:
+                return None
+            match step:
+                case "@items" | "@values":
+                    current = current.item
+                case "@keys":
+                    current = current.key
+                case _:
+                    current = current.fields.get(step)
+        return Size(0, current.most) if current is not None else None
+
+    def _operand(self, expr: Expr) -> Operand:
+        way = self._way(expr).steps()
+        if way and way[0] in _MACRO_ACCUMULATORS:
+            way = []
+        item = self._declared_size([*way, "@items"]) if way else None
+        number = expr.value if isinstance(expr, Const) and expr.type == "int" else None
+        return Operand(self.checked.type_of(expr), self._size(expr), item or ANY_SIZE, number)
+
+
+def _written_size(expr: Expr) -> Size | None:
+    match expr:
+        case Const(value=str() | bytes() as text):
+            return Size(len(text), len(text))
+        case Const():
+            return ONE
+        case Literal(elements=elements, is_map=is_map):
+            count = len(elements) // 2 if is_map else len(elements)
+            return Size(count, count)
+        case _:
+            return None
+
+
+def _union(sizes: list[Size]) -> Size:
+    if not sizes:
+        return Size(0, 0)
+    return Size(min(each.least for each in sizes), max(each.most for each in sizes))
+
+
+def _is_binding(fold: Fold) -> bool:
+    return (
+        isinstance(fold.over, Literal)
+        and not fold.over.elements
+        and isinstance(fold.condition, Const)
+        and fold.condition.value is False
+        and fold.accumulator != "__result__"
+    )

@@ -1,0 +1,250 @@
+"""Functions that Kubernetes adds to CEL: lists, text, sets, regular expressions, URLs, quantities.
+
+Plain Python over plain values; the library is not imported here. A function charges what it looks at to the
+fuel of the running evaluation, so that none can be made to spin.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final
+
+from picokube.schema import cel_addresses, cel_quantity, cel_semver, cel_text
+from picokube.schema.cel_fuel import OUT_OF_FUEL, burn_for
+from picokube.schema.correlation import same_json
+from picokube.schema.listtypes import identity
+
+MATCHES: Final = "re.@matches"
+"""What `matches` of every expression becomes: the library's own is not charged."""
+_LONGEST_RANGE: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One signature. Types are CEL's names, `any` stands for each of them; a method's target comes first."""
+
+    name: str
+    takes: tuple[str, ...]
+    gives: str
+    body: Callable[..., Any]
+    method: bool = True
+
+
+def _charged(body: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any) -> Any:
+        burn_for(args)
+        result = body(*args)
+        if isinstance(result, list):
+            burn_for((result,))
+        return result
+
+    return run
+
+
+def _ordered(values: Sequence[Any]) -> list[Any]:
+    kinds = {int if isinstance(each, bool) else type(each) for each in values}
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        raise ValueError("no such overload: items of several types have no order")
+    return list(values)
+
+
+def is_sorted(values: list[Any]) -> bool:
+    ordered = _ordered(values)
+    return all(a <= b for a, b in pairwise(ordered))
+
+
+def total(values: list[Any]) -> Any:
+    if any(isinstance(each, bool | str | list | dict) for each in values):
+        raise ValueError("no such overload: only numbers have a sum")
+    return sum(values)
+
+
+def extreme(choose: Callable[[list[Any]], Any], name: str, values: list[Any]) -> Any:
+    if not values:
+        raise ValueError(f"{name} called on empty list")
+    return choose(_ordered(values))
+
+
+def position(values: list[Any], wanted: Any) -> int:
+    return next((n for n, each in enumerate(values) if _equal(each, wanted)), -1)
+
+
+def last_position(values: list[Any], wanted: Any) -> int:
+    return next((n for n in range(len(values) - 1, -1, -1) if _equal(values[n], wanted)), -1)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(one, numbers) and isinstance(other, numbers) and bool not in {type(one), type(other)}:
+        return one == other
+    return same_json(one, other)
+
+
+def _key(value: Any) -> Any:
+    """Something hashable, equal for values CEL holds equal: 1 and 1.0, but not 1 and true."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else identity(value)
+
+
+def distinct(values: list[Any]) -> list[Any]:
+    return list({_key(each): each for each in reversed(values)}.values())[::-1]
+
+
+def flatten(values: list[Any]) -> list[Any]:
+    return [inner for each in values for inner in (each if isinstance(each, list) else [each])]
+
+
+def part(values: list[Any], start: int, end: int) -> list[Any]:
+    if not 0 <= start <= end <= len(values):
+        raise ValueError(f"cannot slice({start}, {end}), list is length {len(values)}")
+    return values[start:end]
+
+
+def numbers_below(count: int) -> list[int]:
+    if count > _LONGEST_RANGE:
+        raise ValueError(OUT_OF_FUEL)
+    return list(range(count))
+
+
+def has_all(values: list[Any], wanted: list[Any]) -> bool:
+    return {_key(each) for each in wanted} <= {_key(each) for each in values}
+
+
+def are_equivalent(one: list[Any], other: list[Any]) -> bool:
+    return {_key(each) for each in one} == {_key(each) for each in other}
+
+
+def intersect(one: list[Any], other: list[Any]) -> bool:
+    return not {_key(each) for each in one}.isdisjoint({_key(each) for each in other})
+
+
+def sorted_by(values: list[Any], keys: list[Any]) -> list[Any]:
+    """The values in the order of their keys; the macro that calls this gives each value one."""
+    ordered = _ordered(keys)
+    return [values[n] for n in sorted(range(len(values)), key=lambda n: ordered[n])]
+
+
+def inserted(values: dict[Any, Any], *more: Any) -> dict[Any, Any]:
+    """The map with another entry, or with those of another map; none may be there already."""
+    added = dict([more]) if len(more) > 1 else more[0]
+    for key in added:
+        if key in values:
+            raise ValueError(f"insert failed: key {key} already exists")
+    return {**values, **added}
+
+
+def compared(one: dict[str, Any], other: dict[str, Any]) -> int:
+    """Quantities, or semantic versions."""
+    return cel_semver.compared(one, other) if cel_semver.is_packed(one) else cel_quantity.compared(one, other)
+
+
+_LISTS: Final = (
+    Overload("isSorted", ("list",), "bool", is_sorted),
+    Overload("sum", ("list",), "dyn", total),
+    Overload("min", ("list",), "dyn", partial(extreme, min, "min")),
+    Overload("max", ("list",), "dyn", partial(extreme, max, "max")),
+    Overload("indexOf", ("list", "any"), "int", position),
+    Overload("lastIndexOf", ("list", "any"), "int", last_position),
+    Overload("distinct", ("list",), "list", distinct),
+    Overload("flatten", ("list",), "list", flatten),
+    Overload("slice", ("list", "int", "int"), "list", part),
+    Overload("sort", ("list",), "list", lambda values: sorted(_ordered(values))),
+    Overload("reverse", ("list",), "list", lambda values: values[::-1]),
+    Overload("@sortByAssociatedKeys", ("list", "list"), "list", sorted_by),
+    Overload("cel.@mapInsert", ("entries", "entries"), "entries", inserted, method=False),
+    *(
+        Overload("cel.@mapInsert", ("entries", key, "any"), "entries", inserted, method=False)
+        for key in ("string", "int")
+    ),
+    Overload("lists.range", ("int",), "list", numbers_below, method=False),
+    Overload("sets.contains", ("list", "list"), "bool", has_all, method=False),
+    Overload("sets.equivalent", ("list", "list"), "bool", are_equivalent, method=False),
+    Overload("sets.intersects", ("list", "list"), "bool", intersect, method=False),
+)
+_TEXT: Final = (
+    Overload("charAt", ("string", "int"), "string", cel_text.char_at),
+    Overload("indexOf", ("string", "string"), "int", cel_text.index_of),
+    Overload("indexOf", ("string", "string", "int"), "int", cel_text.index_of),
+    Overload("lastIndexOf", ("string", "string"), "int", cel_text.last_index_of),
+    Overload("lastIndexOf", ("string", "string", "int"), "int", cel_text.last_index_of),
+    Overload("join", ("list",), "string", cel_text.joined),
+    Overload("join", ("list", "string"), "string", cel_text.joined),
+    Overload("lowerAscii", ("string",), "string", cel_text.lower_ascii),
+    Overload("upperAscii", ("string",), "string", cel_text.upper_ascii),
+    Overload("replace", ("string", "string", "string"), "string", cel_text.replaced),
+    Overload("replace", ("string", "string", "string", "int"), "string", cel_text.replaced),
+    Overload("split", ("string", "string"), "list", cel_text.split),
+    Overload("split", ("string", "string", "int"), "list", cel_text.split),
+    Overload("substring", ("string", "int"), "string", cel_text.substring),
+    Overload("substring", ("string", "int", "int"), "string", cel_text.substring),
+    Overload("trim", ("string",), "string", cel_text.trimmed),
+    Overload("reverse", ("string",), "string", lambda text: text[::-1]),
+    Overload("strings.quote", ("string",), "string", cel_text.quote, method=False),
+    Overload("format", ("string", "list"), "string", cel_text.formatted),
+    Overload(MATCHES, ("string", "string"), "bool", cel_text.matches, method=False),
+    Overload("find", ("string", "string"), "string", cel_text.find),
+    Overload("findAll", ("string", "string"), "list", cel_text.find_all),
+    Overload("findAll", ("string", "string", "int"), "list", cel_text.find_all),
+    Overload("isURL", ("string",), "bool", cel_text.is_url, method=False),
+    Overload("url", ("string",), "map", cel_text.url, method=False),
+    *(
+        Overload(f"get{each}", ("map",), "string", partial(cel_text.url_part, each))
+        for each in cel_text.URL_PARTS
+    ),
+    Overload("getQuery", ("map",), "map", partial(cel_text.url_part, "Query")),
+)
+_QUANTITIES: Final = (
+    Overload("isQuantity", ("string",), "bool", cel_quantity.is_quantity, method=False),
+    Overload("quantity", ("string",), "map", cel_quantity.quantity, method=False),
+    Overload("asApproximateFloat", ("map",), "double", cel_quantity.as_float),
+    Overload("asInteger", ("map",), "int", cel_quantity.as_integer),
+    Overload("isInteger", ("map",), "bool", cel_quantity.is_integer),
+    Overload("sign", ("map",), "int", cel_quantity.sign, method=False),
+    Overload("compareTo", ("map", "map"), "int", compared),
+    Overload("isGreaterThan", ("map", "map"), "bool", lambda a, b: compared(a, b) > 0),
+    Overload("isLessThan", ("map", "map"), "bool", lambda a, b: compared(a, b) < 0),
+    *(
+        Overload(f"{prefix}emver", takes, gives, body, method=False)
+        for prefix, gives, body in (("s", "map", cel_semver.semver), ("isS", "bool", cel_semver.is_semver))
+        for takes in (("string",), ("string", "bool"))
+    ),
+    *(
+        Overload(name, ("map",), "int", partial(cel_semver.part, n))
+        for n, name in enumerate(("major", "minor", "patch"), start=1)
+    ),
+    *(
+        Overload(name, ("map", other), "map", partial(cel_quantity.shifted, direction))
+        for name, direction in (("add", 1), ("sub", -1))
+        for other in ("map", "int")
+    ),
+)
+_ADDRESSES: Final = (
+    Overload("isIP", ("string",), "bool", cel_addresses.is_ip, method=False),
+    Overload("isCIDR", ("string",), "bool", cel_addresses.is_cidr, method=False),
+    Overload("ip", ("string",), "map", cel_addresses.ip, method=False),
+    Overload("ip", ("map",), "map", cel_addresses.ip_of),
+    Overload("ip.isCanonical", ("string",), "bool", cel_addresses.is_canonical, method=False),
+    Overload("family", ("map",), "int", cel_addresses.family),
+    Overload("isUnspecified", ("map",), "bool", cel_addresses.is_unspecified),
+    Overload("isLoopback", ("map",), "bool", cel_addresses.is_loopback),
+    Overload("isLinkLocalMulticast", ("map",), "bool", cel_addresses.is_link_local_multicast),
+    Overload("isLinkLocalUnicast", ("map",), "bool", cel_addresses.is_link_local_unicast),
+    Overload("isGlobalUnicast", ("map",), "bool", cel_addresses.is_global_unicast),
+    Overload("cidr", ("string",), "map", cel_addresses.cidr, method=False),
+    Overload("masked", ("map",), "map", cel_addresses.masked),
+    Overload("prefixLength", ("map",), "int", cel_addresses.prefix_length),
+    *(
+        Overload("containsIP", ("map", other), "bool", cel_addresses.contains_ip)
+        for other in ("map", "string")
+    ),
+    *(
+        Overload("containsCIDR", ("map", other), "bool", cel_addresses.contains_cidr)
+        for other in ("map", "string")
+    ),
+    Overload("net.@text", ("map",), "string", cel_addresses.written, method=False),
+)
+
+OVERLOADS: Final = tuple(
+    Overload(each.name, each.takes, each.gives, _charged(each.body), each.method)
+    for each in (*_LISTS, *_TEXT, *_QUANTITIES, *_ADDRESSES)
+)

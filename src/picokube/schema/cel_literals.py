@@ -1,0 +1,86 @@
+"""What an expression writes out and cannot mean: a broken pattern, no duration, a list of several types. Runs nothing.
+
+Asked only of an expression whose types are right.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Final
+
+from picokube.schema.cel_ast import Call, Const, Expr, Literal, parts
+from picokube.schema.cel_checker import Checked, Mistake
+from picokube.schema.cel_times import go_seconds
+from picokube.schema.cel_types import Type, unwrapped
+from picokube.schema.regex_syntax import problem_of
+
+_MIXED_ALLOWED: Final = "format"
+
+
+def literal_mistakes(checked: Checked) -> list[Mistake]:
+    calls = [each for each in _parts(checked.root, mixed=True) if isinstance(each, Call)]
+    found: list[Mistake] = []
+    for name, reads in _CHECKS.items():
+        found += [mistake for call in calls if call.function == name for mistake in _argument(call, reads)]
+    literals = [each for each in _parts(checked.root, mixed=False) if isinstance(each, Literal)]
+    found += [mistake for each in literals if not each.is_map for mistake in _list(each, checked)]
+    found += [mistake for each in literals if each.is_map for mistake in _map(each, checked)]
+    return found
+
+
+def _parts(expr: Expr, *, mixed: bool) -> Iterator[Expr]:
+    """The expression and all inside it; without `mixed`, nothing that is inside a call whose lists may be mixed."""
+    yield expr
+    if isinstance(expr, Call) and expr.function == _MIXED_ALLOWED and not mixed:
+        return
+    for each in parts(expr):
+        yield from _parts(each, mixed=mixed)
+
+
+def _argument(call: Call, reads: Callable[[str], bool]) -> Iterator[Mistake]:
+    args = call.args[1:] if call.method else call.args
+    if args and isinstance(args[0], Const) and isinstance(args[0].value, str) and not reads(args[0].value):
+        yield args[0].at, f"invalid {call.function} argument"
+
+
+def _list(expr: Literal, checked: Checked) -> Iterator[Mistake]:
+    kinds = [
+        _held(checked.type_of(each), optional=n in expr.optional) for n, each in enumerate(expr.elements)
+    ]
+    for each, kind in zip(expr.elements, kinds, strict=True):
+        if kind != kinds[0]:
+            yield each.at, f"expected type '{kinds[0]}' but found '{kind}'"
+            return
+
+
+def _map(expr: Literal, checked: Checked) -> Iterator[Mistake]:
+    pairs = list(zip(expr.elements[::2], expr.elements[1::2], strict=True))
+    kinds = [
+        (checked.type_of(key), _held(checked.type_of(value), optional=n in expr.optional))
+        for n, (key, value) in enumerate(pairs)
+    ]
+    for pair, kind in zip(pairs, kinds, strict=True):
+        for n in (0, 1):
+            if kind[n] != kinds[0][n]:
+                yield pair[n].at, f"expected type '{kinds[0][n]}' but found '{kind[n]}'"
+
+
+def _held(kind: Type, *, optional: bool) -> Type:
+    return unwrapped(kind)[0] if optional else kind
+
+
+def _is_duration(text: str) -> bool:
+    return go_seconds(text) is not None
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None and "T" in text
+    except ValueError:
+        return False
+
+
+def _is_pattern(text: str) -> bool:
+    return not problem_of(text)
+
+
+_CHECKS: Final = {"duration": _is_duration, "timestamp": _is_time, "matches": _is_pattern}

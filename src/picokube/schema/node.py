@@ -1,0 +1,241 @@
+"""A schema as a tree of typed nodes, read once. Knows keywords and their shapes; checks no value and no rule."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from picokube.schema.errors import Path, SchemaRejected
+from picokube.schema.formats import checked_format
+
+MAX_DEPTH: Final = 64
+"""How deep a schema may nest: every walk over an object recurses as deep as its schema, never deeper."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One entry of x-kubernetes-validations."""
+
+    rule: str
+    message: str = ""
+    message_expression: str = ""
+    reason: str = ""
+    field_path: str = ""
+    optional_old_self: bool = False
+
+
+# Compared by identity: nodes key caches, and two equal schemas at two places are two nodes.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Node:
+    """One schema. `at` is the way to it inside the schema document."""
+
+    at: Path = ()
+    type: str = ""
+    types: tuple[str, ...] = ()
+    """The JSON types a value may have; any, when there is none."""
+    nullable: bool = False
+    format: str = ""
+    default: Any = None
+    enum: tuple[Any, ...] | None = None
+    pattern: str = ""
+    multiple_of: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+    min_length: int | None = None
+    max_length: int | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    min_properties: int | None = None
+    max_properties: int | None = None
+    required: tuple[str, ...] = ()
+    items: "Node | None" = None
+    properties: Mapping[str, "Node"] = field(default_factory=dict)
+    additional: "Node | None" = None
+    has_additional: bool = False
+    forbids_additional: bool = False
+    all_of: tuple["Node", ...] = ()
+    any_of: tuple["Node", ...] = ()
+    one_of: tuple["Node", ...] = ()
+    negated: "Node | None" = None
+    int_or_string: bool = False
+    preserves_unknown: bool = False
+    embedded: bool = False
+    list_type: str = ""
+    list_map_keys: tuple[str, ...] = ()
+    map_type: str = ""
+    rules: tuple[Rule, ...] = ()
+
+    @staticmethod
+    def of(schema: Mapping[str, Any], *, as_written: bool = False) -> "Node":
+        """The tree of `schema`. Raises SchemaRejected where a keyword has the wrong shape.
+
+        Formats that Kubernetes does not check are left out, and int-or-string decides over the type; except, as
+        upstream, when a schema's own defaults are judged: then the schema is taken `as_written`.
+        """
+        return _read(schema, (), as_written=as_written)
+
+    def child(self, name: str) -> "Node | None":
+        """The node that describes the field `name` of an object, if any does."""
+        found = self.properties.get(name)
+        return found if found is not None else self.additional
+
+    def children(self) -> Iterator["Node"]:
+        """Nodes of values inside this node's value; not those that describe the same value again."""
+        yield from self.properties.values()
+        if self.additional is not None:
+            yield self.additional
+        if self.items is not None:
+            yield self.items
+
+    def junctions(self) -> Iterator["Node"]:
+        """Nodes that describe the same value: under allOf, anyOf, oneOf and not."""
+        yield from (*self.all_of, *self.any_of, *self.one_of)
+        if self.negated is not None:
+            yield self.negated
+
+
+Routes: TypeAlias = Mapping[Node, tuple[tuple[str, Node], ...]]
+"""Nodes worth entering for some work, each with those of its properties that are worth entering too."""
+
+
+def routes_to(root: Node, wanted: Callable[[Node], bool]) -> Routes:
+    """The ways from `root` to every wanted node below it, so that the rest of an object need not be walked."""
+    routes: dict[Node, tuple[tuple[str, Node], ...]] = {}
+
+    def leads(node: Node) -> bool:
+        below = [leads(child) for child in node.children()]
+        if wanted(node) or any(below):
+            routes[node] = tuple((name, child) for name, child in node.properties.items() if child in routes)
+            return True
+        return False
+
+    leads(root)
+    return routes
+
+
+_SHAPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "type": str, "nullable": bool, "format": str, "pattern": str, "enum": list, "required": list,
+    "multipleOf": (int, float), "minimum": (int, float), "maximum": (int, float),
+    "exclusiveMinimum": bool, "exclusiveMaximum": bool,
+    "minLength": int, "maxLength": int, "minItems": int, "maxItems": int, "minProperties": int, "maxProperties": int,
+    "properties": dict, "items": dict, "additionalProperties": (dict, bool),
+    "allOf": list, "anyOf": list, "oneOf": list, "not": dict,
+    "x-kubernetes-int-or-string": bool, "x-kubernetes-preserve-unknown-fields": bool,
+    "x-kubernetes-embedded-resource": bool, "x-kubernetes-list-type": str, "x-kubernetes-map-type": str,
+    "x-kubernetes-list-map-keys": list, "x-kubernetes-validations": list,
+}  # fmt: skip
+
+
+def misshapen(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Keywords of one schema, and what was expected there, whose values have the wrong JSON type."""
+    for keyword, expected in _SHAPES.items():
+        value = schema.get(keyword)
+        if value is None:
+            continue
+        kinds = expected if isinstance(expected, tuple) else (expected,)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            yield keyword, " or ".join(kind.__name__ for kind in kinds)
+
+
+def _read(schema: Mapping[str, Any], at: Path, *, as_written: bool) -> Node:
+    if not isinstance(schema, dict):
+        raise SchemaRejected(f"a schema must be an object, found {type(schema).__name__} at {place(at)}")
+    if len(at) > 2 * MAX_DEPTH:
+        raise SchemaRejected(f"the schema nests deeper than {MAX_DEPTH} levels at {place(at[:8])}...")
+    for keyword, expected in misshapen(schema):
+        found = type(schema[keyword]).__name__
+        raise SchemaRejected(f"{keyword} must be {expected}, found {found} at {place(at)}")
+    additional = schema.get("additionalProperties")
+    items = schema.get("items")
+    negated = schema.get("not")
+    enum = schema.get("enum")
+    text_format = schema.get("format") or ""
+    kind = schema.get("type") or ""
+    either = bool(schema.get("x-kubernetes-int-or-string")) and not as_written
+    return Node(
+        at=at,
+        type=kind,
+        types=("integer", "string") if either else (kind,) if kind else (),
+        nullable=bool(schema.get("nullable")),
+        format=text_format if as_written else checked_format(text_format),
+        default=schema.get("default"),
+        enum=tuple(enum) if enum is not None else None,
+        pattern=schema.get("pattern") or "",
+        multiple_of=schema.get("multipleOf"),
+        minimum=schema.get("minimum"),
+        maximum=schema.get("maximum"),
+        exclusive_minimum=bool(schema.get("exclusiveMinimum")),
+        exclusive_maximum=bool(schema.get("exclusiveMaximum")),
+        min_length=schema.get("minLength"),
+        max_length=schema.get("maxLength"),
+        min_items=schema.get("minItems"),
+        max_items=schema.get("maxItems"),
+        min_properties=schema.get("minProperties"),
+        max_properties=schema.get("maxProperties"),
+        required=_names(schema, "required", at),
+        items=_read(items, (*at, "items"), as_written=as_written) if items is not None else None,
+        properties={
+            name: _read(each, (*at, "properties", name), as_written=as_written)
+            for name, each in (schema.get("properties") or {}).items()
+        },
+        additional=_read(additional, (*at, "additionalProperties"), as_written=as_written)
+        if isinstance(additional, dict)
+        else None,
+        has_additional=additional is not None,
+        forbids_additional=additional is False,
+        all_of=_several(schema, "allOf", at, as_written=as_written),
+        any_of=_several(schema, "anyOf", at, as_written=as_written),
+        one_of=_several(schema, "oneOf", at, as_written=as_written),
+        negated=_read(negated, (*at, "not"), as_written=as_written) if negated is not None else None,
+        int_or_string=bool(schema.get("x-kubernetes-int-or-string")),
+        preserves_unknown=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
+        embedded=bool(schema.get("x-kubernetes-embedded-resource")),
+        list_type=schema.get("x-kubernetes-list-type") or "",
+        list_map_keys=_names(schema, "x-kubernetes-list-map-keys", at),
+        map_type=schema.get("x-kubernetes-map-type") or "",
+        rules=_rules(schema, at),
+    )
+
+
+def _several(schema: Mapping[str, Any], keyword: str, at: Path, *, as_written: bool) -> tuple[Node, ...]:
+    return tuple(
+        _read(each, (*at, keyword, n), as_written=as_written)
+        for n, each in enumerate(schema.get(keyword) or ())
+    )
+
+
+def _names(schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[str, ...]:
+    names = schema.get(keyword) or ()
+    if not all(isinstance(name, str) for name in names):
+        raise SchemaRejected(f"{keyword} must hold strings only at {place(at)}")
+    return tuple(names)
+
+
+def _rules(schema: Mapping[str, Any], at: Path) -> tuple[Rule, ...]:
+    rules = schema.get("x-kubernetes-validations") or ()
+    texts = ("rule", "message", "messageExpression", "reason", "fieldPath")
+    for each in rules:
+        if not isinstance(each, dict) or not all(isinstance(each.get(text) or "", str) for text in texts):
+            raise SchemaRejected(f"x-kubernetes-validations must hold objects of strings at {place(at)}")
+    return tuple(
+        Rule(
+            rule=each.get("rule") or "",
+            message=each.get("message") or "",
+            message_expression=each.get("messageExpression") or "",
+            reason=each.get("reason") or "",
+            field_path=each.get("fieldPath") or "",
+            optional_old_self=each.get("optionalOldSelf") is True,
+        )
+        for each in rules
+    )
+
+
+def place(at: Path) -> str:
+    """The way to a schema as Kubernetes writes it below openAPIV3Schema: properties[spec].items.allOf[0]."""
+    text = ""
+    named = False
+    for step in at:
+        text += f"[{step}]" if named or isinstance(step, int) else f".{step}"
+        named = not named and step in {"properties", "definitions", "dependencies"}
+    return text.removeprefix(".") or "the root"

@@ -1,0 +1,47 @@
+"""How much the rules of a schema may cost, one by one and together, and what is said of those that cost more."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from picokube.schema.cel_sizes import capped
+from picokube.schema.errors import FieldError, Path, forbidden
+from picokube.schema.node import place
+
+_LIMIT: Final = 10_000_000
+_TOTAL_LIMIT: Final = 100_000_000
+_MOST_NAMED: Final = 4
+_FAR: Final = 100
+_NEAR: Final = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCost:
+    """What the expression at a place of a schema costs at most, for one object."""
+
+    at: Path
+    cost: int
+
+    def problems(self, what: str) -> Iterator[FieldError]:
+        if self.cost > _LIMIT:
+            yield forbidden(place(self.at), _exceeds(what, self.cost, _LIMIT), path=self.at)
+
+
+def total_problems(costs: Sequence[RuleCost]) -> Iterator[FieldError]:
+    """What is wrong with all rules together: the most expensive ones, and the sum."""
+    total = capped(sum(each.cost for each in costs))
+    if total <= _TOTAL_LIMIT:
+        return
+    expensive = [each for each in costs if each.cost >= _TOTAL_LIMIT // 100]
+    for each in sorted(expensive, key=lambda each: -each.cost)[:_MOST_NAMED]:
+        problem = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+        yield forbidden(place(each.at), problem, path=each.at)
+    what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+    yield forbidden("", _exceeds(what, total, _TOTAL_LIMIT))
+
+
+def _exceeds(what: str, cost: int, limit: int) -> str:
+    factor = cost / limit
+    times = f"{factor:f}x" if factor < _NEAR else f"{factor:.1f}x" if factor <= _FAR else "more than 100x"
+    hint = "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings "
+    return f"{what} exceeds budget by factor of {times} ({hint}are declared)"

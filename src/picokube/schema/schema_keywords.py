@@ -1,0 +1,153 @@
+"""Keywords a CustomResourceDefinition may not use, or not so. Knows schemas as JSON, and Kubernetes' words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from picokube.schema.cel_sizes import capped
+from picokube.schema.errors import FieldError, Path, forbidden, invalid, not_supported, required
+from picokube.schema.node import Node, place
+from picokube.schema.schema_costs import RuleCost, total_problems
+from picokube.schema.schema_lists import list_problems
+from picokube.schema.schema_reading import UNSUPPORTED
+from picokube.schema.schema_rules import rule_problems, rule_shape_problems
+
+_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
+_META: Final = frozenset({"apiVersion", "kind", "metadata"})
+_Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a schema stands, and what is forbidden there."""
+
+    at: Path = ()
+    no_defaults: str | None = None
+    inside_metadata: bool = False
+    old_self_lost_at: Path | None = None
+    times: int | None = 1
+    """How many values an object can have here; None when nothing bounds them."""
+
+    def below(self, *steps: str | int) -> "Place":
+        return replace(self, at=(*self.at, *steps))
+
+    def field(self, *steps: str | int) -> str:
+        at = (*self.at, *steps)
+        return place(at) if at else ""
+
+
+def keyword_problems(schema: _Schema, *, with_rules: bool) -> list[FieldError]:
+    """Problems of the schema and of every schema inside it; of rules too, where the schema lets them be read."""
+    found = _problems(schema, Place(), with_rules=with_rules, root=True)
+    return [*found.schemas, *found.rules, *total_problems(found.costs)]
+
+
+@dataclass(slots=True)
+class _Found:
+    schemas: list[FieldError] = field(default_factory=list)
+    rules: list[FieldError] = field(default_factory=list)
+    costs: list[RuleCost] = field(default_factory=list)
+
+
+def _problems(schema: _Schema, where: Place, *, with_rules: bool, root: bool = False) -> _Found:
+    found = _Found([*_plain(schema, where)])
+    for inner, place_of_it, ruled in _inner(schema, where, root=root):
+        more = _problems(inner, place_of_it, with_rules=with_rules and ruled)
+        found.schemas += more.schemas
+        found.rules += more.rules
+        found.costs += more.costs
+    found.schemas += _extensions(schema, where)
+    found.schemas += list_problems(schema, where.at)
+    found.schemas += rule_shape_problems(schema, where.at)
+    if with_rules and schema.get("x-kubernetes-validations") and not found.schemas:
+        node = Node.of(schema)
+        rules, costs = rule_problems(
+            node, where.at, where.old_self_lost_at, root=root or node.embedded, times=where.times
+        )
+        found.rules += rules
+        found.costs += costs
+    return found
+
+
+def _plain(schema: _Schema, where: Place) -> Iterator[FieldError]:
+    kind, path = schema.get("type", ""), where.at
+    if kind and kind not in _TYPES:
+        yield not_supported(where.field("type"), kind, _TYPES, path=path)
+    if schema.get("default") is not None and where.no_defaults is not None:
+        detail = " ".join(each for each in ("must not be set", where.no_defaults) if each)
+        yield forbidden(where.field("default"), detail, path=path)
+    for keyword in UNSUPPORTED:
+        if schema.get(keyword) or (
+            keyword in {"dependencies", "additionalItems", "$ref"} and keyword in schema
+        ):
+            yield forbidden(where.field(keyword), f"{keyword} is not supported", path=path)
+    if kind == "null":
+        problem = "type cannot be set to null, use nullable as an alternative"
+        yield forbidden(where.field("type"), problem, path=path)
+    if isinstance(schema.get("items"), list) and schema["items"]:
+        yield forbidden(where.field("items"), "items must be a schema object and not an array", path=path)
+    if where.inside_metadata and schema.get("x-kubernetes-embedded-resource"):
+        problem = "must not be used inside of resource meta"
+        yield forbidden(where.field("x-kubernetes-embedded-resource"), problem, path=path)
+    if schema.get("uniqueItems"):
+        problem = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield forbidden(where.field("uniqueItems"), problem, path=path)
+    additional = schema.get("additionalProperties")
+    if schema.get("properties") and (additional is False or isinstance(additional, dict)):
+        problem = "additionalProperties and properties are mutual exclusive"
+        yield forbidden(where.field("additionalProperties"), problem, path=path)
+
+
+def _inner(schema: _Schema, where: Place, *, root: bool) -> Iterator[tuple[_Schema, Place, bool]]:
+    """Schemas inside, where they stand, and whether rules there are looked at."""
+    additional = schema.get("additionalProperties")
+    times = _times(schema, where)
+    below = where if times == where.times else replace(where, times=times)
+    if isinstance(additional, dict):
+        inside = below.below("additionalProperties")
+        if where.inside_metadata:
+            inside = replace(inside, no_defaults="inside additionalProperties applying to object metadata")
+        yield additional, inside, True
+    resource = root or bool(schema.get("x-kubernetes-embedded-resource"))
+    for name, each in (schema.get("properties") or {}).items():
+        inside = below.below("properties", name)
+        if resource and name in _META:
+            inside = replace(inside, inside_metadata=True)
+            inside = replace(inside, no_defaults=f"in top-level {name}") if root else inside
+        yield each, inside, True
+    if schema.get("not") is not None:
+        yield schema["not"], below.below("not"), False
+    for keyword in ("allOf", "oneOf", "anyOf"):
+        for n, each in enumerate(schema.get(keyword) or ()):
+            yield each, below.below(keyword, n), False
+    if isinstance(schema.get("items"), dict):
+        inside = below.below("items")
+        if schema.get("x-kubernetes-list-type") != "map" and inside.old_self_lost_at is None:
+            inside = replace(inside, old_self_lost_at=where.at)
+        yield schema["items"], inside, True
+
+
+def _times(schema: _Schema, where: Place) -> int | None:
+    """How many values an object can have of each schema inside this one."""
+    match schema.get("type"):
+        case "object" if schema.get("additionalProperties") is not None:
+            most = schema.get("maxProperties")
+        case "array":
+            most = schema.get("maxItems")
+        case _:
+            most = 1
+    return None if most is None or where.times is None else capped(where.times * max(most, 0))
+
+
+def _extensions(schema: _Schema, where: Place) -> Iterator[FieldError]:
+    kind, path = schema.get("type", ""), where.at
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        keyword = "x-kubernetes-preserve-unknown-fields"
+        yield invalid(where.field(keyword), False, "must be true or undefined", path=path)
+    map_type = schema.get("x-kubernetes-map-type")
+    if map_type is not None and kind != "object":
+        problem = "must be object if x-kubernetes-map-type is specified"
+        name = where.field("type")
+        yield invalid(name, kind, problem, path=path) if kind else required(name, problem, path=path)
+    if map_type is not None and map_type not in {"atomic", "granular"}:
+        yield not_supported(where.field("x-kubernetes-map-type"), map_type, ("atomic", "granular"), path=path)

@@ -1,0 +1,250 @@
+"""Whether a schema is structural, and all else a server checks of the schema of a CustomResourceDefinition.
+
+Knows schemas as JSON, in the words and paths of kube-apiserver. The entry is `structural_problems`; invariants
+are here, keywords in schema_keywords, defaults in schema_defaults.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from picokube.schema.errors import FieldError, Path, SchemaRejected, forbidden, invalid, required
+from picokube.schema.node import MAX_DEPTH, Node, misshapen, place
+from picokube.schema.patterns import matcher
+from picokube.schema.schema_defaults import default_problems
+from picokube.schema.schema_keywords import keyword_problems
+from picokube.schema.schema_reading import is_readable
+
+ROOT: Final = "spec.validation.openAPIV3Schema"
+_LEVELS: Final = {
+    "root": "must not be empty at the root",
+    "item": "must not be empty for specified array items",
+    "field": "must not be empty for specified object fields",
+}
+_NESTED: Final = (
+    ("type", "must be empty to be structural"),
+    ("additionalProperties", "must be undefined to be structural"),
+    ("default", "must be undefined to be structural"),
+    ("title", "must be empty to be structural"),
+    ("description", "must be empty to be structural"),
+    ("nullable", "must be false to be structural"),
+    ("x-kubernetes-preserve-unknown-fields", "must be false to be structural"),
+    ("x-kubernetes-embedded-resource", "must be false to be structural"),
+    ("x-kubernetes-int-or-string", "must be false to be structural"),
+    ("x-kubernetes-list-map-keys", "must be empty to be structural"),
+    ("x-kubernetes-list-type", "must be undefined to be structural"),
+    ("x-kubernetes-map-type", "must be undefined to be structural"),
+    ("x-kubernetes-validations", "must be empty to be structural"),
+)
+_INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
+_Schema = Mapping[str, Any]
+
+
+def structural_problems(schema: _Schema, *, field: str = ROOT) -> list[FieldError]:
+    """Everything a server would refuse in an openAPIV3Schema. `path` of a problem leads into `schema`."""
+    shapes = list(_shape_problems(schema, ()))
+    if shapes:
+        return _named(shapes, field)
+    problems = (
+        [forbidden("nullable", "nullable cannot be true at the root")] if schema.get("nullable") else []
+    )
+    readable = is_readable(schema)
+    if readable:
+        structure = [*_invariants(schema, "root", ()), *_completeness(schema, schema, (), ())]
+        structure.sort(key=lambda each: each.message)
+        problems += structure or default_problems(Node.of(schema, as_written=True))
+    problems += keyword_problems(schema, with_rules=readable and not problems)
+    return _named(problems, field)
+
+
+def _named(problems: list[FieldError], prefix: str) -> list[FieldError]:
+    """The same problems, named from the top of the CustomResourceDefinition."""
+    return [
+        FieldError(
+            type=each.type,
+            field=f"{prefix}.{each.field}" if each.field else prefix,
+            bad_value=each.bad_value,
+            detail=each.detail.replace("\0", f"{prefix}."),
+            path=each.path,
+        )
+        for each in problems
+    ]
+
+
+def _at(at: Path) -> str:
+    return place(at) if at else ""
+
+
+def _shape_problems(schema: Any, at: Path) -> Iterator[FieldError]:
+    """JSON of the wrong kind. A server refuses it while it reads the request, so it has no words of its own."""
+    if not isinstance(schema, dict):
+        yield invalid(_at(at), schema, "must be an object", path=at)
+        return
+    if len(at) > 2 * MAX_DEPTH:
+        yield invalid(_at(at[:8]), "", f"must not nest deeper than {MAX_DEPTH} levels", path=at)
+        return
+    wrong = dict(misshapen(schema))
+    for keyword, expected in wrong.items():
+        if keyword != "items" or not isinstance(schema[keyword], list):
+            yield invalid(_at((*at, keyword)), schema[keyword], f"must be {expected}", path=(*at, keyword))
+    for inner, where in _inner_schemas(schema, at):
+        if where[len(at)] not in wrong:
+            yield from _shape_problems(inner, where)
+    lists = {key: schema[key] for key in ("required", "x-kubernetes-validations") if key in schema}
+    try:
+        if lists:
+            Node.of(lists)
+    except SchemaRejected as error:
+        yield invalid(_at(at), "", str(error).partition(" at the root")[0], path=at)
+
+
+def _inner_schemas(schema: _Schema, at: Path) -> Iterator[tuple[Any, Path]]:
+    for name, each in (_of(schema, "properties", dict) or {}).items():
+        yield each, (*at, "properties", name)
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for n, each in enumerate(_of(schema, keyword, list) or ()):
+            yield each, (*at, keyword, n)
+    for keyword in ("items", "additionalProperties", "not"):
+        if isinstance(schema.get(keyword), dict):
+            yield schema[keyword], (*at, keyword)
+
+
+def _of(schema: _Schema, keyword: str, kind: type) -> Any:
+    value = schema.get(keyword)
+    return value if isinstance(value, kind) else None
+
+
+def _invariants(schema: _Schema, level: str, at: Path) -> Iterator[FieldError]:
+    kind, embedded = schema.get("type", ""), bool(schema.get("x-kubernetes-embedded-resource"))
+    items, additional = schema.get("items"), schema.get("additionalProperties")
+    if kind == "array" and items is None:
+        yield required(_at((*at, "items")), "must be specified", path=at)
+    if isinstance(items, dict):
+        yield from _invariants(items, "item", (*at, "items"))
+    for name, each in (schema.get("properties") or {}).items():
+        yield from _invariants(each, "field", (*at, "properties", name))
+    if additional is not None and level == "root":
+        yield forbidden(_at((*at, "additionalProperties")), "must not be used at the root", path=at)
+    if isinstance(additional, dict):
+        yield from _invariants(additional, "field", (*at, "additionalProperties"))
+    yield from _extensions(schema, at)
+    yield from _value_validation(schema, at, skip_any_of=schema.get("anyOf") == _INT_OR_STRING, first=True)
+    yield from _type(schema, level, at)
+    if embedded and additional is not None:
+        problem = "must not be used if x-kubernetes-embedded-resource is set"
+        yield forbidden(_at((*at, "additionalProperties")), problem, path=at)
+    yield from _metadata(schema, level, at)
+    if embedded and not schema.get("x-kubernetes-preserve-unknown-fields") and not schema.get("properties"):
+        problem = (
+            "must not be empty if x-kubernetes-embedded-resource is true "
+            "without x-kubernetes-preserve-unknown-fields"
+        )
+        yield required(_at((*at, "properties")), problem, path=at)
+
+
+def _extensions(schema: _Schema, at: Path) -> Iterator[FieldError]:
+    if schema.get("x-kubernetes-int-or-string"):
+        for keyword in ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"):
+            if schema.get(keyword):
+                problem = "must be false if x-kubernetes-int-or-string is true"
+                yield invalid(_at((*at, keyword)), True, problem, path=at)
+
+
+def _type(schema: _Schema, level: str, at: Path) -> Iterator[FieldError]:
+    kind, field = schema.get("type", ""), _at((*at, "type"))
+    if schema.get("x-kubernetes-embedded-resource") and kind != "object":
+        problem = "must be object if x-kubernetes-embedded-resource is true"
+        yield invalid(field, kind, problem, path=at) if kind else required(field, problem, path=at)
+    elif not kind and not any(
+        schema.get(f"x-kubernetes-{each}") for each in ("int-or-string", "preserve-unknown-fields")
+    ):
+        yield required(field, _LEVELS[level], path=at)
+    if level == "root" and kind and kind != "object":
+        yield invalid(field, kind, "must be object at the root", path=at)
+
+
+def _metadata(schema: _Schema, level: str, at: Path) -> Iterator[FieldError]:
+    """Metadata is Kubernetes' own: a schema may restrict name and generateName and nothing else."""
+    properties = schema.get("properties") or {}
+    resource = level == "root" or bool(schema.get("x-kubernetes-embedded-resource"))
+    for name, expected in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+        if resource and name in properties and properties[name].get("type", "") != expected:
+            field = _at((*at, "properties", name, "type"))
+            yield invalid(
+                field, properties[name].get("type", ""), f"must be {expected}", path=(*at, "properties", name)
+            )
+    if level == "root" and "metadata" in properties:
+        rest = {
+            key: each
+            for key, each in properties["metadata"].items()
+            if key not in {"type", "default"} and each
+        }
+        named = set(rest.pop("properties", {}))
+        if rest or not named <= {"name", "generateName"}:
+            problem = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+            yield forbidden(
+                _at((*at, "properties", "metadata")), problem, path=(*at, "properties", "metadata")
+            )
+
+
+def _value_validation(
+    schema: _Schema, at: Path, *, skip_any_of: bool, first: bool = False
+) -> Iterator[FieldError]:
+    if not skip_any_of:
+        for n, each in enumerate(schema.get("anyOf") or ()):
+            yield from _nested(each, (*at, "anyOf", n))
+    for n, each in enumerate(schema.get("allOf") or ()):
+        yield from _nested(
+            each, (*at, "allOf", n), skip_any_of=first and n == 0 and each.get("anyOf") == _INT_OR_STRING
+        )
+    for n, each in enumerate(schema.get("oneOf") or ()):
+        yield from _nested(each, (*at, "oneOf", n))
+    if schema.get("not") is not None:
+        yield from _nested(schema["not"], (*at, "not"))
+    if pattern := schema.get("pattern"):
+        try:
+            matcher(pattern)
+        except SchemaRejected as error:
+            problem = f"must be a valid regular expression, but isn't: {error}"
+            yield invalid(_at((*at, "pattern")), pattern, problem, path=at)
+
+
+def _nested(schema: _Schema, at: Path, *, skip_any_of: bool = False) -> Iterator[FieldError]:
+    yield from _value_validation(schema, at, skip_any_of=skip_any_of)
+    if isinstance(schema.get("items"), dict):
+        yield from _nested(schema["items"], (*at, "items"))
+    for name, each in (schema.get("properties") or {}).items():
+        yield from _nested(each, (*at, "properties", name))
+    for keyword, problem in _NESTED:
+        if schema.get(keyword) or (keyword == "default" and schema.get(keyword) is not None):
+            yield forbidden(_at((*at, keyword)), problem, path=at)
+    if "metadata" in (schema.get("properties") or {}):
+        field = _at((*at, "properties", "metadata"))
+        yield forbidden(field, "must not be specified in a nested context", path=at)
+
+
+def _completeness(nested: _Schema, schema: _Schema, at: Path, nested_at: Path) -> Iterator[FieldError]:
+    """Whatever a junction speaks about must be described outside of it."""
+    inner: list[tuple[_Schema, Path]] = []
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        inner += [(each, (*nested_at, keyword, n)) for n, each in enumerate(nested.get(keyword) or ())]
+    if nested.get("not") is not None:
+        inner.append((nested["not"], (*nested_at, "not")))
+    for each, where in inner:
+        yield from _completeness(each, schema, at, where)
+        if isinstance(each.get("items"), dict):
+            known = schema.get("items")
+            yield from _described(each["items"], known, (*at, "items"), (*where, "items"))
+        for name, field in (each.get("properties") or {}).items():
+            known = (schema.get("properties") or {}).get(name)
+            yield from _described(field, known, (*at, "properties", name), (*where, "properties", name))
+
+
+def _described(nested: _Schema, schema: Any, at: Path, nested_at: Path) -> Iterator[FieldError]:
+    if not isinstance(schema, dict):
+        # The mark stands for the start of the path, which is known where problems are named.
+        yield required(_at(at), f"because it is defined in \0{_at(nested_at)}", path=nested_at)
+        return
+    wrapped = {"allOf": [nested]}
+    for each in _completeness(wrapped, schema, at, nested_at):
+        detail = each.detail.replace(f"{_at(nested_at)}.allOf[0]", _at(nested_at))
+        yield required(each.field, detail, path=each.path)

@@ -1,0 +1,124 @@
+"""What the server does with an object, in its order: prune, drop nulls, default; then validate.
+
+Knows the steps; each has its own module. Metadata of the resource itself belongs to the caller.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from picokube.schema import messages
+from picokube.schema.compiled import CompiledSchema
+from picokube.schema.correlation import Correlation
+from picokube.schema.defaulting import apply_defaults, drop_nulls
+from picokube.schema.embedded import embedded_errors
+from picokube.schema.errors import NO_FIELD, ErrorType, FieldError
+from picokube.schema.fast_validator_cache import has_long_list, unseen
+from picokube.schema.listtypes import duplicates
+from picokube.schema.pruning import UnknownField, pruned
+from picokube.schema.value_checks import value_errors
+
+_BLOCKING: Final = frozenset(
+    {
+        ErrorType.NOT_SUPPORTED,
+        ErrorType.REQUIRED,
+        ErrorType.TOO_LONG,
+        ErrorType.TOO_MANY,
+        ErrorType.TYPE_INVALID,
+    }
+)
+
+
+def admit(
+    schema: CompiledSchema, obj: Mapping[str, Any], known: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], list[UnknownField]]:
+    """A pruned and defaulted copy of `obj`, and the fields that were dropped because no schema names them.
+
+    What is the very same, at its place, in the `known` resource, which this schema admitted before, is shared with it.
+    """
+    found = pruned(obj, schema.root, known)
+    admitted = found.kept
+    if found.has_nulls:
+        drop_nulls(admitted, schema.root)
+    fill(schema, admitted, known)
+    return admitted, found.unknown
+
+
+def fill(schema: CompiledSchema, obj: dict[str, Any], known: Mapping[str, Any] | None = None) -> None:
+    """Defaults alone, in place; what is shared with `known` has them."""
+    if schema.defaulted:
+        apply_defaults(obj, schema.root, schema.defaulted, known)
+
+
+def check(
+    schema: CompiledSchema, obj: Mapping[str, Any], *, old: Mapping[str, Any] | None = None
+) -> list[FieldError]:
+    """All that is wrong with an admitted object, in the server's order.
+
+    With `old` it is an update: what the update leaves alone is forgiven, and rules about oldSelf run.
+    """
+    return _with_rules(schema, obj, old, schema_errors(schema, obj, old=old))
+
+
+def check_status(
+    schema: CompiledSchema, obj: Mapping[str, Any], *, old: Mapping[str, Any]
+) -> list[FieldError]:
+    """All that is wrong with an object of which only the status was written. Of the rest, only rules are asked."""
+    errors: list[FieldError] = []
+    node = schema.root.properties.get("status")
+    if node is not None and "status" in obj and not _passes(schema, obj, old):
+        before = Correlation(obj, old, schema.root).key("status")
+        errors.extend(_inside("status", error) for error in value_errors(obj["status"], node, old=before))
+    errors.extend(_duplicate_errors(schema, obj, old))
+    return _with_rules(schema, obj, old, errors)
+
+
+def _inside(name: str, error: FieldError) -> FieldError:
+    field = name if error.field == NO_FIELD else f"{name}.{error.field}"
+    return replace(error, field=field, path=(name, *error.path))
+
+
+def _with_rules(
+    schema: CompiledSchema, obj: Mapping[str, Any], old: Mapping[str, Any] | None, errors: list[FieldError]
+) -> list[FieldError]:
+    if schema.rules is None:
+        return errors
+    if any(error.type in _BLOCKING for error in errors):
+        return [*errors, messages.rules_not_run()]
+    return [*errors, *schema.rules.errors(obj, old)]
+
+
+def schema_errors(
+    schema: CompiledSchema, obj: Mapping[str, Any], *, old: Mapping[str, Any] | None = None
+) -> list[FieldError]:
+    """What is wrong before any CEL rule is asked."""
+    errors: list[FieldError] = []
+    if not _passes(schema, obj, old):
+        before = Correlation(obj, old, schema.root) if old is not None else None
+        errors.extend(value_errors(obj, schema.root, old=before))
+    if schema.embedding:
+        errors.extend(embedded_errors(obj, schema.root, schema.embedding))
+    errors.extend(_duplicate_errors(schema, obj, old))
+    return errors
+
+
+def _duplicate_errors(
+    schema: CompiledSchema, obj: Mapping[str, Any], old: Mapping[str, Any] | None
+) -> list[FieldError]:
+    repeated = duplicates(obj, schema.root, schema.keyed) if schema.keyed else []
+    # A list that held duplicates before may keep them.
+    forgiven = repeated and old is not None and duplicates(old, schema.root, schema.keyed)
+    return [] if forgiven else repeated
+
+
+def _passes(schema: CompiledSchema, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> bool:
+    known = old is not None and old in schema.passed
+    shown = unseen(obj, old, schema.root, schema.lists) if known else obj
+    try:
+        passes = schema.gate.is_valid(shown)
+    except ValueError:
+        # Values the gate cannot read, such as a lone surrogate: the slower checks can.
+        return False
+    if passes and schema.root in schema.lists and has_long_list(obj, schema.root, schema.lists):
+        schema.passed.replace(old, obj)
+    return passes

@@ -1,0 +1,223 @@
+"""Whether a value fits its schema, in the order and with the choices of kube-openapi's validator.
+
+Knows schema nodes and JSON. It is asked only when the fast gate said no, so it may take its time: it finds
+every error, and of the branches of an anyOf it shows the one that came nearest.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from picokube.schema import messages
+from picokube.schema.correlation import Correlation, same_json
+from picokube.schema.errors import FieldError, Path
+from picokube.schema.formats import FORMATS
+from picokube.schema.node import Node
+from picokube.schema.number_checks import is_whole, number_errors
+from picokube.schema.patterns import matcher
+
+_TYPE_META: Final = frozenset({"apiVersion", "kind"})
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Errors, each told once, and how many checks were met: the nearest branch of an anyOf met most."""
+
+    errors: list[FieldError] = field(default_factory=list)
+    met: int = 0
+    _told: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def add(self, *errors: FieldError) -> None:
+        for error in errors:
+            told = (error.type, error.field, error.detail)
+            if told not in self._told:
+                self._told.add(told)
+                self.errors.append(error)
+
+    def merge(self, other: "Outcome") -> None:
+        self.add(*other.errors)
+        self.met += other.met
+
+
+def value_errors(value: Any, node: Node, *, old: Correlation | None = None) -> list[FieldError]:
+    """All that is wrong with `value`; what an update leaves unchanged is forgiven."""
+    return _ratcheted(value, node, "", (), old).errors
+
+
+def _ratcheted(value: Any, node: Node, name: str, at: Path, old: Correlation | None) -> Outcome:
+    outcome = _outcome(value, node, name, at, old)
+    if outcome.errors and old is not None and old.unchanged:
+        return Outcome(met=outcome.met)
+    return outcome
+
+
+def _outcome(value: Any, node: Node, name: str, at: Path, old: Correlation | None) -> Outcome:
+    outcome = Outcome()
+    if value is None:
+        if node.types and not node.nullable:
+            outcome.add(messages.wrong_type(name, at, node.types, "null"))
+        else:
+            outcome.met += 1
+        outcome.add(*_enum_errors(value, node, name, at))
+        return outcome
+    format_ = node.format
+    if node.types or format_:
+        _check_type(value, node, format_, name, at, outcome)
+    outcome.merge(_junctions(value, node, name, at))
+    outcome.met += 1
+    match value:
+        case str():
+            _check_text(value, node, format_, name, at, outcome)
+        case bool():
+            pass
+        case int() | float():
+            outcome.add(*number_errors(value, node, name, at))
+            outcome.met += 2
+        case list():
+            outcome.merge(_items(value, node, name, at, old))
+            outcome.met += 1
+        case _:
+            pass
+    outcome.add(*_enum_errors(value, node, name, at))
+    outcome.met += 1
+    if isinstance(value, dict):
+        outcome.merge(_fields(value, node, name, at, old))
+        outcome.met += 1
+    outcome.met += 1
+    return outcome
+
+
+def _check_text(value: str, node: Node, format_: str, name: str, at: Path, outcome: Outcome) -> None:
+    outcome.add(*_text_errors(value, node, name, at))
+    outcome.met += 1
+    check = FORMATS.get(format_.replace("-", ""))
+    if check is not None:
+        outcome.met += 1
+        if not check(value):
+            outcome.add(messages.wrong_format(name, at, format_, value))
+
+
+def json_type(value: Any) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case str():
+            return "string"
+        case int():
+            return "integer" if -(2**63) <= value < 2**63 else "number"
+        case float():
+            return "number"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def _check_type(value: Any, node: Node, format_: str, name: str, at: Path, outcome: Outcome) -> None:
+    outcome.met += 1
+    found, types = json_type(value), node.types
+    if found in types:
+        outcome.met += 1
+        return
+    whole = found == "number" and "integer" in types and is_whole(value)
+    fits = whole or (found == "integer" and "number" in types)
+    numeric = "number" in types or "integer" in types
+    if format_ and found not in {"string", "array"} and not fits:
+        shown = {"integer": "int64", "number": "float64"}.get(found, "")
+        outcome.add(messages.wrong_type(name, at, (format_,), shown))
+    elif fits or (format_ and not numeric and found in {"string", "array"}):
+        outcome.met += 1
+    else:
+        outcome.add(messages.wrong_type(name, at, types, found))
+
+
+def _enum_errors(value: Any, node: Node, name: str, at: Path) -> list[FieldError]:
+    if not node.enum or any(each is not None and _is_choice(value, each) for each in node.enum):
+        return []
+    return [messages.not_in_enum(name, at, value, node.enum)]
+
+
+def _is_choice(value: Any, choice: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(value, numbers) and isinstance(choice, numbers) and bool not in {type(value), type(choice)}:
+        return math.isfinite(value) and type(choice)(value) == choice
+    return same_json(value, choice)
+
+
+def _text_errors(value: str, node: Node, name: str, at: Path) -> list[FieldError]:
+    if node.max_length is not None and len(value) > node.max_length:
+        return [messages.longer(name, at, node.max_length)]
+    if node.min_length is not None and len(value) < node.min_length:
+        return [messages.shorter(name, at, node.min_length, value)]
+    if node.pattern and not matcher(node.pattern)(value):
+        return [messages.unmatched(name, at, node.pattern, value)]
+    return []
+
+
+def _items(value: list[Any], node: Node, name: str, at: Path, old: Correlation | None) -> Outcome:
+    outcome = Outcome(met=1)
+    if node.items is not None:
+        for n, each in enumerate(value):
+            before = old.index(n) if old is not None else None
+            outcome.merge(_ratcheted(each, node.items, f"{name}[{n}]", (*at, n), before))
+    if node.min_items is not None and len(value) < node.min_items:
+        outcome.add(messages.fewer_items(name, at, len(value), node.min_items, what="items"))
+    if node.max_items is not None and len(value) > node.max_items:
+        outcome.add(messages.more_items(name, at, len(value), node.max_items))
+    return outcome
+
+
+def _fields(value: dict[str, Any], node: Node, name: str, at: Path, old: Correlation | None) -> Outcome:
+    outcome = Outcome()
+    if node.min_properties is not None and len(value) < node.min_properties:
+        outcome.add(messages.fewer_items(name, at, len(value), node.min_properties, what="properties"))
+    if node.max_properties is not None and len(value) > node.max_properties:
+        outcome.add(messages.more_items(name, at, len(value), node.max_properties))
+    extra = [key for key in value if key not in node.properties] if node.has_additional else []
+    if node.forbids_additional:
+        outcome.add(*(messages.not_allowed(name, at, key) for key in extra))
+    elif node.additional is not None:
+        for key in extra:
+            outcome.merge(_field(value, node.additional, key, f"{name}.{key}", at, old))
+    for key, child in node.properties.items():
+        if key in value:
+            outcome.merge(_field(value, child, key, f"{name}.{key}" if name else key, at, old))
+    outcome.add(*(messages.missing(f"{name}.{key}", (*at, key)) for key in node.required if key not in value))
+    return outcome
+
+
+def _field(
+    value: dict[str, Any], node: Node, key: str, name: str, at: Path, old: Correlation | None
+) -> Outcome:
+    before = old.key(key) if old is not None and (at or key not in _TYPE_META) else None
+    return _ratcheted(value[key], node, name, (*at, key), before)
+
+
+def _junctions(value: Any, node: Node, name: str, at: Path) -> Outcome:
+    # Nothing is forgiven inside a branch: it is the node around it that an update may leave alone.
+    outcome = Outcome(met=1)
+    if node.any_of:
+        branches = [_outcome(value, each, name, at, None) for each in node.any_of]
+        good = next((each for each in branches if not each.errors), None)
+        if good is None:
+            outcome.add(messages.none_of(name, at))
+        outcome.merge(good if good is not None else max(branches, key=lambda each: each.met))
+    if node.one_of:
+        branches = [_outcome(value, each, name, at, None) for each in node.one_of]
+        valid = [each for each in branches if not each.errors]
+        if len(valid) == 1:
+            outcome.merge(valid[0])
+        else:
+            outcome.add(messages.not_one_of(name, at, len(valid)))
+            if not valid:
+                outcome.merge(max(branches, key=lambda each: each.met))
+    if node.all_of:
+        branches = [_outcome(value, each, name, at, None) for each in node.all_of]
+        for each in branches:
+            outcome.merge(each)
+        valid = [each for each in branches if not each.errors]
+        if len(valid) != len(branches):
+            outcome.add(messages.not_all_of(name, at, len(valid)))
+    if node.negated is not None and not _outcome(value, node.negated, name, at, None).errors:
+        outcome.add(messages.forbidden_shape(name, at))
+    return outcome

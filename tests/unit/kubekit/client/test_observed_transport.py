@@ -1,0 +1,93 @@
+"""What is told of requests."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kubekit.client.errors import Ambiguous, Expired
+from kubekit.client.observed_transport import ObservedTransport
+from kubekit.client.transport import Response
+from support.virtual_time import run_virtual
+
+
+class Scripted:
+    """A transport that answers after a second."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    async def request(self, method, path, **given):
+        await asyncio.sleep(1)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    @asynccontextmanager
+    async def stream(self, path, **given):
+        await asyncio.sleep(1)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        yield self.answer
+
+    async def close(self):
+        pass
+
+
+def told(answer, story):
+    heard = []
+
+    async def main():
+        await story(ObservedTransport(Scripted(answer), lambda *what: heard.append(what)))
+
+    run_virtual(main())
+    return heard
+
+
+def test_a_request_is_told_with_its_code_and_time():
+    """Refused or not, an answer is an answer."""
+
+    async def story(transport):
+        assert (await transport.request("PUT", "/x", timeout=5)).status == 409
+
+    assert told(Response(409, {}, b""), story) == [("PUT", 409, 1.0)]
+
+
+def test_a_request_without_an_answer_has_code_0():
+    """Lost, cut or given up."""
+
+    async def story(transport):
+        with pytest.raises(Ambiguous):
+            await transport.request("GET", "/x", timeout=5)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await transport.request("GET", "/x", timeout=5)
+
+    assert told(Ambiguous("reset"), story) == [("GET", 0, 1.0), ("GET", 0, 0.5)]
+
+
+async def cut_midway(transport):
+    async with transport.stream("/x", query={}, idle_timeout=5):
+        await asyncio.sleep(100)
+        raise Ambiguous("cut")
+
+
+def test_a_watch_is_told_when_it_opens_and_once():
+    """Not when it ends: it has no duration worth a bucket."""
+
+    async def story(transport):
+        with pytest.raises(Ambiguous):
+            await cut_midway(transport)
+
+    assert told(iter(()), story) == [("WATCH", 200, 1.0)]
+
+
+def test_a_refused_watch_is_told_with_its_code():
+    """As 410 is."""
+
+    async def story(transport):
+        with pytest.raises(Expired):
+            async with transport.stream("/x", query={}, idle_timeout=5):
+                pass
+
+    assert told(Expired("too old", status=410), story) == [("WATCH", 410, 1.0)]

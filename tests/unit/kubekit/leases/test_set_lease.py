@@ -1,0 +1,195 @@
+"""Versions without shards know one Lease for everything: they and the members of a set keep each other out."""
+
+import asyncio
+import os
+from random import Random
+
+import pytest
+
+from kubekit.leases.lease import Elector
+from kubekit.leases.set_lease import EVERY_MEMBER
+from support.lease_candidates import TIMING
+from support.reliability_page import record_trials
+from support.shard_members import NAMES, Sharer, WatchedRecords, WatchingWire
+from support.virtual_time import run_virtual, wall_clock
+
+SEEDS = range(100 if os.environ.get("JANGAR_SIMULATION") == "all" else 3)
+
+
+class Leader:
+    """A process that elects one leader by the Lease of the set's name, as versions without shards do."""
+
+    def __init__(self, records, name, *, wire=None, random=lambda: 0.5):
+        self.wire = wire or WatchingWire(records)
+        self.elector = Elector(
+            self.wire,
+            name=NAMES.name,
+            namespace=NAMES.namespace,
+            identity=name,
+            now=wall_clock(),
+            timing=TIMING,
+            random=random,
+        )
+        self.task = asyncio.create_task(self.elector.run())
+
+    @property
+    def leads(self):
+        return self.elector.holds()
+
+    def kill(self):
+        self.wire.is_cut = True
+        self.task.cancel()
+
+    async def stop(self):
+        self.task.cancel()
+        await asyncio.wait([self.task])
+
+
+async def until(condition, seconds):
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - what is waited for tells nobody
+            await asyncio.sleep(0.01)
+
+
+def test_members_wait_for_a_leader_and_go_on_at_once_when_it_ends():
+    """An upgrade: nothing is held beside the leader, and its Lease becomes the set's."""
+
+    async def main():
+        records = WatchedRecords()
+        old = Leader(records, "old")
+        await until(lambda: old.leads, 10)
+        members = [Sharer(records, name) for name in ("one", "two")]
+        await asyncio.sleep(10 * TIMING.duration)
+        assert old.leads
+        assert [each.held for each in members] == [set(), set()]
+        await old.stop()
+        await until(lambda: all(len(each.held) == 6 for each in members), 2 * TIMING.retry_period)
+        lease = records.leases[NAMES.name]
+        assert lease["spec"]["holderIdentity"] == EVERY_MEMBER
+        assert lease["metadata"]["annotations"] == {"example.org/shards": "12"}
+        for each in members:
+            await each.stop()
+
+    run_virtual(main())
+
+
+def test_a_leader_that_was_killed_is_waited_for_as_long_as_it_asked():
+    """Its silence counts from the last thing that it said."""
+
+    async def main():
+        records = WatchedRecords()
+        old = Leader(records, "old")
+        await until(lambda: old.leads, 10)
+        member = Sharer(records, "one")
+        await asyncio.sleep(60)
+        old.kill()
+        since = asyncio.get_running_loop().time()
+        await until(lambda: len(member.held) == 12, 100)
+        waited = asyncio.get_running_loop().time() - since
+        assert TIMING.duration - TIMING.retry_period <= waited <= TIMING.duration + 2 * TIMING.retry_period
+        await member.stop()
+
+    run_virtual(main())
+
+
+def test_a_candidate_without_shards_waits_for_the_members_and_leads_after_them():
+    """A rollback: it begins when the last member has been silent for as long as a Lease lasts."""
+
+    async def main():
+        records = WatchedRecords()
+        members = [Sharer(records, name) for name in ("one", "two")]
+        await until(lambda: all(len(each.held) == 6 for each in members), 10)
+        old = Leader(records, "old")
+        await asyncio.sleep(10 * TIMING.duration)
+        assert not old.leads
+        await members[0].stop()
+        await asyncio.sleep(2 * TIMING.duration)
+        assert not old.leads
+        await members[1].stop()
+        await until(lambda: old.leads, TIMING.duration + 2 * TIMING.retry_period)
+        late = Sharer(records, "late")
+        await asyncio.sleep(2 * TIMING.duration)
+        assert late.held == set()
+        await late.stop()
+        await old.stop()
+
+    run_virtual(main())
+
+
+class World:
+    """Two leaders' places and two members', where at each any kind may come next."""
+
+    def __init__(self, chance):
+        self.chance = chance
+        self.records = WatchedRecords()
+        self.living = [
+            self.start(number, kind) for number, kind in enumerate((Leader, Leader, Sharer, Sharer))
+        ]
+
+    def start(self, number, kind):
+        wire = WatchingWire(self.records, there=self.delay, back=self.delay)
+        return kind(self.records, f"{kind.__name__}-{number}".lower(), wire=wire, random=self.chance.random)
+
+    def delay(self):
+        return self.chance.random() * self.chance.choice([0.01, 0.01, 0.01, 1, 4])
+
+    def look(self):
+        leading = [each for each in self.living if isinstance(each, Leader) and each.leads]
+        holding = [each for each in self.living if isinstance(each, Sharer) and each.held]
+        assert len(leading) <= 1
+        assert not (leading and holding), self.records.leases[NAMES.name]
+        return leading or holding
+
+    async def suffer(self, number):
+        place = self.chance.randrange(len(self.living))
+        one = self.living[place]
+        match self.chance.choice(["kill", "stop", "cut", "mend", "nothing"]):
+            case "kill":
+                one.kill()
+                self.living[place] = self.start(number, self.chance.choice((Leader, Sharer)))
+            case "stop":
+                await one.stop()
+                self.living[place] = self.start(number, self.chance.choice((Leader, Sharer)))
+            case "cut":
+                one.wire.is_cut = True
+            case "mend":
+                one.wire.is_cut = False
+
+    def calm(self):
+        for each in self.living:
+            each.wire.is_cut = False
+            each.wire.there = each.wire.back = lambda: 0.01
+
+
+async def _a_life(seed):
+    chance = Random(f"leader {seed}")  # noqa: S311 - a plan repeats
+    world = World(chance)
+    for number in range(4, 40):
+        for _ in range(100):
+            await asyncio.sleep(chance.random() * 0.2)
+            world.look()
+        await world.suffer(number)
+    world.calm()
+    await asyncio.sleep(5 * TIMING.duration)
+    assert world.look(), "nobody acts"
+    for each in world.living:
+        await each.stop()
+
+
+@pytest.mark.rule("RUN-3")
+def test_a_leader_and_a_member_never_act_at_once(record_property):
+    """Kills, clean ends, cuts and restarts of both kinds, at any moment, over slow wires; in calm, somebody acts."""
+    found = []
+    for seed in SEEDS:
+        try:
+            run_virtual(_a_life(seed))
+        except AssertionError as error:
+            found.append(f"seed {seed}: {error}")
+    record_trials(
+        record_property,
+        row="8: a leader without shards beside members",
+        bed="S",
+        seeds=SEEDS,
+        failures=len(found),
+    )
+    assert found == []

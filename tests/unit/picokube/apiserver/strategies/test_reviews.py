@@ -1,0 +1,116 @@
+"""Reviews: who somebody is, and what they may do."""
+
+import pytest
+
+from picokube.apiserver import errors
+from picokube.apiserver.access import Decision
+from picokube.apiserver.access_rules import PathAsk, ResourceAsk
+from picokube.apiserver.authentication import Known, Unknown
+from picokube.apiserver.messages import User
+from picokube.apiserver.strategies.reviews import review
+
+ME = User(name="me", groups=("g",), uid="7", extra={"k": ("v",)})
+
+
+class Judge:
+    """Allows one user everything, and remembers what was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def decide(self, user, ask):
+        self.asked.append((user.name, user.groups, ask))
+        return Decision(allowed=user.name == "me", reason="because" if user.name == "me" else "")
+
+    def rules(self, user, namespace):
+        return [
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]},
+            {"verbs": ["get"], "nonResourceURLs": ["/x"]},
+        ], "a role is missing"
+
+
+def _asked(kind, spec, judge=None, lookup=None):
+    return review(kind, lookup, judge)({"metadata": {"creationTimestamp": "t"}, "spec": spec}, ME)
+
+
+def test_one_is_told_who_one_is():
+    """With everything that is known of the user."""
+    told = _asked("SelfSubjectReview", {})
+    info = {"username": "me", "uid": "7", "groups": ["g"], "extra": {"k": ["v"]}}
+    assert told["status"] == {"userInfo": info}
+    assert told["metadata"] == {"creationTimestamp": "t"}
+
+
+def test_a_review_of_oneself_is_about_whoever_asks():
+    """The ground of a yes is told."""
+    judge = Judge()
+    told = _asked("SelfSubjectAccessReview", {"nonResourceAttributes": {"verb": "get", "path": "/x"}}, judge)
+    assert told["status"] == {"allowed": True, "reason": "because"}
+    assert judge.asked == [("me", ("g",), PathAsk(verb="get", path="/x"))]
+
+
+@pytest.mark.parametrize("kind", ["SubjectAccessReview", "LocalSubjectAccessReview"])
+def test_a_review_of_others_is_about_those_it_names(kind):
+    """A no needs no ground."""
+    judge = Judge()
+    asked = {"verb": "get", "resource": "pods", "namespace": "n", "version": "v1"}
+    told = _asked(kind, {"user": "x", "groups": ["h"], "resourceAttributes": asked}, judge)
+    assert told["status"] == {"allowed": False}
+    assert judge.asked == [("x", ("h",), ResourceAsk(verb="get", resource="pods", namespace="n"))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        pytest.param("SubjectAccessReview", {"resourceAttributes": {}}, id="nobody"),
+        pytest.param("SubjectAccessReview", {"user": "x"}, id="nothing"),
+        pytest.param(
+            "SelfSubjectAccessReview", {"resourceAttributes": {}, "nonResourceAttributes": {}}, id="both"
+        ),
+        pytest.param("SelfSubjectRulesReview", {}, id="nowhere"),
+        pytest.param("TokenReview", {}, id="no-token"),
+    ],
+)
+def test_a_question_that_asks_nothing_is_refused(kind, spec):
+    """Whoever it is about."""
+    with pytest.raises(errors.ApiError):
+        _asked(kind, spec, Judge())
+
+
+def test_rules_are_told_apart_by_what_they_are_about():
+    """Resources and paths; and what could not be found."""
+    status = _asked("SelfSubjectRulesReview", {"namespace": "n"}, Judge())["status"]
+    assert status == {
+        "resourceRules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}],
+        "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}],
+        "incomplete": False,
+        "evaluationError": "a role is missing",
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [
+        pytest.param(
+            Known(user=User(name="a"), audiences=("s",)),
+            {"authenticated": True, "user": {"username": "a"}, "audiences": ["s"]},
+            id="known",
+        ),
+        pytest.param(Unknown(), {"user": {}, "error": "invalid bearer token"}, id="nobody's"),
+        pytest.param(
+            Unknown(why="it expired"),
+            {"user": {}, "error": "[invalid bearer token, it expired]"},
+            id="expired",
+        ),
+    ],
+)
+def test_a_token_is_looked_up(found, status):
+    """For the audiences that the review names."""
+    asked = []
+
+    def lookup(token, audiences):
+        asked.append((token, audiences))
+        return found
+
+    told = _asked("TokenReview", {"token": "t", "audiences": ["s"]}, lookup=lookup)
+    assert (told["status"], asked) == (status, [("t", ["s"])])

@@ -1,0 +1,161 @@
+"""In which order the pods of a suspended job are told to end, deleted and recorded."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kubekit.cache.object_cache import Cache
+from kubekit.controller.reconcile import Key, LookAgain
+from kubekit.controller.urgent_work import UrgentWorkGate
+from picokube.nodeagent.jobs.job_controller import JobController
+from picokube.nodeagent.jobs.job_facts import TRACKING
+from picokube.nodeagent.slots import Slots
+from support.virtual_time import run_virtual
+
+NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
+WORK = Key("default", "work")
+
+
+class Server:
+    """Answers writes as an API server would, and keeps what was asked."""
+
+    def __init__(self, said, objects):
+        self.said = said
+        self.objects = {(each["kind"], each["metadata"]["name"]): each for each in objects}
+        self.revision = 10
+
+    async def patch(self, resource, name, namespace, body, *, kind, subresource=""):
+        obj = self.objects[(resource.kind, name)]
+        self.said.append(f"release {name}")
+        change = body["metadata"]
+        return self._written(obj, finalizers=change["finalizers"], annotations=change["annotations"])
+
+    async def delete(self, resource, name, namespace, *, uid, **options):
+        self.said.append(f"delete {name}")
+        obj = self.objects[(resource.kind, name)]
+        return self._written(obj, deletionTimestamp="2026-02-07T12:00:30Z", deletionGracePeriodSeconds=30)
+
+    async def update(self, resource, obj, *, subresource=""):
+        self.said.append(f"status {obj['metadata']['name']}")
+        return self._written(obj)
+
+    def _written(self, obj, **meta):
+        self.revision += 10
+        new = {**obj, "metadata": {**obj["metadata"], **meta, "resourceVersion": str(self.revision)}}
+        self.objects[(obj["kind"], obj["metadata"]["name"])] = new
+        return {**new, "metadata": {**new["metadata"]}}
+
+
+class Quiet:
+    def record(self, *_, **__):
+        """Events are another test's."""
+
+
+def a_job():
+    template = {"spec": {"restartPolicy": "Never", "containers": []}}
+    spec = {"parallelism": 1, "completions": 1, "backoffLimit": 0, "suspend": True, "template": template}
+    return _object("Job", "work", spec=spec, status={"active": 1, "startTime": "2026-02-07T11:00:00Z"})
+
+
+def a_pod():
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "work", "uid": "uid-work", "controller": True}
+    meta = {"finalizers": [TRACKING], "ownerReferences": [owner]}
+    return _object("Pod", "pod", spec={"restartPolicy": "Never"}, status={"phase": "Running"}, **meta)
+
+
+def _object(kind, name, *, spec, status, **meta):
+    known = {
+        "name": name,
+        "namespace": "default",
+        "uid": f"uid-{name}",
+        "resourceVersion": "1",
+        "generation": 1,
+    }
+    stamp = {"creationTimestamp": "2026-02-07T11:00:00Z"}
+    return {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": known | stamp | meta,
+        "spec": spec,
+        "status": status,
+    }
+
+
+def _raise(error):
+    raise error
+
+
+def a_controller(said, haste):
+    job, pod = a_job(), a_pod()
+    jobs, pods = Cache(report=_raise), Cache(report=_raise)
+    server = Server(said, [job, pod])
+    jobs.note_written(dict(job))
+    pods.note_written(dict(pod))
+    stop = lambda told: said.append(f"TERM {told['metadata']['name']}")  # noqa: E731
+    slots = Slots("laptop", 10)
+
+    def started():
+        return JobController(server, jobs, pods, slots, Quiet(), stop=stop, haste=haste, now=lambda: NOON)
+
+    return started, pods
+
+
+@pytest.mark.rule("CAN-4")
+def test_in_haste_a_pod_is_told_to_end_and_deleted_when_all_others_are_told():
+    """A hundred jobs may be suspended at once: a delete helps none of them to end."""
+
+    async def story():
+        said, haste = [], UrgentWorkGate()
+        started, _ = a_controller(said, haste)
+        controller = started()
+        haste.begin()
+        first = await controller.reconcile(WORK)
+        urgent = list(said)
+        haste.end()
+        await controller.reconcile(WORK)
+        return first, urgent, said[len(urgent) :]
+
+    first, urgent, afterwards = run_virtual(story())
+    assert first == LookAgain(0.0)
+    assert urgent == ["release pod", "TERM pod"]
+    assert afterwards == ["delete pod", "status work"]
+
+
+@pytest.mark.rule("RUN-3")
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_pod_that_has_ended_until_then_is_deleted_all_the_same(is_killed):
+    """As it would have been at once, and by whoever comes after an agent that was killed in between."""
+
+    async def story():
+        said, haste = [], UrgentWorkGate()
+        started, pods = a_controller(said, haste)
+        controller = started()
+        haste.begin()
+        await controller.reconcile(WORK)
+        (pod,) = pods.all()
+        pods.note_written(
+            {
+                **pod.decode(),
+                "metadata": {**pod.decode()["metadata"], "resourceVersion": "25"},
+                "status": {"phase": "Failed"},
+            }
+        )
+        haste.end()
+        controller = started() if is_killed else controller
+        await controller.reconcile(WORK)
+        await controller.reconcile(WORK)
+        return said
+
+    assert run_virtual(story()).count("delete pod") == 1
+
+
+def test_without_haste_all_is_done_in_one_pass():
+    """The node agent on its own has nobody else to wait for."""
+
+    async def story():
+        said = []
+        started, _ = a_controller(said, UrgentWorkGate())
+        await started().reconcile(WORK)
+        return said
+
+    assert run_virtual(story()) == ["release pod", "TERM pod", "delete pod", "status work"]

@@ -1,0 +1,200 @@
+"""What the supervisor remembers, and the form of its logs."""
+
+import json
+import re
+import resource
+from contextlib import contextmanager
+
+import pytest
+
+from picokube.apiserver.pod_logs import LogOptions, LogReader
+from picokube.apiserver.pod_logs import log_path as log_path_of_the_api_server
+from picokube.nodeagent.supervisor import journal as facts
+from picokube.nodeagent.supervisor.crash_recovery import lost
+from picokube.nodeagent.supervisor.cri_log import LONGEST_LINE, LogFile, log_path
+from picokube.nodeagent.supervisor.journal import Journal
+from picokube.nodeagent.supervisor.orders import Run, RunKey
+from picokube.nodeagent.supervisor.resources import max_containers, too_many_files, too_many_processes
+
+KEY = RunKey("pod", "main", 0)
+
+
+def ended(key=KEY, code=3):
+    return facts.over(Run(key=key, state="ended", code=code, finished_at=9.0))
+
+
+def test_what_was_recorded_is_known_again(tmp_path):
+    """A new journal on the same file knows every run, and how it ended."""
+    journal = Journal(tmp_path / "journal")
+    journal.write(facts.intended(KEY, "boot", 1.0))
+    journal.write(facts.started(KEY, 7, 70, 2.0))
+    journal.write(ended())
+    journal.sync()
+    memory = Journal(tmp_path / "journal").memory
+    assert memory.runs[KEY] == Run(key=KEY, state="ended", pid=7, started_at=2.0, finished_at=9.0, code=3)
+    assert (memory.boots[KEY], memory.births[KEY]) == ("boot", 70)
+
+
+@pytest.mark.rule("RUN-3")
+@pytest.mark.parametrize("cut", range(1, 40, 7))
+def test_a_line_that_a_crash_cut_short_is_passed_over(tmp_path, cut):
+    """It was told to nobody; what came before is whole."""
+    journal = Journal(tmp_path / "journal")
+    journal.write(facts.intended(KEY, "boot", 1.0))
+    journal.write(ended())
+    path = tmp_path / "journal"
+    path.write_bytes(path.read_bytes()[:-cut])
+    run = Journal(path).memory.runs[KEY]
+    assert run.state == ("ended" if cut == 1 else "intended")
+
+
+def test_pods_that_are_forgotten_leave_nothing(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    for pod in ("a", "b"):
+        journal.write(facts.intended(RunKey(pod, "main", 0), "boot", 1.0))
+    journal.write(facts.forgotten("a"))
+    assert [key.pod for key in Journal(tmp_path / "journal").memory.runs] == ["b"]
+    assert b'"a"' not in (tmp_path / "journal").read_bytes()
+
+
+def test_facts_are_lines_of_json(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    journal.write(facts.intended(KEY, "boot", 1.0))
+    assert json.loads((tmp_path / "journal").read_text()) == facts.intended(KEY, "boot", 1.0)
+
+
+@pytest.mark.rule("RUN-3")
+@pytest.mark.parametrize(
+    ("facts_known", "reason", "words"),
+    [
+        ({"was_running": True, "rebooted": False}, "SupervisorLost", "was killed"),
+        ({"was_running": False, "rebooted": False}, "SupervisorLost", "not known"),
+        ({"was_running": False, "rebooted": True}, "NodeRebooted", "restarted"),
+    ],
+)
+def test_a_run_whose_end_nobody_saw_says_why(facts_known, reason, words):
+    found = lost(Run(key=KEY), now=5.0, **facts_known)
+    assert (found.state, found.reason, found.code) == ("lost", reason, 137)
+    assert words in found.message
+
+
+def read(path, **options):
+    return LogReader(path, LogOptions(container="main", **options)).read()
+
+
+def test_the_agent_writes_logs_where_and_as_the_api_server_reads_them(tmp_path):
+    """Both know the layout by themselves: neither imports the other."""
+    for previous in (False, True):
+        assert log_path(tmp_path, "uid", "main", previous=previous) == log_path_of_the_api_server(
+            tmp_path, "uid", "main", previous=previous
+        )
+    path = log_path(tmp_path, "uid", "main")
+    log = LogFile(path)
+    log.take(0, b"one\ntw")
+    log.take(1, b"err\n")
+    log.take(0, b"o\nrest")
+    log.close()
+    assert read(path) == b"one\nerr\ntwo\nrest"
+    assert re.fullmatch(rb"\S+T\S+\.\d{9}Z one", read(path, timestamps=True).split(b"\n")[0])
+
+
+@pytest.mark.parametrize("size", [LONGEST_LINE - 1, LONGEST_LINE, LONGEST_LINE + 1, 3 * LONGEST_LINE])
+@pytest.mark.parametrize("chunk", [1000, 10**6])
+def test_long_lines_are_cut_into_parts_and_read_as_one(tmp_path, size, chunk):
+    text = b"x" * size + b"\nnext\n"
+    path = log_path(tmp_path, "uid", "main")
+    log = LogFile(path)
+    for start in range(0, len(text), chunk):
+        log.take(0, text[start : start + chunk])
+    log.close()
+    assert read(path) == text
+    assert all(len(line) < LONGEST_LINE + 100 for line in path.read_bytes().split(b"\n"))
+
+
+def test_a_restart_keeps_the_log_before(tmp_path):
+    path = log_path(tmp_path, "uid", "main")
+    for text in (b"first\n", b"second\n", b"third\n"):
+        log = LogFile(path)
+        log.take(0, text)
+        log.close()
+    assert read(path) == b"third\n"
+    assert read(log_path(tmp_path, "uid", "main", previous=True)) == b"second\n"
+
+
+def test_a_log_that_grows_too_large_is_rotated_once(tmp_path):
+    """One old file is kept; lines are never torn."""
+    path = log_path(tmp_path, "uid", "main")
+    log = LogFile(path, largest=1000)
+    for number in range(100):
+        log.take(0, b"line %03d\n" % number)
+    log.close()
+    old = path.with_suffix(".log.1")
+    assert sorted(each.name for each in path.parent.iterdir()) == ["main.log", "main.log.1"]
+    assert path.stat().st_size <= 1000
+    together = read(old) + read(path)
+    assert together.endswith(b"line 099\n")
+    assert all(re.fullmatch(rb"line \d{3}", line) for line in together.split(b"\n")[:-1])
+
+
+@contextmanager
+def full_disk(size):
+    """No file of this process can grow beyond a size."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.rule("RUN-3")
+def test_a_journal_that_cannot_be_written_holds_its_facts(tmp_path):
+    """E4: an end is known at once and on disk when there is room; an intent is all there or not at all."""
+    path = tmp_path / "journal"
+    journal = Journal(path)
+    other = RunKey("other", "main", 0)
+    assert journal.attempt([facts.intended(KEY, "boot", 1.0)])
+    with full_disk(path.stat().st_size + 10):
+        journal.write(facts.over(Run(key=KEY, state="ended", code=7, finished_at=2.0)))
+        assert journal.is_behind
+        assert not journal.sync()
+        assert not journal.attempt([facts.intended(other, "boot", 3.0)])
+        assert journal.memory.runs[KEY].code == 7
+        assert other not in journal.memory.runs
+    assert journal.sync()
+    assert not journal.is_behind
+    assert [(run.state, run.code) for run in Journal(path).memory.runs.values()] == [("ended", 7)]
+
+
+def test_a_withdrawn_start_may_be_asked_for_again(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    assert journal.attempt([facts.intended(KEY, "boot", 1.0)])
+    journal.write(facts.withdrawn(KEY))
+    assert Journal(tmp_path / "journal").memory.runs == {}
+
+
+def test_a_log_that_cannot_be_written_says_what_is_missing(tmp_path):
+    """E4: lines are lost and no line is torn; the next that can be written says how many bytes."""
+    path = log_path(tmp_path, "uid", "main")
+    log = LogFile(path)
+    log.take(0, b"first\n")
+    with full_disk(path.stat().st_size + 20):
+        log.take(0, b"lost\n")
+        log.take(1, b"lost too\n")
+    log.take(0, b"last\n")
+    log.close()
+    marker = b"[12 bytes of output are missing: the log could not be written]\n"
+    assert read(path) == b"first\n" + marker + b"last\n"
+
+
+def test_containers_fit_below_the_limits():
+    """E4: three files a container and some for the supervisor; three processes a container."""
+    assert [max_containers(files) for files in (64, 256, 512, 1024)] == [5, 69, 154, 325]
+    assert too_many_files(68, 256) is None
+    refusal = too_many_files(69, 256)
+    assert refusal is not None
+    assert (refusal.reason, "`ulimit -n`" in refusal.message) == ("TooManyOpenFiles", True)
+    assert too_many_processes(97, 100) is None
+    refusal = too_many_processes(98, 100)
+    assert refusal is not None
+    assert (refusal.reason, "`ulimit -u`" in refusal.message) == ("TooManyProcesses", True)
