@@ -103,6 +103,14 @@ nightly: setup envtest ## Run real clients on the embedded Kubernetes API: kubec
 	$(subst $(BIN)/python,$(CLIENTS)/bin/python,$(INSTALL)) --require-hashes -r requirements/clients.txt
 	JANGAR_NIGHTLY=$(CURDIR)/$(CLIENTS) $(BIN)/python -m pytest tests/clients tests/e2e/test_kubectl_access.py tests/e2e/test_kubectl_apply.py tests/e2e/test_kubectl_life.py tests/e2e/test_kubectl_logs.py tests/e2e/test_kubectl_read.py tests/e2e/test_kubectl_write.py tests/e2e/test_node_agent.py
 
+AGENT_CLIS := build/agent-clis
+
+.PHONY: agent-clis
+agent-clis: setup ## Run real agent CLIs on a laptop against a scripted model (needs node 20)
+	@mkdir -p $(AGENT_CLIS) && cp tests/agent_clis/package.json tests/agent_clis/package-lock.json $(AGENT_CLIS)
+	cd $(AGENT_CLIS) && npm ci --no-audit --no-fund
+	JANGAR_AGENT_CLIS=$(CURDIR)/$(AGENT_CLIS)/node_modules/.bin $(BIN)/python -m pytest tests/agent_clis
+
 .PHONY: verify
 verify: generate check ## Regenerate, check, and fail if that changed a tracked file
 	@git diff --exit-code -- charts/agents docs/reference src/jangar/crdgen/definitions.json || { echo "generated files were out of date; commit the result of 'make generate'" >&2; exit 1; }

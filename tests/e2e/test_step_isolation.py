@@ -7,8 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -17,10 +15,9 @@ import pytest
 
 from e2e.laptop_process import LaptopProcess, run, step, tool
 from picokube.nodeagent.node import ISOLATION
-from picokube.nodeagent.pods.own_programs import closed_directory
+from support.laptop_users import give_to_plain_user, laptop_users
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "node-agent.md"
-PLAIN_USER = 1234
 STARTS = {
     "a background process": "sleep {token} &",
     "`setsid`": "setsid sleep {token} &",
@@ -53,42 +50,12 @@ TRIES = {
 SIGNALS = "signals to other steps"
 
 
-OPENED = """
-set -e
-if [ -n "$1" ]; then
-  place=$(mktemp -d /var/tmp/jangar-python-XXXXXX)
-  mount --bind "$2" "$place"
-  mount -t tmpfs -o mode=755 tmpfs "$1"
-  mkdir -p "$2"
-  mount --move "$place" "$2"
-fi
-user=$3
-shift 3
-exec setpriv --reuid=$user --regid=$user --clear-groups "$@"
-"""
-"""Root's Python often lies below a home that others may not enter: here they may, in a mount namespace of a test."""
-
-
-def modes():
-    if os.geteuid() != 0:
-        return [pytest.param((), id="plain")]
-    closed = closed_directory(sys.base_prefix) or ""
-    shell = ("unshare", "--mount", "sh", "-c", OPENED, "sh")
-    as_plain = (*shell, closed, os.path.realpath(sys.base_prefix), str(PLAIN_USER))
-    return [pytest.param((), id="root"), pytest.param(as_plain, id="plain")]
-
-
-@pytest.fixture(scope="module", params=modes())
+@pytest.fixture(scope="module", params=laptop_users())
 def laptop(request):
     prefix = request.param
     home = Path(tempfile.mkdtemp(prefix="jangar-escape-"))
     if prefix:
-        if shutil.which("setpriv") is None or shutil.which("unshare") is None:
-            pytest.skip("setpriv or unshare is missing: install util-linux")
-        os.chown(home, PLAIN_USER, PLAIN_USER)
-        words = [*prefix, sys.executable, "-c", "import jangar"]
-        if subprocess.run(words, check=False, capture_output=True).returncode != 0:
-            pytest.skip(f"user {PLAIN_USER} cannot start {sys.executable}")
+        give_to_plain_user(home, prefix)
     laptop = LaptopProcess(home, *prefix)
     try:
         laptop.start()

@@ -10,8 +10,8 @@ LONGEST = 64 * 1024
 class Lines:
     """Holds at most one unfinished line; a longer one goes out in pieces, each ended as a line."""
 
-    def __init__(self, mask: Mask, heard: Callable[[bytes], None] | None = None) -> None:
-        """`heard` gets each line of at most 64 KiB as it was written."""
+    def __init__(self, mask: Mask, heard: Callable[[bytes | None], None] | None = None) -> None:
+        """`heard` gets each line as it was written, and None for one of more than 64 KiB."""
         self._mask, self._heard = mask, heard
         self._rest = b""
         self._is_cut = False
@@ -36,8 +36,8 @@ class Lines:
         return self._whole(rest) if rest else b""
 
     def _whole(self, line: bytes) -> bytes:
-        if self._heard is not None and not self._is_cut and len(line) <= LONGEST:
-            self._heard(line)
+        if self._heard is not None:
+            self._heard(line if not self._is_cut and len(line) <= LONGEST else None)
         self._is_cut = False
         masked = self._mask.data(line)
         if len(masked) <= LONGEST:

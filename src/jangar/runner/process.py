@@ -125,6 +125,7 @@ class _Run:
             finished_at=_now(),
             cancelled=command.stopped_by is not None,
             usage=self._reader.usage,
+            tools=self._reader.tools,
             artifacts=collect(self._root, spec.artifacts),
             control=read_control(self._root, spec.control_path, self._mask) if spec.control_path else None,
         )

@@ -5,7 +5,7 @@ left. Outputs come first: where room is short, `runner` tells less, and nothing 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ import orjson
 from jangar.runner.artifacts import Collected
 from jangar.runner.loop_control import LoopControl
 from jangar.runner.masking import Mask
-from jangar.runner.usage import Usage
+from jangar.runner.usage import ToolCalls, Usage
 
 LONGEST = 4096
 FITS = LONGEST - 1
@@ -37,6 +37,7 @@ class Ending:
     cancelled: bool = False
     error: str | None = None
     usage: Usage | None = None
+    tools: ToolCalls = field(default_factory=ToolCalls)
     artifacts: Sequence[Collected] = ()
     control: LoopControl | None = None
     """What the condition of a loop looks at; it is always told."""
@@ -152,6 +153,7 @@ def _facts(ending: Ending, mask: Mask, longest_error: int) -> dict[str, Any]:
             "startedAt": _moment(ending.started_at),
             "finishedAt": _moment(ending.finished_at),
             "usage": _usage(ending.usage),
+            "toolCalls": _tool_calls(ending.tools),
             "error": mask.text(ending.error)[:longest_error] if ending.error else None,
             **_control(ending),
         }
@@ -166,6 +168,12 @@ def _control(ending: Ending) -> dict[str, Any]:
 
 def _usage(usage: Usage | None) -> dict[str, Any] | None:
     return None if usage is None else _present({**usage.counts, "costUsd": usage.cost_usd})
+
+
+def _tool_calls(tools: ToolCalls) -> dict[str, int] | None:
+    if not tools.total:
+        return None
+    return {"total": tools.total, "failed": tools.failed, "denied": tools.denied}
 
 
 def _artifact(found: Collected, mask: Mask) -> dict[str, Any]:

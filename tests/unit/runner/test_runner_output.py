@@ -9,7 +9,7 @@ import pytest
 
 from jangar.runner.lines import LONGEST, Lines
 from jangar.runner.masking import Mask
-from jangar.runner.usage import UsageReader
+from jangar.runner.usage import MAX_DENIED, ToolCalls, UsageReader
 
 CANARY = 'cánary-"7f3a"-9d'
 TRIALS = 500
@@ -32,7 +32,7 @@ def test_a_line_longer_than_64_kib_goes_out_in_pieces():
     shown = b"".join(lines.take(data[at : at + 1000]) for at in range(0, len(data), 1000)) + lines.end()
     assert max(map(len, shown.split(b"\n"))) == LONGEST
     assert shown.replace(b"\n", b"") == data.replace(b"\n", b"")
-    assert heard == [b"short"]
+    assert heard == [None, b"short"]
 
 
 def test_the_last_line_needs_no_end():
@@ -161,3 +161,56 @@ def test_forged_numbers_are_left_out():
             assert all(type(each) is int for each in heard.usage.counts.values()), seed
             assert heard.usage.cost_usd in {None, 0, 7, 1.5}, seed
         assert heard.last_words in {None, "x"}, seed
+
+
+def claude_result(call, *, is_error):
+    part = {"type": "tool_result", "tool_use_id": call, "content": "text", "is_error": is_error}
+    return {"type": "user", "message": {"role": "user", "content": [part]}}
+
+
+def test_the_tool_calls_of_claude_code_are_counted():
+    """A1: a denied call is told before its result, and counts among those that failed."""
+    reader = fed(
+        "auto",
+        CLAUDE_OPENS,
+        claude_result("a", is_error=False),
+        claude_result("b", is_error=True),
+        {"type": "system", "subtype": "permission_denied", "tool_use_id": "c"},
+        claude_result("c", is_error=True),
+        {"type": "user", "message": {"role": "user", "content": "no list"}},
+        {"type": "user", "message": None},
+    )
+    assert reader.tools == ToolCalls(total=3, failed=2, denied=1)
+
+
+def test_the_tool_calls_of_codex_are_counted():
+    """A1: commands, changes of files and calls of MCP tools are; messages and reasoning are none."""
+    told = [
+        ("command_execution", "completed"),
+        ("command_execution", "failed"),
+        ("command_execution", "declined"),
+        ("file_change", "failed"),
+        ("mcp_tool_call", "completed"),
+        ("agent_message", None),
+        ("reasoning", None),
+        ("error", None),
+    ]
+    items = [{"type": "item.completed", "item": {"type": kind, "status": status}} for kind, status in told]
+    started = {"type": "item.started", "item": {"type": "command_execution", "status": "in_progress"}}
+    reader = fed("auto", CODEX_OPENS, started, *items, {"type": "item.completed", "item": None})
+    assert reader.tools == ToolCalls(total=5, failed=3, denied=1)
+
+
+@pytest.mark.parametrize(("opens", "calls"), [(CLAUDE_OPENS, 1), (CODEX_OPENS, 1), (b"plain text", 0)])
+def test_a_line_too_long_to_read_counts_as_a_call_that_went_well(opens, calls):
+    reader = fed("auto", opens)
+    reader.take(None)
+    assert reader.tools == ToolCalls(total=calls)
+
+
+def test_denials_without_results_do_not_pile_up():
+    reader = fed("auto", CLAUDE_OPENS)
+    for number in range(3 * MAX_DENIED):
+        denied = {"type": "system", "subtype": "permission_denied", "tool_use_id": f"c{number}"}
+        reader.take(orjson.dumps(denied))
+    assert len(reader._denied) == MAX_DENIED

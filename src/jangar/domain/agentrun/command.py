@@ -27,6 +27,8 @@ from jangar.domain.toolrun.tool import NoCommand
 from jangar.domain.work.command import Command, Mount, PodSettings, SecretVariable
 
 PROMPT_DIRECTORY = f"{WORKSPACE}/.codex"
+HOME = "/jangar/home"
+"""The agent's own, outside its working tree. Not below /tmp: Codex runs no helper programs from there."""
 RUNNER = ("jangar", "runner")
 """What the container of an agent starts."""
 LABELS = "agents.proompteng.ai"
@@ -228,6 +230,7 @@ def _command(
         "AGENT_RUN_SPEC": RUN_PATH,
         "AGENT_RUNNER_SPEC_PATH": RUNNER_PATH,
         "AGENT_PROVIDER": parts.agent.provider_ref.name,
+        "HOME": HOME,
         **repository.env,
         **_prompt_env(prompt),
     }
@@ -309,8 +312,9 @@ def _resources(parts: AgentParts, defaults: AgentDefaults) -> Resources | None:
 def _mounts(parts: AgentParts) -> list[Mount]:
     volumes = (parts.workload.volumes if parts.workload else None) or ()
     given = [_mount(each) for each in volumes]
-    if not any(each.path.rstrip("/") == WORKSPACE for each in given):
-        given.insert(0, Mount(name="jangar-workspace", path=WORKSPACE, source={"emptyDir": {}}))
+    for name, path in (("jangar-home", HOME), ("jangar-workspace", WORKSPACE)):
+        if not any(each.path.rstrip("/") == path for each in given):
+            given.insert(0, Mount(name=name, path=path, source={"emptyDir": {}}))
     token = parts.provider.workload and parts.provider.workload.service_account_token
     if token:
         directory, _, file = token.mount_path.rpartition("/")

@@ -19,7 +19,7 @@ from jangar.domain.work.observation import WorkMissing, WorkObservation
 from jangar.domain.work.outcome import Outcome, Reading, read_outcome
 from jangar.domain.work.record import JobNote, WorkRecord
 from jangar.domain.work.recording import PhaseSummary, with_standing
-from jangar.domain.work.report import MEMBER, report_of
+from jangar.domain.work.report import MEMBER, report_of, warning_of
 from jangar.domain.work.workflow_status import begun
 
 
@@ -145,7 +145,10 @@ class PlanParts:
         if not self.observation.reports:
             return Returned(outcome=outcome, outputs=outputs or None)
         own = {name: value for name, value in (outputs or {}).items() if name != MEMBER}
-        return Returned(outcome=outcome, outputs=own or None, report=report_of(outcome.result))
+        report = report_of(outcome.result)
+        if outcome.phase is Phase.SUCCEEDED:
+            outcome = replace(outcome, message=warning_of(report))
+        return Returned(outcome=outcome, outputs=own or None, report=report)
 
     def _status(self, record: WorkRecord, standing: PhaseSummary) -> WorkRecord:
         return with_standing(record, self.observation, standing, self.decision, now=self.now)

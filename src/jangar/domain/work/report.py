@@ -11,6 +11,7 @@ from jangar.api.agents.agentrun_status import MAX_ARTIFACTS, MAX_URL
 from jangar.api.meta import JsonObject
 
 MEMBER: Final = "runner"
+MAX_PROBLEM: Final = 200
 
 
 def report_of(result: str | None) -> JsonObject | None:
@@ -35,3 +36,27 @@ def artifacts_of(report: Mapping[str, Any] | None) -> list[JsonObject]:
                 del kept["url"]
             found.append(kept)
     return found[:MAX_ARTIFACTS]
+
+
+def warning_of(report: Mapping[str, Any] | None) -> str:
+    """What makes a success doubtful: tool calls that were denied or all failed, and artifacts that are missing."""
+    warnings = [_tool_warning((report or {}).get("toolCalls"))]
+    listed = (report or {}).get("artifacts")
+    warnings += [
+        f"artifact {each.get('name')}: {each['problem']}"[:MAX_PROBLEM]
+        for each in (listed[:MAX_ARTIFACTS] if isinstance(listed, list) else ())
+        if isinstance(each, Mapping) and isinstance(each.get("problem"), str)
+    ]
+    return "; ".join(filter(None, warnings))
+
+
+def _tool_warning(calls: Any) -> str:
+    counts = calls if isinstance(calls, Mapping) else {}
+    total, failed, denied = (
+        count if isinstance(count := counts.get(name), int) else 0 for name in ("total", "failed", "denied")
+    )
+    told = f"{denied} of {total} tool calls were denied" if denied else ""
+    if total and failed >= total:
+        every = "its only tool call failed" if total == 1 else f"all {total} tool calls failed"
+        told = f"{every} ({denied} denied)" if denied else every
+    return told

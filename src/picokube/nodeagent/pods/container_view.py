@@ -63,6 +63,8 @@ def container_view(given: ViewRequest) -> ContainerView:
     mounts = list(given.volumes)
     if all(Path(each.target) != Path(TMP) for each in mounts):
         mounts.append(Mount(source=str(given.tmp), target=TMP))
+        # Sandboxes such as bubblewrap ask the kernel for the path of /tmp, and get this one.
+        mounts.append(Mount(source=str(given.tmp), target=str(given.tmp)))
     covered = [each.target for each in mounts]
     work = _outside(str(given.work), covered, "work")
     termination = _outside(str(given.termination), covered, "termination-message")

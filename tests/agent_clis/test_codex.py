@@ -1,0 +1,93 @@
+"""The real Codex as the example configures it, on a laptop, against a scripted model (A1, A12)."""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agent_clis.scripted_model import INPUT_TOKENS, OUTPUT_TOKENS, ScriptedModel
+from e2e.laptop_process import LaptopProcess
+from support.laptop_users import give_to_plain_user, laptop_users
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "09-agent-providers" / "codex"
+OVER = {"Succeeded", "Failed", "Cancelled"}
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = ScriptedModel()
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="module", params=laptop_users())
+def laptop(request, model):
+    """With the example's provider; the only difference is which model it talks to."""
+    home = Path(tempfile.mkdtemp(prefix="jangar-codex-"))
+    if request.param:
+        give_to_plain_user(home, request.param)
+    laptop = LaptopProcess(home, *request.param)
+    laptop.environment["PATH"] = os.environ["JANGAR_AGENT_CLIS"] + os.pathsep + os.environ["PATH"]
+    laptop.start()
+    provider, *others = yaml.safe_load_all((EXAMPLE / "provider.yaml").read_text())
+    arguments = provider["spec"]["argsTemplate"]
+    arguments[arguments.index("--") : arguments.index("--")] = ["-c", f'openai_base_url="{model.base_url}"']
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "openai"},
+        "stringData": {"api-key": "k"},
+    }
+    laptop.apply(secret, provider, *others)
+    yield laptop
+    laptop.end()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def ended(laptop, name, task=None):
+    """The status of the example's run at its end; with another task where one is given."""
+    run = yaml.safe_load((EXAMPLE / "run.yaml").read_text())
+    run["metadata"]["name"] = name
+    if task is not None:
+        run["spec"]["implementation"]["inline"]["text"] = task
+    laptop.apply(run)
+
+    def status():
+        found = json.loads(laptop.done("get", "agentrun", name, "-o", "json")).get("status") or {}
+        return found if found.get("phase") in OVER else None
+
+    return laptop.until(status)
+
+
+def test_the_example_works_as_documented(laptop):
+    """A1: Codex's sandbox starts in a step, and what the agent writes is there."""
+    status = ended(laptop, "works")
+    runner = status["runner"]
+    assert (status["phase"], status["conditions"][0]["message"]) == ("Succeeded", "")
+    assert status["outputs"] == {"result": "The report is written."}
+    assert [each["name"] for each in status["artifacts"]] == ["report"]
+    assert runner["artifacts"][0]["size"] == len("All is well.\n")
+    assert runner["toolCalls"] == {"total": 1, "failed": 0, "denied": 0}
+    assert runner["usage"]["inputTokens"] == 2 * INPUT_TOKENS + 100
+    assert runner["usage"]["outputTokens"] == 2 * OUTPUT_TOKENS
+
+
+def test_a_run_whose_every_tool_call_failed_says_so(laptop):
+    """A1: it succeeded, for its exit code is 0, and it is no silent success."""
+    status = ended(laptop, "fails", "sh false\nsh exit 3\nsay Well done.")
+    assert status["runner"]["toolCalls"] == {"total": 2, "failed": 2, "denied": 0}
+    told = status["conditions"][0]["message"]
+    assert told.startswith("all 2 tool calls failed; artifact report: "), told
+
+
+def test_home_is_private_and_outside_the_working_tree(laptop):
+    """A12: Codex finds its state of an earlier call of the same run, and none of another run."""
+    task = (
+        'sh echo "$HOME"; ls -a "$HOME" "$PWD" > report.md; find "$HOME" -name "*.jsonl" | wc -l >> report.md'
+    )
+    status = ended(laptop, "home", f"{task}\nsh tail -1 report.md | grep -qx 1\nsay Done.")
+    assert status["runner"]["toolCalls"] == {"total": 2, "failed": 0, "denied": 0}, status
