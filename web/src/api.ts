@@ -58,12 +58,20 @@ async function readProblem(response: Response): Promise<ApiProblem> {
 async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
   let response: Response;
   try {
-    const init: RequestInit = { method, headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }) };
+    const init: RequestInit = {
+      method,
+      headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
+    };
     if (body !== undefined) init.body = JSON.stringify(body);
     if (method === "GET") init.signal = AbortSignal.timeout(PATIENCE);
     response = await fetch(path, init);
   } catch {
-    throw new ApiProblem(0, "The control plane does not answer.", `Check it with: ${commandLine("jangar status")}`, []);
+    throw new ApiProblem(
+      0,
+      "The control plane does not answer.",
+      `Check it with: ${commandLine("jangar status")}`,
+      [],
+    );
   }
   if (!response.ok) throw await problemOf(response);
   return (await response.json()) as T;

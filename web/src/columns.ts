@@ -13,7 +13,7 @@ export function valueAt(object: Json, path: string): Json {
     if (field !== undefined) value = (value as Record<string, Json>)[field];
     else if (key !== undefined) {
       value = Array.isArray(value)
-        ? value.find((each) => (each as Record<string, Json> | null)?.[key] === wanted)
+        ? value.find((item) => (item as Record<string, Json> | null)?.[key] === wanted)
         : undefined;
     } else value = Array.isArray(value) ? value[Number(index)] : undefined;
   }
@@ -22,10 +22,10 @@ export function valueAt(object: Json, path: string): Json {
 
 export function shownValue(value: Json): string {
   if (value === undefined || value === null) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Those that a list has room for. */
 export function columnsOf<C extends { priority: number }>(kind: { columns: readonly C[] }): C[] {
-  return kind.columns.filter((each) => each.priority === 0);
+  return kind.columns.filter((column) => column.priority === 0);
 }

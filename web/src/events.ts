@@ -36,7 +36,12 @@ export function follow(path: string, start: string | null, following: Following)
   return () => end.abort();
 }
 
-async function keepFollowing(path: string, start: string | null, following: Following, end: AbortSignal): Promise<void> {
+async function keepFollowing(
+  path: string,
+  start: string | null,
+  following: Following,
+  end: AbortSignal,
+): Promise<void> {
   let last = start;
   let pause = FIRST_PAUSE;
   while (!end.aborted) {
@@ -108,7 +113,8 @@ async function readOnce(
     const response = await fetch(path, { headers: headers(more), signal: cut.signal });
     if (!response.ok || !response.body) {
       const problem = await problemOf(response);
-      if (response.status >= 400 && response.status < 500 && response.status !== 429) throw new Refusal(problem);
+      if (response.status >= 400 && response.status < 500 && response.status !== 429)
+        throw new Refusal(problem);
       throw problem;
     }
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

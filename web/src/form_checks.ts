@@ -12,7 +12,11 @@ export function isRequired(parameter: Parameter): boolean {
   return Boolean(parameter.required && parameter.default === undefined);
 }
 
-export function checked(parameters: readonly Parameter[], values: Record<string, string>, name: string): FieldErrors {
+export function checked(
+  parameters: readonly Parameter[],
+  values: Record<string, string>,
+  name: string,
+): FieldErrors {
   const found: FieldErrors = {};
   for (const parameter of parameters) {
     if (isRequired(parameter) && !values[parameter.name]) {

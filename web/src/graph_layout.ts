@@ -66,14 +66,23 @@ interface Level {
   height: number;
 }
 
-function level(steps: readonly Step[], before: string, parent: string | null, opened: Opened, made: Layout): Level {
+function level(
+  steps: readonly Step[],
+  before: string,
+  parent: string | null,
+  opened: Opened,
+  made: Layout,
+): Level {
   const items = new Map<string, Item>();
   const owner = new Map<string, string>();
   for (const names of stacks(steps)) {
     const id = `${before}~${names[0] ?? ""}`;
     const members = names.map((name) => before + name);
     for (const name of names) owner.set(name, id);
-    items.set(id, opened.stacks.has(id) ? openStack(id, names, members, parent) : closedStack(id, names, members, parent));
+    items.set(
+      id,
+      opened.stacks.has(id) ? openStack(id, names, members, parent) : closedStack(id, names, members, parent),
+    );
   }
   for (const step of steps) {
     const path = before + step.name;
@@ -85,14 +94,29 @@ function level(steps: readonly Step[], before: string, parent: string | null, op
     owner.set(step.name, path);
     made.shownIn.set(path, path);
     const inner = opened.nested.get(path);
-    const box: Box = { id: path, name: step.name, what: "step", parent, x: 0, y: 0, width: WIDTH, height: HEIGHT, members: [] };
+    const box: Box = {
+      id: path,
+      name: step.name,
+      what: "step",
+      parent,
+      x: 0,
+      y: 0,
+      width: WIDTH,
+      height: HEIGHT,
+      members: [],
+    };
     if (!inner) {
       items.set(path, { box, needs: new Set(), inside: [] });
       continue;
     }
     const within = level(inner.steps, `${path}/`, path, opened, made);
-    for (const each of within.boxes) if (each.parent === path) each.y += HEAD;
-    const framed: Box = { ...box, what: "nested-frame", width: Math.max(within.width, WIDTH + 2 * PAD), height: within.height + HEAD };
+    for (const item of within.boxes) if (item.parent === path) item.y += HEAD;
+    const framed: Box = {
+      ...box,
+      what: "nested-frame",
+      width: Math.max(within.width, WIDTH + 2 * PAD),
+      height: within.height + HEAD,
+    };
     items.set(path, { box: framed, needs: new Set(), inside: within.boxes });
   }
   const drawn = new Set<string>();
@@ -114,7 +138,17 @@ function stackName(names: readonly string[]): string {
 }
 
 function closedStack(id: string, names: string[], members: string[], parent: string | null): Item {
-  const box: Box = { id, name: stackName(names), what: "stack", parent, x: 0, y: 0, width: WIDTH, height: HEIGHT + 12, members };
+  const box: Box = {
+    id,
+    name: stackName(names),
+    what: "stack",
+    parent,
+    x: 0,
+    y: 0,
+    width: WIDTH,
+    height: HEIGHT + 12,
+    members,
+  };
   return { box, needs: new Set(), inside: [] };
 }
 
@@ -134,7 +168,17 @@ function openStack(id: string, names: string[], members: string[], parent: strin
   }));
   const width = 2 * PAD + across * (WIDTH + 10) - 10;
   const height = HEAD + 2 * PAD + down * (HEIGHT + 8) - 8;
-  const box: Box = { id, name: stackName(names), what: "stack-frame", parent, x: 0, y: 0, width, height, members };
+  const box: Box = {
+    id,
+    name: stackName(names),
+    what: "stack-frame",
+    parent,
+    x: 0,
+    y: 0,
+    width,
+    height,
+    members,
+  };
   return { box, needs: new Set(), inside };
 }
 
@@ -151,7 +195,13 @@ function placed(items: readonly Item[], isTall: boolean): Level {
 
 function careful(items: readonly Item[], isTall: boolean): void {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: isTall ? "TB" : "LR", nodesep: 18, ranksep: isTall ? 40 : 60, marginx: PAD, marginy: PAD });
+  graph.setGraph({
+    rankdir: isTall ? "TB" : "LR",
+    nodesep: 18,
+    ranksep: isTall ? 40 : 60,
+    marginx: PAD,
+    marginy: PAD,
+  });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { box } of items) graph.setNode(box.id, { width: box.width, height: box.height });
   for (const { box, needs } of items) for (const need of needs) graph.setEdge(need, box.id);

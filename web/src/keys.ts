@@ -14,7 +14,8 @@ export function useKeys(keys: Record<string, () => void>): void {
       const target = event.target as HTMLElement;
       if (event.metaKey || event.ctrlKey || event.altKey) return;
       if (document.querySelector("dialog[open]")) return;
-      const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && (target as HTMLInputElement).type !== "checkbox";
+      const isTyping =
+        /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && (target as HTMLInputElement).type !== "checkbox";
       if (isTyping && event.key === "Escape") return target.blur();
       if (isTyping || (/^(Enter| )$/.test(event.key) && /^(BUTTON|A|SUMMARY)$/.test(target.tagName))) return;
       const both = Date.now() - since < SEQUENCE ? `${before} ${event.key}` : "";

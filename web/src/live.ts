@@ -19,7 +19,14 @@ export interface Filters {
   nested: boolean;
 }
 
-export const NO_FILTERS: Filters = { text: "", phases: [], namespace: "", orchestration: "", within: 0, nested: false };
+export const NO_FILTERS: Filters = {
+  text: "",
+  phases: [],
+  namespace: "",
+  orchestration: "",
+  within: 0,
+  nested: false,
+};
 
 /** When the server was last heard. It changes with every message, so nothing is drawn anew for it: readers look at it. */
 export interface Connection {
@@ -80,8 +87,8 @@ export function matches(run: Run, filters: Filters, now = serverNow()): boolean 
   if (filters.within && now - Date.parse(run.createdAt) > filters.within * 1000) return false;
   if (!filters.text) return true;
   const text = filters.text.toLowerCase();
-  return [run.name, run.orchestration ?? "", run.reason, run.message, run.namespace].some((each) =>
-    each.toLowerCase().includes(text),
+  return [run.name, run.orchestration ?? "", run.reason, run.message, run.namespace].some((item) =>
+    item.toLowerCase().includes(text),
   );
 }
 
@@ -223,7 +230,10 @@ export function useRun(namespace: string, name: string): LiveRun {
           setGone(true);
           stop();
           // What history has of it, if there is one; else the page keeps what it last was.
-          get<RunDetail>(runPath(namespace, name)).then((past) => isHere && setRun(past), () => {});
+          get<RunDetail>(runPath(namespace, name)).then(
+            (past) => isHere && setRun(past),
+            () => {},
+          );
           return;
         }
         if (event.name !== "run" && event.name !== "change") return;
@@ -321,27 +331,34 @@ export interface Asked<T> {
 
 /** An answer that is asked for again when the path or the version changes, and every so often if wanted. */
 export function useAnswer<T>(path: string | null, version: unknown = "", every = 0): Asked<T> {
-  const [answer, setAnswer] = useState<Omit<Asked<T>, "connection"> & { path: string | null }>({ found: null, problem: null, path });
+  const [answer, setAnswer] = useState<Omit<Asked<T>, "connection"> & { path: string | null }>({
+    found: null,
+    problem: null,
+    path,
+  });
   const connection = useConnection(every + STREAM_PATIENCE);
   useEffect(() => {
     if (path === null) return;
     let ended = false;
     let timer = 0;
     const look = () => {
-      get<T>(path).then(
-        (found) => {
-          if (ended) return;
-          connection.heardAt = Date.now();
-          setAnswer({ found, problem: null, path });
-        },
-        (problem: Error) => {
-          if (ended) return;
-          setAnswer((last) => ({ found: last.path === path ? last.found : null, problem, path }));
-          if (!every && problem instanceof ApiProblem && canPass(problem)) timer = window.setTimeout(look, AGAIN);
-        },
-      ).finally(() => {
-        if (!ended && every) timer = window.setTimeout(look, every);
-      });
+      get<T>(path)
+        .then(
+          (found) => {
+            if (ended) return;
+            connection.heardAt = Date.now();
+            setAnswer({ found, problem: null, path });
+          },
+          (problem: Error) => {
+            if (ended) return;
+            setAnswer((last) => ({ found: last.path === path ? last.found : null, problem, path }));
+            if (!every && problem instanceof ApiProblem && canPass(problem))
+              timer = window.setTimeout(look, AGAIN);
+          },
+        )
+        .finally(() => {
+          if (!ended && every) timer = window.setTimeout(look, every);
+        });
     };
     look();
     return () => {

@@ -12,7 +12,7 @@ import type { Me } from "./types";
 import { KindsView } from "./views/kinds";
 import { OrchestrationView } from "./views/orchestration";
 import { OrchestrationsView } from "./views/orchestrations";
-import { PlaneView } from "./views/plane";
+import { ControlPlaneView } from "./views/control_plane";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
 import { lostBy, SignIn } from "./views/sign_in";
@@ -50,14 +50,16 @@ const WAS_REFUSED = document.documentElement.dataset["refused"] === "token";
 
 function turnTheme(): void {
   const root = document.documentElement;
-  const chosen = root.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const chosen =
+    root.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   root.dataset["theme"] = chosen === "dark" ? "light" : "dark";
   localStorage.setItem(THEME, root.dataset["theme"]);
 }
 
 function View({ pathname }: { pathname: string }) {
   const [, first, second, third, fourth] = pathname.split("/").map(decodeURIComponent);
-  if (first === "runs" && second && third) return <RunView key={`${second}/${third}`} namespace={second} name={third} />;
+  if (first === "runs" && second && third)
+    return <RunView key={`${second}/${third}`} namespace={second} name={third} />;
   if (first === "orchestrations" && second && third) {
     return <OrchestrationView key={`${second}/${third}`} namespace={second} name={third} />;
   }
@@ -70,7 +72,7 @@ function View({ pathname }: { pathname: string }) {
       />
     );
   }
-  if (first === "control-plane") return <PlaneView />;
+  if (first === "control-plane") return <ControlPlaneView />;
   return <RunsView />;
 }
 
@@ -80,7 +82,7 @@ function App() {
   const [lost, setLost] = useState<Lost>(WAS_REFUSED ? "link" : "nobody");
   const [me, setMe] = useState<Me | null>(null);
   const [isHelping, setHelping] = useState(false);
-  const [since] = useState(Date.now());
+  const [since] = useState(() => Date.now());
   useEffect(
     () =>
       onSignedOut((detail) => {
@@ -138,7 +140,11 @@ function App() {
             <Link
               key={to}
               to={to}
-              aria-current={(to === "/" ? pathname === "/" || pathname.startsWith("/runs") : pathname.startsWith(to)) ? "page" : undefined}
+              aria-current={
+                (to === "/" ? pathname === "/" || pathname.startsWith("/runs") : pathname.startsWith(to))
+                  ? "page"
+                  : undefined
+              }
             >
               {words}
             </Link>
@@ -146,10 +152,22 @@ function App() {
         </nav>
         <span className="spring" />
         {me && !me.laptop && <span className="who">{me.name}</span>}
-        <button type="button" className="plain" onClick={turnTheme} aria-label="Light or dark" title="Light or dark (t)">
+        <button
+          type="button"
+          className="plain"
+          onClick={turnTheme}
+          aria-label="Light or dark"
+          title="Light or dark (t)"
+        >
           <ThemeIcon />
         </button>
-        <button type="button" className="plain keys-button" onClick={() => setHelping(true)} aria-label="Keys" title="Keys (?)">
+        <button
+          type="button"
+          className="plain keys-button"
+          onClick={() => setHelping(true)}
+          aria-label="Keys"
+          title="Keys (?)"
+        >
           ?
         </button>
       </header>

@@ -19,13 +19,19 @@ export function shortened(names: readonly string[], max: number): Map<string, st
     if (group.length < 2) continue;
     const head = sharedLength(group, (name, index) => name[index]);
     const room = Math.min(...group.map((name) => name.length)) - head;
-    const tail = Math.min(room, sharedLength(group, (name, index) => name[name.length - 1 - index]));
+    const tail = Math.min(
+      room,
+      sharedLength(group, (name, index) => name[name.length - 1 - index]),
+    );
     for (const name of group) shown.set(name, around(name, head, name.length - tail, max));
   }
   return shown;
 }
 
-function sharedLength(names: readonly string[], at: (name: string, index: number) => string | undefined): number {
+function sharedLength(
+  names: readonly string[],
+  at: (name: string, index: number) => string | undefined,
+): number {
   const shortest = Math.min(...names.map((name) => name.length));
   const first = names[0] ?? "";
   let length = 0;

@@ -7,7 +7,9 @@ export function isOver(run: { phase: string }): boolean {
 }
 
 export function isStarted(step: Step): boolean {
-  return step.phase === "Running" || step.phase === "Retrying" || (step.phase === "Pending" && step.attempt > 0);
+  return (
+    step.phase === "Running" || step.phase === "Retrying" || (step.phase === "Pending" && step.attempt > 0)
+  );
 }
 
 /** The chain of steps that decided how and when the run ended, or has decided so far.
@@ -17,7 +19,9 @@ A run that has failed was decided by its last failure, whatever else went on for
 export function criticalPath(steps: readonly Step[]): Set<string> {
   const byName = new Map(steps.map((step) => [step.name, step]));
   const path = new Set<string>();
-  const failed = steps.some(isStarted) ? [] : steps.filter((step) => step.phase === "Failed" && !step.failureIgnored);
+  const failed = steps.some(isStarted)
+    ? []
+    : steps.filter((step) => step.phase === "Failed" && !step.failureIgnored);
   let at = latest(failed) ?? latest(steps);
   while (at && !path.has(at.name)) {
     path.add(at.name);
@@ -61,7 +65,9 @@ export function repeated(steps: readonly Step[], from: string | null): string[] 
 }
 
 /** How far from the roots each step is. */
-export function depths(steps: readonly { name: string; dependsOn: readonly string[] }[]): Map<string, number> {
+export function depths(
+  steps: readonly { name: string; dependsOn: readonly string[] }[],
+): Map<string, number> {
   const needs = new Map(steps.map((step) => [step.name, step.dependsOn]));
   const found = new Map<string, number>();
   for (const step of steps) {
@@ -73,7 +79,7 @@ export function depths(steps: readonly { name: string; dependsOn: readonly strin
       if (open.length && stack.length <= steps.length) stack.push(...open);
       else {
         const before = (needs.get(name) ?? []).map((need) => found.get(need) ?? -1);
-        found.set(name, before.reduce((most, each) => Math.max(most, each), -1) + 1);
+        found.set(name, before.reduce((most, item) => Math.max(most, item), -1) + 1);
         stack.pop();
       }
     }
@@ -95,10 +101,18 @@ export function stacks(steps: readonly Step[]): string[][] {
     if (known) known.push(step.name);
     else alike.set(key, [step.name]);
   }
-  return [...alike.values()].filter((each) => each.length >= SMALLEST_STACK);
+  return [...alike.values()].filter((item) => item.length >= SMALLEST_STACK);
 }
 
-const LOUDEST: readonly AnyPhase[] = ["Failed", "Running", "Retrying", "Cancelled", "Pending", "Succeeded", "Skipped"];
+const LOUDEST: readonly AnyPhase[] = [
+  "Failed",
+  "Running",
+  "Retrying",
+  "Cancelled",
+  "Pending",
+  "Succeeded",
+  "Skipped",
+];
 
 /** What a crowd of steps is, in one word: the one that somebody should look at first. */
 export function loudest(phases: readonly AnyPhase[]): AnyPhase {
@@ -126,7 +140,7 @@ const WORDS: readonly [string, string][] = [
 ];
 
 /** `38 succeeded, 1 failed, 21 skipped`. An ignored failure is one that `continueOnFailure` allows. */
-export function countWords(counts: Record<string, number>): string {
+export function describeCounts(counts: Record<string, number>): string {
   return WORDS.filter(([name]) => counts[name])
     .map(([name]) => `${counts[name]} ${name === "ignored" ? "failed (ignored)" : name}`)
     .join(", ");
@@ -149,11 +163,11 @@ export type Sort = (typeof SORTS)[number];
 export function ordered(placed: readonly Placed[], sort: Sort, isDown: boolean, now: number): Placed[] {
   if (sort === "order" && !isDown) return [...placed];
   const groups: { head: Placed; inner: Placed[] }[] = [];
-  const depth = Math.min(...placed.map((each) => each.depth));
-  for (const each of placed) {
+  const depth = Math.min(...placed.map((item) => item.depth));
+  for (const entry of placed) {
     const last = groups[groups.length - 1];
-    if (each.depth === depth || !last) groups.push({ head: each, inner: [] });
-    else last.inner.push(each);
+    if (entry.depth === depth || !last) groups.push({ head: entry, inner: [] });
+    else last.inner.push(entry);
   }
   const value = ({ step }: Placed): number | string | null => {
     if (sort === "phase") return LOUDEST.indexOf(step.phase);
@@ -166,12 +180,18 @@ export function ordered(placed: readonly Placed[], sort: Sort, isDown: boolean, 
   const compare = (one: number | string | null, other: number | string | null) => {
     // What has not started is last, whichever way.
     if (one === null || other === null) return Number(one === null) - Number(other === null);
-    const by = typeof one === "string" ? one.localeCompare(String(other), "en", { numeric: true }) : one - Number(other);
+    const by =
+      typeof one === "string"
+        ? one.localeCompare(String(other), "en", { numeric: true })
+        : one - Number(other);
     return isDown ? -by : by;
   };
   if (sort === "order") groups.reverse();
   else groups.sort((one, other) => compare(value(one.head), value(other.head)));
-  return groups.flatMap(({ head, inner }) => [head, ...(inner.length ? ordered(inner, sort, isDown, now) : [])]);
+  return groups.flatMap(({ head, inner }) => [
+    head,
+    ...(inner.length ? ordered(inner, sort, isDown, now) : []),
+  ]);
 }
 
 /** What names have in common at their beginning, cut at a word. */

@@ -5,14 +5,14 @@ const HOUR = 3600;
 const DAY = 86400;
 const STEPS: readonly number[] = [
   ...[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20],
-  ...[1, 2, 5, 10, 20].map((each) => each * MINUTE),
-  ...[1, 2, 5, 10].map((each) => each * HOUR),
-  ...[1, 2, 5, 10, 20, 50, 100].map((each) => each * DAY),
+  ...[1, 2, 5, 10, 20].map((item) => item * MINUTE),
+  ...[1, 2, 5, 10].map((entry) => entry * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100].map((element) => element * DAY),
 ];
 
 /** Seconds from the beginning, the first 0 and none after the end; about so many. */
 export function ticks(seconds: number, about = 6): number[] {
-  const step = STEPS.find((each) => seconds / each <= about) ?? STEPS[STEPS.length - 1] ?? DAY;
+  const step = STEPS.find((item) => seconds / item <= about) ?? STEPS[STEPS.length - 1] ?? DAY;
   const count = Math.floor(seconds / step + 1e-9);
   return Array.from({ length: count + 1 }, (_, index) => Math.round(index * step * 100) / 100);
 }

@@ -33,12 +33,17 @@ export function stretches(step: Step, bars: readonly Bar[], now: number): Stretc
 
 /** From the run itself, until the timeline is there. */
 function guessed(step: Step): Bar[] {
-  const ended = step.attempts.flatMap((each) =>
-    each.startedAt ? [{ step: step.name, ...each, startedAt: each.startedAt }] : [],
+  const ended = step.attempts.flatMap((item) =>
+    item.startedAt ? [{ step: step.name, ...item, startedAt: item.startedAt }] : [],
   );
   if (!step.startedAt || step.attempt <= step.attempts.length) return ended;
   const before = ended[ended.length - 1]?.finishedAt;
-  const current = { attempt: step.attempt, phase: step.phase, reason: step.reason, finishedAt: step.finishedAt };
+  const current = {
+    attempt: step.attempt,
+    phase: step.phase,
+    reason: step.reason,
+    finishedAt: step.finishedAt,
+  };
   return [...ended, { step: step.name, ...current, startedAt: before ?? step.startedAt }];
 }
 
@@ -61,10 +66,14 @@ export function waits(step: Step, bars: readonly Stretch[], readyAt: number | nu
 }
 
 /** When the last of what a step needs had ended; the start of the run for a step that needs nothing. */
-export function readyAt(step: Step, all: ReadonlyMap<string, Step>, runStartedAt: string | null): number | null {
+export function readyAt(
+  step: Step,
+  all: ReadonlyMap<string, Step>,
+  runStartedAt: string | null,
+): number | null {
   const ends = step.dependsOn.map((name) => all.get(name)?.finishedAt);
-  if (ends.some((each) => !each)) return null;
-  const times = ends.map((each) => Date.parse(each ?? ""));
+  if (ends.some((end) => !end)) return null;
+  const times = ends.map((item) => Date.parse(item ?? ""));
   if (times.length) return Math.max(...times);
   return runStartedAt ? Date.parse(runStartedAt) : null;
 }

@@ -63,7 +63,11 @@ export function fitted(whole: Room, start: Place | undefined, room: Room, most: 
 
 /** The whole drawing, however small it becomes. */
 export function overview(whole: Room, room: Room): Viewport {
-  const zoom = Math.min(1, (room.width - 2 * MARGIN) / whole.width, (room.height - 2 * MARGIN) / whole.height);
+  const zoom = Math.min(
+    1,
+    (room.width - 2 * MARGIN) / whole.width,
+    (room.height - 2 * MARGIN) / whole.height,
+  );
   return { x: (room.width - whole.width * zoom) / 2, y: (room.height - whole.height * zoom) / 2, zoom };
 }
 
@@ -89,7 +93,11 @@ export function centered(box: Place, room: Room, zoom: number): Viewport {
 
 /** After a new layout the same box stands where it stood on the screen. */
 export function held(view: Viewport, before: Place, after: Place): Viewport {
-  return { ...view, x: view.x + (before.x - after.x) * view.zoom, y: view.y + (before.y - after.y) * view.zoom };
+  return {
+    ...view,
+    x: view.x + (before.x - after.x) * view.zoom,
+    y: view.y + (before.y - after.y) * view.zoom,
+  };
 }
 
 /** The first box of which something can be seen. */

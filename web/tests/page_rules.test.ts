@@ -6,8 +6,8 @@ import { commandLine, noteServerTime, serverNow } from "../src/instance";
 import { merged, silence } from "../src/live";
 import { middle, shortened } from "../src/names";
 import { panelWidth } from "../src/panel_width";
-import { keptWords } from "../src/retention_words";
-import { countWords, criticalPath, ordered, repeated, shortCounts } from "../src/steps";
+import { retentionText } from "../src/retention_text";
+import { describeCounts, criticalPath, ordered, repeated, shortCounts } from "../src/steps";
 import type { Placed } from "../src/steps";
 import { ticks, tickWords } from "../src/ticks";
 import { readyAt, stretches, waits } from "../src/timeline_bars";
@@ -34,6 +34,7 @@ function step(name: string, dependsOn: string[] = [], more: Partial<Step> = {}):
     exitCode: null,
     startedAt: null,
     finishedAt: null,
+    durationSeconds: null,
     failureIgnored: false,
     ...more,
   };
@@ -67,13 +68,19 @@ describe("C2: names", () => {
     expect(middle("process-customer-records-region-001", 17)).toHaveLength(17);
   });
   it("stay distinguishable wherever they differ", () => {
-    const ends = Array.from({ length: 60 }, (_, n) => `process-customer-records-region-${String(n).padStart(3, "0")}`);
-    const middles = Array.from({ length: 60 }, (_, n) => `process-customer-region-${String(n).padStart(3, "0")}-records-into-warehouse`);
+    const ends = Array.from(
+      { length: 60 },
+      (_, n) => `process-customer-records-region-${String(n).padStart(3, "0")}`,
+    );
+    const middles = Array.from(
+      { length: 60 },
+      (_, n) => `process-customer-region-${String(n).padStart(3, "0")}-records-into-warehouse`,
+    );
     for (const names of [ends, middles]) {
       for (const max of [8, 12, 17, 24]) {
         const shown = [...shortened(names, max).values()];
         expect(new Set(shown).size).toBe(60);
-        expect(Math.max(...shown.map((each) => each.length))).toBeLessThanOrEqual(max);
+        expect(Math.max(...shown.map((item) => item.length))).toBeLessThanOrEqual(max);
       }
     }
   });
@@ -98,12 +105,20 @@ describe("C2, C6: the graph on the screen", () => {
   it("does not move for a step that is in sight, and by as little as needed for another", () => {
     const view = { x: 0, y: 0, zoom: 1 };
     expect(revealed(view, { x: 100, y: 100, width: 240, height: 54 }, room)).toBe(view);
-    expect(revealed(view, { x: 1200, y: 100, width: 240, height: 54 }, room)).toEqual({ x: -184, y: 0, zoom: 1 });
+    expect(revealed(view, { x: 1200, y: 100, width: 240, height: 54 }, room)).toEqual({
+      x: -184,
+      y: 0,
+      zoom: 1,
+    });
     expect(centered({ x: 0, y: 0, width: 240, height: 54 }, room, 1)).toEqual({ x: 520, y: 273, zoom: 1 });
   });
   it("keeps a step where it was when the layout changes", () => {
     const before = { x: 100, y: 50, width: 240, height: 54 };
-    expect(held({ x: 10, y: 20, zoom: 0.5 }, before, { ...before, x: 300 })).toEqual({ x: -90, y: 20, zoom: 0.5 });
+    expect(held({ x: 10, y: 20, zoom: 0.5 }, before, { ...before, x: 300 })).toEqual({
+      x: -90,
+      y: 20,
+      zoom: 0.5,
+    });
   });
   it("can be seen whole", () => {
     const view = overview({ width: 12320, height: 100 }, room);
@@ -123,23 +138,34 @@ describe("C2, C6: the graph on the screen", () => {
 
 describe("C3: how long something is kept", () => {
   it("is said in words", () => {
-    expect(keptWords(null)).toBe("forever");
-    expect(keptWords(604800)).toBe("for 7 days");
-    expect(keptWords(86400)).toBe("for 1 day");
-    expect(keptWords(undefined)).toContain("settings");
+    expect(retentionText(null)).toBe("forever");
+    expect(retentionText(604800)).toBe("for 7 days");
+    expect(retentionText(86400)).toBe("for 1 day");
+    expect(retentionText(undefined)).toContain("settings");
   });
 });
 
 describe("C4: what a retry repeats", () => {
   it("is what did not succeed also when it begins at a step", () => {
-    const steps = [ran("a", [], 0, 1), step("b", ["a"], { phase: "Failed" }), ran("c", [], 0, 1), ran("d", ["c"], 1, 2)];
+    const steps = [
+      ran("a", [], 0, 1),
+      step("b", ["a"], { phase: "Failed" }),
+      ran("c", [], 0, 1),
+      ran("d", ["c"], 1, 2),
+    ];
     expect(repeated(steps, "c")).toEqual(["b", "c", "d"]);
     expect(repeated(steps, null)).toEqual(["b"]);
   });
 });
 
 describe("C5: nested runs", () => {
-  const run = { name: "inner", parent: "outer", orchestration: "pair", phase: "Succeeded", createdAt: at(0) } as Run;
+  const run = {
+    name: "inner",
+    parent: "outer",
+    orchestration: "pair",
+    phase: "Succeeded",
+    createdAt: at(0),
+  } as Run;
   it("are listed where they are asked for", () => {
     expect(matches(run, NO_FILTERS, NOON)).toBe(false);
     expect(matches(run, { ...NO_FILTERS, nested: true, orchestration: "pair" }, NOON)).toBe(true);
@@ -148,7 +174,11 @@ describe("C5: nested runs", () => {
 
 describe("C8: a form", () => {
   it("says in plain words what is wrong with which field", () => {
-    const parameters = [{ name: "words", required: true }, { name: "tone", required: true, enum: ["kind"] }, { name: "rest" }];
+    const parameters = [
+      { name: "words", required: true },
+      { name: "tone", required: true, enum: ["kind"] },
+      { name: "rest" },
+    ];
     expect(checked(parameters, {}, "Bad Name")).toEqual({
       "parameters.words": "Enter a value.",
       "parameters.tone": "Choose a value.",
@@ -175,10 +205,10 @@ describe("C9: a failed run", () => {
   });
   it("has counts that name what failed and what was skipped", () => {
     const counts = { total: 60, succeeded: 38, failed: 1, skipped: 21, ignored: 0, running: 0 };
-    expect(countWords(counts)).toBe("38 succeeded, 1 failed, 21 skipped");
+    expect(describeCounts(counts)).toBe("38 succeeded, 1 failed, 21 skipped");
     expect(shortCounts(counts, 60, 60)).toBe("✓38 ✕1 ⤼21");
     expect(shortCounts({ succeeded: 3, running: 1 }, 7, 3)).toBe("3/7");
-    expect(countWords({ ignored: 2 })).toBe("2 failed (ignored)");
+    expect(describeCounts({ ignored: 2 })).toBe("2 failed (ignored)");
   });
 });
 
@@ -195,20 +225,48 @@ describe("C12: the timeline", () => {
   it("draws how long a step waited", () => {
     const a = ran("a", [], 2, 4);
     const b = ran("b", ["a"], 7, 9);
-    const all = new Map([a, b].map((each) => [each.name, each]));
+    const all = new Map([a, b].map((item) => [item.name, item]));
     expect(readyAt(a, all, at(0))).toBe(NOON);
     expect(readyAt(b, all, at(0))).toBe(NOON + 4000);
-    expect(waits(b, stretches(b, [], NOON), NOON + 4000)).toMatchObject([{ from: NOON + 4000, to: NOON + 7000, label: "waited 3.0s before it started" }]);
+    expect(waits(b, stretches(b, [], NOON), NOON + 4000)).toMatchObject([
+      { from: NOON + 4000, to: NOON + 7000, label: "waited 3.0s before it started" },
+    ]);
     expect(waits(a, stretches(a, [], NOON), NOON + 2000)).toEqual([]);
   });
   it("draws the wait before another attempt, and none for a step that was kept", () => {
     const tried = ran("a", [], 0, 9, {
       attempt: 2,
-      attempts: [{ attempt: 1, phase: "Failed", reason: "", message: "", startedAt: at(0), finishedAt: at(2), exitCode: 1 }],
+      attempts: [
+        {
+          attempt: 1,
+          phase: "Failed",
+          reason: "",
+          message: "",
+          startedAt: at(0),
+          finishedAt: at(2),
+          exitCode: 1,
+        },
+      ],
     });
-    const bar = { step: "a", attempt: 2, phase: "Succeeded", reason: "", startedAt: at(5), finishedAt: at(9) } as const;
-    const first = { step: "a", attempt: 1, phase: "Failed", reason: "", startedAt: at(0), finishedAt: at(2) } as const;
-    expect(waits(tried, stretches(tried, [first, bar], NOON), NOON)).toMatchObject([{ from: NOON + 2000, to: NOON + 5000 }]);
+    const bar = {
+      step: "a",
+      attempt: 2,
+      phase: "Succeeded",
+      reason: "",
+      startedAt: at(5),
+      finishedAt: at(9),
+    } as const;
+    const first = {
+      step: "a",
+      attempt: 1,
+      phase: "Failed",
+      reason: "",
+      startedAt: at(0),
+      finishedAt: at(2),
+    } as const;
+    expect(waits(tried, stretches(tried, [first, bar], NOON), NOON)).toMatchObject([
+      { from: NOON + 2000, to: NOON + 5000 },
+    ]);
     const kept = ran("a", [], 5, 5, { reason: "Reused" });
     expect(waits(kept, stretches(kept, [], NOON), NOON)).toEqual([]);
   });
@@ -223,7 +281,8 @@ describe("C12: the list", () => {
     placed("a10", 0, step("a10")),
     placed("a9", 0, ran("a9", [], 0, 2, { phase: "Failed" })),
   ];
-  const paths = (sort: Parameters<typeof ordered>[1], isDown = false) => ordered(rows, sort, isDown, NOON).map((each) => each.path);
+  const paths = (sort: Parameters<typeof ordered>[1], isDown = false) =>
+    ordered(rows, sort, isDown, NOON).map((item) => item.path);
   it("is sorted, nested steps below their own", () => {
     expect(paths("order")).toEqual(["b", "b/z", "b/y", "a10", "a9"]);
     expect(paths("name")).toEqual(["a9", "a10", "b", "b/y", "b/z"]);
@@ -244,7 +303,9 @@ describe("B9: commands", () => {
   it("name the data directory where that is not the default", () => {
     expect(commandLine("jangar list", "jangar")).toBe("jangar list");
     expect(commandLine("jangar list", "jangar --data-dir /srv/j")).toBe("jangar list --data-dir /srv/j");
-    expect(commandLine("jangar list", "JANGAR_DATA_DIR=/srv/j jangar")).toBe("JANGAR_DATA_DIR=/srv/j jangar list");
+    expect(commandLine("jangar list", "JANGAR_DATA_DIR=/srv/j jangar")).toBe(
+      "JANGAR_DATA_DIR=/srv/j jangar list",
+    );
     expect(commandLine("kubectl get pods", "jangar --data-dir /srv/j")).toBe("kubectl get pods");
   });
 });
@@ -253,13 +314,16 @@ describe("a change of a run", () => {
   const detail = (...steps: Step[]) => ({ phase: "Running", steps }) as unknown as RunDetail;
 
   it("brings the steps of a run that was read before it started", () => {
-    expect(merged(detail(), detail(step("first"), step("second"))).steps.map((each) => each.name)).toEqual(["first", "second"]);
+    expect(merged(detail(), detail(step("first"), step("second"))).steps.map((item) => item.name)).toEqual([
+      "first",
+      "second",
+    ]);
   });
 
   it("replaces the steps that it has and keeps the others as they are", () => {
     const known = detail(step("first"), step("second"));
     const next = merged(known, detail(step("second", [], { phase: "Running" })));
-    expect(next.steps.map((each) => each.phase)).toEqual(["Pending", "Running"]);
+    expect(next.steps.map((entry) => entry.phase)).toEqual(["Pending", "Running"]);
     expect(next.steps[0]).toBe(known.steps[0]);
   });
 });

@@ -7,7 +7,16 @@ import { layout } from "../src/graph_layout";
 import { bound, samples, total } from "../src/metrics";
 import { fields } from "../src/schema_tree";
 import { quantile, rolling, statistics } from "../src/statistics";
-import { counted, criticalPath, depths, flattened, loudest, repeated, sharedName, stacks } from "../src/steps";
+import {
+  counted,
+  criticalPath,
+  depths,
+  flattened,
+  loudest,
+  repeated,
+  sharedName,
+  stacks,
+} from "../src/steps";
 import type { Run, RunDetail, Schema, Step, StepPhase } from "../src/types";
 
 const NOON = Date.parse("2026-01-01T12:00:00Z");
@@ -29,13 +38,18 @@ function step(name: string, dependsOn: string[] = [], more: Partial<Step> = {}):
     exitCode: null,
     startedAt: null,
     finishedAt: null,
+    durationSeconds: null,
     failureIgnored: false,
     ...more,
   };
 }
 
 const ran = (name: string, needs: string[], from: number, to: number | null): Step =>
-  step(name, needs, { startedAt: at(from), finishedAt: to === null ? null : at(to), phase: to === null ? "Running" : "Succeeded" });
+  step(name, needs, {
+    startedAt: at(from),
+    finishedAt: to === null ? null : at(to),
+    phase: to === null ? "Running" : "Succeeded",
+  });
 const run = (phase: Run["phase"], seconds = 1): Run =>
   ({ phase, startedAt: at(0), finishedAt: at(seconds), name: "r", uid: `${phase}${seconds}` }) as Run;
 const ofSteps = (steps: Step[]) => ({ name: "r", steps }) as RunDetail;
@@ -54,7 +68,12 @@ describe("the critical path", () => {
 });
 
 describe("what a retry repeats", () => {
-  const steps = [ran("a", [], 0, 1), step("b", ["a"], { phase: "Failed" }), step("c", ["b"], { phase: "Skipped" }), ran("d", ["a"], 1, 2)];
+  const steps = [
+    ran("a", [], 0, 1),
+    step("b", ["a"], { phase: "Failed" }),
+    step("c", ["b"], { phase: "Skipped" }),
+    ran("d", ["a"], 1, 2),
+  ];
   it("is what did not succeed, with all that follows", () => {
     expect(repeated(steps, null)).toEqual(["b", "c"]);
   });
@@ -64,9 +83,13 @@ describe("what a retry repeats", () => {
 });
 
 describe("stacks", () => {
-  const fan = (width: number) => [step("plan"), ...Array.from({ length: width }, (_, n) => step(`part-${n}`, ["plan"])), step("end", ["part-0"])];
+  const fan = (width: number) => [
+    step("plan"),
+    ...Array.from({ length: width }, (_, n) => step(`part-${n}`, ["plan"])),
+    step("end", ["part-0"]),
+  ];
   it("hold steps that need the same and are needed by the same, in a big run", () => {
-    expect(stacks(fan(100)).map((each) => each.length)).toEqual([99]);
+    expect(stacks(fan(100)).map((stack) => stack.length)).toEqual([99]);
   });
   it("are not made of a small run", () => {
     expect(stacks(fan(20))).toEqual([]);
@@ -78,7 +101,11 @@ describe("stacks", () => {
   it("are as loud as their loudest", () => {
     const phases: StepPhase[] = ["Succeeded", "Running", "Failed"];
     expect(loudest(phases)).toBe("Failed");
-    expect(counted(phases.map((phase) => step("x", [], { phase })))).toEqual({ succeeded: 1, running: 1, failed: 1 });
+    expect(counted(phases.map((phase) => step("x", [], { phase })))).toEqual({
+      succeeded: 1,
+      running: 1,
+      failed: 1,
+    });
   });
 });
 
@@ -104,7 +131,7 @@ describe("the layout", () => {
     const frame = made.boxes.find((box) => box.id === "a")!;
     expect(frame.what).toBe("nested-frame");
     for (const id of ["a/x", "a/y"]) {
-      const box = made.boxes.find((each) => each.id === id)!;
+      const box = made.boxes.find((item) => item.id === id)!;
       expect(box.parent).toBe("a");
       expect(box.x + box.width).toBeLessThanOrEqual(frame.width);
       expect(box.y + box.height).toBeLessThanOrEqual(frame.height);
@@ -112,7 +139,14 @@ describe("the layout", () => {
     }
   });
   it("draws a thousand that look alike as one, and all of them when it is opened", () => {
-    const steps = [step("plan"), ...Array.from({ length: 998 }, (_, n) => step(`part-${n}`, ["plan"])), step("end", Array.from({ length: 998 }, (_, n) => `part-${n}`))];
+    const steps = [
+      step("plan"),
+      ...Array.from({ length: 998 }, (_, n) => step(`part-${n}`, ["plan"])),
+      step(
+        "end",
+        Array.from({ length: 998 }, (_, n) => `part-${n}`),
+      ),
+    ];
     const closed = layout(steps, options);
     expect(closed.boxes.length).toBe(3);
     expect(closed.shownIn.get("part-7")).toBe("~part-0");
@@ -120,7 +154,9 @@ describe("the layout", () => {
     expect(open.boxes.filter((box) => box.what === "step").length).toBe(1000);
   });
   it("lays out a thousand that do not look alike quickly", () => {
-    const steps = Array.from({ length: 1000 }, (_, n) => step(`s${n}`, n >= 100 ? [`s${n - 100}`, `s${n - 100 + (n % 3 ? 1 : 0)}`] : []));
+    const steps = Array.from({ length: 1000 }, (_, n) =>
+      step(`s${n}`, n >= 100 ? [`s${n - 100}`, `s${n - 100 + (n % 3 ? 1 : 0)}`] : []),
+    );
     const before = performance.now();
     expect(layout(steps, options).boxes.length).toBe(1000);
     expect(performance.now() - before).toBeLessThan(5000);
@@ -131,19 +167,23 @@ describe("a flattened run", () => {
   it("has the steps of opened nested runs below their step", () => {
     const nested = new Map([["a", ofSteps([step("x")])]]);
     const made = flattened(ofSteps([step("a"), step("b")]), nested);
-    expect(made.map((each) => [each.path, each.depth])).toEqual([["a", 0], ["a/x", 1], ["b", 0]]);
+    expect(made.map((item) => [item.path, item.depth])).toEqual([
+      ["a", 0],
+      ["a/x", 1],
+      ["b", 0],
+    ]);
   });
 });
 
 describe("logs", () => {
-  it("keep their colours", () => {
+  it("keep their colors", () => {
     expect(ansi("a \u001b[1;31mred\u001b[0m b")).toEqual([
       { text: "a ", style: "" },
       { text: "red", style: "ansi-bold ansi-fg-1" },
       { text: " b", style: "" },
     ]);
   });
-  it("know backgrounds, many colours and their ends", () => {
+  it("know backgrounds, many colors and their ends", () => {
     expect(ansi("\u001b[44;38;5;2mx\u001b[39my")).toEqual([
       { text: "x", style: "ansi-bg-4 ansi-fg-2" },
       { text: "y", style: "ansi-bg-4" },
@@ -159,7 +199,11 @@ describe("logs", () => {
 });
 
 describe("columns", () => {
-  const object = { metadata: { name: "n" }, status: { conditions: [{ type: "Ready", status: "False" }] }, spec: { list: ["a"] } };
+  const object = {
+    metadata: { name: "n" },
+    status: { conditions: [{ type: "Ready", status: "False" }] },
+    spec: { list: ["a"] },
+  };
   it("follow the paths that kinds use", () => {
     expect(valueAt(object, ".metadata.name")).toBe("n");
     expect(valueAt(object, '.status.conditions[?(@.type=="Ready")].status')).toBe("False");
@@ -172,12 +216,15 @@ describe("columns", () => {
 
 describe("fields of an object", () => {
   const schema: Schema = {
-    properties: { first: { description: "The first." }, inner: { anyOf: [{ $ref: "#/$defs/Inner" }, { type: "null" }] } },
+    properties: {
+      first: { description: "The first." },
+      inner: { anyOf: [{ $ref: "#/$defs/Inner" }, { type: "null" }] },
+    },
     $defs: { Inner: { description: "Inner.", properties: { deep: { description: "Deep." } } } },
   };
   it("stand in the schema's order with its words, and unknown ones last", () => {
     const made = fields({ other: 1, inner: { deep: [1, 2] }, first: "x" }, schema);
-    expect(made.map((each) => [each.path, each.value, each.description, each.isKnown])).toEqual([
+    expect(made.map((item) => [item.path, item.value, item.description, item.isKnown])).toEqual([
       ["first", "x", "The first.", true],
       ["inner", "", "Inner.", true],
       ["inner.deep", "1, 2", "Deep.", true],
@@ -187,7 +234,9 @@ describe("fields of an object", () => {
 });
 
 describe("metrics", () => {
-  const all = samples('# HELP x\nq{controller="a"} 2\nq{controller="b"} 3\nh_bucket{le="0.1"} 90\nh_bucket{le="1"} 99\nh_bucket{le="+Inf"} 100\nplain 4\n');
+  const all = samples(
+    '# HELP x\nq{controller="a"} 2\nq{controller="b"} 3\nh_bucket{le="0.1"} 90\nh_bucket{le="1"} 99\nh_bucket{le="+Inf"} 100\nplain 4\n',
+  );
   it("are read and added up", () => {
     expect(total(all, "q")).toBe(5);
     expect(total(all, "q", { controller: "b" })).toBe(3);
@@ -202,13 +251,21 @@ describe("metrics", () => {
 
 describe("statistics", () => {
   it("judge by those that succeeded or failed", () => {
-    const told = statistics([run("Succeeded", 2), run("Succeeded", 4), run("Failed", 9), run("Cancelled", 1), run("Running", 1)]);
+    const told = statistics([
+      run("Succeeded", 2),
+      run("Succeeded", 4),
+      run("Failed", 9),
+      run("Cancelled", 1),
+      run("Running", 1),
+    ]);
     expect(told).toMatchObject({ ended: 4, succeeded: 2, failed: 1, rate: 2 / 3, median: 2, p95: 4 });
     expect(statistics([]).rate).toBeNull();
     expect(quantile([], 0.5)).toBeNull();
   });
   it("follow the rate over time", () => {
-    expect(rolling([run("Failed"), run("Cancelled"), run("Succeeded"), run("Succeeded")], 2)).toEqual([0, 0.5, 1]);
+    expect(rolling([run("Failed"), run("Cancelled"), run("Succeeded"), run("Succeeded")], 2)).toEqual([
+      0, 0.5, 1,
+    ]);
   });
 });
 

@@ -64,7 +64,12 @@ export function Confirm({ title, yes, danger, hasFields, check, onErrors, childr
           <button type="button" onClick={onClose}>
             Back
           </button>
-          <button type="submit" className={danger ? "danger" : "primary"} disabled={isBusy} autoFocus={!hasFields}>
+          <button
+            type="submit"
+            className={danger ? "danger" : "primary"}
+            disabled={isBusy}
+            autoFocus={!hasFields}
+          >
             {isBusy ? "…" : yes}
           </button>
         </div>

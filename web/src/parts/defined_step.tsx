@@ -19,7 +19,9 @@ interface Props {
 export function DefinedStep({ namespace, orchestration, step, steps, onChoose, onClose }: Props) {
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/kinds/orchestrations/${encodeURIComponent(orchestration)}`;
   const { found, problem } = useAnswer<{ object: KubeObject }>(path);
-  const written = (found?.object.spec?.["steps"] as { name?: string }[] | undefined)?.find((each) => each.name === step.name);
+  const written = (found?.object.spec?.["steps"] as { name?: string }[] | undefined)?.find(
+    (item) => item.name === step.name,
+  );
   return (
     <SidePanel label={`Step ${step.name}`}>
       <header>
@@ -27,7 +29,13 @@ export function DefinedStep({ namespace, orchestration, step, steps, onChoose, o
           <h2>{step.name}</h2>
           <span className="under">{step.kind}</span>
         </div>
-        <button type="button" className="plain" onClick={onClose} aria-label="Close the step" title="Close (Esc)">
+        <button
+          type="button"
+          className="plain"
+          onClick={onClose}
+          aria-label="Close the step"
+          title="Close (Esc)"
+        >
           ×
         </button>
       </header>
@@ -35,7 +43,12 @@ export function DefinedStep({ namespace, orchestration, step, steps, onChoose, o
         <p>{step.sentence}</p>
         <p className="under needs">
           <StepLinks words="needs" names={step.dependsOn} before="" onChoose={onChoose} />
-          <StepLinks words="needed by" names={dependents(steps).get(step.name) ?? []} before="" onChoose={onChoose} />
+          <StepLinks
+            words="needed by"
+            names={dependents(steps).get(step.name) ?? []}
+            before=""
+            onChoose={onChoose}
+          />
         </p>
       </div>
       <div className="body">

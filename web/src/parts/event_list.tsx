@@ -2,7 +2,15 @@ import { age, clock } from "../format";
 import type { KubeEvent } from "../types";
 
 /** Newest first. */
-export function EventList({ events, now, none }: { events: readonly KubeEvent[]; now: number; none: string }) {
+export function EventList({
+  events,
+  now,
+  none,
+}: {
+  events: readonly KubeEvent[];
+  now: number;
+  none: string;
+}) {
   if (!events.length) return <p className="quiet padded">{none}</p>;
   return (
     <ul className="events" aria-label="Events">

@@ -1,7 +1,15 @@
 import { CopyButton } from "./notice";
 
 /** Names and values; long values are folded in. */
-export function Facts({ title, values, none }: { title: string; values: Record<string, string>; none?: string }) {
+export function Facts({
+  title,
+  values,
+  none,
+}: {
+  title: string;
+  values: Record<string, string>;
+  none?: string;
+}) {
   const entries = Object.entries(values);
   if (!entries.length && none === undefined) return null;
   return (

@@ -1,4 +1,13 @@
-import { Background, ControlButton, Controls, MiniMap, ReactFlow, ReactFlowProvider, useReactFlow, useStore } from "@xyflow/react";
+import {
+  Background,
+  ControlButton,
+  Controls,
+  MiniMap,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+} from "@xyflow/react";
 import type { Edge } from "@xyflow/react";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { CSSProperties, KeyboardEvent, MouseEvent } from "react";
@@ -11,9 +20,20 @@ import type { Box } from "../graph_layout";
 import { shortened } from "../names";
 import { criticalPath, flattened, loudest } from "../steps";
 import type { AnyPhase, RunDetail, Step } from "../types";
-import { centered, extent, fits, fitted, held, inSight, overview, places, READABLE, revealed } from "../viewport";
+import {
+  centered,
+  extent,
+  fits,
+  fitted,
+  held,
+  inSight,
+  overview,
+  places,
+  READABLE,
+  revealed,
+} from "../viewport";
 import type { Place, Viewport } from "../viewport";
-import { boxAt, FarView } from "./far_view";
+import { boxAt, Overview } from "./overview";
 import { Hint } from "./graph_hint";
 import type { HintPlace } from "./graph_hint";
 import { KINDS, nodeOf } from "./graph_nodes";
@@ -57,7 +77,18 @@ function levelOf(zoom: number): number {
   return zoom >= READABLE ? 1 : Math.max(FAR - 0.02, Math.floor(zoom * 20) / 20);
 }
 
-function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition = false, onChoose, onOpen }: Props) {
+function Drawn({
+  run,
+  nested,
+  opened,
+  chosen,
+  now,
+  find,
+  jump = 0,
+  isDefinition = false,
+  onChoose,
+  onOpen,
+}: Props) {
   const isTall = window.innerWidth < PHONE;
   const stackKey = opened.filter((id) => id.includes("~")).join(",");
   const shape = useMemo(() => shapeOf(run.steps, nested), [run.steps, nested]);
@@ -69,11 +100,16 @@ function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition 
   );
   const where = useMemo(() => places(made), [made]);
   const placed = useMemo(() => flattened(run as RunDetail, nested), [run, nested]);
-  const steps = useMemo(() => new Map(placed.map((each) => [each.path, each.step])), [placed]);
+  const steps = useMemo(() => new Map(placed.map((item) => [item.path, item.step])), [placed]);
   const critical = useMemo(() => criticalBoxes(run, nested, made.shownIn), [run, nested, made]);
   const crowds = useMemo(() => {
-    const many = made.boxes.filter((each) => each.members.length);
-    return new Map(many.map((each) => [each.id, loudest(each.members.flatMap((path) => steps.get(path)?.phase ?? []))]));
+    const many = made.boxes.filter((entry) => entry.members.length);
+    return new Map(
+      many.map((element) => [
+        element.id,
+        loudest(element.members.flatMap((path) => steps.get(path)?.phase ?? [])),
+      ]),
+    );
   }, [made, steps]);
   const chosenBox = chosen ? (made.shownIn.get(chosen) ?? chosen) : null;
 
@@ -209,7 +245,13 @@ function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition 
     (): Edge[] =>
       (isCanvas ? [] : made.lines).map(({ source, target }) => {
         const isCritical = !isDefinition && critical.has(source) && critical.has(target);
-        return { id: `${source}>${target}`, source, target, className: isCritical ? "critical" : "", zIndex: isCritical ? 1 : 0 };
+        return {
+          id: `${source}>${target}`,
+          source,
+          target,
+          className: isCritical ? "critical" : "",
+          zIndex: isCritical ? 1 : 0,
+        };
       }),
     [made, critical, isCanvas, isDefinition],
   );
@@ -230,7 +272,11 @@ function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition 
   const pointer = useRef({ x: -1, y: -1, hasMoved: false });
   const track = (event: MouseEvent) => {
     const { x, y } = pointer.current;
-    pointer.current = { x: event.clientX, y: event.clientY, hasMoved: event.clientX !== x || event.clientY !== y };
+    pointer.current = {
+      x: event.clientX,
+      y: event.clientY,
+      hasMoved: event.clientX !== x || event.clientY !== y,
+    };
   };
   const point = (id: string, at: HintPlace) => {
     if (pointer.current.hasMoved && hovered?.id !== id) setHovered({ id, at });
@@ -261,7 +307,9 @@ function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition 
           edges={edges}
           nodeTypes={KINDS}
           onNodeClick={(_, node) => choose(node.data.box)}
-          onNodeMouseMove={(event, node) => point(node.id, (event.currentTarget as HTMLElement).getBoundingClientRect())}
+          onNodeMouseMove={(event, node) =>
+            point(node.id, (event.currentTarget as HTMLElement).getBoundingClientRect())
+          }
           onNodeMouseLeave={() => setHovered(null)}
           onPaneMouseMove={pointFar}
           onPaneClick={(event) => {
@@ -287,9 +335,11 @@ function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition 
         >
           <Background gap={22} size={1.2} />
           {isCanvas && (
-            <FarView
+            <Overview
               made={made}
-              phaseOf={(id) => (isDefinition ? "Defined" : (steps.get(id)?.phase ?? crowds.get(id) ?? "Pending"))}
+              phaseOf={(id) =>
+                isDefinition ? "Defined" : (steps.get(id)?.phase ?? crowds.get(id) ?? "Pending")
+              }
               isDim={(id) => find !== "" && !id.toLowerCase().includes(find)}
               chosen={chosen}
               words={`${steps.size} steps as shapes; the list has each of them`}
@@ -305,7 +355,11 @@ function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition 
           onZoomIn={() => void (isMoved.current = true)}
           onZoomOut={() => void (isMoved.current = true)}
         >
-          <ControlButton onClick={fit} title="Readable size, from the start" aria-label="Readable size, from the start">
+          <ControlButton
+            onClick={fit}
+            title="Readable size, from the start"
+            aria-label="Readable size, from the start"
+          >
             <FitIcon />
           </ControlButton>
           <ControlButton
@@ -328,7 +382,13 @@ function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition 
           </span>
         )}
         {frames.map((box) => (
-          <button key={box.id} type="button" className="chip" title={`Hide the steps of ${box.name}`} onClick={() => open(box.id)}>
+          <button
+            key={box.id}
+            type="button"
+            className="chip"
+            title={`Hide the steps of ${box.name}`}
+            onClick={() => open(box.id)}
+          >
             {box.name} <CloseIcon />
           </button>
         ))}
@@ -338,7 +398,9 @@ function Drawn({ run, nested, opened, chosen, now, find, jump = 0, isDefinition 
             pannable
             zoomable
             ariaLabel="Small map of the graph"
-            nodeClassName={(node) => `mini-${(node.data as Shown).phase}${node.type === "frame" ? " mini-frame" : ""}`}
+            nodeClassName={(node) =>
+              `mini-${(node.data as Shown).phase}${node.type === "frame" ? " mini-frame" : ""}`
+            }
             nodeBorderRadius={12}
           />
         )}
@@ -371,7 +433,8 @@ function criticalBoxes(
 }
 
 function shapeOf(steps: readonly Step[], nested: ReadonlyMap<string, RunDetail>): string {
-  const of = (all: readonly Step[]) => all.map((step) => `${step.name}<${step.dependsOn.join(",")}`).join(";");
+  const of = (all: readonly Step[]) =>
+    all.map((step) => `${step.name}<${step.dependsOn.join(",")}`).join(";");
   return [of(steps), ...[...nested].map(([path, inner]) => `${path}:${of(inner.steps)}`)].join("|");
 }
 

@@ -1,4 +1,4 @@
-import { countWords, counted } from "../steps";
+import { describeCounts, counted } from "../steps";
 import type { Shown } from "./graph_nodes";
 import { PhaseBadge } from "./phase";
 
@@ -26,10 +26,13 @@ export function Hint({ shown, at }: { shown: Shown; at: HintPlace }) {
       {step?.sentence && <p>{step.sentence}</p>}
       {members.length > 0 && box.what === "stack" && (
         <p>
-          {shown.phase === "Defined" ? `${members.length} steps` : countWords(counted(members))}. Select it to see each step.
+          {shown.phase === "Defined" ? `${members.length} steps` : describeCounts(counted(members))}. Select
+          it to see each step.
         </p>
       )}
-      {shown.isCritical && <p className="under">◆ on the critical path: it decided when the run ended, or decides it now</p>}
+      {shown.isCritical && (
+        <p className="under">◆ on the critical path: it decided when the run ended, or decides it now</p>
+      )}
     </div>
   );
 }

@@ -60,7 +60,9 @@ function Sign({ phase }: { phase: AnyPhase }) {
 function under({ step, took }: Shown): string {
   if (!step) return "";
   const kept = step.reason === "Reused" ? "kept" : "";
-  return [step.kind, kept, step.attempt > 1 ? `attempt ${step.attempt}` : "", took].filter(Boolean).join(" · ");
+  return [step.kind, kept, step.attempt > 1 ? `attempt ${step.attempt}` : "", took]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 const StepNode = memo(function StepNode({ data }: NodeProps<ShownNode>) {
@@ -94,7 +96,9 @@ const StepNode = memo(function StepNode({ data }: NodeProps<ShownNode>) {
 
 const StackNode = memo(function StackNode({ data }: NodeProps<ShownNode>) {
   const { members, phase } = data;
-  const ended = members.filter((step) => ["Succeeded", "Failed", "Skipped", "Cancelled"].includes(step.phase)).length;
+  const ended = members.filter((step) =>
+    ["Succeeded", "Failed", "Skipped", "Cancelled"].includes(step.phase),
+  ).length;
   return (
     <div className={`node stack node-${phase}${looks(data)}`} data-phase={phase} data-stack={data.box.id}>
       <Ends isTall={data.isTall} />
@@ -115,7 +119,10 @@ const StackNode = memo(function StackNode({ data }: NodeProps<ShownNode>) {
 const FrameNode = memo(function FrameNode({ data }: NodeProps<ShownNode>) {
   const { box, phase, took, onOpen } = data;
   return (
-    <div className={`frame node-${phase}${looks(data)}`} data-step={box.what === "nested-frame" ? box.id : undefined}>
+    <div
+      className={`frame node-${phase}${looks(data)}`}
+      data-step={box.what === "nested-frame" ? box.id : undefined}
+    >
       <Ends isTall={data.isTall} />
       <div className="frame-head">
         <Sign phase={phase} />
@@ -144,7 +151,8 @@ export const KINDS = { step: StepNode, stack: StackNode, frame: FrameNode };
 
 /** The same value as before if it looks the same: a thousand nodes are not drawn anew each second. */
 export function nodeOf(data: Shown, before: ShownNode | undefined): ShownNode {
-  if (before && (Object.keys(data) as (keyof Shown)[]).every((key) => isSame(before.data[key], data[key]))) return before;
+  if (before && (Object.keys(data) as (keyof Shown)[]).every((key) => isSame(before.data[key], data[key])))
+    return before;
   const { box, step, phase } = data;
   const state = phase === "Defined" ? (step?.sentence ?? "") : step ? `${phase}: ${step.sentence}` : phase;
   return {
@@ -161,7 +169,7 @@ export function nodeOf(data: Shown, before: ShownNode | undefined): ShownNode {
 
 function isSame(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((each, index) => each === other[index]);
+    return one.length === other.length && one.every((item, index) => item === other[index]);
   }
   return one === other;
 }

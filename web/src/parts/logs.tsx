@@ -111,10 +111,12 @@ export function StepLogs(props: Props) {
   }, [lines, text]);
   const current = found[Math.min(at, found.length - 1)]?.number;
   useEffect(() => {
-    if (current !== undefined) box.current?.querySelector(`[data-line="${current}"]`)?.scrollIntoView({ block: "center" });
+    if (current !== undefined)
+      box.current?.querySelector(`[data-line="${current}"]`)?.scrollIntoView({ block: "center" });
   }, [current]);
   const hits = useMemo(() => new Set(found.map((line) => line.number)), [found]);
-  const move = (by: number) => setAt((place) => (found.length ? (place + by + found.length) % found.length : 0));
+  const move = (by: number) =>
+    setAt((place) => (found.length ? (place + by + found.length) % found.length : 0));
   const wrap = () => {
     localStorage.setItem("jangar-wrap", isWrapped ? "no" : "yes");
     setWrapped(!isWrapped);

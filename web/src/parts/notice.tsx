@@ -16,8 +16,8 @@ export function ProblemNotice({ problem }: { problem: Error }) {
       {fix && <p>{fix}</p>}
       {all.length > 0 && (
         <ul>
-          {all.map((each) => (
-            <li key={each}>{each}</li>
+          {all.map((item) => (
+            <li key={item}>{item}</li>
           ))}
         </ul>
       )}
@@ -77,8 +77,8 @@ export function Waiting({ what, since, rows = 6 }: { what: string; since: number
       </p>
       {waited > 4 && (
         <p className="quiet">
-          The control plane does not answer. On this machine <Command>jangar status</Command> shows whether it is up, and{" "}
-          <Command>jangar up --detach</Command> starts it. The page reconnects by itself.
+          The control plane does not answer. On this machine <Command>jangar status</Command> shows whether it
+          is up, and <Command>jangar up --detach</Command> starts it. The page reconnects by itself.
         </p>
       )}
       <div className="skeleton" aria-hidden="true">
@@ -121,8 +121,8 @@ export function Stale({ connection, hasData }: { connection: Connection; hasData
   if (isLive || !hasData || age === null) return null;
   return (
     <div className="stale-notice">
-      <b role="status">Not live.</b> The server has sent nothing for <span className="silence">{seconds(age)}</span>. The page
-      reconnects by itself.
+      <b role="status">Not live.</b> The server has sent nothing for{" "}
+      <span className="silence">{seconds(age)}</span>. The page reconnects by itself.
       {age > LONG && (
         <>
           {" "}

@@ -13,14 +13,14 @@ interface Props {
 
 /** An input for each parameter: a list for fixed values, text else; errors stand at their field. */
 export function ParameterFields({ parameters, values, errors, onChange }: Props) {
-  return parameters.map((each, index) => (
+  return parameters.map((item, index) => (
     <Field
-      key={each.name}
-      parameter={each}
+      key={item.name}
+      parameter={item}
       isFirst={index === 0}
-      value={values[each.name]}
-      error={errors[`parameters.${each.name}`] ?? ""}
-      onChange={(value) => onChange({ ...values, [each.name]: value })}
+      value={values[item.name]}
+      error={errors[`parameters.${item.name}`] ?? ""}
+      onChange={(value) => onChange({ ...values, [item.name]: value })}
     />
   ));
 }
@@ -44,7 +44,8 @@ function Field({ parameter, isFirst, value, error, onChange }: FieldProps) {
     "aria-required": isRequired(parameter) || undefined,
     autoFocus: isFirst,
   };
-  const isLong = (value ?? parameter.default ?? "").length > LONG || (value ?? parameter.default ?? "").includes("\n");
+  const isLong =
+    (value ?? parameter.default ?? "").length > LONG || (value ?? parameter.default ?? "").includes("\n");
   return (
     <div className="field">
       <label htmlFor={id}>
@@ -52,19 +53,34 @@ function Field({ parameter, isFirst, value, error, onChange }: FieldProps) {
         {isRequired(parameter) && <span className="under"> required</span>}
       </label>
       {parameter.enum ? (
-        <select {...common} value={value ?? parameter.default ?? ""} onChange={(event) => onChange(event.target.value)}>
+        <select
+          {...common}
+          value={value ?? parameter.default ?? ""}
+          onChange={(event) => onChange(event.target.value)}
+        >
           {!parameter.default && <option value="">{isRequired(parameter) ? "Choose…" : "(no value)"}</option>}
-          {parameter.enum.map((each) => (
-            <option key={each} value={each}>
-              {each}
-              {each === parameter.default ? " (default)" : ""}
+          {parameter.enum.map((item) => (
+            <option key={item} value={item}>
+              {item}
+              {item === parameter.default ? " (default)" : ""}
             </option>
           ))}
         </select>
       ) : isLong ? (
-        <textarea {...common} rows={4} value={value ?? ""} placeholder={parameter.default ?? ""} onChange={(event) => onChange(event.target.value)} />
+        <textarea
+          {...common}
+          rows={4}
+          value={value ?? ""}
+          placeholder={parameter.default ?? ""}
+          onChange={(event) => onChange(event.target.value)}
+        />
       ) : (
-        <input {...common} value={value ?? ""} placeholder={parameter.default ?? ""} onChange={(event) => onChange(event.target.value)} />
+        <input
+          {...common}
+          value={value ?? ""}
+          placeholder={parameter.default ?? ""}
+          onChange={(event) => onChange(event.target.value)}
+        />
       )}
       <FieldError id={wrong} error={error} />
       {parameter.description && (
@@ -89,7 +105,17 @@ export function FieldError({ id, error }: { id: string; error: string }) {
   );
 }
 
-export function NameField({ name, error, hint, onChange }: { name: string; error: string; hint: string; onChange: (name: string) => void }) {
+export function NameField({
+  name,
+  error,
+  hint,
+  onChange,
+}: {
+  name: string;
+  error: string;
+  hint: string;
+  onChange: (name: string) => void;
+}) {
   return (
     <div className="field">
       <label htmlFor="field-run-name">Name of the run</label>

@@ -1,7 +1,7 @@
-import { countWords, shortCounts } from "../steps";
+import { describeCounts, shortCounts } from "../steps";
 import type { AnyPhase } from "../types";
 
-/** Colour never stands alone: every phase has its own sign. */
+/** Color never stands alone: every phase has its own sign. */
 export const SIGNS: Record<AnyPhase, string> = {
   Pending: "○",
   Running: "●",
@@ -17,7 +17,10 @@ export const SIGNS: Record<AnyPhase, string> = {
 /** A step whose result a retry took over from the run that it retries. */
 export function KeptTag() {
   return (
-    <span className="tag" title="This step did not run again. The retry kept its result from the run that it retries.">
+    <span
+      className="tag"
+      title="This step did not run again. The retry kept its result from the run that it retries."
+    >
       kept
     </span>
   );
@@ -45,7 +48,7 @@ interface ProgressProps {
 
 /** What failed is never too thin to be seen. */
 export function Progress({ counts, total, ended, isLong = false }: ProgressProps) {
-  const words = total ? countWords(counts) : "no steps yet";
+  const words = total ? describeCounts(counts) : "no steps yet";
   const parts: [string, number][] = [
     ["Failed", counts["failed"] ?? 0],
     ["Succeeded", counts["succeeded"] ?? 0],
@@ -67,7 +70,11 @@ export function Progress({ counts, total, ended, isLong = false }: ProgressProps
       <span className="bar">
         {parts.map(([phase, count]) =>
           count ? (
-            <span key={phase} className={`fill fill-${phase}`} style={{ width: `${(100 * count) / (total || 1)}%` }} />
+            <span
+              key={phase}
+              className={`fill fill-${phase}`}
+              style={{ width: `${(100 * count) / (total || 1)}%` }}
+            />
           ) : null,
         )}
       </span>

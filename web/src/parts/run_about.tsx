@@ -1,6 +1,6 @@
 import { ahead, clock } from "../format";
 import { historyKept } from "../instance";
-import { keptWords } from "../retention_words";
+import { retentionText } from "../retention_text";
 import type { RunDetail } from "../types";
 import { Facts } from "./facts";
 import { Link, runHref } from "./link";
@@ -27,9 +27,9 @@ export function RunAbout({ run, now }: { run: RunDetail; now: number }) {
         <section>
           <h3>Left behind</h3>
           <ul>
-            {run.leftBehind.map((each) => (
-              <li key={each.name}>
-                {each.kind} {each.name} {each.endedAt ? `ended ${clock(each.endedAt)}` : "may still run"}
+            {run.leftBehind.map((item) => (
+              <li key={item.name}>
+                {item.kind} {item.name} {item.endedAt ? `ended ${clock(item.endedAt)}` : "may still run"}
               </li>
             ))}
           </ul>
@@ -38,10 +38,10 @@ export function RunAbout({ run, now }: { run: RunDetail; now: number }) {
       <section>
         <h3>Conditions</h3>
         <ul className="conditions">
-          {run.conditions.map((each) => (
-            <li key={each.type}>
-              <b>{each.type}</b> {each.status} <span className="under">{each.reason}</span>
-              {each.message && <p className="under">{each.message}</p>}
+          {run.conditions.map((condition) => (
+            <li key={condition.type}>
+              <b>{condition.type}</b> {condition.status} <span className="under">{condition.reason}</span>
+              {condition.message && <p className="under">{condition.message}</p>}
             </li>
           ))}
         </ul>
@@ -89,8 +89,9 @@ function Kept({ run, now }: { run: RunDetail; now: number }) {
       <section>
         <h3>Retention</h3>
         <p>
-          The run is deleted from Kubernetes. History keeps its record {keptWords(historyKept()?.recordSeconds)} and the ends of
-          its logs {keptWords(historyKept()?.logSeconds)}.
+          The run is deleted from Kubernetes. History keeps its record{" "}
+          {retentionText(historyKept()?.recordSeconds)} and the ends of its logs{" "}
+          {retentionText(historyKept()?.logSeconds)}.
         </p>
       </section>
     );
@@ -124,7 +125,7 @@ function Kept({ run, now }: { run: RunDetail; now: number }) {
       {kept?.history && (
         <p className="under">
           {kept.history === "On"
-            ? `After that its record stays in the history ${keptWords(historyKept()?.recordSeconds)}, the ends of its logs ${keptWords(historyKept()?.logSeconds)}.`
+            ? `After that its record stays in the history ${retentionText(historyKept()?.recordSeconds)}, the ends of its logs ${retentionText(historyKept()?.logSeconds)}.`
             : "History is off: nothing remains of the run after that."}
         </p>
       )}
@@ -134,5 +135,7 @@ function Kept({ run, now }: { run: RunDetail; now: number }) {
 
 function limit(seconds: number | undefined): string {
   if (seconds === undefined) return "as configured";
-  return seconds >= 86400 ? `${Math.round(seconds / 86400)} days after the end` : `${seconds} seconds after the end`;
+  return seconds >= 86400
+    ? `${Math.round(seconds / 86400)} days after the end`
+    : `${seconds} seconds after the end`;
 }

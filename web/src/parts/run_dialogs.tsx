@@ -6,7 +6,7 @@ import type { FieldErrors } from "../form_checks";
 import { many } from "../format";
 import { historyKept } from "../instance";
 import { useAnswer } from "../live";
-import { keptWords } from "../retention_words";
+import { retentionText } from "../retention_text";
 import { navigate } from "../router";
 import { flattened, isStarted, repeated } from "../steps";
 import type { Orchestration, Parameter, Run, RunDetail } from "../types";
@@ -14,7 +14,8 @@ import { Confirm } from "./confirm";
 import { runHref } from "./link";
 import { NameField, ParameterFields } from "./parameter_fields";
 
-export type Asking = { what: "cancel" } | { what: "retry"; from: string | null } | { what: "resubmit" } | { what: "delete" };
+export type Asking =
+  { what: "cancel" } | { what: "retry"; from: string | null } | { what: "resubmit" } | { what: "delete" };
 
 interface Props {
   asking: Asking;
@@ -54,7 +55,11 @@ function Retry({ run, from, onClose }: DialogProps & { from: string | null }) {
       title={from ? `Retry ${run.name} from ${from}?` : `Retry ${run.name}?`}
       yes="Retry"
       onClose={onClose}
-      onYes={() => post<{ run: Run }>(`${runPath(run.namespace, run.name)}/retry`, from ? { fromStep: from } : {}).then(show)}
+      onYes={() =>
+        post<{ run: Run }>(`${runPath(run.namespace, run.name)}/retry`, from ? { fromStep: from } : {}).then(
+          show,
+        )
+      }
     >
       <p>This starts a new run with the same definition and the same parameters.</p>
       <h3>{many(again.size, "step runs", "steps run")} again</h3>
@@ -74,7 +79,7 @@ function useParameters(run: RunDetail): Parameter[] {
     : null;
   const { found } = useAnswer<Orchestration>(path);
   const declared = found?.parameters ?? [];
-  const names = new Set(declared.map((each) => each.name));
+  const names = new Set(declared.map((item) => item.name));
   return [...declared, ...Object.keys(run.parameters).flatMap((name) => (names.has(name) ? [] : [{ name }]))];
 }
 
@@ -98,7 +103,10 @@ function Resubmit({ run, onClose }: DialogProps) {
       onClose={onClose}
       onYes={start}
     >
-      <p>This starts a new run from the beginning, with {run.orchestration ? "the current definition" : "the same definition"}. Nothing is kept.</p>
+      <p>
+        This starts a new run from the beginning, with{" "}
+        {run.orchestration ? "the current definition" : "the same definition"}. Nothing is kept.
+      </p>
       <ParameterFields parameters={parameters} values={values} errors={errors} onChange={setValues} />
       <NameField name={name} error={errors["name"] ?? ""} hint={`${run.name}-…`} onChange={setName} />
     </Confirm>
@@ -115,11 +123,13 @@ function Delete({ run, onClose }: DialogProps) {
       onClose={onClose}
       onYes={() => remove(runPath(run.namespace, run.name)).then(() => navigate("/"))}
     >
-      <p>The run is deleted from Kubernetes, with its steps, Jobs and pods. It cannot be retried after that.</p>
+      <p>
+        The run is deleted from Kubernetes, with its steps, Jobs and pods. It cannot be retried after that.
+      </p>
       {run.retention?.history === "On" ? (
         <p>
-          Its record stays readable in the history {keptWords(kept?.recordSeconds)}, the ends of its logs{" "}
-          {keptWords(kept?.logSeconds)}.
+          Its record stays readable in the history {retentionText(kept?.recordSeconds)}, the ends of its logs{" "}
+          {retentionText(kept?.logSeconds)}.
         </p>
       ) : (
         <p>History is off: its record and its logs are lost.</p>
@@ -148,8 +158,10 @@ function Names({ names, sign = "", label }: { names: readonly string[]; sign?: s
 /** Names what will be stopped, before it is. */
 function Cancel({ run, nested, onClose }: Omit<Props, "asking">) {
   const live = flattened(run, nested).filter(({ step }) => isStarted(step));
-  const waiting = run.steps.filter((each) => each.phase === "Pending" && each.attempt === 0).length;
-  const names = live.map(({ path, step }) => (step.kind === "SubOrchestration" ? `${path} with all its steps` : path));
+  const waiting = run.steps.filter((item) => item.phase === "Pending" && item.attempt === 0).length;
+  const names = live.map(({ path, step }) =>
+    step.kind === "SubOrchestration" ? `${path} with all its steps` : path,
+  );
   return (
     <Confirm
       title={`Cancel ${run.name}?`}
@@ -161,8 +173,8 @@ function Cancel({ run, nested, onClose }: Omit<Props, "asking">) {
       <p>{live.length ? "These steps are stopped:" : "No step is running."}</p>
       <Names names={names} label="Steps that are stopped" />
       <p>
-        {waiting > 0 && `${many(waiting, "step")} will not start. `}Steps that have ended keep their results. A cancel cannot be
-        undone, but the run can be retried from where it stopped.
+        {waiting > 0 && `${many(waiting, "step")} will not start. `}Steps that have ended keep their results.
+        A cancel cannot be undone, but the run can be retried from where it stopped.
       </p>
     </Confirm>
   );

@@ -101,7 +101,11 @@ export function RunTable({ runs, now, at, picked, onPick, onEnd, hasNamespaces }
             <span role="cell" className="age" title={clock(run.createdAt)}>
               {age(run.createdAt, now)}
             </span>
-            <span role="cell" className="by" title={run.createdBy ?? "Unknown: the run was applied with kubectl or jangar apply"}>
+            <span
+              role="cell"
+              className="by"
+              title={run.createdBy ?? "Unknown: the run was applied with kubectl or jangar apply"}
+            >
               {run.createdBy ?? "–"}
             </span>
             <span role="cell" className="said" title={run.message}>

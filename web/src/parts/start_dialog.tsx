@@ -10,16 +10,25 @@ import { runHref } from "./link";
 import { NameField, ParameterFields } from "./parameter_fields";
 
 /** A form made from the parameters that the orchestration declares. */
-export function StartDialog({ orchestration, onClose }: { orchestration: Orchestration; onClose: () => void }) {
+export function StartDialog({
+  orchestration,
+  onClose,
+}: {
+  orchestration: Orchestration;
+  onClose: () => void;
+}) {
   const [values, setValues] = useState<Record<string, string>>({});
   const [name, setName] = useState("");
   const [errors, setErrors] = useState<FieldErrors>({});
   const start = async () => {
-    const made = await post<{ run: Run }>(`/v1/namespaces/${encodeURIComponent(orchestration.namespace)}/runs`, {
-      orchestration: orchestration.name,
-      parameters: given(values),
-      ...(name.trim() ? { name: name.trim() } : {}),
-    });
+    const made = await post<{ run: Run }>(
+      `/v1/namespaces/${encodeURIComponent(orchestration.namespace)}/runs`,
+      {
+        orchestration: orchestration.name,
+        parameters: given(values),
+        ...(name.trim() ? { name: name.trim() } : {}),
+      },
+    );
     navigate(runHref(made.run.namespace, made.run.name));
   };
   return (
@@ -33,8 +42,18 @@ export function StartDialog({ orchestration, onClose }: { orchestration: Orchest
       onClose={onClose}
     >
       {orchestration.parameters.length === 0 && <p>This orchestration has no parameters.</p>}
-      <ParameterFields parameters={orchestration.parameters} values={values} errors={errors} onChange={setValues} />
-      <NameField name={name} error={errors["name"] ?? ""} hint={`${orchestration.name}-…`} onChange={setName} />
+      <ParameterFields
+        parameters={orchestration.parameters}
+        values={values}
+        errors={errors}
+        onChange={setValues}
+      />
+      <NameField
+        name={name}
+        error={errors["name"] ?? ""}
+        hint={`${orchestration.name}-…`}
+        onChange={setName}
+      />
     </Confirm>
   );
 }

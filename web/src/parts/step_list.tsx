@@ -29,7 +29,7 @@ const COLUMNS: readonly [Sort, string][] = [
 /** `sort=-duration` in the address: the column, with a minus for the longest first. */
 export function sortOf(asked: string | null): { sort: Sort; isDown: boolean } {
   const isDown = asked?.startsWith("-") ?? false;
-  const sort = SORTS.find((each) => each === (isDown ? asked?.slice(1) : asked)) ?? "order";
+  const sort = SORTS.find((item) => item === (isDown ? asked?.slice(1) : asked)) ?? "order";
   return { sort, isDown };
 }
 

@@ -18,7 +18,13 @@ import { YamlText } from "./yaml_text";
 
 const TABS = ["log", "data", "attempts", "events", "yaml"] as const;
 type Tab = (typeof TABS)[number];
-const TITLES: Record<Tab, string> = { log: "Log", data: "In and out", attempts: "Attempts", events: "Events", yaml: "YAML" };
+const TITLES: Record<Tab, string> = {
+  log: "Log",
+  data: "In and out",
+  attempts: "Attempts",
+  events: "Events",
+  yaml: "YAML",
+};
 
 interface Props {
   /** The run whose step it is: a nested one for `outer/inner`. */
@@ -38,7 +44,7 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
   const asked = useAddress().searchParams.get("panel");
   const isNested = step.kind === "SubOrchestration";
   const usual: Tab = isNested || !step.attempt ? "data" : "log";
-  const tab = TABS.find((each) => each === asked) ?? usual;
+  const tab = TABS.find((item) => item === asked) ?? usual;
   const [attempt, setAttempt] = useState(0);
   const before = path.slice(0, path.length - step.name.length);
   const needed = dependents(run.steps).get(step.name) ?? [];
@@ -61,7 +67,13 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
         </div>
         {step.reason === "Reused" && <KeptTag />}
         <PhaseBadge phase={step.phase} reason={step.reason} />
-        <button type="button" className="plain" onClick={onClose} aria-label="Close the step" title="Close (Esc)">
+        <button
+          type="button"
+          className="plain"
+          onClick={onClose}
+          aria-label="Close the step"
+          title="Close (Esc)"
+        >
           ×
         </button>
       </header>
@@ -104,16 +116,18 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
       </div>
       <Tabs
         label={`About ${step.name}`}
-        tabs={isNested ? TABS.filter((each) => each !== "log") : TABS}
+        tabs={isNested ? TABS.filter((entry) => entry !== "log") : TABS}
         titles={{ ...TITLES, attempts: attempts > 1 ? `Attempts (${attempts})` : "Attempts" }}
         chosen={tab === "log" && isNested ? "data" : tab}
-        onChoose={(each) => setQuery({ panel: each === usual ? null : each })}
+        onChoose={(element) => setQuery({ panel: element === usual ? null : element })}
       >
         {attempts > 1 && tab !== "attempts" && (
           <select
             aria-label="Attempt"
             value={attempt || step.attempt}
-            onChange={(event) => setAttempt(Number(event.target.value) === step.attempt ? 0 : Number(event.target.value))}
+            onChange={(event) =>
+              setAttempt(Number(event.target.value) === step.attempt ? 0 : Number(event.target.value))
+            }
           >
             {Array.from({ length: attempts }, (_, index) => attempts - index).map((number) => (
               <option key={number} value={number}>
@@ -136,8 +150,16 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
         )}
         {(tab === "data" || (tab === "log" && isNested)) && (
           <>
-            <Facts title="Inputs" values={found?.inputs ?? {}} none={found && !found.object ? found.missing : "none"} />
-            <Facts title="Outputs" values={step.outputs} none={isOver({ phase: step.phase }) ? "none" : "none yet"} />
+            <Facts
+              title="Inputs"
+              values={found?.inputs ?? {}}
+              none={found && !found.object ? found.missing : "none"}
+            />
+            <Facts
+              title="Outputs"
+              values={step.outputs}
+              none={isOver({ phase: step.phase }) ? "none" : "none yet"}
+            />
             {found && Object.keys(found.written).length > 0 && (
               <section>
                 <h3>As written</h3>
@@ -148,7 +170,11 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
         )}
         {tab === "attempts" && <Attempts step={step} now={now} />}
         {tab === "events" && found && (
-          <EventList events={found.events} now={now} none={found.missing || "No events. Kubernetes keeps events for one hour."} />
+          <EventList
+            events={found.events}
+            now={now}
+            none={found.missing || "No events. Kubernetes keeps events for one hour."}
+          />
         )}
         {tab === "yaml" &&
           found &&
@@ -164,7 +190,12 @@ export function StepPanel({ run, step, path, now, isOpen, onClose, onChoose, onO
 
 const SHOWN = 12;
 
-export function StepLinks(props: { words: string; names: readonly string[]; before: string; onChoose: (path: string) => void }) {
+export function StepLinks(props: {
+  words: string;
+  names: readonly string[];
+  before: string;
+  onChoose: (path: string) => void;
+}) {
   const { words, names, before, onChoose } = props;
   if (!names.length) return null;
   return (
@@ -199,17 +230,17 @@ function Attempts({ step, now }: { step: Step; now: number }) {
   if (!all.length) return <p className="quiet">It has not run yet.</p>;
   return (
     <ol className="attempts" reversed>
-      {all.map((each) => (
-        <li key={each.attempt} value={each.attempt}>
-          <PhaseBadge phase={each.phase} reason={each.reason} />
-          {each.reason !== each.phase && <b>{each.reason}</b>}
-          {each.startedAt && (
-            <span className="took" title={clock(each.startedAt)}>
-              {duration(each.startedAt, each.finishedAt, now)}
+      {all.map((item) => (
+        <li key={item.attempt} value={item.attempt}>
+          <PhaseBadge phase={item.phase} reason={item.reason} />
+          {item.reason !== item.phase && <b>{item.reason}</b>}
+          {item.startedAt && (
+            <span className="took" title={clock(item.startedAt)}>
+              {duration(item.startedAt, item.finishedAt, now)}
             </span>
           )}
-          {each.exitCode !== null && <span>exit code {each.exitCode}</span>}
-          {each.message && <p className="under">{each.message}</p>}
+          {item.exitCode !== null && <span>exit code {item.exitCode}</span>}
+          {item.message && <p className="under">{item.message}</p>}
         </li>
       ))}
     </ol>

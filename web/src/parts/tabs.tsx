@@ -25,16 +25,16 @@ export function Tabs<T extends string>({ label, tabs, titles, chosen, onChoose, 
   return (
     <div className="tabs">
       <div ref={list} className="tab-list" role="tablist" aria-label={label} onKeyDown={press}>
-        {tabs.map((each) => (
+        {tabs.map((tab) => (
           <button
-            key={each}
+            key={tab}
             type="button"
             role="tab"
-            aria-selected={chosen === each}
-            tabIndex={chosen === each ? 0 : -1}
-            onClick={() => onChoose(each)}
+            aria-selected={chosen === tab}
+            tabIndex={chosen === tab ? 0 : -1}
+            onClick={() => onChoose(tab)}
           >
-            {titles?.[each] ?? each}
+            {titles?.[tab] ?? tab}
           </button>
         ))}
       </div>

@@ -33,12 +33,17 @@ export function Timeline({ run, placed, path, now, chosen, onChoose }: Props) {
   }, [found]);
   const critical = useMemo(() => criticalPath(run.steps), [run.steps]);
   const labels = useMemo(
-    () => shortened(placed.map((each) => each.step.name), window.innerWidth < NARROW ? 12 : 26),
+    () =>
+      shortened(
+        placed.map((item) => item.step.name),
+        window.innerWidth < NARROW ? 12 : 26,
+      ),
     [placed],
   );
-  const started = placed.filter((each) => each.step.startedAt);
+  const started = placed.filter((entry) => entry.step.startedAt);
   const waiting = placed.length - started.length;
-  if (!started.length) return <p className="quiet padded">No step has started yet. The list shows what each step waits for.</p>;
+  if (!started.length)
+    return <p className="quiet padded">No step has started yet. The list shows what each step waits for.</p>;
   let first = run.startedAt ? Date.parse(run.startedAt) : Infinity;
   let last = -Infinity;
   for (const { step } of started) {
@@ -66,18 +71,22 @@ export function Timeline({ run, placed, path, now, chosen, onChoose }: Props) {
         label="Steps over time"
         items={started}
         height={ROW}
-        at={started.findIndex((each) => each.path === chosen)}
-        row={(each) => (
+        at={started.findIndex((element) => element.path === chosen)}
+        row={(candidate) => (
           <Row
-            key={each.path}
-            placed={each}
-            label={labels.get(each.step.name) ?? each.step.name}
-            stretches={stretches(each.step, each.depth ? [] : (bars.get(each.step.name) ?? []), now)}
+            key={candidate.path}
+            placed={candidate}
+            label={labels.get(candidate.step.name) ?? candidate.step.name}
+            stretches={stretches(
+              candidate.step,
+              candidate.depth ? [] : (bars.get(candidate.step.name) ?? []),
+              now,
+            )}
             first={first}
             last={last}
             now={now}
-            isChosen={each.path === chosen}
-            isCritical={!each.depth && critical.has(each.step.name)}
+            isChosen={candidate.path === chosen}
+            isCritical={!candidate.depth && critical.has(candidate.step.name)}
             onChoose={onChoose}
           />
         )}
@@ -114,13 +123,23 @@ interface RowProps {
   onChoose: (path: string) => void;
 }
 
-const Row = memo(function Row({ placed, label, stretches: bars, first, last, now, isChosen, isCritical, onChoose }: RowProps) {
+const Row = memo(function Row({
+  placed,
+  label,
+  stretches: bars,
+  first,
+  last,
+  now,
+  isChosen,
+  isCritical,
+  onChoose,
+}: RowProps) {
   const at = (moment: number) => (100 * (moment - first)) / (last - first);
   const { step, run } = placed;
-  const byName = useMemo(() => new Map(run.steps.map((each) => [each.name, each])), [run.steps]);
+  const byName = useMemo(() => new Map(run.steps.map((item) => [item.name, item])), [run.steps]);
   const waited = waits(step, bars, readyAt(step, byName, run.startedAt));
   const took = duration(step.startedAt, step.finishedAt, now);
-  const words = [...waited, ...bars].map((each) => each.label).join("; ");
+  const words = [...waited, ...bars].map((entry) => entry.label).join("; ");
   return (
     <div role="listitem" style={{ height: ROW }}>
       <button
@@ -137,20 +156,23 @@ const Row = memo(function Row({ placed, label, stretches: bars, first, last, now
           {label}
         </span>
         <span className="track">
-          {waited.map((each) => (
+          {waited.map((element) => (
             <span
-              key={each.key}
-              title={each.label}
+              key={element.key}
+              title={element.label}
               className="stretch wait"
-              style={{ left: `${at(Math.max(first, each.from))}%`, width: `${at(each.to) - at(Math.max(first, each.from))}%` }}
+              style={{
+                left: `${at(Math.max(first, element.from))}%`,
+                width: `${at(element.to) - at(Math.max(first, element.from))}%`,
+              }}
             />
           ))}
-          {bars.map((each) => (
+          {bars.map((bar) => (
             <span
-              key={each.key}
-              title={each.label}
-              className={`stretch fill-${each.phase}`}
-              style={{ left: `${at(each.from)}%`, width: `max(3px, ${at(each.to) - at(each.from)}%)` }}
+              key={bar.key}
+              title={bar.label}
+              className={`stretch fill-${bar.phase}`}
+              style={{ left: `${at(bar.from)}%`, width: `max(3px, ${at(bar.to) - at(bar.from)}%)` }}
             />
           ))}
         </span>

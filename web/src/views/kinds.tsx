@@ -24,7 +24,7 @@ function hrefOf(kind: string, object: KubeObject): string {
 
 export function KindsView({ kind, namespace, name }: { kind?: string; namespace?: string; name?: string }) {
   const { found, problem } = useAnswer<{ items: KindShown[] }>("/v1/kinds");
-  const [since] = useState(Date.now());
+  const [since] = useState(() => Date.now());
   if (!found) {
     return (
       <main className="page">
@@ -33,20 +33,26 @@ export function KindsView({ kind, namespace, name }: { kind?: string; namespace?
       </main>
     );
   }
-  const shown = found.items.find((each) => each.plural === (kind ?? "agents"));
+  const shown = found.items.find((item) => item.plural === (kind ?? "agents"));
   return (
     <main className="kinds">
       <nav className="kind-list" aria-label="Kinds">
-        {found.items.map((each) => (
-          <Link key={each.plural} to={`/kinds/${each.plural}`} aria-current={each === shown ? "page" : undefined}>
-            {each.name}
-            {each.notBuilt && <span className="tag">not built</span>}
+        {found.items.map((entry) => (
+          <Link
+            key={entry.plural}
+            to={`/kinds/${entry.plural}`}
+            aria-current={entry === shown ? "page" : undefined}
+          >
+            {entry.name}
+            {entry.notBuilt && <span className="tag">not built</span>}
           </Link>
         ))}
       </nav>
       <div className="kind-body">
         {!shown && <Empty title={`There is no kind ${kind ?? ""}`} />}
-        {shown && namespace && name && <OneObject key={name} kind={shown} namespace={namespace} name={name} />}
+        {shown && namespace && name && (
+          <OneObject key={name} kind={shown} namespace={namespace} name={name} />
+        )}
         {shown && !name && <Objects key={shown.plural} kind={shown} />}
       </div>
     </main>
@@ -66,14 +72,20 @@ function NotBuilt({ kind }: { kind: KindShown }) {
 function Objects({ kind }: { kind: KindShown }) {
   const address = useAddress();
   const text = (address.searchParams.get("q") ?? "").toLowerCase();
-  const { found, problem, connection } = useAnswer<{ items: KubeObject[]; truncated: boolean }>(`/v1/kinds/${kind.plural}/objects`, "", EVERY);
-  const [since] = useState(Date.now());
+  const { found, problem, connection } = useAnswer<{ items: KubeObject[]; truncated: boolean }>(
+    `/v1/kinds/${kind.plural}/objects`,
+    "",
+    EVERY,
+  );
+  const [since] = useState(() => Date.now());
   const now = useNow(true, EVERY);
   useEffect(() => {
     document.title = `${kind.name} · Jangar`;
   }, [kind.name]);
   const columns = columnsOf(kind);
-  const shown = found?.items.filter((each) => `${each.metadata.namespace}/${each.metadata.name}`.toLowerCase().includes(text));
+  const shown = found?.items.filter((item) =>
+    `${item.metadata.namespace}/${item.metadata.name}`.toLowerCase().includes(text),
+  );
   return (
     <>
       <Stale connection={connection} hasData={found !== null} />
@@ -111,9 +123,9 @@ function Objects({ kind }: { kind: KindShown }) {
               <tr>
                 <th scope="col">Name</th>
                 <th scope="col">Namespace</th>
-                {columns.map((each) => (
-                  <th key={each.name} scope="col" title={each.description}>
-                    {each.name}
+                {columns.map((entry) => (
+                  <th key={entry.name} scope="col" title={entry.description}>
+                    {entry.name}
                   </th>
                 ))}
               </tr>
@@ -125,14 +137,16 @@ function Objects({ kind }: { kind: KindShown }) {
                     <Link to={hrefOf(kind.plural, object)}>{object.metadata.name}</Link>
                   </th>
                   <td>{object.metadata.namespace}</td>
-                  {columns.map((each) => (
-                    <Cell key={each.name} column={each} object={object} now={now} />
+                  {columns.map((element) => (
+                    <Cell key={element.name} column={element} object={object} now={now} />
                   ))}
                 </tr>
               ))}
             </tbody>
           </table>
-          {(found?.truncated || shown.length > 500) && <p className="under padded">There are more; search for one by name.</p>}
+          {(found?.truncated || shown.length > 500) && (
+            <p className="under padded">There are more; search for one by name.</p>
+          )}
         </div>
       )}
     </>
@@ -142,7 +156,11 @@ function Objects({ kind }: { kind: KindShown }) {
 function Cell({ column, object, now }: { column: Column; object: KubeObject; now: number }) {
   const value = shownValue(valueAt(object, column.path));
   if (column.type === "date" && value) return <td title={clock(value)}>{age(value, now)}</td>;
-  return <td className={value === "False" || value === "Failed" || value === "Invalid" ? "bad" : ""}>{value || "–"}</td>;
+  return (
+    <td className={value === "False" || value === "Failed" || value === "Invalid" ? "bad" : ""}>
+      {value || "–"}
+    </td>
+  );
 }
 
 const TABS = ["fields", "events", "yaml"] as const;
@@ -150,12 +168,16 @@ const TITLES = { fields: "Fields", events: "Events", yaml: "YAML" };
 
 function OneObject({ kind, namespace, name }: { kind: KindShown; namespace: string; name: string }) {
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/kinds/${kind.plural}/${encodeURIComponent(name)}`;
-  const { found, problem, connection } = useAnswer<{ object: KubeObject; events: KubeEvent[] }>(path, "", EVERY);
+  const { found, problem, connection } = useAnswer<{ object: KubeObject; events: KubeEvent[] }>(
+    path,
+    "",
+    EVERY,
+  );
   const { found: schema } = useAnswer<KindDetail>(`/v1/kinds/${kind.plural}`);
-  const [since] = useState(Date.now());
+  const [since] = useState(() => Date.now());
   const now = useNow(true, EVERY);
   const asked = useAddress().searchParams.get("view");
-  const tab = TABS.find((each) => each === asked) ?? "fields";
+  const tab = TABS.find((item) => item === asked) ?? "fields";
   useEffect(() => {
     document.title = `${name} · Jangar`;
   }, [name]);
@@ -184,7 +206,7 @@ function OneObject({ kind, namespace, name }: { kind: KindShown; namespace: stri
             tabs={TABS}
             titles={TITLES}
             chosen={tab}
-            onChoose={(each) => setQuery({ view: each === "fields" ? null : each })}
+            onChoose={(entry) => setQuery({ view: entry === "fields" ? null : entry })}
           />
           <div className="view" role="tabpanel" aria-label={TITLES[tab]} tabIndex={0}>
             {tab === "fields" && schema && (
@@ -193,7 +215,13 @@ function OneObject({ kind, namespace, name }: { kind: KindShown; namespace: stri
                 <FieldTable title="Status" value={found.object.status} schema={schema.statusSchema} />
               </>
             )}
-            {tab === "events" && <EventList events={found.events} now={now} none="No events. Kubernetes keeps events for one hour." />}
+            {tab === "events" && (
+              <EventList
+                events={found.events}
+                now={now}
+                none="No events. Kubernetes keeps events for one hour."
+              />
+            )}
             {tab === "yaml" && <YamlText value={found.object} label={`${kind.name} ${name}`} />}
           </div>
         </>

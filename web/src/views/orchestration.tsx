@@ -26,33 +26,40 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/orchestrations/${encodeURIComponent(name)}`;
   const { found, problem } = useAnswer<OrchestrationDetail>(path, "", EVERY);
   // A run that is a step of another is a run of this orchestration as well.
-  const filters = useMemo(() => ({ ...NO_FILTERS, namespace, orchestration: name, nested: true }), [namespace, name]);
+  const filters = useMemo(
+    () => ({ ...NO_FILTERS, namespace, orchestration: name, nested: true }),
+    [namespace, name],
+  );
   const { runs, connection, hasMore, more } = useRuns(filters);
-  const [since] = useState(Date.now());
+  const [since] = useState(() => Date.now());
   const [isStarting, setStarting] = useState(false);
   const now = useNow(true);
   const address = useAddress();
-  const tab = TABS.find((each) => each === address.searchParams.get("view")) ?? "runs";
+  const tab = TABS.find((item) => item === address.searchParams.get("view")) ?? "runs";
   const opened = (address.searchParams.get("open") ?? "").split(",").filter(Boolean);
   const chosen = address.searchParams.get("step");
   const graph = found?.graph;
   const run = useMemo(() => (graph ? { steps: definitionSteps(graph) } : null), [graph]);
-  const step = tab === "graph" ? run?.steps.find((each) => each.name === chosen) : undefined;
+  const step = tab === "graph" ? run?.steps.find((entry) => entry.name === chosen) : undefined;
   useEffect(() => {
     document.title = `${name} · Jangar`;
   }, [name]);
-  const view = (each: (typeof TABS)[number]) => setQuery({ view: each === "runs" ? null : each });
+  const view = (element: (typeof TABS)[number]) => setQuery({ view: element === "runs" ? null : element });
   useKeys({
     r: () => found && found.phase !== "Invalid" && setStarting(true),
     u: () => navigate("/orchestrations"),
     Escape: () => setQuery({ step: null }),
-    ...Object.fromEntries(TABS.map((each, index) => [String(index + 1), () => view(each)])),
+    ...Object.fromEntries(TABS.map((candidate, index) => [String(index + 1), () => view(candidate)])),
   });
   if (!found) {
     return (
       <main className="page">
         <h1 className="lonely">{name}</h1>
-        {problem ? <ProblemNotice problem={problem} /> : <Waiting what="Reading the orchestration" since={since} />}
+        {problem ? (
+          <ProblemNotice problem={problem} />
+        ) : (
+          <Waiting what="Reading the orchestration" since={since} />
+        )}
         {problem && (
           <p>
             <Command>jangar get orchestrations</Command> shows the orchestrations that exist.
@@ -76,7 +83,13 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
         <span className="spring" />
         <Freshness connection={connection} />
         <div className="buttons">
-          <button type="button" className="primary" title="Run it (r)" disabled={isInvalid} onClick={() => setStarting(true)}>
+          <button
+            type="button"
+            className="primary"
+            title="Run it (r)"
+            disabled={isInvalid}
+            onClick={() => setStarting(true)}
+          >
             Run
           </button>
         </div>
@@ -102,7 +115,9 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
             </div>
           )}
           {tab === "graph" && !run && (
-            <p className="quiet padded">The graph cannot be drawn: {found.message || "the orchestration is not valid"}.</p>
+            <p className="quiet padded">
+              The graph cannot be drawn: {found.message || "the orchestration is not valid"}.
+            </p>
           )}
           {tab === "graph" && run && (
             <Suspense fallback={<p className="quiet padded">…</p>}>
@@ -114,8 +129,14 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
                 now={now}
                 find=""
                 isDefinition
-                onChoose={(each) => setQuery({ step: each })}
-                onOpen={(id) => setQuery({ open: (opened.includes(id) ? opened.filter((each) => each !== id) : [...opened, id]).join(",") })}
+                onChoose={(one) => setQuery({ step: one })}
+                onOpen={(id) =>
+                  setQuery({
+                    open: (opened.includes(id) ? opened.filter((one) => one !== id) : [...opened, id]).join(
+                      ",",
+                    ),
+                  })
+                }
               />
             </Suspense>
           )}
@@ -129,7 +150,7 @@ export function OrchestrationView({ namespace, name }: { namespace: string; name
             orchestration={name}
             step={step}
             steps={run.steps}
-            onChoose={(each) => setQuery({ step: each })}
+            onChoose={(one) => setQuery({ step: one })}
             onClose={() => setQuery({ step: null })}
           />
         )}
@@ -166,7 +187,6 @@ function Number({ name, value }: { name: string; value: string }) {
   );
 }
 
-
 /** Steps that nobody has run. */
 function definitionSteps(graph: NonNullable<OrchestrationDetail["graph"]>): Step[] {
   const needs = new Map<string, string[]>(graph.nodes.map((node) => [node.name, []]));
@@ -176,7 +196,9 @@ function definitionSteps(graph: NonNullable<OrchestrationDetail["graph"]>): Step
     kind: node.kind,
     phase: "Pending",
     reason: "",
-    sentence: needs.get(node.name)?.length ? `starts after ${needs.get(node.name)?.join(", ")}` : "starts first: it depends on no other step",
+    sentence: needs.get(node.name)?.length
+      ? `starts after ${needs.get(node.name)?.join(", ")}`
+      : "starts first: it depends on no other step",
     attempt: 0,
     attempts: [],
     child: null,
@@ -186,6 +208,7 @@ function definitionSteps(graph: NonNullable<OrchestrationDetail["graph"]>): Step
     exitCode: null,
     startedAt: null,
     finishedAt: null,
+    durationSeconds: null,
     failureIgnored: false,
   }));
 }
@@ -204,12 +227,12 @@ function Parameters({ found }: { found: OrchestrationDetail }) {
           </tr>
         </thead>
         <tbody>
-          {found.parameters.map((each) => (
-            <tr key={each.name}>
-              <th scope="row">{each.name}</th>
-              <td>{each.default ?? (each.required ? "required" : "")}</td>
-              <td>{each.enum?.join(", ") ?? ""}</td>
-              <td>{each.description ?? ""}</td>
+          {found.parameters.map((parameter) => (
+            <tr key={parameter.name}>
+              <th scope="row">{parameter.name}</th>
+              <td>{parameter.default ?? (parameter.required ? "required" : "")}</td>
+              <td>{parameter.enum?.join(", ") ?? ""}</td>
+              <td>{parameter.description ?? ""}</td>
             </tr>
           ))}
         </tbody>
@@ -222,5 +245,9 @@ function Yaml({ namespace, name }: { namespace: string; name: string }) {
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/kinds/orchestrations/${encodeURIComponent(name)}`;
   const { found, problem } = useAnswer<{ object: KubeObject }>(path);
   if (problem) return <ProblemNotice problem={problem} />;
-  return found ? <YamlText value={found.object} label={`Orchestration ${name}`} /> : <p className="quiet padded">…</p>;
+  return found ? (
+    <YamlText value={found.object} label={`Orchestration ${name}`} />
+  ) : (
+    <p className="quiet padded">…</p>
+  );
 }

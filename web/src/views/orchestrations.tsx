@@ -13,10 +13,14 @@ import type { Orchestration, Run, RunPage } from "../types";
 const EVERY = 5000;
 
 export function OrchestrationsView() {
-  const { found, problem, connection } = useAnswer<{ items: Orchestration[] }>("/v1/orchestrations", "", EVERY);
+  const { found, problem, connection } = useAnswer<{ items: Orchestration[] }>(
+    "/v1/orchestrations",
+    "",
+    EVERY,
+  );
   const { found: recent } = useAnswer<RunPage>("/v1/runs?limit=1000&nested=true", "", EVERY);
   const [starting, setStarting] = useState<Orchestration | null>(null);
-  const [since] = useState(Date.now());
+  const [since] = useState(() => Date.now());
   const now = useNow(true, EVERY);
   const text = useAddress().searchParams.get("q") ?? "";
   useEffect(() => {
@@ -31,7 +35,9 @@ export function OrchestrationsView() {
     return runs;
   }, [recent]);
   const asked = text.toLowerCase();
-  const shown = found?.items.filter((each) => `${each.namespace}/${each.name} ${each.description}`.toLowerCase().includes(asked));
+  const shown = found?.items.filter((item) =>
+    `${item.namespace}/${item.name} ${item.description}`.toLowerCase().includes(asked),
+  );
   return (
     <main className="page">
       <Stale connection={connection} hasData={found !== null} />
@@ -55,13 +61,13 @@ export function OrchestrationsView() {
         </Empty>
       )}
       <ul className="cards">
-        {shown?.map((each) => (
+        {shown?.map((entry) => (
           <Card
-            key={`${each.namespace}/${each.name}`}
-            orchestration={each}
-            runs={byName.get(`${each.namespace}/${each.name}`) ?? []}
+            key={`${entry.namespace}/${entry.name}`}
+            orchestration={entry}
+            runs={byName.get(`${entry.namespace}/${entry.name}`) ?? []}
             now={now}
-            onStart={() => setStarting(each)}
+            onStart={() => setStarting(entry)}
           />
         ))}
       </ul>

@@ -24,7 +24,14 @@ import type { KubeEvent, RunDetail } from "../types";
 const StepGraph = lazy(() => import("../parts/graph").then((module) => ({ default: module.StepGraph })));
 
 const TABS = ["graph", "timeline", "list", "about", "events", "yaml"] as const;
-const TITLES = { graph: "Graph", timeline: "Timeline", list: "List", about: "About", events: "Events", yaml: "YAML" };
+const TITLES = {
+  graph: "Graph",
+  timeline: "Timeline",
+  list: "List",
+  about: "About",
+  events: "Events",
+  yaml: "YAML",
+};
 
 const PHONE = 700;
 
@@ -34,12 +41,12 @@ function usualTab(): (typeof TABS)[number] {
 }
 
 function shownTabs(): readonly (typeof TABS)[number][] {
-  return window.innerWidth < PHONE ? ["list", ...TABS.filter((each) => each !== "list")] : TABS;
+  return window.innerWidth < PHONE ? ["list", ...TABS.filter((item) => item !== "list")] : TABS;
 }
 
 export function RunView({ namespace, name }: { namespace: string; name: string }) {
   const { run, isGone, problem, connection } = useRun(namespace, name);
-  const [since] = useState(Date.now());
+  const [since] = useState(() => Date.now());
   useEffect(() => {
     document.title = `${run ? `${run.phase} · ` : ""}${name} · Jangar`;
   }, [run?.phase, name, run]);
@@ -76,10 +83,17 @@ export function RunView({ namespace, name }: { namespace: string; name: string }
       {isGone && (
         <div className="stale-notice" role="status">
           <b>{name} was deleted.</b>{" "}
-          {run.live ? "You see its last known state; history has no record of it." : "You see its record in the history."} {back}
+          {run.live
+            ? "You see its last known state; history has no record of it."
+            : "You see its record in the history."}{" "}
+          {back}
         </div>
       )}
-      <Shown run={run} isGone={isGone} freshness={isGone || isOver(run) ? null : <Freshness connection={connection} />} />
+      <Shown
+        run={run}
+        isGone={isGone}
+        freshness={isGone || isOver(run) ? null : <Freshness connection={connection} />}
+      />
     </main>
   );
 }
@@ -95,11 +109,14 @@ function openedPaths(address: URL): string[] {
 function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; freshness: ReactNode }) {
   const address = useAddress();
   const usual = usualTab();
-  const tab = TABS.find((each) => each === address.searchParams.get("view")) ?? usual;
+  const tab = TABS.find((item) => item === address.searchParams.get("view")) ?? usual;
   const chosen = address.searchParams.get("step");
   const find = (address.searchParams.get("find") ?? "").toLowerCase();
   const opened = openedPaths(address);
-  const nested = useNested(run, opened.filter((each) => !each.includes("~")));
+  const nested = useNested(
+    run,
+    opened.filter((entry) => !entry.includes("~")),
+  );
   const isEnded = isOver(run) || isGone;
   const now = useNow(!isEnded);
   const [asking, setAsking] = useState<Asking | null>(null);
@@ -108,18 +125,23 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
   const path = runPath(run.namespace, run.name);
 
   const choose = useCallback((step: string | null) => setQuery({ step, panel: null }), []);
-  const open = useCallback((each: string) => {
+  const open = useCallback((element: string) => {
     const known = openedPaths(new URL(location.href));
-    const without = known.filter((other) => other !== each && !other.startsWith(`${each}/`));
-    const next = without.length < known.length ? without : [...known, each];
+    const without = known.filter((other) => other !== element && !other.startsWith(`${element}/`));
+    const next = without.length < known.length ? without : [...known, element];
     const step = new URL(location.href).searchParams.get("step");
-    setQuery({ open: next.join(","), ...(step?.startsWith(`${each}/`) ? { step: each } : {}) });
+    setQuery({ open: next.join(","), ...(step?.startsWith(`${element}/`) ? { step: element } : {}) });
   }, []);
   const all = useMemo(() => flattened(run, nested), [run, nested]);
   const phase = address.searchParams.get("phase") ?? "";
   const { sort, isDown } = sortOf(address.searchParams.get("sort"));
   const matching = useMemo(
-    () => (find ? all.filter(({ path: each, step }) => each.toLowerCase().includes(find) || step.phase.toLowerCase() === find) : all),
+    () =>
+      find
+        ? all.filter(
+            ({ path: each, step }) => each.toLowerCase().includes(find) || step.phase.toLowerCase() === find,
+          )
+        : all,
     [all, find],
   );
   const placed = useMemo(() => {
@@ -130,24 +152,24 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
   }, [matching, tab, phase, sort, isDown]);
   const [jump, setJump] = useState(0);
   const seek = (by: number) => {
-    const at = matching.findIndex((each) => each.path === chosen);
+    const at = matching.findIndex((candidate) => candidate.path === chosen);
     const next = matching[(Math.max(at, by > 0 ? -1 : 0) + by + matching.length) % matching.length];
     if (!next) return;
     choose(next.path);
     setJump((last) => last + 1);
   };
-  const step = all.find((each) => each.path === chosen);
+  const step = all.find((one) => one.path === chosen);
   const act = (verb: string) => {
     setSaid(null);
     post(`${path}/${verb}`).catch((error: Error) => setSaid(error));
   };
   const hold = () => act(run.suspended ? "resume" : "suspend");
   const move = (by: number) => {
-    const at = placed.findIndex((each) => each.path === chosen);
+    const at = placed.findIndex((one) => one.path === chosen);
     const next = placed[at < 0 ? (by > 0 ? 0 : placed.length - 1) : at + by];
     if (next) choose(next.path);
   };
-  const view = (each: (typeof TABS)[number]) => setQuery({ view: each === usual ? null : each });
+  const view = (one: (typeof TABS)[number]) => setQuery({ view: one === usual ? null : one });
   useKeys({
     Escape: () => choose(null),
     "/": () => finder.current?.focus(),
@@ -157,14 +179,18 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
     s: () => !isEnded && hold(),
     r: () => isEnded && setAsking({ what: run.phase === "Succeeded" ? "resubmit" : "retry", from: null }),
     u: () => navigate("/"),
-    ...Object.fromEntries(TABS.map((each, index) => [String(index + 1), () => view(each)])),
+    ...Object.fromEntries(TABS.map((one, index) => [String(index + 1), () => view(one)])),
   });
 
   return (
     <>
       <Head run={run} now={now} isEnded={isEnded} isGone={isGone} freshness={freshness}>
         {!isEnded && (
-          <button type="button" onClick={hold} title={run.suspended ? "Resume (s)" : "Start no further steps (s)"}>
+          <button
+            type="button"
+            onClick={hold}
+            title={run.suspended ? "Resume (s)" : "Start no further steps (s)"}
+          >
             {run.suspended ? "Resume" : "Suspend"}
           </button>
         )}
@@ -180,7 +206,12 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
           </button>
         )}
         {isEnded && !isGone && run.phase !== "Succeeded" && (
-          <button type="button" className="primary" title="Run again what did not succeed (r)" onClick={() => setAsking({ what: "retry", from: null })}>
+          <button
+            type="button"
+            className="primary"
+            title="Run again what did not succeed (r)"
+            onClick={() => setAsking({ what: "retry", from: null })}
+          >
             Retry
           </button>
         )}
@@ -205,13 +236,19 @@ function Shown({ run, isGone, freshness }: { run: RunDetail; isGone: boolean; fr
       <Tabs label="Views of the run" tabs={shownTabs()} titles={TITLES} chosen={tab} onChoose={view}>
         <span className="spring" />
         {tab === "list" && run.steps.length > 5 && (
-          <select aria-label="Phase of steps" value={phase} onChange={(event) => setQuery({ phase: event.target.value })}>
+          <select
+            aria-label="Phase of steps"
+            value={phase}
+            onChange={(event) => setQuery({ phase: event.target.value })}
+          >
             <option value="">all phases</option>
-            {[...new Set([...all.map(({ step: each }) => each.phase as string), ...(phase ? [phase] : [])])].sort().map((each) => (
-              <option key={each} value={each}>
-                {each} ({all.filter(({ step: other }) => other.phase === each).length})
-              </option>
-            ))}
+            {[...new Set([...all.map(({ step: each }) => each.phase as string), ...(phase ? [phase] : [])])]
+              .sort()
+              .map((one) => (
+                <option key={one} value={one}>
+                  {one} ({all.filter(({ step: other }) => other.phase === one).length})
+                </option>
+              ))}
           </select>
         )}
         {find && (
@@ -323,10 +360,10 @@ function Head({ run, now, isEnded, isGone, freshness, children }: HeadProps) {
           {run.retryOf && " · retry of "}
           {run.retryOf && <Link to={runHref(run.namespace, run.retryOf)}>{run.retryOf}</Link>}
           {run.retriedBy.length > 0 && " · retried by "}
-          {run.retriedBy.map((each, index) => (
-            <span key={each}>
+          {run.retriedBy.map((item, index) => (
+            <span key={item}>
               {index > 0 && ", "}
-              <Link to={runHref(run.namespace, each)}>{each}</Link>
+              <Link to={runHref(run.namespace, item)}>{item}</Link>
             </span>
           ))}
           {nested > 0 && " · "}
@@ -337,7 +374,9 @@ function Head({ run, now, isEnded, isGone, freshness, children }: HeadProps) {
           {run.parent && <Link to={runHref(run.namespace, run.parent)}>{run.parent}</Link>}
           {run.live && !isGone && run.deletionRequested && " · being deleted"}
           {run.live && !isGone && !run.deletionRequested && run.expiresAt && (
-            <span title={`Kept until ${clock(run.expiresAt)}; About shows the setting`}>{` · kept for ${until(run.expiresAt, now)}`}</span>
+            <span
+              title={`Kept until ${clock(run.expiresAt)}; About shows the setting`}
+            >{` · kept for ${until(run.expiresAt, now)}`}</span>
           )}
           {!run.live && " · from history"}
         </span>
@@ -365,5 +404,9 @@ function RunEvents({ path, version, now }: { path: string; version: string; now:
 function RunYaml({ path, name, version }: { path: string; name: string; version: string }) {
   const { found, problem } = useAnswer<unknown>(`${path}/object`, version);
   if (problem) return <ProblemNotice problem={problem} />;
-  return found ? <YamlText value={found} label={`OrchestrationRun ${name}`} /> : <p className="quiet padded">…</p>;
+  return found ? (
+    <YamlText value={found} label={`OrchestrationRun ${name}`} />
+  ) : (
+    <p className="quiet padded">…</p>
+  );
 }

@@ -35,7 +35,7 @@ export function RunsView() {
   };
   const { runs, problem, connection, hasMore, more } = useRuns(filters);
   const now = useNow(true);
-  const [since] = useState(Date.now());
+  const [since] = useState(() => Date.now());
   const [at, setAt] = useState(-1);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const [isAsking, setAsking] = useState(false);
@@ -44,7 +44,12 @@ export function RunsView() {
   const namespaces = useMemo(() => [...new Set((runs ?? []).map((run) => run.namespace))].sort(), [runs]);
   const chosen = shown.filter((run) => picked.has(run.uid) && !isOver(run));
   const isFiltered = Boolean(
-    filters.text || filters.phases.length || filters.namespace || filters.orchestration || filters.within || filters.nested,
+    filters.text ||
+    filters.phases.length ||
+    filters.namespace ||
+    filters.orchestration ||
+    filters.within ||
+    filters.nested,
   );
   const show = (run: Run) => navigate(runHref(run.namespace, run.name));
 
@@ -80,7 +85,7 @@ export function RunsView() {
     },
   });
   const toggle = (phase: string) => {
-    const without = filters.phases.filter((each) => each !== phase);
+    const without = filters.phases.filter((item) => item !== phase);
     const phases = without.length < filters.phases.length ? without : [...filters.phases, phase];
     setQuery({ phase: phases.join(",") });
   };
@@ -115,7 +120,11 @@ export function RunsView() {
             </button>
           ))}
         </div>
-        <select aria-label="Created" value={filters.within} onChange={(event) => setQuery({ within: event.target.value === "0" ? null : event.target.value })}>
+        <select
+          aria-label="Created"
+          value={filters.within}
+          onChange={(event) => setQuery({ within: event.target.value === "0" ? null : event.target.value })}
+        >
           {WITHIN.map(([words, seconds]) => (
             <option key={seconds} value={seconds}>
               {words}
@@ -129,8 +138,8 @@ export function RunsView() {
             onChange={(event) => setQuery({ namespace: event.target.value })}
           >
             <option value="">all namespaces</option>
-            {[...new Set([...namespaces, ...(filters.namespace ? [filters.namespace] : [])])].map((each) => (
-              <option key={each}>{each}</option>
+            {[...new Set([...namespaces, ...(filters.namespace ? [filters.namespace] : [])])].map((entry) => (
+              <option key={entry}>{entry}</option>
             ))}
           </select>
         )}
@@ -144,7 +153,12 @@ export function RunsView() {
           Nested runs
         </button>
         {filters.orchestration && (
-          <button type="button" className="chip" aria-pressed="true" onClick={() => setQuery({ orchestration: null })}>
+          <button
+            type="button"
+            className="chip"
+            aria-pressed="true"
+            onClick={() => setQuery({ orchestration: null })}
+          >
             {filters.orchestration} <span aria-hidden="true">×</span>
             <span className="hidden">: show runs of all orchestrations</span>
           </button>
@@ -158,7 +172,9 @@ export function RunsView() {
         {runs && <Freshness connection={connection} />}
       </div>
       {problem && problem.status !== 0 && <ProblemNotice problem={problem} />}
-      {!runs && (!problem || problem.status === 0) && <Waiting what="Connecting to the control plane" since={since} rows={8} />}
+      {!runs && (!problem || problem.status === 0) && (
+        <Waiting what="Connecting to the control plane" since={since} rows={8} />
+      )}
       {runs && !runs.length && (
         <Empty title={isFiltered ? "No run matches" : "Nothing has run yet"}>
           {isFiltered ? (
@@ -199,7 +215,10 @@ export function RunsView() {
           <ul className="names">
             {chosen.slice(0, 10).map((run) => (
               <li key={run.uid}>
-                {run.name} <span className="under">{run.stepsEnded} of {many(run.stepsTotal, "step")} ended</span>
+                {run.name}{" "}
+                <span className="under">
+                  {run.stepsEnded} of {many(run.stepsTotal, "step")} ended
+                </span>
               </li>
             ))}
             {chosen.length > 10 && <li>and {chosen.length - 10} more</li>}

@@ -16,7 +16,8 @@ const TITLES: Record<Lost, string> = {
 
 const REASONS: Record<Lost, string> = {
   link: "The token in the address is not the token of this control plane. A new token is made when the data directory is new or its page-token file was deleted.",
-  session: "A session lasts 30 days, and ends when the page token changes. What you looked at is still there after you sign in.",
+  session:
+    "A session lasts 30 days, and ends when the page token changes. What you looked at is still there after you sign in.",
   nobody: "This browser has no session with this control plane.",
 };
 
@@ -40,7 +41,8 @@ export function SignIn({ lost, onDone }: { lost: Lost; onDone: () => void }) {
       return;
     } catch (error) {
       const status = error instanceof ApiProblem ? error.status : 0;
-      if (status !== 404 && status !== 401) return setWrong(error instanceof Error ? error.message : String(error));
+      if (status !== 404 && status !== 401)
+        return setWrong(error instanceof Error ? error.message : String(error));
       isLaptop = status === 401;
       keepToken(typed);
     }
@@ -63,8 +65,8 @@ export function SignIn({ lost, onDone }: { lost: Lost; onDone: () => void }) {
       <h1>{TITLES[lost]}</h1>
       <p>{REASONS[lost]}</p>
       <p>
-        On this machine, open the link that <Command>jangar status</Command> prints. If the control plane is not running,{" "}
-        <Command>jangar up --detach</Command> starts it and prints the link.
+        On this machine, open the link that <Command>jangar status</Command> prints. If the control plane is
+        not running, <Command>jangar up --detach</Command> starts it and prints the link.
       </p>
       <p>On a cluster, paste a token of yours:</p>
       <Command>kubectl create token default</Command>

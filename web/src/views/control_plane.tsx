@@ -12,13 +12,13 @@ import type { ControlPlane, Expiring, Holder } from "../types";
 const EVERY = 3000;
 const SHOWN = 8;
 
-export function PlaneView() {
+export function ControlPlaneView() {
   const { found, problem, connection } = useAnswer<ControlPlane>("/v1/control-plane/status", "", EVERY);
   const { found: summary } = useAnswer<{ runs: Record<string, number> }>("/v1/summary", "", EVERY);
   const { found: kept } = useAnswer<{ items: Expiring[] }>("/v1/retention", "", EVERY * 4);
   const all = useMetrics();
   const now = useNow(true, EVERY);
-  const [since] = useState(Date.now());
+  const [since] = useState(() => Date.now());
   useEffect(() => {
     document.title = "Control plane · Jangar";
   }, []);
@@ -29,7 +29,9 @@ export function PlaneView() {
       <div className="toolbar">
         <h1>Control plane</h1>
         {found && (
-          <span className={`verdict ${isWell ? "good" : "bad"}`}>{isWell ? "✓ healthy" : "✕ not healthy"}</span>
+          <span className={`verdict ${isWell ? "good" : "bad"}`}>
+            {isWell ? "✓ healthy" : "✕ not healthy"}
+          </span>
         )}
         <span className="spring" />
         {found && <span className="under">jangar {found.version}</span>}
@@ -89,9 +91,9 @@ function Parts({ plane }: { plane: ControlPlane }) {
             <span>
               {part.name}
               <span className="hidden">{part.well ? " is healthy" : " is not healthy"}</span>
-              {part.problems.map((each) => (
-                <p key={each} className="under bad">
-                  {each}
+              {part.problems.map((problem) => (
+                <p key={problem} className="under bad">
+                  {problem}
                 </p>
               ))}
             </span>
@@ -99,7 +101,8 @@ function Parts({ plane }: { plane: ControlPlane }) {
         ))}
       </ul>
       <p className="under">
-        {plane.namespaces ? `Namespaces: ${plane.namespaces.join(", ")}` : "All namespaces"} · {many(plane.watchers, "client follows", "clients follow")} the runs
+        {plane.namespaces ? `Namespaces: ${plane.namespaces.join(", ")}` : "All namespaces"} ·{" "}
+        {many(plane.watchers, "client follows", "clients follow")} the runs
       </p>
     </li>
   );
@@ -133,10 +136,17 @@ function shortly(seconds: number | null): string {
 
 /** What the controllers have to do, and how long a pass takes. On a cluster they may be another process: then it is not here. */
 function Queues({ all }: { all: Sample[] }) {
-  const names = [...new Set(all.filter((each) => each.name === "jangar_workqueue_depth").map((each) => each.labels["controller"] ?? ""))];
+  const names = [
+    ...new Set(
+      all
+        .filter((item) => item.name === "jangar_workqueue_depth")
+        .map((entry) => entry.labels["controller"] ?? ""),
+    ),
+  ];
   if (!names.length) return null;
   const isIdle = (controller: string) =>
-    !total(all, "jangar_workqueue_depth", { controller }) && !total(all, "jangar_reconcile_total", { controller });
+    !total(all, "jangar_workqueue_depth", { controller }) &&
+    !total(all, "jangar_reconcile_total", { controller });
   const busy = names.filter((controller) => !isIdle(controller));
   return (
     <li className="card wide">
@@ -169,22 +179,30 @@ function Queues({ all }: { all: Sample[] }) {
                   <td className="number">{total(all, "jangar_workqueue_depth", of)}</td>
                   <td className="number">{shortly(total(all, "jangar_workqueue_oldest_age_seconds", of))}</td>
                   <td className="number">{total(all, "jangar_reconcile_total", of).toLocaleString("en")}</td>
-                  <td className="number">{shortly(bound(all, "jangar_reconcile_duration_seconds", 0.95, of))}</td>
+                  <td className="number">
+                    {shortly(bound(all, "jangar_reconcile_duration_seconds", 0.95, of))}
+                  </td>
                 </tr>
               );
             })}
           </tbody>
         </table>
       </div>
-      {busy.length < names.length && <p className="under">Without work so far: {names.filter(isIdle).join(", ")}</p>}
+      {busy.length < names.length && (
+        <p className="under">Without work so far: {names.filter(isIdle).join(", ")}</p>
+      )}
     </li>
   );
 }
 
 function Api({ all }: { all: Sample[] }) {
-  const requests = all.filter((each) => each.name === "jangar_api_requests_total");
-  const refused = requests.filter((each) => /^5|^429|^$/.test(each.labels["code"] ?? "")).reduce((sum, each) => sum + each.value, 0);
-  const ages = all.filter((each) => each.name === "jangar_informer_age_seconds").map((each) => each.value);
+  const requests = all.filter((item) => item.name === "jangar_api_requests_total");
+  const refused = requests
+    .filter((request) => /^5|^429|^$/.test(request.labels["code"] ?? ""))
+    .reduce((sum, entry) => sum + entry.value, 0);
+  const ages = all
+    .filter((element) => element.name === "jangar_informer_age_seconds")
+    .map((candidate) => candidate.value);
   return (
     <li className="card">
       <h2>Kubernetes API</h2>
@@ -226,25 +244,31 @@ function History({ plane, all }: { plane: ControlPlane; all: Sample[] }) {
         <Row name="Rows stored" value={total(all, "jangar_history_rows_stored_total").toLocaleString("en")} />
         <Row name="Waiting to be stored" value={waiting.toLocaleString("en")} />
         <Row name="Audit rows waiting" value={plane.auditWaiting.toLocaleString("en")} />
-        <Row name="Failures" value={total(all, "jangar_history_failures_total").toLocaleString("en")} isBad={total(all, "jangar_history_failures_total") > 0} />
+        <Row
+          name="Failures"
+          value={total(all, "jangar_history_failures_total").toLocaleString("en")}
+          isBad={total(all, "jangar_history_failures_total") > 0}
+        />
       </dl>
     </li>
   );
 }
 
 function Kept({ items, now }: { items: Expiring[]; now: number }) {
-  const next = items.filter((each) => each.retention.runExpiresAt).slice(0, SHOWN);
+  const next = items.filter((item) => item.retention.runExpiresAt).slice(0, SHOWN);
   return (
     <li className="card">
       <h2>Next deletions</h2>
       {!next.length && <p className="quiet">Nothing scheduled for deletion.</p>}
       <dl>
-        {next.map((each) => (
-          <div key={`${each.namespace}/${each.name}`}>
+        {next.map((entry) => (
+          <div key={`${entry.namespace}/${entry.name}`}>
             <dt>
-              <Link to={runHref(each.namespace, each.name)}>{each.name}</Link>
+              <Link to={runHref(entry.namespace, entry.name)}>{entry.name}</Link>
             </dt>
-            <dd title={clock(each.retention.runExpiresAt ?? "")}>{ahead(each.retention.runExpiresAt ?? "", now)}</dd>
+            <dd title={clock(entry.retention.runExpiresAt ?? "")}>
+              {ahead(entry.retention.runExpiresAt ?? "", now)}
+            </dd>
           </div>
         ))}
       </dl>
@@ -278,13 +302,13 @@ function Holders({ holders, now }: { holders: Holder[]; now: number }) {
             </tr>
           </thead>
           <tbody>
-            {holders.map((each) => (
-              <tr key={each.name}>
-                <th scope="row">{each.name}</th>
-                <td>{each.version}</td>
-                <td className="number">{each.shards}</td>
-                <td className={`number ${each.alive ? "" : "bad"}`} title={clock(each.renewedAt)}>
-                  {each.renewedAt ? age(each.renewedAt, now) : "–"}
+            {holders.map((holder) => (
+              <tr key={holder.name}>
+                <th scope="row">{holder.name}</th>
+                <td>{holder.version}</td>
+                <td className="number">{holder.shards}</td>
+                <td className={`number ${holder.alive ? "" : "bad"}`} title={clock(holder.renewedAt)}>
+                  {holder.renewedAt ? age(holder.renewedAt, now) : "–"}
                 </td>
               </tr>
             ))}
@@ -300,14 +324,14 @@ function Runtimes({ plane }: { plane: ControlPlane }) {
     <li className="card">
       <h2>Agent runtimes</h2>
       <ul className="health">
-        {plane.runtimes.map((each) => (
-          <li key={each.name}>
-            <span className={each.available ? "good" : "quiet"} aria-hidden="true">
-              {each.available ? "✓" : "–"}
+        {plane.runtimes.map((runtime) => (
+          <li key={runtime.name}>
+            <span className={runtime.available ? "good" : "quiet"} aria-hidden="true">
+              {runtime.available ? "✓" : "–"}
             </span>
             <span>
-              {each.name}
-              {each.message && <p className="under">{each.message}</p>}
+              {runtime.name}
+              {runtime.message && <p className="under">{runtime.message}</p>}
             </span>
           </li>
         ))}
@@ -317,7 +341,7 @@ function Runtimes({ plane }: { plane: ControlPlane }) {
 }
 
 function Kinds({ plane }: { plane: ControlPlane }) {
-  const missing = plane.crds.filter((each) => !each.served);
+  const missing = plane.crds.filter((crd) => !crd.served);
   return (
     <li className="card">
       <h2>Kinds</h2>
@@ -325,9 +349,10 @@ function Kinds({ plane }: { plane: ControlPlane }) {
       {missing.length > 0 && (
         <>
           <p className="bad">
-            ✕ {missing.length} of {many(plane.crds.length, "kind")} not served: <Command>jangar crds install</Command>
+            ✕ {missing.length} of {many(plane.crds.length, "kind")} not served:{" "}
+            <Command>jangar crds install</Command>
           </p>
-          <p className="under">{missing.map((each) => `${each.kind} (${each.group})`).join(", ")}</p>
+          <p className="under">{missing.map((item) => `${item.kind} (${item.group})`).join(", ")}</p>
         </>
       )}
     </li>

@@ -24,8 +24,8 @@ interface Props {
   words: string;
 }
 
-/** A big run from afar: shapes and colours on one canvas, because a thousand elements take seconds to make. */
-export function FarView({ made, phaseOf, isDim, chosen, words }: Props) {
+/** A big run from afar: shapes and colors on one canvas, because a thousand elements take seconds to make. */
+export function Overview({ made, phaseOf, isDim, chosen, words }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [x, y, zoom] = useStore((state) => state.transform);
   const width = useStore((state) => state.width);
@@ -38,18 +38,23 @@ export function FarView({ made, phaseOf, isDim, chosen, words }: Props) {
     element.width = width * scale;
     element.height = height * scale;
     // A probe resolves what light-dark() means here and now.
-    const colour = (name: string) => {
+    const color = (name: string) => {
       element.style.color = `var(${name})`;
       return getComputedStyle(element).color;
     };
-    const colours = new Map(Object.entries(COLOURS).map(([phase, name]) => [phase, colour(name)]));
+    const colors = new Map(Object.entries(COLOURS).map(([phase, name]) => [phase, color(name)]));
     const corners = new Map<string, { x: number; y: number; width: number; height: number }>();
     for (const box of made.boxes) {
       const around = box.parent ? corners.get(box.parent) : undefined;
-      corners.set(box.id, { x: box.x + (around?.x ?? 0), y: box.y + (around?.y ?? 0), width: box.width, height: box.height });
+      corners.set(box.id, {
+        x: box.x + (around?.x ?? 0),
+        y: box.y + (around?.y ?? 0),
+        width: box.width,
+        height: box.height,
+      });
     }
     pen.setTransform(scale * zoom, 0, 0, scale * zoom, scale * x, scale * y);
-    pen.strokeStyle = colour("--line");
+    pen.strokeStyle = color("--line");
     pen.lineWidth = 1 / zoom;
     pen.beginPath();
     for (const { source, target } of made.lines) {
@@ -65,11 +70,11 @@ export function FarView({ made, phaseOf, isDim, chosen, words }: Props) {
       if (!at) continue;
       const isFrame = box.what === "nested-frame" || box.what === "stack-frame";
       pen.globalAlpha = isDim(box.id) ? 0.12 : isFrame ? 0.25 : phaseOf(box.id) === "Pending" ? 0.4 : 0.85;
-      pen.fillStyle = colours.get(phaseOf(box.id)) ?? "gray";
+      pen.fillStyle = colors.get(phaseOf(box.id)) ?? "gray";
       pen.fillRect(at.x, at.y, at.width, at.height);
       if (box.id === chosen) {
         pen.globalAlpha = 1;
-        pen.strokeStyle = colour("--link");
+        pen.strokeStyle = color("--link");
         pen.lineWidth = 3 / zoom;
         pen.strokeRect(at.x, at.y, at.width, at.height);
       }
