@@ -81,13 +81,17 @@ generate: setup ## Write the CRDs and the references of the API, the settings an
 	$(BIN)/python scripts/agents/chart-reference
 
 .PHONY: web
-web: ## Build the web page into the package (needs node 20); commit the result
-	cd web && npm install --no-save --no-audit --no-fund && npm run build
+web: setup ## Build the web page into the package (needs node 20); commit the result
+	cd web && npm install --no-save --no-audit --no-fund
+	PYTHON=$(BIN)/python scripts/web-types
+	cd web && npm run build
 	scripts/web-fingerprint > src/jangar/server/web/sources.sha256
 
 .PHONY: web-test
-web-test: ## Check the types of the web page and test its pure parts (needs node 20)
-	cd web && npm install --no-save --no-audit --no-fund && npm run check && npm test
+web-test: setup ## Check types, lint and format of the web page, and test its parts and components (needs node 20)
+	cd web && npm install --no-save --no-audit --no-fund
+	PYTHON=$(BIN)/python scripts/web-types --check
+	cd web && npm run check && npm test
 
 .PHONY: web-e2e
 web-e2e: setup ## Test the web page in a real browser (needs chromium, and node 20 for axe)

@@ -310,18 +310,18 @@ def spread(number: int, objects: int) -> int:
 
 def tool_run(number: int) -> bytes:
     """A run as large as they are: about two kilobytes."""
-    chance = random.Random(number)
+    rng = random.Random(number)
     body = {
         "apiVersion": "tools.proompteng.ai/v1alpha1",
         "kind": "ToolRun",
         "metadata": {
             "name": name(number),
             "labels": {"app.kubernetes.io/name": "bench", "team": f"team-{number % 20}"},
-            "annotations": {"example.com/note": chance.randbytes(300).hex()},
+            "annotations": {"example.com/note": rng.randbytes(300).hex()},
         },
         "spec": {
             "toolRef": {"name": "greet"},
-            "parameters": {f"parameter-{n}": chance.randbytes(30).hex() for n in range(8)},
+            "parameters": {f"parameter-{n}": rng.randbytes(30).hex() for n in range(8)},
             "timeoutSeconds": 600,
         },
     }

@@ -76,7 +76,7 @@ class Bench:
 
 def step(number: int) -> str:
     """A step of ten lines that needs two before it; one in ten has a condition of its own."""
-    needs = ", ".join(f"step-{each}" for each in (number - 1, number - 10) if each >= 0)
+    needs = ", ".join(f"step-{item}" for item in (number - 1, number - 10) if item >= 0)
     when = f"      when: parameters.env != 'skip-{number}'\n" if number % 10 == 0 else ""
     return (
         f"    - name: step-{number}\n      kind: ToolRun\n      dependsOn: [{needs}]\n"

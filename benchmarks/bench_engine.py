@@ -40,7 +40,7 @@ from support.envtest import missing_parts
 REPORT = ROOT / "docs" / "reference" / "engine-benchmark.md"
 WIDE, CHAIN = 1_000, 100
 MANY = 10_000
-MOST_SPAWNS = 5.0
+MAX_SPAWNS = 5.0
 
 
 class Line(NamedTuple):
@@ -77,7 +77,7 @@ async def latency_embedded() -> Lines:
     for line in _waits("embedded, one process", waits, 20):
         yield line
     for share in (50, 99):
-        used = percentile(share, (each.processor for each in waits))
+        used = percentile(share, (wait.processor for wait in waits))
         yield Line(f"{WAIT}, embedded, one process, processor time, p{share}", used, "ms")
     async with laptop_of_three() as bed:
         for line in _waits("embedded, three processes", await measure_waits(bed, chains=3), 20):
@@ -91,7 +91,7 @@ async def latency_real() -> Lines:
 
 
 def _waits(where: str, waits: list[Moment], goal: float) -> list[Line]:
-    clock = [each.clock for each in waits]
+    clock = [wait.clock for wait in waits]
     return [
         Line(f"{WAIT}, {where}, p50", percentile(50, clock), "ms"),
         Line(f"{WAIT}, {where}, p99", percentile(99, clock), "ms", goal),
@@ -176,7 +176,7 @@ async def beside_others(steps: int, length: int) -> Lines:
             f"{steps:,} steps wide, jangar, {name}, by the spawn",
             took.wide / spawn.wide,
             "times",
-            MOST_SPAWNS,
+            MAX_SPAWNS,
         )
     used = own[0][1].processor / steps * 1000
     yield Line("A step of these, jangar, one process, processor time without the step's own", used, "ms")
@@ -254,7 +254,7 @@ def main() -> int:
     kept = _kept(given.keep)
     for name in asked:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            kept[name] = runner.run(_told(known[name]()))
+            kept[name] = runner.run(_reported(known[name]()))
         if given.keep and is_full_size:
             given.keep.write_text(json.dumps(kept))
     if is_full_size and kept.keys() >= known.keys():
@@ -265,10 +265,10 @@ def main() -> int:
 def _kept(file: Path | None) -> dict[str, list[Line]]:
     if file is None or not file.exists():
         return {}
-    return {name: [Line(*each) for each in lines] for name, lines in json.loads(file.read_text()).items()}
+    return {name: [Line(*line) for line in lines] for name, lines in json.loads(file.read_text()).items()}
 
 
-async def _told(lines: Lines) -> list[Line]:
+async def _reported(lines: Lines) -> list[Line]:
     found = []
     async for line in lines:
         load = f"load {os.getloadavg()[0]:.1f}"

@@ -27,7 +27,7 @@ from kubekit.client.connection import from_kubeconfig
 from kubekit.client.errors import NotFound
 from kubekit.client.http_transport import HttpTransport
 from kubekit.client.resource import Resource
-from kubekit.client.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
+from kubekit.client.transport import JSON, NO_QUERY, Response, Transport, WriteGuard, always
 from kubekit.controller.manager import Manager
 from kubekit.controller.urgent_work import UrgentWorkGate
 from picokube import ApiServerSettings, running
@@ -74,7 +74,7 @@ class Counted:
         body: bytes | None = None,
         content_type: str = JSON,
         timeout: float,  # noqa: ASYNC109 - handed on
-        may_leave: MayLeave = always,
+        may_leave: WriteGuard = always,
     ) -> Response:
         words = path.split("/")
         if method in WRITES and "events" not in words and "leases" not in words:
@@ -183,11 +183,11 @@ async def laptop() -> AsyncIterator[Bed]:
             Client(AsgiTransport(application, user_agent="jangar-node-agent"), manager="jangar-node-agent"),
             NodeAgentSettings(data_dir=directory, node_name="laptop"),
             now=lambda: datetime.now(UTC),
-            haste=(haste := UrgentWorkGate()),
+            urgent_work=(urgency := UrgentWorkGate()),
         )
         async with _at_work(agent.run(), agent.manager.stop):
             await agent.link.connected()
-            async with _controlled(application, directory, kubeconfig, haste) as bed:
+            async with _controlled(application, directory, kubeconfig, urgency) as bed:
                 yield bed
 
 
@@ -214,12 +214,12 @@ async def _server() -> AsyncIterator[tuple[Path, Path, Application]]:
 
 @asynccontextmanager
 async def _controlled(
-    application: Application, directory: Path, kubeconfig: Path, haste: UrgentWorkGate | None = None
+    application: Application, directory: Path, kubeconfig: Path, urgency: UrgentWorkGate | None = None
 ) -> AsyncIterator[Bed]:
     client = Client(AsgiTransport(application), manager="bench")
     await install(client)
     counted = Counted(AsgiTransport(application, user_agent="jangar-controllers"))
-    manager = _manager(counted, directory, haste)
+    manager = _manager(counted, directory, urgency)
     async with _at_work(manager.run(), manager.stop):
         await _ready(manager)
         async with collecting_when_idle():
@@ -277,8 +277,10 @@ async def real(*, kubelet: bool = True) -> AsyncIterator[Bed]:
         server.stop()
 
 
-def _manager(transport: Transport, data_dir: Path | None, haste: UrgentWorkGate | None = None) -> Manager:
-    return engine(transport, controller_settings({}), own=HERE, explicit=True, data_dir=data_dir, haste=haste)
+def _manager(transport: Transport, data_dir: Path | None, urgency: UrgentWorkGate | None = None) -> Manager:
+    return engine(
+        transport, controller_settings({}), own=HERE, explicit=True, data_dir=data_dir, urgent_work=urgency
+    )
 
 
 @asynccontextmanager

@@ -36,7 +36,7 @@ async def terms_after_cancel(bed: Bed, steps: int = STEPS) -> list[float]:
         # Looked at seldom, and by name: whoever measures shares a processor with what is measured.
         await _until(lambda: _files(out, "term") == steps, every=0.25)
         await _until(lambda: len(_written(out, "term")) == steps)
-        return sorted(float(each) - asked for each in _written(out, "term"))
+        return sorted(float(item) - asked for item in _written(out, "term"))
     finally:
         shutil.rmtree(out, ignore_errors=True)
 
@@ -49,11 +49,11 @@ def _directory() -> Path:
 
 
 def _files(directory: Path, what: str) -> int:
-    return sum(each.name.startswith(what) for each in directory.iterdir())
+    return sum(path.name.startswith(what) for path in directory.iterdir())
 
 
 def _written(directory: Path, what: str) -> list[str]:
-    return [text for each in directory.glob(f"{what}-*") if (text := each.read_text())]
+    return [text for path in directory.glob(f"{what}-*") if (text := path.read_text())]
 
 
 async def _until(holds: Callable[[], bool], *, every: float = 0.05, seconds: float = 120) -> None:

@@ -60,7 +60,9 @@ def _job(name: str) -> dict[str, Any]:
 
 async def _is_complete(client: Client, name: str) -> bool:
     job = await client.get(JOBS, name, NAMESPACE)
-    return any(each["type"] == "Complete" for each in (job.get("status") or {}).get("conditions") or ())
+    return any(
+        condition["type"] == "Complete" for condition in (job.get("status") or {}).get("conditions") or ()
+    )
 
 
 async def main() -> None:

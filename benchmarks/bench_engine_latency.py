@@ -38,7 +38,8 @@ class Watcher:
 
     def pod(self, obj: Mapping[str, Any]) -> None:
         states = [
-            each.get("state") or {} for each in (obj.get("status") or {}).get("containerStatuses") or ()
+            container_status.get("state") or {}
+            for container_status in (obj.get("status") or {}).get("containerStatuses") or ()
         ]
         if states and all("terminated" in state for state in states):
             self.ended.setdefault(obj["metadata"]["labels"][STEP], Moment.now())

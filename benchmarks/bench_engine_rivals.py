@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.bench_engine_beds import AT_ONCE
 
 PLACE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jangar" / "bench-rivals"
-LONGEST = 300.0
+MAX_LENGTH = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def measured(rival: Rival, wide: int, chain: int) -> Took | str:
     try:
         return _timed(python, rival.name, wide, chain)
     except subprocess.TimeoutExpired:
-        return f"not done after {LONGEST:.0f} s"
+        return f"not done after {MAX_LENGTH:.0f} s"
     except subprocess.CalledProcessError as error:
         return f"failed: {error.stderr.strip().splitlines()[-1:]}"
 
@@ -67,7 +67,7 @@ def _timed(python: Path, name: str, wide: int, chain: int) -> Took:
         ],
         capture_output=True,
         text=True,
-        timeout=LONGEST,
+        timeout=MAX_LENGTH,
         check=True,
     )
     return Took(**json.loads(done.stdout.strip().splitlines()[-1]))

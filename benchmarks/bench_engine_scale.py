@@ -52,9 +52,9 @@ async def big_run(steps: int, *, at_once: int) -> Big:
         await bed.ended("big", seconds=3600, every=0.5)
         took = time.perf_counter() - began
         sizes = [
-            len(orjson.dumps(each))
+            len(orjson.dumps(item))
             for kind in (RUNS, ORCHESTRATIONS, CONFIG_MAPS)
-            for each in await bed.client.list(kind, NAMESPACE, page_size=50)
+            for item in await bed.client.list(kind, NAMESPACE, page_size=50)
         ]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return Big(seconds=took, largest=max(sizes), peak=peak)
@@ -141,8 +141,8 @@ async def _newest(bed: Bed) -> int:
 
 async def _newer(bed: Bed, version: int) -> int:
     kinds = (RUNS, TOOL_RUNS, ORCHESTRATIONS, CONFIG_MAPS, JOBS, PODS, EVENTS)
-    found = [each for kind in kinds for each in await bed.client.list(kind, NAMESPACE)]
-    return sum(int(each["metadata"]["resourceVersion"]) > version for each in found)
+    found = [item for kind in kinds for item in await bed.client.list(kind, NAMESPACE)]
+    return sum(int(item["metadata"]["resourceVersion"]) > version for item in found)
 
 
 def _resident(pid: int) -> float:

@@ -79,8 +79,8 @@ async def measured(face, server, pid: int) -> dict[str, float]:
     host, _, port = face.host.partition(":")
     readers = [Reader(host, int(port), server.token) for _ in range(CLIENTS)]
     before = resident(pid)
-    tasks = [asyncio.create_task(each.run()) for each in readers]
-    await asyncio.gather(*(asyncio.wait_for(each.ready.wait(), 60) for each in readers))
+    tasks = [asyncio.create_task(item.run()) for item in readers]
+    await asyncio.gather(*(asyncio.wait_for(item.ready.wait(), 60) for item in readers))
     found = {"memory before readers (MB)": before, "memory with readers (MB)": resident(pid)}
     last: dict[str, int] = {}
     began = time.perf_counter()
@@ -92,18 +92,18 @@ async def measured(face, server, pid: int) -> dict[str, float]:
         found[f"memory after {CHANGES // ROUNDS * (round_number + 1)} changes (MB)"] = resident(pid)
     found["changes a second"] = CHANGES / (time.perf_counter() - began)
     deadline = time.monotonic() + 30
-    while any(each.heard != last for each in readers) and time.monotonic() < deadline:  # noqa: ASYNC110
+    while any(item.heard != last for item in readers) and time.monotonic() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.05)
-    late = sorted(each for reader in readers for each in reader.lateness)
+    late = sorted(item for reader in readers for item in reader.lateness)
     found["readers that missed a change"] = float(
-        sum(each.heard != last or each.gaps > 0 for each in readers)
+        sum(item.heard != last or item.gaps > 0 for item in readers)
     )
-    found["readers that were told to begin anew"] = float(sum(each.resets for each in readers))
+    found["readers that were told to begin anew"] = float(sum(item.resets for item in readers))
     found["changes heard"] = float(len(late))
     found["lateness p50 (ms)"] = late[len(late) // 2] * 1000
     found["lateness p95 (ms)"] = late[int(len(late) * 0.95)] * 1000
-    for each in tasks:
-        each.cancel()
+    for task in tasks:
+        task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.sleep(1)
     found["memory after the readers left (MB)"] = resident(pid)

@@ -207,8 +207,8 @@ def _measured(database: str, url: str) -> bool:
     """Print a line for each question; whether every goal is met."""
     filled = asyncio.run(_fill(url))
     crowd = os.getloadavg()[0] / (os.cpu_count() or 1)
-    told = f"{ROWS} runs stored, {filled:.0f} a second; {crowd:.1f} programs want each processor"
-    print(f"{database}: {told}", file=sys.stderr)
+    reported = f"{ROWS} runs stored, {filled:.0f} a second; {crowd:.1f} programs want each processor"
+    print(f"{database}: {reported}", file=sys.stderr)
     is_met = True
     for figure in (*asyncio.run(_of_store(database, url)), *_of_http(database, url)):
         print(figure, flush=True)

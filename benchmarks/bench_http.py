@@ -109,9 +109,9 @@ class Watching(asyncio.Protocol):
             self.done.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for each in (self.begun, self.done):
-            if not each.done():
-                each.set_exception(exc or ConnectionResetError("the server ended a watch"))
+        for item in (self.begun, self.done):
+            if not item.done():
+                item.set_exception(exc or ConnectionResetError("the server ended a watch"))
 
     def close(self) -> None:
         self.done.cancel()

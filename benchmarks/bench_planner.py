@@ -43,10 +43,10 @@ def rows() -> list[Row]:
 
 def layered(count: int) -> Definition:
     """Layers of 100 steps; each needs 5 random ones of the layer before. Sizes beyond what the schema takes, too."""
-    chance = random.Random(count)
+    rng = random.Random(count)
     names = [f"s{index}" for index in range(count)]
     needs = [
-        tuple(sorted(chance.sample(range(first - WIDTH, first), DEGREE))) if first else ()
+        tuple(sorted(rng.sample(range(first - WIDTH, first), DEGREE))) if first else ()
         for first in (index // WIDTH * WIDTH for index in range(count))
     ]
     graph = graph_of(names, needs)

@@ -164,7 +164,7 @@ def _tool_run(run: Json, n: int) -> Json:
 
 def _conditions() -> list[Json]:
     common = {"message": "", "lastTransitionTime": AT, "observedGeneration": 1}
-    return [{"type": each, "status": "Unknown", "reason": "Pending", **common} for each in TYPES]
+    return [{"type": item, "status": "Unknown", "reason": "Pending", **common} for item in TYPES]
 
 
 def _first_status() -> Json:
@@ -320,7 +320,9 @@ def _pod_status(pod: Json) -> Json:
         "podIPs": [{"ip": "127.0.0.1"}],
         "startTime": AT,
         "containerStatuses": [container],
-        "conditions": [{"type": each, "status": "True", "lastTransitionTime": AT} for each in conditions],
+        "conditions": [
+            {"type": condition, "status": "True", "lastTransitionTime": AT} for condition in conditions
+        ],
     }
     return {
         "metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]},
@@ -337,14 +339,14 @@ _JOB_STATUS = {
     "completionTime": AT,
     "conditions": [
         {
-            "type": each,
+            "type": item,
             "status": "True",
             "reason": "CompletionsReached",
             "message": "Reached expected number of succeeded pods",
             "lastProbeTime": AT,
             "lastTransitionTime": AT,
         }
-        for each in ("SuccessCriteriaMet", "Complete")
+        for item in ("SuccessCriteriaMet", "Complete")
     ],
 }
 
@@ -394,7 +396,7 @@ async def measured(steps: int) -> tuple[Meter, float]:
     finally:
         with contextlib.suppress(OSError):
             shutil.rmtree(directory)
-    return meter, spent / sum(len(each) for name, each in busy.spent.items() if _is_write(name))
+    return meter, spent / sum(len(item) for name, item in busy.spent.items() if _is_write(name))
 
 
 def _is_write(name: str) -> bool:
@@ -413,7 +415,7 @@ def main() -> int:
     for name, spent in meter.spent.items():
         print(f"{name:<34} {len(spent):>6}  median {median(spent):6.2f} ms  mean {mean(spent):6.2f} ms")
     of_a_step = sum(sum(spent) for spent in writes.values()) / steps
-    average = mean(each for spent in writes.values() for each in spent)
+    average = mean(item for spent in writes.values() for item in spent)
     figures = {"step_ms": of_a_step, "write_ms": average, "at_once_write_ms": at_once, "goal_ms": GOAL}
     print(json.dumps({name: round(figure, 3) for name, figure in figures.items()}))
     return 0

@@ -1,4 +1,4 @@
-"""The file of a SQLite database: who may read it, and its size, which follows what is in it."""
+"""Creates private SQLite files and returns their free pages to the file system."""
 
 import os
 import sqlite3
@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Final
 
 INCREMENTAL: Final = 2
-"""What `PRAGMA auto_vacuum` answers for a file that can shrink in steps."""
+"""Value of `PRAGMA auto_vacuum` for a file that can shrink incrementally."""
 CONVERT_BYTES: Final = 256 * 1024 * 1024
-"""A file of an older version with more content than this is left as it is: rewriting it would delay the start."""
+"""Larger files of older versions are not converted, because rewriting them would delay startup."""
 
 
 def create_private(path: Path) -> None:
-    """Make an empty file for its owner alone, if none is there. SQLite gives the files beside it the same mode."""
+    """Create an empty private file if it is missing. SQLite gives its side files the same mode."""
     with suppress(FileExistsError, NotADirectoryError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def enable_shrinking(connection: sqlite3.Connection) -> None:
-    """Make the file able to shrink; a file that an older version wrote is rewritten once.
+    """Let the file shrink; a file of an older version is rewritten once.
 
-    Call it outside a transaction. A new file needs it before its first table.
+    Call it outside a transaction, and for a new file before its first table is created.
     """
     if _number(connection, "PRAGMA auto_vacuum") == INCREMENTAL:
         return
@@ -33,12 +33,12 @@ def enable_shrinking(connection: sqlite3.Connection) -> None:
 
 
 def release_pages(connection: sqlite3.Connection, *, pages: int, spare: int) -> bool:
-    """Give up to `pages` free pages back and keep `spare` of them for later; whether more can be given back."""
+    """Release up to `pages` free pages and keep `spare`; returns whether more can be released."""
     free = _number(connection, "PRAGMA freelist_count") - spare
     if free <= 0 or _number(connection, "PRAGMA auto_vacuum") != INCREMENTAL:
         return False
     for _ in range(min(free, pages)):
-        # It answers with a row without columns for each page, and the driver asks for the first one alone.
+        # The pragma returns a row per page, and the driver fetches only the first.
         connection.execute("PRAGMA incremental_vacuum(1)").close()
     return free > pages
 

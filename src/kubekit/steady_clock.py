@@ -1,7 +1,7 @@
-"""The time of a process: the wall clock's, but a clock that is set for a moment, or back and forth, does not move it.
+"""A clock for deadlines that follows the wall clock but ignores brief changes of it.
 
-Deadlines are compared with it. A wall clock that was set back for a second would put a deadline years away, and one
-that was set forward would let it pass. A clock that stays where it was set is followed after some seconds.
+A wall clock that is set back would postpone a deadline, and one that is set forward would let it pass. A clock that
+stays at its new time is followed after some seconds.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ log = logging.getLogger("jangar.process")
 
 CHECK_SECONDS: Final = 1.0
 TOLERANCE: Final = timedelta(seconds=1)
-"""Differences up to this are what time servers correct, and are followed at once."""
+"""Smaller differences are NTP corrections and are followed at once."""
 SETTLED_SECONDS: Final = 5.0
-"""A clock that was set is followed after so long at its new time."""
+"""How long a clock must stay at its new time before it is followed."""
 
 
 class SteadyClock:
-    """One process's. `run` follows the wall clock."""
+    """The clock of one process. `run` follows the wall clock."""
 
     def __init__(
         self,
@@ -30,17 +30,17 @@ class SteadyClock:
     ) -> None:
         self._wall, self._steady = wall, steady
         self._origin = wall()
-        self._began = steady()
+        self._started_at = steady()
         self._differs_since: float | None = None
         self._difference = timedelta()
         self.on_set: list[Callable[[], None]] = []
-        """Called when the clock was set, and timers are to be set anew."""
+        """Called when the clock was set, to restart timers."""
 
     def now(self) -> datetime:
-        return self._origin + timedelta(seconds=self._steady() - self._began)
+        return self._origin + timedelta(seconds=self._steady() - self._started_at)
 
     def follow(self) -> bool:
-        """Compare with the wall clock; whether it was set, and is followed from now on."""
+        """Compare with the wall clock; returns whether it was set and is followed from now on."""
         difference = self._wall() - self.now()
         if abs(difference) <= TOLERANCE:
             self._origin += difference
@@ -62,5 +62,5 @@ class SteadyClock:
             await asyncio.sleep(CHECK_SECONDS)
             if self.follow():
                 log.warning("system clock was set", extra={"now": self.now().isoformat()})
-                for each in self.on_set:
-                    each()
+                for callback in self.on_set:
+                    callback()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from picokube.apiserver.storage.errors import CannotOpen, InUse
     from picokube.nodeagent.agent import NodeAgent, NodeAgentSettings
     from picokube.nodeagent.identity import DirectoryInUse, ForeignDirectory
-    from picokube.nodeagent.pods.own_programs import OwnProgram
+    from picokube.nodeagent.pods.host_programs import HostProgram
     from picokube.server import ApiServerSettings, Front, Running, running
 
 __all__ = [
@@ -21,10 +21,10 @@ __all__ = [
     "DirectoryInUse",
     "ForeignDirectory",
     "Front",
+    "HostProgram",
     "InUse",
     "NodeAgent",
     "NodeAgentSettings",
-    "OwnProgram",
     "Running",
     "running",
 ]
@@ -39,7 +39,7 @@ _MODULES = {
     "InUse": "picokube.apiserver.storage.errors",
     "NodeAgent": "picokube.nodeagent.agent",
     "NodeAgentSettings": "picokube.nodeagent.agent",
-    "OwnProgram": "picokube.nodeagent.pods.own_programs",
+    "HostProgram": "picokube.nodeagent.pods.host_programs",
     "Running": "picokube.server",
     "running": "picokube.server",
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 from kubekit.client.asgi_transport import App
 from kubekit.private_files import private_directory, write_private
 from kubekit.serving.http_server import HttpServer, http_server
-from kubekit.serving.listening import listening_as_asked
+from kubekit.serving.listening import listen_on_option
 from kubekit.serving.readiness import with_readiness
 from kubekit.steady_clock import SteadyClock
 from picokube.apiserver.app import Application
@@ -84,7 +84,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     """A server within this process, and its end. A listener that is given is used in the place of host and port.
 
-    A clock that is given is followed by whoever gives it: its times stand beside those of the controllers.
+    A given clock is also the caller's: its timestamps are comparable with the controllers'.
     """
     own_clock = SteadyClock()
     private_directory(settings.data_dir, OWN_FILES)
@@ -108,7 +108,7 @@ async def running(
         ),
     )
     followers = (*assembly.followers, Compactor(store, settings.compaction))
-    listener = listener or listening_as_asked(settings.host, settings.port, "--port")
+    listener = listener or listen_on_option(settings.host, settings.port, "--port")
     application = Application(assembly.dispatcher, _report)
 
     def storage_problems() -> list[str]:
@@ -169,8 +169,8 @@ def _tokens(directory: Path, admin: str) -> tuple[str, dict[str, User]]:
         write_private(path, json.dumps(made))
     known = json.loads(path.read_text())
     users = {
-        token: User(name=each["user"], groups=tuple(each.get("groups") or ()), uid=each.get("uid", ""))
-        for token, each in known.items()
+        token: User(name=item["user"], groups=tuple(item.get("groups") or ()), uid=item.get("uid", ""))
+        for token, item in known.items()
     }
     return next(iter(users)), users
 

@@ -58,7 +58,7 @@ def _tool_names(body):
     tools = list(body.get("tools") or ())
     for item in body["input"]:
         tools += item.get("tools") or () if item.get("type") == "additional_tools" else ()
-    return {each.get("name") for tool in tools for each in (tool, *(tool.get("tools") or ()))}
+    return {entry.get("name") for tool in tools for entry in (tool, *(tool.get("tools") or ()))}
 
 
 def _call(command, tools, number):
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             {"type": "response.completed", "response": done},
         ]
-        stream = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
+        stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
         self._send(200, stream.encode(), "text/event-stream")
 
     def _send(self, code, data, kind="application/json"):

@@ -69,7 +69,7 @@ def test_the_example_works_as_documented(laptop):
     runner = status["runner"]
     assert (status["phase"], status["conditions"][0]["message"]) == ("Succeeded", "")
     assert status["outputs"] == {"result": "The report is written."}
-    assert [each["name"] for each in status["artifacts"]] == ["report"]
+    assert [artifact["name"] for artifact in status["artifacts"]] == ["report"]
     assert runner["artifacts"][0]["size"] == len("All is well.\n")
     assert runner["toolCalls"] == {"total": 1, "failed": 0, "denied": 0}
     assert runner["usage"]["inputTokens"] == 2 * INPUT_TOKENS + 100
@@ -80,8 +80,8 @@ def test_a_run_whose_every_tool_call_failed_says_so(laptop):
     """A1: it succeeded, for its exit code is 0, and it is no silent success."""
     status = ended(laptop, "fails", "sh false\nsh exit 3\nsay Well done.")
     assert status["runner"]["toolCalls"] == {"total": 2, "failed": 2, "denied": 0}
-    told = status["conditions"][0]["message"]
-    assert told.startswith("all 2 tool calls failed; artifact report: "), told
+    reported = status["conditions"][0]["message"]
+    assert reported.startswith("all 2 tool calls failed; artifact report: "), reported
 
 
 def test_home_is_private_and_outside_the_working_tree(laptop):

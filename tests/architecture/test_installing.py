@@ -31,7 +31,7 @@ def test_running_needs_no_development_dependencies(target, is_development):
 def test_locked_files_agree(name):
     """B12: `make setup` after `make run`, and the reverse, changes no version."""
     development = pins("dev.txt")
-    assert {each: version for each, version in pins(name).items() if development.get(each) != version} == {}
+    assert {item: version for item, version in pins(name).items() if development.get(item) != version} == {}
     assert len(pins(name)) > 5
 
 

@@ -25,8 +25,8 @@ def marked_rules(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="mark"), attr="rule"), args=numbers):
-                yield from (str(ast.literal_eval(each)) for each in numbers if isinstance(each, ast.Constant))
-                yield from (ast.unparse(each) for each in numbers if not isinstance(each, ast.Constant))
+                yield from (str(ast.literal_eval(item)) for item in numbers if isinstance(item, ast.Constant))
+                yield from (ast.unparse(item) for item in numbers if not isinstance(item, ast.Constant))
 
 
 def rules_with_tests() -> set[str]:

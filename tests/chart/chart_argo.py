@@ -21,10 +21,10 @@ USER = 999
 
 
 def where() -> Path:
-    told = subprocess.run(
+    reported = subprocess.run(
         [TOOL, "--where", "argo-rollouts"], check=True, capture_output=True, text=True, timeout=30
     )
-    return Path(told.stdout.strip())
+    return Path(reported.stdout.strip())
 
 
 def why_no_argo() -> str | None:
@@ -51,7 +51,7 @@ def install_argo(cluster: WholeCluster, kubectl: Kubectl) -> None:
         cluster.images("import", tar)
     k = kubectl.within(NAMESPACE)
     k("apply -f -", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    k("apply --server-side --force-conflicts -f -", [_ours(each) for each in _manifests()])
+    k("apply --server-side --force-conflicts -f -", [_ours(manifest) for manifest in _manifests()])
     wait_for(lambda: _is_up(k), what="the controller of Rollouts", seconds=180)
 
 
@@ -61,7 +61,7 @@ def _is_up(kubectl: Kubectl) -> bool:
 
 
 def _manifests() -> list[Any]:
-    return [each for each in yaml.safe_load_all((where() / "install.yaml").read_text()) if each]
+    return [item for item in yaml.safe_load_all((where() / "install.yaml").read_text()) if item]
 
 
 def _ours(manifest: Any) -> Any:

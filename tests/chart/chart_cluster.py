@@ -58,7 +58,7 @@ def next_image(to: Path) -> Path:
     )
     # What the layers below have compiled is covered, and read anew from the text.
     (package / "__pycache__" / ".wh.__init__.cpython-311.pyc").touch()
-    layers = [ROOT / "build" / "image" / each for each in ("base", "wheels", "product")]
+    layers = [ROOT / "build" / "image" / item for item in ("base", "wheels", "product")]
     out = to / "next.tar"
     words = [
         sys.executable,
@@ -82,8 +82,8 @@ class Release:
     _clients: list[HttpClient] = field(default_factory=list)
 
     def close(self) -> None:
-        for each in self._clients:
-            each.close()
+        for client in self._clients:
+            client.close()
 
     def helm(self, *words: str, values: dict[str, Any] | None = None) -> str:
         ran = self.try_helm(*words, values=values)
@@ -145,9 +145,9 @@ class Release:
     def versions(self) -> dict[str, int]:
         """How many shards the controllers of each version hold."""
         found: dict[str, int] = {}
-        for each in self.members():
-            if each["alive"]:
-                found[each["version"]] = found.get(each["version"], 0) + len(each["holds"])
+        for member in self.members():
+            if member["alive"]:
+                found[member["version"]] = found.get(member["version"], 0) + len(member["holds"])
         return found
 
     def jangar(self, *words: str) -> str:
@@ -195,7 +195,7 @@ class Load:
     ) -> None:
         self._api, self._ends, self._over = api, ends, Event()
         self.names = [f"{name}-{number:03}" for number in range(total)]
-        self.marks = {f"{each}-{step}" for each in self.names for step in range(steps)}
+        self.marks = {f"{item}-{step}" for item in self.names for step in range(steps)}
         self._at_once, self._steps = at_once, steps
         api.apply(
             {

@@ -91,8 +91,8 @@ def template(
 ) -> Ran:
     """`helm template` with values by dotted path, over files of the chart's folder."""
     arguments = ["template", release, CHART, "--namespace", namespace, *words]
-    for each in files:
-        arguments += ["--values", CHART / each]
+    for file in files:
+        arguments += ["--values", CHART / file]
     return run_helm(*arguments, "--values", "-", stdin=json.dumps(nested(values or {})))
 
 
@@ -104,7 +104,7 @@ class Objects:
     text: str
 
     def of(self, kind: str) -> dict[str, dict[str, Any]]:
-        return {each["metadata"]["name"]: each for each in self.all if each["kind"] == kind}
+        return {item["metadata"]["name"]: item for item in self.all if item["kind"] == kind}
 
     def one(self, kind: str, name: str) -> dict[str, Any]:
         return self.of(kind)[name]
@@ -112,7 +112,7 @@ class Objects:
     def installed(self) -> "Objects":
         """Without hooks."""
         kept = [
-            each for each in self.all if "helm.sh/hook" not in (each["metadata"].get("annotations") or {})
+            item for item in self.all if "helm.sh/hook" not in (item["metadata"].get("annotations") or {})
         ]
         return Objects(tuple(kept), self.text)
 
@@ -144,9 +144,9 @@ _Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 
 def documents(text: str) -> Iterator[dict[str, Any]]:
-    for each in yaml.load_all(text, _Strict):
-        if each is not None:
-            yield each
+    for item in yaml.load_all(text, _Strict):
+        if item is not None:
+            yield item
 
 
 def defaults() -> dict[str, Any]:
@@ -170,23 +170,23 @@ def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def container(workload: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
     found = workload["spec"]["template"]["spec"]["containers"]
-    return next(each for each in found if name in (None, each["name"]))
+    return next(item for item in found if name in (None, item["name"]))
 
 
 def environment(of: Mapping[str, Any]) -> dict[str, Any]:
     """Names to texts, or to where they come from; a name that stands twice is a mistake."""
     entries = of.get("env") or []
-    names = [each["name"] for each in entries]
+    names = [entry["name"] for entry in entries]
     assert len(names) == len(set(names)), f"a name stands twice: {sorted(names)}"
-    assert all(isinstance(each.get("value", ""), str) for each in entries)
-    return {each["name"]: each.get("value", each.get("valueFrom")) for each in entries}
+    assert all(isinstance(entry.get("value", ""), str) for entry in entries)
+    return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in entries}
 
 
 def pod_specs(objects: Objects) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every pod that could come of it."""
-    for each in objects.all:
-        name = f"{each['kind']}/{each['metadata']['name']}"
-        if each["kind"] == "Pod":
-            yield name, each["spec"]
-        elif each["kind"] in ("Deployment", "Rollout", "Job"):
-            yield name, each["spec"]["template"]["spec"]
+    for item in objects.all:
+        name = f"{item['kind']}/{item['metadata']['name']}"
+        if item["kind"] == "Pod":
+            yield name, item["spec"]
+        elif item["kind"] in ("Deployment", "Rollout", "Job"):
+            yield name, item["spec"]["template"]["spec"]

@@ -27,8 +27,8 @@ RESTRICTED = {
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[WholeCluster]:
     for obstacle in (why_no_cluster, lambda: None if helm_binary() else "no helm", why_no_image):
-        if told := obstacle():
-            pytest.skip(f"no whole cluster for the chart: {told}")
+        if reported := obstacle():
+            pytest.skip(f"no whole cluster for the chart: {reported}")
     whole = WholeCluster()
     scratch = Path(tempfile.mkdtemp(prefix="jangar-chart-image-"))
     try:

@@ -21,7 +21,7 @@ from contract.engine.engine_api import Api
 from contract.engine.engine_beds import install_kinds
 from jangar.domain.policies.admit import admit
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
-from jangar.domain.policies.request import Ask, SecretUse
+from jangar.domain.policies.request import RunRequest, SecretUse
 from jangar.domain.policies.verdicts import Allow, Hold
 from jangar.settings.admission import admission_policy
 from jangar.settings.controllers import controller_settings
@@ -53,7 +53,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 def crowd(**more: Any) -> Observation:
     """Two live runs, one admitted 40 s ago, and three that wait."""
-    ask = Ask(
+    ask = RunRequest(
         agent="a",
         labels=("team",),
         images=("busybox:1.37",),
@@ -80,8 +80,8 @@ def crowd(**more: Any) -> Observation:
 
 def verdicts(values: dict[str, Any], **more: Any) -> list[str]:
     policy = admission_policy(controller_settings(rendered_environment(values)))
-    told = admit(crowd(**more), policy, NOW)
-    return [_word(told[f"{n}"]) for n in range(3)]
+    reported = admit(crowd(**more), policy, NOW)
+    return [_word(reported[f"{n}"]) for n in range(3)]
 
 
 def _word(verdict: Any) -> str:
@@ -115,7 +115,7 @@ ADMISSION: list[tuple[str, Any, dict[str, Any]]] = [
 
 
 @pytest.mark.rule("CHART-6")
-@pytest.mark.parametrize(("value", "flipped", "world"), ADMISSION, ids=[each[0] for each in ADMISSION])
+@pytest.mark.parametrize(("value", "flipped", "world"), ADMISSION, ids=[item[0] for item in ADMISSION])
 def test_a_limit_or_list_changes_who_starts(value, flipped, world):
     """The same runs, decided under the default and under the flipped value."""
     assert verdicts(world) != verdicts(world | {value: flipped})
@@ -137,7 +137,7 @@ PODS: list[tuple[str, list[str], dict[str, Any]]] = [
 
 
 @pytest.mark.rule("CHART-6")
-@pytest.mark.parametrize(("value", "flipped", "asked"), PODS, ids=[each[0] for each in PODS])
+@pytest.mark.parametrize(("value", "flipped", "asked"), PODS, ids=[pod[0] for pod in PODS])
 def test_a_list_changes_which_pods_runs_may_have(value, flipped, asked):
     """E7, E14: the same runs, decided under the default and under the flipped value."""
     assert verdicts({}, **asked) != verdicts({value: flipped}, **asked)
@@ -160,8 +160,8 @@ def test_a_limit_that_is_set_counts_tool_runs_unless_the_operator_says_otherwise
 def test_no_run_may_use_the_service_accounts_of_the_release():
     """E7: the chart names them to the processes, and admission refuses them in the release's namespace."""
     for account in ("agents-controllers", "agents-sa"):
-        told = verdicts({}, service_account=account, namespace="agents")
-        assert told == ["ServiceAccountNotAllowed"] * 3, account
+        reported = verdicts({}, service_account=account, namespace="agents")
+        assert reported == ["ServiceAccountNotAllowed"] * 3, account
 
 
 # What processes make of the same objects.
@@ -278,9 +278,9 @@ class World:
 
     def job(self) -> Any:
         (found,) = [
-            each
-            for each in self.api.all("Job")
-            if "agents.proompteng.ai/agent-run" in each["metadata"]["labels"]
+            item
+            for item in self.api.all("Job")
+            if "agents.proompteng.ai/agent-run" in item["metadata"]["labels"]
         ]
         return found["spec"]
 
@@ -292,8 +292,8 @@ class World:
         return self.job()["template"]["spec"]
 
     def runner(self) -> Any:
-        files = [each.get("data") or {} for each in self.api.all("ConfigMap")]
-        (found,) = [each["agent-runner.json"] for each in files if "agent-runner.json" in each]
+        files = [item.get("data") or {} for item in self.api.all("ConfigMap")]
+        (found,) = [file["agent-runner.json"] for file in files if "agent-runner.json" in file]
         return json.loads(found)
 
     def status(self, kind: str, name: str = "ended") -> Any:
@@ -305,16 +305,18 @@ class World:
 
     def leases_in(self, namespace: str) -> dict[str, Any]:
         answer = self.client.request("GET", LEASES.format(namespace))
-        return {each["metadata"]["name"]: each for each in answer.body["items"]}
+        return {item["metadata"]["name"]: item for item in answer.body["items"]}
 
     def conditions(self, kind: str) -> dict[str, str]:
-        return {each["type"]: each["status"] for each in self.status(kind).get("conditions", ())}
+        return {
+            condition["type"]: condition["status"] for condition in self.status(kind).get("conditions", ())
+        }
 
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory) -> Iterator[dict[str, World]]:
     """All of them on one API server, with the same objects, each with controllers as its pod would run them."""
-    server, home = EmbeddedApiServer(), tmp_path_factory.mktemp("behaviour")
+    server, home = EmbeddedApiServer(), tmp_path_factory.mktemp("behavior")
     running: list[Child] = []
     clients: list[HttpClient] = []
     made: dict[str, World] = {}
@@ -326,23 +328,23 @@ def worlds(tmp_path_factory) -> Iterator[dict[str, World]]:
             clients.append(server.client())
             Api(clients[-1]).create("Namespace", name)
             api, health = Api(clients[-1], name), f"127.0.0.1:{free_port()}"
-            for kind, each, spec in (*DEFINITIONS, *WORK):
-                api.create(kind, each, spec)
+            for kind, item, spec in (*DEFINITIONS, *WORK):
+                api.create(kind, item, spec)
             clients.append(HttpClient(url=f"http://{health}"))
             made[name] = World(api, *clients[-2:], home / f"{name}.sqlite")
             if name in WORLDS:
-                told = rendered_environment(WORLDS[name], namespace=name)
-                told |= {"JANGAR_POD_NAMESPACE": name, "JANGAR_HEALTH_ADDRESS": health}
+                reported = rendered_environment(WORLDS[name], namespace=name)
+                reported |= {"JANGAR_POD_NAMESPACE": name, "JANGAR_HEALTH_ADDRESS": health}
                 if name in ("plain", "kept"):
                     asyncio.run(_store(made[name].history))
-                    told["DATABASE_URL"] = f"sqlite:///{made[name].history}"
+                    reported["DATABASE_URL"] = f"sqlite:///{made[name].history}"
                 command = [JANGAR, "controllers", "--kubeconfig", server.kubeconfig]
-                running.append(Child(name, command, home, env=told))
+                running.append(Child(name, command, home, env=reported))
         _await_work(made)
         yield made
     finally:
-        for each in running:
-            each.stop()
+        for item in running:
+            item.stop()
         for client in clients:
             client.close()
         server.stop()
@@ -436,9 +438,9 @@ SHOWN: dict[str, tuple[str, Callable[[World], Any]]] = {
     "controller.leaderElection.leaseDurationSeconds": (
         "kept",
         lambda world: {
-            each["spec"]["leaseDurationSeconds"]
-            for each in world.leases().values()
-            if "-shard-" in each["metadata"]["name"]
+            lease["spec"]["leaseDurationSeconds"]
+            for lease in world.leases().values()
+            if "-shard-" in lease["metadata"]["name"]
         },
     ),
     "controller.shards": (

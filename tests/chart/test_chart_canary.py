@@ -30,12 +30,14 @@ def rollout(argo, cluster, release) -> Rollout:
 def services(release: Release) -> dict[str, tuple[str, Any]]:
     """Each Service by its uid and what it says."""
     found = release.kubectl.json("get services")["items"]
-    return {each["metadata"]["name"]: (each["metadata"]["uid"], each["spec"]) for each in found}
+    return {item["metadata"]["name"]: (item["metadata"]["uid"], item["spec"]) for item in found}
 
 
 def passes(release: Release, version: str) -> float:
     """How many passes over runs and their children the controllers of a version have made themselves."""
-    hosts = {each["host"] for each in release.members() if each["version"] == version and each["alive"]}
+    hosts = {
+        member["host"] for member in release.members() if member["version"] == version and member["alive"]
+    }
     found = 0.0
     for pod in release.pods():
         if pod["metadata"]["name"] in hosts:
@@ -119,13 +121,13 @@ def test_every_field_of_a_rollout_is_known_to_its_own_definition(release, rollou
         ],
     }
     objects = rendered(values, namespace=release.namespace)
-    ours = [each for each in objects.all if each["apiVersion"].startswith("argoproj.io")]
-    assert sorted(each["kind"] for each in ours) == ["AnalysisTemplate", "Rollout", "Rollout"]
+    ours = [item for item in objects.all if item["apiVersion"].startswith("argoproj.io")]
+    assert sorted(our["kind"] for our in ours) == ["AnalysisTemplate", "Rollout", "Rollout"]
     kept = release.kubectl.json("apply --dry-run=server --validate=strict -f -", ours)["items"]
     steps = {
-        each["kind"]: each["spec"]["strategy"]["canary"]["steps"]
-        for each in kept
-        if each["kind"] == "Rollout"
+        item["kind"]: item["spec"]["strategy"]["canary"]["steps"]
+        for item in kept
+        if item["kind"] == "Rollout"
     }
     assert steps == {"Rollout": values["progressiveDelivery.canarySteps"]}
 
@@ -139,8 +141,8 @@ def test_kinds_are_switched_there_and_back_without_a_moment_without_controllers(
     def ready() -> int:
         return sum(
             any(
-                each["type"] == "Ready" and each["status"] == "True"
-                for each in pod["status"].get("conditions", ())
+                condition["type"] == "Ready" and condition["status"] == "True"
+                for condition in pod["status"].get("conditions", ())
             )
             for pod in release.pods()
         )

@@ -34,7 +34,7 @@ def rows() -> list[Variable[Any]]:
     for module in pkgutil.iter_modules(jangar.settings.__path__):
         if module.name != "__main__":
             names = vars(importlib.import_module(f"jangar.settings.{module.name}"))
-            found |= {each.name: each for each in names.values() if isinstance(each, Variable)}
+            found |= {item.name: item for item in names.values() if isinstance(item, Variable)}
     return list(found.values())
 
 
@@ -68,7 +68,7 @@ def value_at(path: str) -> Any:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_every_row_of_the_table_is_known_to_the_chart(row):
     """A row names a value of values.yaml, or the chart sets the variable by itself."""
-    listed = {each["name"]: each for each in json.loads((CHART / "files/environment.json").read_text())}
+    listed = {load["name"]: load for load in json.loads((CHART / "files/environment.json").read_text())}
     if not row.helm_value:
         assert row.name in OWN | ON_LAPTOPS, (
             f"{row.name} has no Helm value: set it in agents.ownVariables of charts/agents/templates/_environment.tpl "
@@ -101,31 +101,31 @@ def test_a_default_of_the_chart_is_the_default_of_the_process(row):
 def test_defaults_are_readable_and_change_nothing(default_environment):
     """What the chart renders by default is what the process has without it, but for what only a pod can know."""
     texts = {name: value for name, value in default_environment.items() if isinstance(value, str)}
-    told = controller_settings(texts)
+    reported = controller_settings(texts)
     plain = controller_settings({})
     differing = {
-        name for name in variables_of(ControllerSettings) if getattr(told, name) != getattr(plain, name)
+        name for name in variables_of(ControllerSettings) if getattr(reported, name) != getattr(plain, name)
     }
     # Set to their defaults: status.retention then says that an operator did. A chart alone knows the runner's image.
     own = {"agentrun_retention", "health_address", "runner_service_account", "lease_name", "runner_image"}
     assert differing <= own | {"own_service_accounts"}
     # E7: what the controllers and the control plane run as, no run may use.
-    assert told.own_service_accounts == ("agents-controllers", "agents-sa")
+    assert reported.own_service_accounts == ("agents-controllers", "agents-sa")
 
 
 SAMPLES: dict[str, Any] = {
-    "switch": lambda default: not default,
+    "boolean": lambda default: not default,
     "namespaces": lambda _: ["team-a", "team-b"],
     "seconds or never": lambda _: 1234567,
     "JSON object": lambda _: {"key": "v"},
-    "JSON list": lambda _: [{"name": "x"}],
+    "JSON array": lambda _: [{"name": "x"}],
     "name": lambda _: "other",
     "path": lambda _: "/other",
-    "text": lambda _: "other",
-    "word": lambda _: "always",
+    "string": lambda _: "other",
+    "choice": lambda _: "always",
     "seconds": lambda default: int(default) + 1 if default else 77,
     "milliseconds": lambda default: int(default) + 1 if default else 77000,
-    "whole number": lambda default: int(default) + 1 if default else 77,
+    "integer": lambda default: int(default) + 1 if default else 77,
 }
 OBJECTS = {
     "controller.defaultWorkload.resources": {"requests": {"cpu": "1"}},
@@ -146,7 +146,7 @@ ALONGSIDE = {
 """What a flipped value needs to be allowed."""
 MAKES_ROOM = {"runtime.agentImage": "JANGAR_AGENT_RUNNER_IMAGE"}
 """Which other variable is left out for a value to count."""
-LISTS = {"images": ["registry.example/team/*"], "repositories": ["team/repo"]}
+LISTS = {"image patterns": ["registry.example/team/*"], "repositories": ["team/repo"]}
 
 
 def sample(row: Variable[Any]) -> Any:
@@ -299,14 +299,14 @@ def test_two_names_of_one_setting_may_not_differ():
     """Both set and the same is fine; both set and different is an error with both numbers."""
     same = {"controller.jobTtlSeconds": 60, "controller.jobTtlSecondsAfterFinished": 60}
     assert controllers(same)["JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS"] == "60"
-    told = refusal(same | {"controller.jobTtlSeconds": 0})
-    assert "controller.jobTtlSeconds=0 and controller.jobTtlSecondsAfterFinished=60" in told
+    reported = refusal(same | {"controller.jobTtlSeconds": 0})
+    assert "controller.jobTtlSeconds=0 and controller.jobTtlSecondsAfterFinished=60" in reported
 
 
 def test_what_the_chart_sets_cannot_be_set_by_others():
     """A probe would ask a port where nobody listens."""
-    told = refusal({"controllers.env.vars": {"JANGAR_HEALTH_ADDRESS": "0.0.0.0:1"}})
-    assert "JANGAR_HEALTH_ADDRESS is set by the chart" in told
+    reported = refusal({"controllers.env.vars": {"JANGAR_HEALTH_ADDRESS": "0.0.0.0:1"}})
+    assert "JANGAR_HEALTH_ADDRESS is set by the chart" in reported
 
 
 def test_the_database_is_never_in_the_clear():
@@ -322,8 +322,8 @@ def test_the_database_is_never_in_the_clear():
 
 def test_the_leases_settings_are_checked_before_a_pod_must():
     """What would stop the process at start stops the rendering, in the same words."""
-    told = refusal({"controller.leaderElection.renewDeadlineSeconds": 40})
-    assert "each must be less than the next" in told
+    reported = refusal({"controller.leaderElection.renewDeadlineSeconds": 40})
+    assert "each must be less than the next" in reported
 
 
 def test_the_controllers_beside_the_control_plane_have_their_own_environment():

@@ -74,9 +74,9 @@ class Place:
         """The same server, entered as a service account."""
         token = self.kubectl(f"create token {name} -n {namespace}").strip()
         config = yaml.safe_load(self.server.kubeconfig.read_text())
-        config["users"] = [{"name": each["name"], "user": {"token": token}} for each in config["users"]]
-        for each in config["contexts"]:
-            each["context"]["namespace"] = namespace
+        config["users"] = [{"name": user["name"], "user": {"token": token}} for user in config["users"]]
+        for context in config["contexts"]:
+            context["context"]["namespace"] = namespace
         path = self.home / f"{namespace}-{name}.kubeconfig"
         path.write_text(yaml.safe_dump(config))
         return path
@@ -189,8 +189,8 @@ def test_every_field_of_every_preset_is_known_to_the_api_server(place, preset):
 def kinds_of(place: Place, namespace: str) -> dict[str, int]:
     found = {}
     for kind in ("deployments", "rollouts"):
-        for each in place.kubectl.json(f"get {kind} -n {namespace}")["items"]:
-            found[each["kind"]] = each["spec"].get("replicas", 1)
+        for item in place.kubectl.json(f"get {kind} -n {namespace}")["items"]:
+            found[item["kind"]] = item["spec"].get("replicas", 1)
     return found
 
 
@@ -238,10 +238,10 @@ def test_the_notes_say_how_to_go_on(place):
     for words in (
         "kubectl argo rollouts -n notes promote agents-controllers",
         "kubectl -n notes rollout status deployment/agents",
-        "The share of a canary follows its pods, not its weight",
-        "1/5 of it",
-        "NOT BUILT YET, and without effect: grpc.enabled.",
-        "No database is set: history is off",
+        "The share of a canary depends on its pods, not its weight",
+        "1/5 of the objects",
+        "NOT IMPLEMENTED, values without effect: grpc.enabled.",
+        "No database is configured: history is disabled",
     ):
         assert words in ran.out
 
@@ -341,9 +341,9 @@ def test_the_script_of_the_uninstall_hook_stops_the_controllers(place):
     namespace = place.namespace("going")
     assert place.deploy(namespace, {"controllers.replicaCount": 2}).code == 0
     hook = [
-        each
-        for each in rendered(namespace=namespace).all
-        if each["metadata"]["name"].startswith("agents-uninstall") and each["kind"] != "Job"
+        item
+        for item in rendered(namespace=namespace).all
+        if item["metadata"]["name"].startswith("agents-uninstall") and item["kind"] != "Job"
     ]
     place.kubectl.within(namespace)("apply -f -", hook)
     account = place.home / "account"
@@ -394,9 +394,9 @@ def test_the_definitions_are_upgraded_with_the_rights_of_their_hook(place):
     """An old definition is brought up to date, a missing one comes, and no other definition may be touched."""
     namespace = place.namespace("kinds")
     hook = [
-        each
-        for each in rendered({"crds.upgrade.enabled": True}, namespace=namespace).all
-        if each["metadata"]["name"].endswith("agents-crds") and each["kind"] != "Job"
+        item
+        for item in rendered({"crds.upgrade.enabled": True}, namespace=namespace).all
+        if item["metadata"]["name"].endswith("agents-crds") and item["kind"] != "Job"
     ]
     place.kubectl.within(namespace)("apply -f -", hook)
     old, gone = "signals.signals.proompteng.ai", "swarms.swarm.proompteng.ai"

@@ -29,10 +29,10 @@ WORLDS = {
 
 @pytest.fixture(scope="module")
 def kubeconform() -> Path:
-    told = subprocess.run(
+    reported = subprocess.run(
         [TOOL, "--where", "kubeconform"], check=True, capture_output=True, text=True, timeout=30
     )
-    binary = Path(told.stdout.strip()) / "bin" / "kubeconform"
+    binary = Path(reported.stdout.strip()) / "bin" / "kubeconform"
     if not binary.exists():
         pytest.skip("no kubeconform: scripts/envtest/tool kubeconform builds it")
     return binary
@@ -55,7 +55,7 @@ def published(own_check: ModuleType) -> dict[tuple[str, str], Any]:
     if not manifests.exists():
         return {}
     found = yaml.load_all(manifests.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    specs = [each["spec"] for each in found if each and each["kind"] == "CustomResourceDefinition"]
+    specs = [item["spec"] for item in found if item and item["kind"] == "CustomResourceDefinition"]
     return {
         ("argoproj.io/v1alpha1", spec["names"]["kind"]): own_check.of_definition(spec, "v1alpha1")
         for spec in specs
@@ -64,7 +64,7 @@ def published(own_check: ModuleType) -> dict[tuple[str, str], Any]:
 
 def checked(kubeconform: Path, own_check: ModuleType, objects: Objects, schemas: Path) -> Any:
     foreign = published(own_check)
-    for version, kind in {(each["apiVersion"], each["kind"]) for each in objects.all}:
+    for version, kind in {(item["apiVersion"], item["kind"]) for item in objects.all}:
         schema = foreign.get((version, kind)) or own_check.schema(version, kind)
         assert schema is not None, f"no schema of {kind}"
         group, number = version.split("/")[0], version.split("/")[-1]  # v1 is both to kubeconform
@@ -80,14 +80,14 @@ def checked(kubeconform: Path, own_check: ModuleType, objects: Objects, schemas:
 def test_kubeconform_finds_nothing(kubeconform, own_check, tmp_path, preset, world):
     """Strict, on every preset, as it stands and with everything that can be switched on; nothing is left out."""
     objects = rendered(DIGEST | WORLDS[world], files=(preset,))
-    told = checked(kubeconform, own_check, objects, tmp_path)
-    assert told["resources"] == []
-    assert told["summary"] == {"valid": len(objects.all), "invalid": 0, "errors": 0, "skipped": 0}
+    reported = checked(kubeconform, own_check, objects, tmp_path)
+    assert reported["resources"] == []
+    assert reported["summary"] == {"valid": len(objects.all), "invalid": 0, "errors": 0, "skipped": 0}
 
 
 def test_kubeconform_would_find_an_unknown_field(kubeconform, own_check, tmp_path):
     """In an object of Kubernetes, and in a Rollout."""
     objects = rendered({"progressiveDelivery.enabled": True})
     spoilt = Objects(objects.all, objects.text.replace("progressDeadlineSeconds:", "progressDeadlineSecond:"))
-    told = checked(kubeconform, own_check, spoilt, tmp_path)
-    assert sorted(each["kind"] for each in told["resources"]) == ["Deployment", "Rollout"]
+    reported = checked(kubeconform, own_check, spoilt, tmp_path)
+    assert sorted(resource["kind"] for resource in reported["resources"]) == ["Deployment", "Rollout"]

@@ -18,10 +18,10 @@ FINALIZER = "jangar.proompteng.ai/"
 
 
 @pytest.fixture
-def told(capsys):
+def reported(capsys):
     """Says how long a step took, for whoever runs with -s or reads the note of a release."""
 
-    class Told:
+    class Reported:
         since = time.monotonic()
 
         def __call__(self, step: str) -> None:
@@ -30,35 +30,35 @@ def told(capsys):
                 sys.stdout.write(f"\n  {step}: {now - self.since:.1f} s")
             self.since = now
 
-    return Told()
+    return Reported()
 
 
 @pytest.mark.rule("CHART-7")
-def test_an_installation_tests_itself_and_runs_the_examples(release, told):
+def test_an_installation_tests_itself_and_runs_the_examples(release, reported):
     """Under restricted pods: `helm test`, the sample agent and two graphs succeed, and a run is cancelled."""
     release.deploy({"controllers.replicaCount": 2})
-    told("helm install --wait")
+    reported("helm install --wait")
     release.helm("test", "agents", "--timeout", "120s")
-    told("helm test")
+    reported("helm test")
     k = release.kubectl
-    for each in SAMPLE_AGENT:
-        k(f"apply -f {EXAMPLES / each}-sample.yaml")
+    for item in SAMPLE_AGENT:
+        k(f"apply -f {EXAMPLES / item}-sample.yaml")
     release.wait_for("AgentRun", "review-branch-main", "Succeeded")
-    told("AgentRun of the examples")
-    for each in (*SMOKE_AGENT, "agentrun-workflow"):
-        k(f"apply -f {EXAMPLES / each}-smoke.yaml")
+    reported("AgentRun of the examples")
+    for item in (*SMOKE_AGENT, "agentrun-workflow"):
+        k(f"apply -f {EXAMPLES / item}-smoke.yaml")
     release.wait_for("AgentRun", "workflow-smoke", "Succeeded")
-    told("AgentRun of the examples with a workflow of two steps")
-    for each in (
+    reported("AgentRun of the examples with a workflow of two steps")
+    for item in (
         "tool-sample",
         "orchestration-diamond",
         "orchestrationrun-diamond",
         "orchestrationrun-inline",
     ):
-        k(f"apply -f {EXAMPLES / each}.yaml")
-    for each in ("diamond-1", "fan-out-1"):
-        release.wait_for("OrchestrationRun", each, "Succeeded")
-    told("two OrchestrationRuns of the examples, nine steps")
+        k(f"apply -f {EXAMPLES / item}.yaml")
+    for item in ("diamond-1", "fan-out-1"):
+        release.wait_for("OrchestrationRun", item, "Succeeded")
+    reported("two OrchestrationRuns of the examples, nine steps")
     slow = yaml.safe_load((EXAMPLES / "tool-sample.yaml").read_text())
     slow["metadata"]["name"], slow["spec"]["command"] = "slow", ["/bin/sleep", "600"]
     slow["spec"]["timeoutSeconds"] = 600
@@ -78,11 +78,11 @@ def test_an_installation_tests_itself_and_runs_the_examples(release, told):
     wait_for(
         lambda: any(_runs(pod) for pod in release.pods(working)), what="a container at work", seconds=PATIENCE
     )
-    told("a run to be cancelled is at work")
+    reported("a run to be cancelled is at work")
     k('patch orun stopped --type=merge -p \'{"spec":{"cancel":true}}\'')
     release.wait_for("OrchestrationRun", "stopped", "Cancelled")
     assert not any(_runs(pod) for pod in release.pods(working))
-    told("cancel, every container ended")
+    reported("cancel, every container ended")
 
 
 def _is_ready(client) -> bool:
@@ -95,7 +95,8 @@ def _is_ready(client) -> bool:
 
 def _runs(pod) -> bool:
     return any(
-        "running" in each.get("state", {}) for each in pod.get("status", {}).get("containerStatuses", ())
+        "running" in container_status.get("state", {})
+        for container_status in pod.get("status", {}).get("containerStatuses", ())
     )
 
 
@@ -117,58 +118,58 @@ def test_the_control_plane_shows_what_its_callers_may_see(release):
     assert seen.status == 200, seen.body
 
     def held() -> dict[str, int]:
-        told = client.request("GET", "/v1/control-plane/status", headers=caller).body
-        return {each["version"]: each["shards"] for each in told["controllers"]}
+        reported = client.request("GET", "/v1/control-plane/status", headers=caller).body
+        return {controller["version"]: controller["shards"] for controller in reported["controllers"]}
 
     wait_for(lambda: held() == {NOW: 12}, what="that it tells which version holds what")
 
 
 @pytest.mark.rule("RUN-3")
-def test_an_upgrade_and_a_rollback_lose_and_double_nothing(release, pods, ends, told):
+def test_an_upgrade_and_a_rollback_lose_and_double_nothing(release, pods, ends, reported):
     """Runs go on while every controller is replaced by another version, and again on the way back."""
     release.deploy({"controllers.replicaCount": 2})
-    told("helm install --wait")
+    reported("helm install --wait")
     load = Load(release.api(), ends, total=40, at_once=6, steps=2)
     load.wait_for(4, seconds=PATIENCE)
-    told("first 4 runs")
+    reported("first 4 runs")
     release.deploy({"controllers.replicaCount": 2}, version=NEXT)
-    told("helm upgrade --wait")
+    reported("helm upgrade --wait")
     wait_for(
         lambda: release.versions() == {NEXT: 12},
         what="that the new version holds every shard",
         seconds=PATIENCE,
     )
     load.wait_for(4, seconds=PATIENCE)
-    told("4 more runs")
+    reported("4 more runs")
     release.helm("rollback", "agents", "1", "--wait", "--timeout", "180s")
-    told("helm rollback --wait")
+    reported("helm rollback --wait")
     wait_for(
         lambda: release.versions() == {NOW: 12},
         what="that the old version holds every shard again",
         seconds=PATIENCE,
     )
     load.finish(seconds=300)
-    told("all 40 runs, 80 steps")
+    reported("all 40 runs, 80 steps")
     assert_once(load, release.namespace, pods, ends)
 
 
 @pytest.mark.rule("GC-7")
-def test_an_uninstall_in_the_middle_of_work_leaves_nothing_stuck(release, pods, ends, told):
+def test_an_uninstall_in_the_middle_of_work_leaves_nothing_stuck(release, pods, ends, reported):
     """The hook releases every finalizer: what is left can be deleted at once, and so can the namespace."""
     release.deploy()
-    told("helm install --wait")
+    reported("helm install --wait")
     load = Load(release.api(), ends, total=12, at_once=12, steps=2)
     wait_for(lambda: sum(pods.executions(release.namespace).values()) >= 4, what="work", seconds=PATIENCE)
     load.stop()
-    told("12 runs at work")
+    reported("12 runs at work")
     release.helm("uninstall", "agents", "--wait", "--timeout", "180s")
-    told("helm uninstall --wait")
+    reported("helm uninstall --wait")
     k = release.kubectl
     kinds = "orchestrationruns,agentruns,toolruns,jobs,pods"
     held = [
-        each["metadata"]["name"]
-        for each in k.json(f"get {kinds}")["items"]
-        if any(name.startswith(FINALIZER) for name in each["metadata"].get("finalizers", ()))
+        item["metadata"]["name"]
+        for item in k.json(f"get {kinds}")["items"]
+        if any(name.startswith(FINALIZER) for name in item["metadata"].get("finalizers", ()))
     ]
     assert held == []
     left = k("get deployments,roles,rolebindings,networkpolicies,services,serviceaccounts -o name").split()
@@ -179,6 +180,6 @@ def test_an_uninstall_in_the_middle_of_work_leaves_nothing_stuck(release, pods, 
         what="no namespace",
         seconds=PATIENCE,
     )
-    told("namespace deleted")
+    reported("namespace deleted")
     assert release.kubectl.json("get crds -l app.kubernetes.io/part-of!=x")["items"], "definitions stay"
     k("create namespace " + release.namespace)

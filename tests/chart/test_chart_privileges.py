@@ -25,8 +25,8 @@ EVERYTHING = {
 
 def rules(objects, kinds=("Role", "ClusterRole")) -> Iterator[tuple[str, dict[str, Any]]]:
     for kind in kinds:
-        for name, each in objects.of(kind).items():
-            for rule in each["rules"]:
+        for name, item in objects.of(kind).items():
+            for rule in item["rules"]:
                 yield f"{kind}/{name}", rule
 
 
@@ -87,7 +87,9 @@ def test_the_control_plane_may_find_out_who_asks_only_if_a_value_says_so(values,
         assert objects.one("ClusterRole", name)["rules"] == given
         bound = objects.one("ClusterRoleBinding", name)
         assert bound["roleRef"]["name"] == name
-        assert [(each["name"], each["namespace"]) for each in bound["subjects"]] == [("agents-sa", "agents")]
+        assert [(subject["name"], subject["namespace"]) for subject in bound["subjects"]] == [
+            ("agents-sa", "agents")
+        ]
 
 
 def test_a_trusted_proxy_is_named_whole_or_not_at_all():
@@ -95,8 +97,8 @@ def test_a_trusted_proxy_is_named_whole_or_not_at_all():
     assert "secretRef.name" in refusal({"controlPlane.trustedProxy.userHeader": "X-User"})
     assert "userHeader" in refusal({"controlPlane.trustedProxy.secretRef.name": "proxy"})
     assert "users or groups" in refusal(PROXY)
-    told = refusal(PROXY | {"controlPlane.trustedProxy.groupsHeader": "X-Groups"})
-    assert "system:masters" in told
+    reported = refusal(PROXY | {"controlPlane.trustedProxy.groupsHeader": "X-Groups"})
+    assert "system:masters" in reported
     for name in ("system:masters", "*"):
         bad = PROXY | GROUPS | {"controlPlane.trustedProxy.groups": [name]}
         assert "controlPlane.trustedProxy.groups.0" in refusal(bad)
@@ -123,7 +125,7 @@ def test_a_default_installation_is_namespaced():
     objects = rendered()
     assert not objects.of("ClusterRole")
     assert not objects.of("ClusterRoleBinding")
-    assert {each["metadata"].get("namespace") for each in objects.all} == {"agents"}
+    assert {item["metadata"].get("namespace") for item in objects.all} == {"agents"}
 
 
 @pytest.mark.rule("CHART-7")
@@ -133,15 +135,15 @@ def test_several_namespaces_get_a_role_each():
         {"controller.namespaces": ["team-a", "team-b"], "orchestrationController.namespaces": ["team-b"]}
     )
     where = {
-        each["metadata"]["namespace"]
-        for each in objects.installed().all
-        if each["kind"] == "Role" and not each["metadata"]["name"].endswith("-leases")
+        item["metadata"]["namespace"]
+        for item in objects.installed().all
+        if item["kind"] == "Role" and not item["metadata"]["name"].endswith("-leases")
     }
     assert where == {"agents", "team-a", "team-b"}
     accounts = {
-        each["metadata"]["namespace"]
-        for each in objects.all
-        if each["kind"] == "ServiceAccount" and each["metadata"]["name"] == "agents-runner"
+        item["metadata"]["namespace"]
+        for item in objects.all
+        if item["kind"] == "ServiceAccount" and item["metadata"]["name"] == "agents-runner"
     }
     assert accounts == {"agents", "team-a", "team-b"}
     assert "set rbac.clusterScoped=true" in refusal({"controller.namespaces": ["*"]})
@@ -163,12 +165,12 @@ def restricted_problems(spec: dict[str, Any]) -> list[str]:
     if spec.get("hostNetwork") or spec.get("hostPID") or spec.get("hostIPC"):
         found.append("host namespaces")
     found += [
-        f"volume {each['name']}"
-        for each in spec.get("volumes", [])
-        if not {*each} & {"emptyDir", "configMap", "secret"}
+        f"volume {volume['name']}"
+        for volume in spec.get("volumes", [])
+        if not {*volume} & {"emptyDir", "configMap", "secret"}
     ]
-    for each in [*spec.get("initContainers", []), *spec["containers"]]:
-        own = each.get("securityContext") or {}
+    for init_container in [*spec.get("initContainers", []), *spec["containers"]]:
+        own = init_container.get("securityContext") or {}
         checks = {
             "allowPrivilegeEscalation": own.get("allowPrivilegeEscalation") is False,
             "capabilities": own.get("capabilities") == {"drop": ["ALL"]},
@@ -176,10 +178,11 @@ def restricted_problems(spec: dict[str, Any]) -> list[str]:
             "seccompProfile": (own.get("seccompProfile") or pod.get("seccompProfile"))
             == {"type": "RuntimeDefault"},
             "readOnlyRootFilesystem": own.get("readOnlyRootFilesystem") is True,
-            "resources": "limits" in each["resources"] and "memory" in each["resources"]["limits"],
-            "image": not each["image"].endswith(":latest"),
+            "resources": "limits" in init_container["resources"]
+            and "memory" in init_container["resources"]["limits"],
+            "image": not init_container["image"].endswith(":latest"),
         }
-        found += [f"{each['name']}: {name}" for name, holds in checks.items() if not holds]
+        found += [f"{init_container['name']}: {name}" for name, holds in checks.items() if not holds]
     return found
 
 
@@ -199,8 +202,8 @@ def test_components_and_work_have_accounts_of_their_own():
     objects = rendered()
     bound = {
         subject["name"]
-        for each in objects.installed().of("RoleBinding").values()
-        for subject in each["subjects"]
+        for item in objects.installed().of("RoleBinding").values()
+        for subject in item["subjects"]
     }
     assert bound == {"agents-controllers", "agents-sa"}
     reads = objects.one("Role", "agents")["rules"]
@@ -212,7 +215,7 @@ def test_components_and_work_have_accounts_of_their_own():
         "leases",
     }
     assert all(
-        each["automountServiceAccountToken"] is False for each in objects.of("ServiceAccount").values()
+        item["automountServiceAccountToken"] is False for item in objects.of("ServiceAccount").values()
     )
     assert {
         objects.one("Deployment", name)["spec"]["template"]["spec"]["serviceAccountName"]
@@ -248,8 +251,8 @@ def test_the_controllers_may_read_what_they_watch():
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
-    watched = {(each.resource.group, each.resource.plural) for each in manager.informers.values()}
-    missing = {each for each in watched if not {"get", "list", "watch"} <= allowed.get(each, set())}
+    watched = {(informer.resource.group, informer.resource.plural) for informer in manager.informers.values()}
+    missing = {item for item in watched if not {"get", "list", "watch"} <= allowed.get(item, set())}
     assert missing == set(), f"add {missing} to agents.controllerRules in charts/agents/templates/_rules.tpl"
 
 
@@ -261,9 +264,11 @@ def test_a_wildcard_cannot_be_added():
 
 def test_a_digest_can_be_demanded():
     """Then every image has one, or nothing is rendered and each that lacks it is named."""
-    told = refusal({"imagePolicy.requireDigest": True, "runner.image.repository": "registry.example/runner"})
-    assert "controllers.image is" in told
-    assert "runner.image is registry.example/runner" in told
+    reported = refusal(
+        {"imagePolicy.requireDigest": True, "runner.image.repository": "registry.example/runner"}
+    )
+    assert "controllers.image is" in reported
+    assert "runner.image is registry.example/runner" in reported
     assert "without a digest" in refusal(files=("values-prod.yaml",))
     assert rendered(DIGEST, files=("values-prod.yaml",))
 

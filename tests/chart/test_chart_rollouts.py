@@ -63,8 +63,8 @@ def test_both_kinds_are_the_same_but_for_the_strategy(more):
         assert (one.pop("kind"), other.pop("kind")) == ("Deployment", "Rollout")
         assert one == other
     untouched = ("Deployment", "Rollout", "HorizontalPodAutoscaler")
-    assert [each for each in plain.all if each["kind"] not in untouched] == [
-        each for each in rolling.all if each["kind"] not in untouched
+    assert [item for item in plain.all if item["kind"] not in untouched] == [
+        item for item in rolling.all if item["kind"] not in untouched
     ]
     assert _template_text(plain.text) == _template_text(rolling.text)
 
@@ -167,13 +167,13 @@ def test_without_a_cluster_it_renders():
 
 
 @pytest.mark.rule("CHART-3")
-def test_a_cluster_without_rollouts_is_told_so_with_what_to_do():
+def test_a_cluster_without_rollouts_is_reported_so_with_what_to_do():
     """When the renderer knows what the cluster serves, a missing kind is an error; there is a way around."""
     known = ("--api-versions", "monitoring.coreos.com/v1")
-    told = refusal(ON, words=known)
-    assert "does not serve argoproj.io/v1alpha1 Rollout" in told
-    assert "Install Argo Rollouts first" in told
-    assert "agents-controllers" in told
+    reported = refusal(ON, words=known)
+    assert "does not serve argoproj.io/v1alpha1 Rollout" in reported
+    assert "Install Argo Rollouts first" in reported
+    assert "agents-controllers" in reported
     assert template(ON, words=(*known, "--api-versions", ROLLOUT)).code == 0
     assert template(ON | {"progressiveDelivery.skipCrdCheck": True}, words=known).code == 0
     assert template({}, words=known).code == 0
@@ -230,9 +230,9 @@ def test_side_by_side_pods_are_the_same_and_one_service_finds_both():
 )
 def test_without_leases_nothing_may_make_a_second_pod(values, words):
     """Two controllers that do not agree would do everything twice."""
-    told = refusal({"controller.leaderElection.enabled": False} | values)
-    assert words in told
-    assert "allows one pod only" in told
+    reported = refusal({"controller.leaderElection.enabled": False} | values)
+    assert words in reported
+    assert "allows one pod only" in reported
 
 
 def test_an_analysis_asks_about_the_canary_alone():
@@ -240,7 +240,7 @@ def test_an_analysis_asks_about_the_canary_alone():
     objects = rendered(ON | {"progressiveDelivery.analysis.enabled": True})
     analysis = objects.one("AnalysisTemplate", "agents-controllers")["spec"]
     assert all(
-        "{{args.canary-hash}}" in each["provider"]["prometheus"]["query"] for each in analysis["metrics"]
+        "{{args.canary-hash}}" in metric["provider"]["prometheus"]["query"] for metric in analysis["metrics"]
     )
     canary = objects.one("Rollout", "agents-controllers")["spec"]["strategy"]["canary"]
     assert canary["analysis"]["templates"] == [{"templateName": "agents-controllers"}]

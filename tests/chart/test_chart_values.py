@@ -178,7 +178,7 @@ SAMPLES: dict[str, Any] = {
 
 @cache
 def not_built() -> frozenset[str]:
-    return frozenset(each["value"] for each in json.loads((CHART / "files/not-built.json").read_text()))
+    return frozenset(load["value"] for load in json.loads((CHART / "files/not-built.json").read_text()))
 
 
 def another(path: str, default: Any) -> Any:
@@ -230,8 +230,8 @@ def _node(path: str) -> dict[str, Any]:
     whole = schema()
     node = whole
     for key in path.split("."):
-        for each in node.get("allOf", []):
-            node = {**whole["definitions"][each["$ref"].rsplit("/", 1)[1]], **node}
+        for item in node.get("allOf", []):
+            node = {**whole["definitions"][item["$ref"].rsplit("/", 1)[1]], **node}
         node = node.get("properties", {}).get(key, {})
     return node
 
@@ -373,16 +373,16 @@ def test_bad_values_are_refused_with_their_place(values, words):
     assert words in refusal(values)
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     """One rendering, every mistake."""
-    told = refusal(
+    reported = refusal(
         {
             "controller.namespaces": ["*"],
             "database.createSecret.enabled": True,
             "imagePolicy.requireDigest": True,
         }
     )
-    assert "5 problem(s) with the values" in told
+    assert "5 problem(s) with the values" in reported
 
 
 @pytest.mark.parametrize("preset", ["values.yaml", *PRESETS])
@@ -419,7 +419,7 @@ def test_another_release_in_another_namespace_has_names_of_its_own():
     """Names begin with the release, labels carry it, nothing is left in the default names."""
     objects = rendered(release="mine", namespace="team")
     assert sorted(objects.of("Deployment")) == ["mine-agents", "mine-agents-controllers"]
-    assert {each["metadata"].get("namespace") for each in objects.all} == {"team"}
+    assert {item["metadata"].get("namespace") for item in objects.all} == {"team"}
     assert template(release="1e3", namespace="team").code == 0
 
 
@@ -433,5 +433,5 @@ def test_selectors_of_the_components_do_not_meet():
         objects.one("Deployment", name)["spec"]["template"]["metadata"]["labels"]
         for name in ("agents", "agents-controllers")
     ]
-    found = [[selector.items() <= each.items() for each in labels] for selector in selectors]
+    found = [[selector.items() <= label.items() for label in labels] for selector in selectors]
     assert found == [[True, False], [False, True]]

@@ -13,11 +13,11 @@ from jangar.api.not_built import KINDS_NOT_BUILT
 def test_every_row_names_a_value_that_is_not_built():
     """B13: a feature that is built leaves the table, and a reason cannot outlive it."""
     rows = yaml.safe_load((CHART / "not-built.yaml").read_text())
-    absent = {each["value"] for each in json.loads((CHART / "files" / "not-built.json").read_text())}
+    absent = {load["value"] for load in json.loads((CHART / "files" / "not-built.json").read_text())}
     stale = [
-        each["value"]
-        for each in rows
-        if not any(value == each["value"] or value.startswith(f"{each['value']}.") for value in absent)
+        row["value"]
+        for row in rows
+        if not any(value == row["value"] or value.startswith(f"{row['value']}.") for value in absent)
     ]
     assert stale == []
 
@@ -25,7 +25,7 @@ def test_every_row_names_a_value_that_is_not_built():
 @pytest.mark.rule("GATE-1")
 def test_rows_about_kinds_agree_with_the_table_in_code():
     """B1: a kind that is built leaves this table together with the one of the code."""
-    rows = {each["value"]: each["reason"] for each in yaml.safe_load((CHART / "not-built.yaml").read_text())}
+    rows = {item["value"]: item["reason"] for item in yaml.safe_load((CHART / "not-built.yaml").read_text())}
     kinds = {kind for kind in KINDS_NOT_BUILT if any(f"{kind}s do" in reason for reason in rows.values())}
     assert kinds == {"Schedule", "Swarm"}
     assert "ImplementationSource" in KINDS_NOT_BUILT or "controller.webhook" not in rows

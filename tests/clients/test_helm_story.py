@@ -37,9 +37,9 @@ def test_the_chart_lives_its_whole_life(helm, laptop):
     """D3: its hooks mount an emptyDir at /tmp while the data directory is below /tmp, and reach the API."""
     helm("install", *RELEASE[:1], CHART, *RELEASE[1:], "--create-namespace", "--timeout", "120s")
     assert _revisions(helm) == ["deployed"]
-    told = helm("test", *RELEASE, "--timeout", "180s")
-    assert "Phase:          Succeeded" in told
-    assert "Failed" not in told
+    reported = helm("test", *RELEASE, "--timeout", "180s")
+    assert "Phase:          Succeeded" in reported
+    assert "Failed" not in reported
     helm("upgrade", *RELEASE[:1], CHART, *RELEASE[1:], "--set", "logging.level=debug", "--timeout", "120s")
     helm("rollback", RELEASE[0], "1", *RELEASE[1:], "--timeout", "120s")
     assert _revisions(helm) == ["superseded", "superseded", "deployed"]
@@ -50,5 +50,5 @@ def test_the_chart_lives_its_whole_life(helm, laptop):
 def test_nothing_of_the_release_is_left(helm, laptop):
     """The hook that waits for runs has ended, and the workloads are deleted."""
     for kind in ("deployments", "services", "serviceaccounts"):
-        left = [each["metadata"]["name"] for each in _objects(laptop, kind)]
+        left = [item["metadata"]["name"] for item in _objects(laptop, kind)]
         assert [name for name in left if name.startswith("agents")] == []

@@ -38,9 +38,9 @@ def a_map(name, **data):
 def test_apply_with_prune_deletes_what_is_no_longer_in_the_file(k):
     """D1: kubectl lists ReplicationControllers and autoscalers to prune."""
     k("apply -f - --prune -l part=of-it", [a_map("one", a="1"), a_map("two", a="1"), a_deployment()])
-    told = k("apply -f - --prune -l part=of-it", [a_map("one", a="2")])
-    assert "configmap/two pruned" in told
-    assert "deployment.apps/web pruned" in told
+    reported = k("apply -f - --prune -l part=of-it", [a_map("one", a="2")])
+    assert "configmap/two pruned" in reported
+    assert "deployment.apps/web pruned" in reported
     assert k("get configmap,deployment -l part=of-it -o name").split() == ["configmap/one"]
 
 

@@ -107,6 +107,6 @@ def test_an_operator_with_kopf_answers_changes_and_holds_deletion(operator):
     )
     assert "goodbye bob" in said.read_text()
     wait_for(
-        lambda: "Answered" in {each["reason"] for each in client.request("GET", EVENTS).body["items"]},
+        lambda: "Answered" in {item["reason"] for item in client.request("GET", EVENTS).body["items"]},
         what="the Event",
     )

@@ -157,11 +157,11 @@ def in_parallel(server: Served, requests: Sequence[tuple[str, str, Any]], *, cal
 
 def story(watch: Stream, last: int) -> list[tuple[int, str, str]]:
     """What a watch tells up to a revision: of each event the revision, the type and the name."""
-    told: list[tuple[int, str, str]] = []
-    while not told or told[-1][0] != last:
+    reported: list[tuple[int, str, str]] = []
+    while not reported or reported[-1][0] != last:
         event = watch.next(seconds=20)
         assert event is not None, "the watch ended"
         assert event["type"] != "ERROR", event
         meta = event["object"]["metadata"]
-        told.append((int(meta["resourceVersion"]), event["type"], meta["name"]))
-    return told
+        reported.append((int(meta["resourceVersion"]), event["type"], meta["name"]))
+    return reported

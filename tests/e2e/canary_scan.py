@@ -23,8 +23,8 @@ def forms(value: str) -> set[bytes]:
     """A value as programs write it: as it is, escaped, in URLs, in base64 alone and as somebody's password."""
     data = value.encode()
     quoted = {quote(value, safe=""), quote(value), quote_plus(value)}
-    lowered = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), each) for each in quoted}
-    found = {data, json.dumps(value)[1:-1].encode(), *(each.encode() for each in quoted | lowered)}
+    lowered = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), item) for item in quoted}
+    found = {data, json.dumps(value)[1:-1].encode(), *(item.encode() for item in quoted | lowered)}
     for before in (b"", b"x", b"xx"):
         first = (0, 2, 3)[len(before)]
         whole = base64.b64encode(before + data)[first : (len(before) + len(data)) * 8 // 6]
@@ -53,7 +53,7 @@ def answered(face: HttpFace) -> Iterator[tuple[str, bytes]]:
     """Every answer to a question that has one, about everything that there is."""
     paths = [path for path, verbs in face.get("/openapi.json")["paths"].items() if "get" in verbs]
     runs = face.get("/v1/runs?nested=true&limit=200")["items"]
-    kinds = [each["name"] for each in face.get("/v1/kinds")["items"]]
+    kinds = [item["name"] for item in face.get("/v1/kinds")["items"]]
     for path in paths:
         if path.endswith("/watch") or path == "/v1/watch":
             continue
@@ -66,8 +66,8 @@ def answered(face: HttpFace) -> Iterator[tuple[str, bytes]]:
 def _filled(face: HttpFace, path: str, runs: list, kinds: list[str]) -> Iterator[str]:
     if "/kinds/{kind}/{name}" in path:
         for kind in kinds:
-            for each in face.get(f"/v1/kinds/{kind}/objects")["items"]:
-                meta = each["metadata"]
+            for item in face.get(f"/v1/kinds/{kind}/objects")["items"]:
+                meta = item["metadata"]
                 yield path.format(kind=kind, namespace=meta["namespace"], name=meta["name"])
     elif "{kind}" in path:
         yield from (path.format(kind=kind) for kind in kinds)
@@ -75,10 +75,10 @@ def _filled(face: HttpFace, path: str, runs: list, kinds: list[str]) -> Iterator
         for run in runs:
             asked = path.format(namespace=run["namespace"], name=run["name"])
             steps = [
-                each["name"]
-                for each in face.get(f"/v1/namespaces/{run['namespace']}/runs/{run['name']}")["steps"]
+                step["name"]
+                for step in face.get(f"/v1/namespaces/{run['namespace']}/runs/{run['name']}")["steps"]
             ]
-            yield from (f"{asked}?step={each}" for each in steps)
+            yield from (f"{asked}?step={step}" for step in steps)
             yield asked
     elif "{" not in path:
         yield path
@@ -92,21 +92,21 @@ def _rows(path: Path) -> Iterator[tuple[str, bytes]]:
         for table in tables:
             columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
             for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608 - its own names
-                told = dict(zip(columns, row, strict=True))
-                if str(told.get("resource", "")).endswith("secrets"):
+                reported = dict(zip(columns, row, strict=True))
+                if str(reported.get("resource", "")).endswith("secrets"):
                     continue
-                for name, value in told.items():
+                for name, value in reported.items():
                     content = value if isinstance(value, bytes) else str(value).encode()
-                    yield from _opened(f"{path.name}: {table}.{name} of {told.get('name')}", content)
+                    yield from _opened(f"{path.name}: {table}.{name} of {reported.get('name')}", content)
 
 
 def _opened(where: str, content: bytes) -> Iterator[tuple[str, bytes]]:
     """With what is packed in it."""
     yield where, content
     packed = [content] if content.startswith(b"\x1f\x8b") else []
-    packed += [base64.b64decode(each + b"=" * (-len(each) % 4)) for each in _PACKED.findall(content)]
-    for each in packed:
+    packed += [base64.b64decode(item + b"=" * (-len(item) % 4)) for item in _PACKED.findall(content)]
+    for item in packed:
         try:
-            yield f"{where}, unpacked", gzip.decompress(each)
+            yield f"{where}, unpacked", gzip.decompress(item)
         except (OSError, EOFError, zlib.error):
             continue

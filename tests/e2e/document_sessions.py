@@ -36,31 +36,31 @@ def session_of(text: str) -> list[Typed]:
     found: list[Typed] = []
     for kind, body in BLOCK.findall(text):
         if kind == "console":
-            found += [_told(part) for part in re.split(r"^\$ ", body, flags=re.MULTILINE) if part.strip()]
+            found += [_reported(part) for part in re.split(r"^\$ ", body, flags=re.MULTILINE) if part.strip()]
         else:
             found += [Typed(line.strip()) for line in body.splitlines() if line.strip()]
     return found
 
 
-def _told(part: str) -> Typed:
+def _reported(part: str) -> Typed:
     line, *says = part.splitlines()
-    return Typed(line, tuple(each for each in says if each.strip() not in {"", "..."}))
+    return Typed(line, tuple(say for say in says if say.strip() not in {"", "..."}))
 
 
 def script(session: Sequence[Typed], outputs: Path) -> str:
     """For one shell; the first command that exits otherwise than it says ends it. Outputs go to files by number."""
     lines = ["set -o pipefail", "watching=()", "trap 'kill ${watching[@]} 2>/dev/null' EXIT", UNTIL_SAID]
-    for number, each in enumerate(session):
-        if each.watches:
+    for number, item in enumerate(session):
+        if item.watches:
             lines += [
-                f"{each.line} > {outputs}/{number} 2>&1 & watching+=($!)",
+                f"{item.line} > {outputs}/{number} 2>&1 & watching+=($!)",
                 f"until_said {outputs}/{number}",
             ]
             continue
-        wanted = found.group(1) if (found := EXIT.search(each.line)) else "0"
-        told = shlex.quote(f"{each.line} exited with")
-        redirected = f"{{ {each.line}\n}} > {outputs}/{number} 2>&1" if each.says else each.line
-        lines += [redirected, f"code=$?; [ $code = {wanted} ] || {{ echo {told} $code; exit 1; }}"]
+        wanted = found.group(1) if (found := EXIT.search(item.line)) else "0"
+        reported = shlex.quote(f"{item.line} exited with")
+        redirected = f"{{ {item.line}\n}} > {outputs}/{number} 2>&1" if item.says else item.line
+        lines += [redirected, f"code=$?; [ $code = {wanted} ] || {{ echo {reported} $code; exit 1; }}"]
     return "\n".join(lines)
 
 

@@ -22,7 +22,7 @@ def expected(folder: Path) -> dict:
 
 
 def steps_of(status: dict) -> dict[str, dict]:
-    return {each["name"]: each for each in status.get("stepStatuses", [])}
+    return {step_status["name"]: step_status for step_status in status.get("stepStatuses", [])}
 
 
 def ended(step: dict, wanted: dict) -> dict:

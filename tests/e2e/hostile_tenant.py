@@ -49,10 +49,10 @@ class Api:
         return answer.status
 
 
-def change(api: Api, chance: random.Random, path: str, collection: str, made: dict) -> None:
+def change(api: Api, rng: random.Random, path: str, collection: str, made: dict) -> None:
     """One of the other things that the right to write allows."""
     spec = made["spec"]
-    match chance.randrange(7):
+    match rng.randrange(7):
         case 0:
             api.ask("PATCH", path, {"spec": spec}, "application/merge-patch+json")
         case 1:
@@ -77,7 +77,7 @@ def change(api: Api, chance: random.Random, path: str, collection: str, made: di
 
 
 def attack(api: Api, namespace: str, seed: int, count: int, seconds: float) -> dict:
-    chance = random.Random(seed)  # noqa: S311 - generated input, no secret
+    rng = random.Random(seed)  # noqa: S311 - generated input, no secret
     known: dict[str, str] = {}
     kept: deque[str] = deque()
     answers: Counter[int] = Counter()
@@ -89,7 +89,7 @@ def attack(api: Api, namespace: str, seed: int, count: int, seconds: float) -> d
         for kind in together:
             name = f"{kind.name.lower()}-{seed}-{number}"
             collection = _collection(kind, namespace)
-            made = hostile_object(chance, kind, name, known)
+            made = hostile_object(rng, kind, name, known)
             began = time.monotonic()
             status = api.ask("POST", collection, made)
             slowest = max(slowest, (time.monotonic() - began, name))
@@ -99,8 +99,8 @@ def attack(api: Api, namespace: str, seed: int, count: int, seconds: float) -> d
                 kinds[kind.name] += 1
                 known[kind.name.lower()] = name
                 kept.append(f"{collection}/{name}")
-                if chance.random() < 0.15:
-                    change(api, chance, f"{collection}/{name}", collection, made)
+                if rng.random() < 0.15:
+                    change(api, rng, f"{collection}/{name}", collection, made)
             while len(kept) > KEPT:
                 api.ask("DELETE", kept.popleft())
             if number >= count or time.monotonic() > end:

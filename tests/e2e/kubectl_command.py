@@ -45,8 +45,8 @@ def kubectl_binary() -> Path | None:
 def version_of(binary: Path) -> str:
     """As `1.35`: other versions say the same in other words."""
     words = [str(binary), "version", "--client", "--output=json"]
-    told = subprocess.run(words, check=True, capture_output=True, text=True, timeout=DEADLINE)
-    version = json.loads(told.stdout)["clientVersion"]
+    reported = subprocess.run(words, check=True, capture_output=True, text=True, timeout=DEADLINE)
+    version = json.loads(reported.stdout)["clientVersion"]
     return f"{version['major']}.{version['minor']}"
 
 

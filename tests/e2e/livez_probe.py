@@ -32,12 +32,12 @@ def main(authority, *addresses):
     while not select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0]:
         late = time.monotonic() - due
         due = max(due + EVERY, time.monotonic())
-        for address, each in open_connections.items():
+        for address, item in open_connections.items():
             began = time.monotonic()
             asked += 1
             try:
-                each.request("GET", urlsplit(address).path)
-                answer = each.getresponse()
+                item.request("GET", urlsplit(address).path)
+                answer = item.getresponse()
                 answer.read()
                 failed += answer.status != http.HTTPStatus.OK
             except (OSError, http.client.HTTPException):

@@ -14,7 +14,7 @@ pytestmark = [
 ]
 
 AGENTS = "agents.proompteng.ai/v1alpha1"
-TOLD = ["==> step plan, attempt 1 <==", "say plan", "==> step code, attempt 1 <==", "say code"]
+REPORTED = ["==> step plan, attempt 1 <==", "say plan", "==> step code, attempt 1 <==", "say code"]
 
 
 def named(kind, name, spec):
@@ -24,7 +24,7 @@ def named(kind, name, spec):
 def work():
     """A step of an orchestration whose agent has two steps of its own."""
     steps = [
-        {"name": each, "implementation": {"inline": {"text": f"say {each}"}}} for each in ("plan", "code")
+        {"name": item, "implementation": {"inline": {"text": f"say {item}"}}} for item in ("plan", "code")
     ]
     return {
         "name": "work",
@@ -54,7 +54,7 @@ def laptop(tmp_path_factory):
 
 def said(lines):
     """Without what the runner tells of itself."""
-    return [each for each in lines if each.startswith(("==> ", "say "))]
+    return [line for line in lines if line.startswith(("==> ", "say "))]
 
 
 @pytest.mark.rule("GC-6")
@@ -63,18 +63,20 @@ def test_every_face_reads_the_logs_of_all_steps_of_an_agent(laptop):
     laptop.apply(run("told", work()))
     laptop.until(lambda: laptop.phase("told") == "Succeeded")
     shown = said(laptop.done("logs", "told", "work").splitlines())
-    assert (shown[:2], shown[-1]) == (TOLD[:2], TOLD[-1])
-    laptop.until(lambda: len(list((laptop.data / "log-tails" / "default").glob("*/*.log"))) == len(TOLD) // 2)
+    assert (shown[:2], shown[-1]) == (REPORTED[:2], REPORTED[-1])
+    laptop.until(
+        lambda: len(list((laptop.data / "log-tails" / "default").glob("*/*.log"))) == len(REPORTED) // 2
+    )
     for kind in ("jobs", "pods"):
-        for each in json.loads(laptop.done("get", kind, "-o", "json"))["items"]:
-            laptop.jangar("delete", kind, each["metadata"]["name"], "--wait")
-    assert said(laptop.done("logs", "told", "work").splitlines()) == TOLD
+        for item in json.loads(laptop.done("get", kind, "-o", "json"))["items"]:
+            laptop.jangar("delete", kind, item["metadata"]["name"], "--wait")
+    assert said(laptop.done("logs", "told", "work").splitlines()) == REPORTED
     face = HttpFace(laptop)
     route = "/v1/namespaces/default/runs/told/logs?step=work"
-    assert said(face.get(route)["lines"]) == TOLD
+    assert said(face.get(route)["lines"]) == REPORTED
     laptop.done("delete", "run", "told", "--wait")
     for path in (laptop.data / "log-tails").rglob("*.log"):
         path.unlink()
-    assert said(face.get(route)["lines"]) == TOLD
+    assert said(face.get(route)["lines"]) == REPORTED
     past = laptop.done("history", "told").splitlines()
-    assert said(each.strip() for each in past) == TOLD
+    assert said(item.strip() for item in past) == REPORTED

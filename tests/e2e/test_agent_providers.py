@@ -51,7 +51,7 @@ def test_an_example_provider_runs_as_it_stands(laptop, folder, outputs, counted)
     assert status["phase"] == "Succeeded", status
     assert outputs in status["outputs"]
     assert counted <= set(status["runner"].get("usage") or {})
-    assert [each["name"] for each in status["artifacts"]] == ["report"]
+    assert [artifact["name"] for artifact in status["artifacts"]] == ["report"]
 
 
 def test_an_example_provider_that_is_cancelled_is_gone(laptop):
@@ -71,7 +71,7 @@ def test_an_example_provider_that_is_cancelled_is_gone(laptop):
 
     def running():
         pods = json.loads(laptop.done("get", "pods", "-o", "json"))["items"]
-        mine = [each for each in pods if each["metadata"]["name"].startswith("waits-")]
+        mine = [pod for pod in pods if pod["metadata"]["name"].startswith("waits-")]
         return mine and mine[0]["status"]["phase"] == "Running"
 
     laptop.until(running)

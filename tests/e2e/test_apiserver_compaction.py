@@ -86,8 +86,8 @@ def test_compaction_under_load_loses_no_watch_within_the_window(server, client):
         stories = [(since, story(watch, last)) for since, watch in watches]
     whole = stories[0][1]
     assert len(whole) == BURSTS * BURST + 1
-    for since, told in stories:
-        assert told == [event for event in whole if event[0] > since]
+    for since, reported in stories:
+        assert reported == [event for event in whole if event[0] > since]
 
 
 def test_a_watch_that_began_in_the_window_may_take_its_time(server, client):
@@ -98,8 +98,8 @@ def test_a_watch_that_began_in_the_window_may_take_its_time(server, client):
     with opened(client, began) as slow:
         small = [{"data": {"text": None, "n": f"-{n}"}} for n in range(WINDOW)]
         in_parallel(server, [("PATCH", f"{MAPS}/m", patch) for patch in small])
-        told = story(slow, newest(client))
-    assert len(told) == len(large) + len(small)
+        reported = story(slow, newest(client))
+    assert len(reported) == len(large) + len(small)
 
 
 def test_what_is_behind_the_window_is_expired(server, client):

@@ -22,7 +22,7 @@ from support.kube_http import TooLate
 
 TRIALS = int(os.environ.get("JANGAR_CRASH_TRIALS", "5"))
 CALLERS, KEYS, WATCHERS = 6, 40, 2
-MOST_WRITES = 200
+MAX_WRITES = 200
 """At most so many are acknowledged before the end; on average half."""
 MAPS = "/api/v1/namespaces/default/configmaps"
 GONE = (OSError, http.client.HTTPException, ValueError, TooLate, AttributeError)
@@ -49,12 +49,14 @@ class Record:
 
 def promise(obj, *, gone=False):
     meta = obj["metadata"]
-    told = json.dumps([meta["uid"], obj.get("data"), meta["name"]], sort_keys=True).encode()
-    return Promise(int(meta["resourceVersion"]), meta["name"], hashlib.sha256(told).hexdigest()[:16], gone)
+    reported = json.dumps([meta["uid"], obj.get("data"), meta["name"]], sort_keys=True).encode()
+    return Promise(
+        int(meta["resourceVersion"]), meta["name"], hashlib.sha256(reported).hexdigest()[:16], gone
+    )
 
 
 def test_a_killed_server_keeps_every_promise(tmp_path):
-    chance = random.Random(os.environ.get("JANGAR_CRASH_SEED", "1"))  # noqa: S311 - nothing is secret here
+    rng = random.Random(os.environ.get("JANGAR_CRASH_SEED", "1"))  # noqa: S311 - nothing is secret here
     server, record = ServerProcess(tmp_path), Record()
     server.start()
     client = server.client()
@@ -62,19 +64,19 @@ def test_a_killed_server_keeps_every_promise(tmp_path):
     client.close()
     try:
         for _ in range(TRIALS):
-            live_and_die(server, record, chance)
+            live_and_die(server, record, rng)
             server.start()
             check(server, record)
     finally:
         server.kill()
-    assert len(record.acknowledged) > MOST_WRITES / 4 * TRIALS, "the callers did work"
+    assert len(record.acknowledged) > MAX_WRITES / 4 * TRIALS, "the callers did work"
 
 
-def live_and_die(server, record, chance):
+def live_and_die(server, record, rng):
     """Load and watches until, at some moment, the process is gone: counted in writes, as a busy machine is slower."""
     over, lock = threading.Event(), threading.Lock()
     threads = [
-        threading.Thread(target=hammer, args=(server, record, lock, over, chance.random()))
+        threading.Thread(target=hammer, args=(server, record, lock, over, rng.random()))
         for _ in range(CALLERS)
     ]
     threads += [
@@ -82,9 +84,9 @@ def live_and_die(server, record, chance):
     ]
     for thread in threads:
         thread.start()
-    enough = len(record.acknowledged) + chance.randrange(MOST_WRITES)
+    enough = len(record.acknowledged) + rng.randrange(MAX_WRITES)
     wait_for(lambda: len(record.acknowledged) >= enough, what=f"{enough} writes")
-    time.sleep(chance.uniform(0, 0.01))
+    time.sleep(rng.uniform(0, 0.01))
     server.kill()
     over.set()
     for thread in threads:
@@ -93,11 +95,11 @@ def live_and_die(server, record, chance):
 
 
 def hammer(server, record, lock, over, seed):
-    chance, client = random.Random(seed), server.client()  # noqa: S311
+    rng, client = random.Random(seed), server.client()  # noqa: S311
     while not over.is_set():
-        name = f"m{chance.randrange(KEYS)}"
+        name = f"m{rng.randrange(KEYS)}"
         try:
-            found = write(client, name, chance)
+            found = write(client, name, rng)
         except GONE:
             break
         if found is not None:
@@ -106,10 +108,10 @@ def hammer(server, record, lock, over, seed):
     client.close()
 
 
-def write(client, name, chance):
+def write(client, name, rng):
     """One write of some sort; what was promised, if it was."""
-    data = {"noise": chance.randbytes(chance.choice((8, 400, 4000))).hex()}
-    kind, headers = chance.random(), {"Content-Type": "application/json"}
+    data = {"noise": rng.randbytes(rng.choice((8, 400, 4000))).hex()}
+    kind, headers = rng.random(), {"Content-Type": "application/json"}
     if kind < 0.15:
         answer = client.request("DELETE", f"{MAPS}/{name}", seconds=5)
         # The answer does not say at which revision it went; a watch does.
@@ -161,21 +163,21 @@ def check(server, record):
         catch_up(client, mine, mine[-1].revision if mine else record.begun, newest)
     story = record.watched[0]
     assert all(mine == story for mine in record.watched), "two watches tell different stories"
-    revisions = [told.revision for told in story]
+    revisions = [reported.revision for reported in story]
     assert revisions == sorted(set(revisions)), "a revision was told twice, or out of order"
-    by_revision = {told.revision: told for told in story}
+    by_revision = {reported.revision: reported for reported in story}
     for kept in record.acknowledged:
         assert by_revision.get(kept.revision) == kept, "acknowledged, but not what was told"
     acknowledged = [kept.revision for kept in record.acknowledged]
     assert len(acknowledged) == len(set(acknowledged)), "one revision was acknowledged twice"
     expected = {}
-    for told in story:
-        expected.pop(told.name, None)
-        if not told.gone:
-            expected[told.name] = told
+    for reported in story:
+        expected.pop(reported.name, None)
+        if not reported.gone:
+            expected[reported.name] = reported
     found = [promise(item) for item in listed["items"] if item["metadata"]["name"] != "kube-root-ca.crt"]
-    assert {each.name: each for each in found} == {
-        name: told for name, told in expected.items() if name != "kube-root-ca.crt"
+    assert {entry.name: entry for entry in found} == {
+        name: reported for name, reported in expected.items() if name != "kube-root-ca.crt"
     }
     client.close()
 
@@ -206,10 +208,10 @@ def marker(client):
 @pytest.mark.parametrize("life", range(3))
 def test_a_server_killed_while_it_starts_starts_again(tmp_path, life):
     server = ServerProcess(tmp_path)
-    chance = random.Random(life)  # noqa: S311
+    rng = random.Random(life)  # noqa: S311
     for _ in range(3):
         child = server.launch()
-        time.sleep(chance.uniform(0.0, 0.8))
+        time.sleep(rng.uniform(0.0, 0.8))
         child.stop(first=9)
     try:
         server.start()

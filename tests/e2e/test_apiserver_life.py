@@ -79,7 +79,7 @@ def test_it_starts_within_two_seconds_and_again_on_its_data(tmp_path):
 def test_once_it_is_ready_the_first_namespaces_are_there(tmp_path):
     with running(tmp_path) as server:
         found = with_client(server, lambda client: sent(client, "GET", "/api/v1/namespaces")["items"])
-        assert {"default", "kube-system"} <= {each["metadata"]["name"] for each in found}
+        assert {"default", "kube-system"} <= {item["metadata"]["name"] for item in found}
 
 
 def test_it_says_where_it_listens_and_how_to_use_it(server):
@@ -146,7 +146,7 @@ def test_a_token_is_required(server, token, status, reason):
     stranger.close()
 
 
-def test_health_is_told_to_everybody(server):
+def test_health_is_reported_to_everybody(server):
     stranger = HttpClient(url=server.url, ca=server.ca)
     for path in ("/readyz", "/livez", "/healthz"):
         assert stranger.request("GET", path).status == 200
@@ -258,8 +258,8 @@ def test_kill_and_restart_keep_everything(mortal):
     with client.stream(
         f"{MAPS}?watch=true&resourceVersion={made[18]['metadata']['resourceVersion']}"
     ) as watch:
-        told = [watch.next(seconds=5) for _ in range(4)]
-    assert [(event["type"], event["object"]["metadata"]["name"]) for event in told] == [
+        reported = [watch.next(seconds=5) for _ in range(4)]
+    assert [(event["type"], event["object"]["metadata"]["name"]) for event in reported] == [
         ("ADDED", "map-19"),
         ("MODIFIED", "map-3"),
         ("DELETED", "map-4"),
@@ -312,8 +312,8 @@ def test_watchers_within_the_window_miss_nothing_under_load(server, client):
     middle = sent(client, "GET", path)["metadata"]["resourceVersion"]
     clients = [server.client() for _ in range(6)]
     streams = [
-        each.stream(f"{path}?watch=true&resourceVersion={since}", seconds=30)
-        for each in clients
+        item.stream(f"{path}?watch=true&resourceVersion={since}", seconds=30)
+        for item in clients
         for since in (start, middle)
     ]
     in_parallel(
@@ -324,12 +324,12 @@ def test_watchers_within_the_window_miss_nothing_under_load(server, client):
     stories = [story(stream, last) for stream in streams]
     for stream in streams:
         stream.close()
-    for each in clients:
-        each.close()
+    for item in clients:
+        item.close()
     whole, half = stories[0], stories[1]
     assert len(whole) == 300 + 900 + 1
     assert whole[300:] == half
-    assert all(each == (half if place % 2 else whole) for place, each in enumerate(stories))
+    assert all(item == (half if place % 2 else whole) for place, item in enumerate(stories))
     revisions = [revision for revision, _, _ in whole]
     assert revisions == sorted(set(revisions))
 

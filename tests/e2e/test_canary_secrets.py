@@ -23,7 +23,7 @@ pytestmark = [
 
 MARK = "plain-word"
 """No secret, told in the same places: where it is not found, nothing else would be."""
-LEAST_MARKED = 20
+MIN_MARKED = 20
 TELL = f"""
 escaped() {{ printf %s "$1" | sed 's/"/\\\\"/g'; }}
 tell() {{
@@ -75,7 +75,7 @@ class Canaries:
     def agent(self, name, script, *names):
         """Given its values as a variable, as a whole Secret and as a file; runs of these names may have them."""
         keys = {"env": "ENV_KEY", "whole": "WHOLE_KEY", "file": "key"}
-        values = {each: f'c4n+{secrets.token_hex(9)}/"{each[0]}' for each in keys}
+        values = {item: f'c4n+{secrets.token_hex(9)}/"{item[0]}' for item in keys}
         self.values[name] = list(values.values())
         provider = {
             "binary": "sh",
@@ -86,17 +86,17 @@ class Canaries:
             {
                 "apiVersion": "v1",
                 "kind": "Secret",
-                "metadata": {"name": f"{name}-{each}"},
-                "stringData": {key: values[each]},
+                "metadata": {"name": f"{name}-{item}"},
+                "stringData": {key: values[item]},
             }
-            for each, key in keys.items()
+            for item, key in keys.items()
         ]
         bound = {
             "subjects": [
                 {"kind": "Agent", "name": name},
-                *({"kind": "AgentRun", "name": each} for each in names),
+                *({"kind": "AgentRun", "name": item} for item in names),
             ],
-            "allowedSecrets": [f"{name}-{each}" for each in keys],
+            "allowedSecrets": [f"{name}-{item}" for item in keys],
         }
         self.objects += [
             *given,
@@ -122,7 +122,7 @@ class Canaries:
 
     def phases(self, kind="AgentRun"):
         found = self.face.get(f"/v1/kinds/{kind}/objects")["items"]
-        return {each["metadata"]["name"]: (each.get("status") or {}).get("phase") for each in found}
+        return {item["metadata"]["name"]: (item.get("status") or {}).get("phase") for item in found}
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +148,8 @@ def begin(canaries):
     canaries.agent("stepped", "each encoded; each tell", "ordered")
     agent = {"name": "work", "kind": "AgentRun", "dependsOn": [], **canaries.spec("stepped")}
     agent["outputs"] = [{"name": "said"}]
-    told = step("told", "echoes", "work") | {"with": {"text": "{{ steps.work.outputs.said }}"}}
-    canaries.laptop.apply(*canaries.objects, run("ordered", agent, told))
+    reported = step("told", "echoes", "work") | {"with": {"text": "{{ steps.work.outputs.said }}"}}
+    canaries.laptop.apply(*canaries.objects, run("ordered", agent, reported))
 
 
 def settle(canaries):
@@ -163,7 +163,7 @@ def settle(canaries):
 def leaks(canaries, places):
     """Where a value was found, and in how many places the plain word was."""
     wanted = {
-        form: name for name, values in canaries.values.items() for each in values for form in forms(each)
+        form: name for name, values in canaries.values.items() for value in values for form in forms(value)
     }
     found, marked = set(), 0
     for where, content in places:
@@ -181,18 +181,18 @@ def test_canaries_are_nowhere_on_a_whole_laptop(laptop, record_property):
     assert expected.items() <= canaries.phases().items()
     assert canaries.phases("OrchestrationRun") == {"ordered": "Succeeded"}
     there, marked = leaks(canaries, [*written(laptop), *answered(canaries.face)])
-    assert marked > LEAST_MARKED
+    assert marked > MIN_MARKED
     names = [name for name in canaries.values if name != "stepped"]
     laptop.done("delete", "run", "ordered", "--wait")
     laptop.done("delete", "agentrun", *names, "--wait")
     gone, marked = leaks(canaries, [*written(laptop), *answered(canaries.face)])
-    assert marked > LEAST_MARKED
+    assert marked > MIN_MARKED
     found = sorted({*there, *gone})
     record_trials(
         record_property,
         row="23: canary secrets on a whole laptop, in objects, files and answers",
         bed="P",
         seeds=range(len(canaries.values)),
-        failures=len({each.split(":")[0] for each in found}),
+        failures=len({item.split(":")[0] for item in found}),
     )
     assert found == []

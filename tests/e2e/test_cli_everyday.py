@@ -94,7 +94,7 @@ def test_a_run_is_resubmitted_with_other_parameters_and_followed(laptop):
     """B11: from a file too; a parameter that is not declared is refused before anything starts."""
     (laptop.home / "text").write_text("from a file")
     said = laptop.done("resubmit", "first", "-p", "text=@text", "--name", "second", "--watch")
-    assert said.startswith("second runs what first ran\n")
+    assert said.startswith("second resubmits first\n")
     assert "second succeeded after" in said
     assert laptop.run("second")["spec"]["parameters"] == {"text": "from a file"}
     ran = laptop.jangar("resubmit", "first", "-p", "texd=x")

@@ -27,7 +27,7 @@ def jangar(*arguments, stdin=b"", **environment):
 
 
 def test_our_examples_have_no_problems():
-    marked = [each for each in sorted(EXAMPLES.glob("*.yaml")) if each.read_text().startswith(NOT_BUILT)]
+    marked = [path for path in sorted(EXAMPLES.glob("*.yaml")) if path.read_text().startswith(NOT_BUILT)]
     ran = jangar("lint", *sorted(set(EXAMPLES.glob("*.yaml")) - set(marked)))
     assert ran.returncode == 0, ran.stdout.decode()
     refused = jangar("lint", *marked)
@@ -110,7 +110,7 @@ def test_boxes_become_plain_where_the_terminal_has_none():
     assert ran.stdout == b"Orchestration/x: 1 step one after another\n\n+---+\n| a |\n+---+\n"
 
 
-def test_colour_never_reaches_a_pipe():
+def test_color_never_reaches_a_pipe():
     assert b"\x1b" not in jangar("lint", "-", stdin=b"kind: [", FORCE_COLOR="1").stdout
 
 

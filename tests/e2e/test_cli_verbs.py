@@ -137,7 +137,9 @@ def test_retry_keeps_what_succeeded_and_resubmit_keeps_nothing(laptop):
     """Both make a new run."""
     laptop.done("retry", "broken", "--name", "again")
     laptop.until(lambda: laptop.phase("again") == "Failed")
-    steps = {each["name"]: each for each in laptop.run("again")["status"]["stepStatuses"]}
+    steps = {
+        step_status["name"]: step_status for step_status in laptop.run("again")["status"]["stepStatuses"]
+    }
     assert (steps["a"]["phase"], steps["a"]["reason"]) == ("Succeeded", "Reused")
     assert laptop.run("again")["spec"]["retryOf"] == {
         "name": "broken",
@@ -148,7 +150,7 @@ def test_retry_keeps_what_succeeded_and_resubmit_keeps_nothing(laptop):
     assert laptop.jangar("retry", "broken", "--from", "zzz").returncode == 4
     name = laptop.done("resubmit", "broken").split()[0]
     laptop.until(lambda: laptop.phase(name) == "Failed")
-    steps = {each["name"]: each for each in laptop.run(name)["status"]["stepStatuses"]}
+    steps = {step_status["name"]: step_status for step_status in laptop.run(name)["status"]["stepStatuses"]}
     assert steps["a"]["reason"] != "Reused"
 
 
@@ -160,11 +162,11 @@ def test_suspend_resume_and_cancel_do_what_they_say(laptop):
     assert laptop.jangar("retry", "held").returncode == 1
     assert "jangar resume held" in laptop.done("suspend", "held")
     assert laptop.run("held")["spec"]["suspend"] is True
-    assert laptop.done("suspend", "held") == "held is suspended already\n"
-    assert laptop.done("resume", "held") == "held goes on\n"
+    assert laptop.done("suspend", "held") == "held is already suspended\n"
+    assert laptop.done("resume", "held") == "held is resumed\n"
     assert laptop.jangar("cancel", "held", "--wait", "--timeout", "0").returncode == 124
     laptop.until(lambda: laptop.phase("held") == "Cancelled")
-    assert laptop.done("cancel", "held", "--wait") == "held is over already: Cancelled; nothing to cancel\n"
+    assert laptop.done("cancel", "held", "--wait") == "held has already ended: Cancelled; nothing to cancel\n"
     assert laptop.jangar("suspend", "held").returncode == 1
 
 
@@ -190,9 +192,9 @@ def test_retention_says_with_which_run_a_nested_one_goes(laptop):
     laptop.apply(inner, run("outer", nested))
     laptop.until(lambda: laptop.phase("outer") == "Succeeded")
     [child] = [
-        each["metadata"]["name"]
-        for each in json.loads(laptop.done("get", "runs", "-o", "json"))["items"]
-        if each["metadata"].get("ownerReferences")
+        item["metadata"]["name"]
+        for item in json.loads(laptop.done("get", "runs", "-o", "json"))["items"]
+        if item["metadata"].get("ownerReferences")
     ]
     said = r" +Succeeded +with its root run outer: 20\S+ \(in 29d23h\) +rootRun "
     assert re.search(rf"^{child}{said}", laptop.done("retention", child), re.MULTILINE)

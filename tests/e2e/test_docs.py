@@ -29,7 +29,7 @@ DOCUMENTS = [
 ALONE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ANY = re.compile(r"^```[a-z ]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
-VERBS = {each.name for each in app.registered_commands}
+VERBS = {registered_command.name for registered_command in app.registered_commands}
 
 
 def name_of(document: Path) -> str:
@@ -48,7 +48,9 @@ def commands():
             yield pytest.param(line, id=f"{name_of(document)}: {line}")
 
 
-@pytest.mark.parametrize("line", [each for each in commands() if each.values[0].startswith("jangar")])
+@pytest.mark.parametrize(
+    "line", [command for command in commands() if command.values[0].startswith("jangar")]
+)
 def test_every_jangar_command_in_the_documents_runs(line):
     """A command in a document exits 0, or with the code its comment announces."""
     wanted = int(found.group(1)) if (found := EXIT.search(line)) else 0
@@ -65,7 +67,7 @@ def test_every_jangar_command_in_the_documents_runs(line):
     assert done.returncode == wanted, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("line", [each for each in commands() if each.values[0].startswith("make")])
+@pytest.mark.parametrize("line", [command for command in commands() if command.values[0].startswith("make")])
 def test_every_make_target_in_the_documents_exists(line):
     """`make something` names a target of the Makefile."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -74,7 +76,7 @@ def test_every_make_target_in_the_documents_exists(line):
 
 @pytest.mark.xdist_group("documents")
 @pytest.mark.parametrize(
-    "document", [each for each in DOCUMENTS if session_of(each.read_text())], ids=name_of
+    "document", [item for item in DOCUMENTS if session_of(item.read_text())], ids=name_of
 )
 def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
     """Its commands work in their order on a laptop with nothing on it, and say what the document says that they say;
@@ -82,7 +84,7 @@ def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
     """
     kubectl = kubectl_binary()
     session = [
-        each for each in session_of(document.read_text()) if kubectl or not each.line.startswith("kubectl")
+        item for item in session_of(document.read_text()) if kubectl or not item.line.startswith("kubectl")
     ]
     laptop = LaptopProcess(tmp_path)
     outputs = tmp_path / "outputs"
@@ -101,8 +103,8 @@ def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
     finally:
         laptop.end()
     assert done.returncode == 0, done.stdout + done.stderr
-    said = {each.name: each.read_text() for each in outputs.iterdir()}
-    missing = {each.line: unsaid(each, said[str(number)]) for number, each in enumerate(session) if each.says}
+    said = {item.name: item.read_text() for item in outputs.iterdir()}
+    missing = {item.line: unsaid(item, said[str(number)]) for number, item in enumerate(session) if item.says}
     assert {line: lines for line, lines in missing.items() if lines} == {}, said
 
 
@@ -118,7 +120,7 @@ def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
 def test_kubectl_beside_jangar_is_shown_with_what_it_says(command):
     """In the laptop's guide, as a session that is checked."""
     session = session_of((ROOT / "docs" / "guides" / "laptop.md").read_text())
-    assert [each for each in session if each.line.startswith(command) and each.says]
+    assert [item for item in session if item.line.startswith(command) and item.says]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
@@ -128,7 +130,7 @@ def test_commands_that_are_only_shown_exist(document):
     verbs = {line.split()[1] for line in lines if re.match(r"jangar [a-z]", line)}
     assert verbs - VERBS <= {"is"}
     files = {word for line in lines for word in line.split() if word.startswith("examples/")}
-    assert [each for each in files if not (ROOT / each).exists()] == []
+    assert [file for file in files if not (ROOT / file).exists()] == []
 
 
 def test_links_between_documents_lead_somewhere():
@@ -155,11 +157,11 @@ NO_WARNING = {
 
 def test_every_reason_of_a_warning_has_a_page():
     """Whoever sees the reason in an Event finds what happened, why, and what to do; the index names all of them."""
-    told = {each.stem: each.read_text() for each in RUNBOOKS.glob("*.md") if each.name != "README.md"}
+    reported = {path.stem: path.read_text() for path in RUNBOOKS.glob("*.md") if path.name != "README.md"}
     index = (RUNBOOKS / "README.md").read_text()
-    assert {str(each) for each in Reason} - NO_WARNING - set(re.findall(r"`(\w+)`", index)) == set()
-    assert set(re.findall(r"\]\((\w+)\.md\)", index)) == set(told)
-    for name, page in told.items():
+    assert {str(item) for item in Reason} - NO_WARNING - set(re.findall(r"`(\w+)`", index)) == set()
+    assert set(re.findall(r"\]\((\w+)\.md\)", index)) == set(reported)
+    for name, page in reported.items():
         assert page.startswith(f"# {name}\n"), name
         assert [
             part for part in ("**What happened.**", "**Why.**", "**What to do.**") if part not in page

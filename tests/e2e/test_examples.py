@@ -32,7 +32,7 @@ SECONDS_A_STEP = 1
 
 def statuses(laptop: LaptopProcess) -> dict[str, dict]:
     listed = json.loads(laptop.done("get", "runs", "-o", "json"))["items"]
-    return {each["metadata"]["name"]: each.get("status") or {} for each in listed}
+    return {item["metadata"]["name"]: item.get("status") or {} for item in listed}
 
 
 def counts_of(laptop: LaptopProcess, run: str) -> dict[str, int]:
@@ -55,10 +55,10 @@ def ends(laptop):
 
     def all_over():
         now = statuses(laptop)
-        for each in wanted:
-            if is_to_be_cancelled(each, now[each["run"]]):
-                laptop.done("cancel", each["run"])
-        return now if all(now[each["run"]].get("phase") in OVER for each in wanted) else None
+        for item in wanted:
+            if is_to_be_cancelled(item, now[item["run"]]):
+                laptop.done("cancel", item["run"])
+        return now if all(now[item["run"]].get("phase") in OVER for item in wanted) else None
 
     return laptop.until(all_over, seconds=120)
 

@@ -72,8 +72,8 @@ def guest(laptop, face):
     return made["status"]["token"]
 
 
-@pytest.mark.parametrize("entry", GUARDED, ids=lambda each: each.operation)
-def test_nobody_gets_past_without_a_token(face, entry):
+@pytest.mark.parametrize("entry", GUARDED, ids=lambda item: item.operation)
+def test_no_one_gets_past_without_a_token(face, entry):
     """No route but the open ones answers somebody who is not known; a made-up token is as good as none."""
     for token in (None, "made-up"):
         answer = face.ask(
@@ -84,8 +84,8 @@ def test_nobody_gets_past_without_a_token(face, entry):
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize("entry", PLACED, ids=lambda each: each.operation)
-def test_who_lacks_the_right_is_told_which(face, guest, entry):
+@pytest.mark.parametrize("entry", PLACED, ids=lambda item: item.operation)
+def test_who_lacks_the_right_is_reported_which(face, guest, entry):
     """A caller of another namespace is refused by the rights of Kubernetes, and told which one is missing."""
     path, body = address(entry, "default", "slow"), body_of(entry, "default")
     answer = face.ask(entry.method, path, body, token=guest, Idempotency_Key="k")
@@ -104,8 +104,8 @@ def test_lists_show_what_the_caller_may_see(face, guest):
 
 @pytest.mark.parametrize(
     "entry",
-    [each for each in ROUTES if each.method == "GET" and each.answers and "agent" not in each.path],
-    ids=lambda each: each.operation,
+    [route for route in ROUTES if route.method == "GET" and route.answers and "agent" not in route.path],
+    ids=lambda item: item.operation,
 )
 def test_answers_are_as_the_document_says(face, entry):
     """What is answered fits the model that the OpenAPI document shows."""
@@ -119,8 +119,8 @@ def test_the_document_names_every_route(face):
     """/openapi.json is made from the table."""
     document = face.get("/openapi.json", token=None)
     assert document["openapi"] == "3.1.0"
-    told = {(method.upper(), path) for path, each in document["paths"].items() for method in each}
-    assert told == {(entry.method, entry.path) for entry in ROUTES}
+    reported = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    assert reported == {(entry.method, entry.path) for entry in ROUTES}
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_body_that_is_too_big_is_not_read(face):
     assert face.ask("POST", R, b"{").status == 400
 
 
-def test_all_mistakes_are_told_at_once(face):
+def test_all_mistakes_are_reported_at_once(face):
     """A refusal names everything that is wrong with a body, and what to do."""
     answer = face.ask("POST", R, {"orchestration": "UPPER", "wrong": 1})
     assert answer.status == 422
@@ -196,11 +196,11 @@ def test_parameters_are_checked_before_anything_is_made(face):
 
 def test_pages_of_a_list_meet_without_gap_or_overlap(face):
     """Following `next` shows every run once, the newest first."""
-    whole = [each["uid"] for each in face.get("/v1/runs?limit=1000")["items"]]
+    whole = [item["uid"] for item in face.get("/v1/runs?limit=1000")["items"]]
     found, cursor = [], ""
     while cursor is not None:
         page = face.get(f"/v1/runs?limit=1{f'&cursor={cursor}' if cursor else ''}")
-        found += [each["uid"] for each in page["items"]]
+        found += [item["uid"] for item in page["items"]]
         cursor = page["next"]
     assert found == whole
     assert face.ask("GET", "/v1/runs?cursor=nonsense").status == 400
@@ -208,8 +208,8 @@ def test_pages_of_a_list_meet_without_gap_or_overlap(face):
 
 def test_filters_are_those_of_the_list(face):
     """By phase, orchestration and text."""
-    assert {each["name"] for each in face.get("/v1/runs?phase=Running&q=slow")["items"]} == {"slow"}
-    assert [each["name"] for each in face.get("/v1/runs?q=DON")["items"]] == ["done"]
+    assert {item["name"] for item in face.get("/v1/runs?phase=Running&q=slow")["items"]} == {"slow"}
+    assert [item["name"] for item in face.get("/v1/runs?q=DON")["items"]] == ["done"]
     assert face.ask("GET", "/v1/runs?phase=Asleep").status == 400
     assert face.ask("GET", "/v1/runs?fase=Running").status == 400
 
@@ -237,13 +237,13 @@ def test_nothing_is_missed_between_a_list_and_its_watch(face, laptop):
     position = face.get("/v1/runs")["position"]
     face.ask("POST", f"{R}/done/resubmit", {"name": "made-between"})
     with face.events("/v1/watch", Last_Event_ID=position) as events:
-        told, number = [], ""
+        reported, number = [], ""
         for event in events:
             name, number, row = event
-            told.append((name, row.get("name")))
+            reported.append((name, row.get("name")))
             if row.get("name") == "made-between" and row["phase"] == "Succeeded":
                 break
-    assert ("run", "made-between") in told
+    assert ("run", "made-between") in reported
     with face.events("/v1/watch", Last_Event_ID=number) as events:
         assert next(events)[0] == "hello"
     with face.events("/v1/watch", Last_Event_ID="another-7") as events:
@@ -251,9 +251,9 @@ def test_nothing_is_missed_between_a_list_and_its_watch(face, laptop):
 
 
 @pytest.mark.rule("GC-4")
-def test_what_will_be_deleted_when_is_told(face):
+def test_what_will_be_deleted_when_is_reported(face):
     """Ended runs show when they go, and what decides it."""
-    found = {each["name"]: each["retention"] for each in face.get("/v1/retention")["items"]}
+    found = {item["name"]: item["retention"] for item in face.get("/v1/retention")["items"]}
     assert found["done"]["runExpiresAt"] > "2026"
 
 
@@ -268,7 +268,7 @@ def test_the_older_routes_keep_their_envelopes(face):
     assert row["deliveryId"] == "older"
     assert face.get(f"/v1/runs/{row['id']}")["kind"] == "orchestration"
     listed = face.get("/v1/orchestration-runs?orchestrationId=greeting")["runs"]
-    assert row["id"] in {each["id"] for each in listed}
+    assert row["id"] in {item["id"] for item in listed}
     missing = face.ask("GET", "/v1/agents/nobody")
     assert (missing.status, missing.json["ok"]) == (404, False)
 
@@ -282,10 +282,10 @@ def test_a_cancel_is_seen_as_it_happens(face, laptop):
     with face.events(f"{R}/slow/watch") as events:
         assert next(events)[2]["steps"][0]["phase"] == "Running"
         assert face.ask("POST", f"{R}/slow/cancel").json["changed"] is True
-        for _, _, told in events:
-            if told["phase"] == "Cancelled":
+        for _, _, reported in events:
+            if reported["phase"] == "Cancelled":
                 break
-    steps = {each["name"]: each["phase"] for each in face.get(f"{R}/slow")["steps"]}
+    steps = {item["name"]: item["phase"] for item in face.get(f"{R}/slow")["steps"]}
     assert steps["wait"] == "Cancelled"
     assert face.ask("POST", f"{R}/slow/cancel").json["changed"] is False
     assert face.ask("POST", f"{R}/slow/suspend").status == 409

@@ -42,7 +42,7 @@ def face(laptop):
 
 def test_live_and_past_runs_are_one_list(face):
     """Every run once, with what it came to, page by page; filters and text find both."""
-    items = {each["name"]: each for each in face.get("/v1/runs")["items"]}
+    items = {item["name"]: item for item in face.get("/v1/runs")["items"]}
     assert (items["stays"]["live"], items["outer"]["live"]) == (True, False)
     assert (items["outer"]["phase"], items["outer"]["stepsEnded"], items["outer"]["stepsTotal"]) == (
         "Failed",
@@ -54,23 +54,23 @@ def test_live_and_past_runs_are_one_list(face):
     while cursor is not None:
         page = face.get(f"/v1/runs?limit=1{f'&cursor={cursor}' if cursor else ''}")
         assert page["history"] == "well"
-        found += [each["name"] for each in page["items"]]
+        found += [item["name"] for item in page["items"]]
         cursor = page["next"]
     assert sorted(found) == ["outer", "stays"]
-    assert [each["name"] for each in face.get("/v1/runs?phase=Failed")["items"]] == ["outer"]
-    assert [each["name"] for each in face.get("/v1/runs?q=NONZEROEXIT")["items"]] == ["outer"]
+    assert [item["name"] for item in face.get("/v1/runs?phase=Failed")["items"]] == ["outer"]
+    assert [item["name"] for item in face.get("/v1/runs?q=NONZEROEXIT")["items"]] == ["outer"]
     assert face.get("/v1/runs?namespace=elsewhere")["items"] == []
 
 
 def test_a_past_run_is_shown_whole(face):
     """Steps with the words that explain them, graph, timeline, explanation and object, as when it was there."""
-    told = face.get(f"{R}/outer")
-    assert (told["live"], told["phase"]) == (False, "Failed")
-    steps = {each["name"]: each for each in told["steps"]}
+    reported = face.get(f"{R}/outer")
+    assert (reported["live"], reported["phase"]) == (False, "Failed")
+    steps = {item["name"]: item for item in reported["steps"]}
     assert steps["fails"]["exitCode"] == 3
     assert steps["never"]["sentence"].startswith("skipped: it depends on fails")
-    assert [each["target"] for each in face.get(f"{R}/outer/graph")["edges"]] == ["fails", "never"]
-    assert [each["step"] for each in face.get(f"{R}/outer/timeline")["bars"]] == ["say", "fails"]
+    assert [edge["target"] for edge in face.get(f"{R}/outer/graph")["edges"]] == ["fails", "never"]
+    assert [bar["step"] for bar in face.get(f"{R}/outer/timeline")["bars"]] == ["say", "fails"]
     assert face.get(f"{R}/outer/explain?step=never")["steps"][0]["reason"] == "DependencyFailed"
     assert face.get(f"{R}/outer/object")["status"]["phase"] == "Failed"
     with face.events(f"{R}/outer/watch") as events:
@@ -83,10 +83,13 @@ def test_logs_and_events_of_a_past_run_are_kept(face, laptop):
     for path in (laptop.data / "log-tails").rglob("*.log"):
         path.unlink()
     log = face.get(f"{R}/outer/logs?step=fails")
-    assert (log["lines"], log["note"]) == (["oh no"], "its pod is gone; this is the kept tail")
+    assert (log["lines"], log["note"]) == (
+        ["oh no"],
+        "the pod no longer exists; this is the stored tail of its log",
+    )
     with face.events(f"{R}/outer/logs?step=say&follow=true") as events:
         assert [data.get("line") for name, _, data in events if name == "line"] == ["hello", "world"]
-    reasons = {each["reason"] for each in face.get(f"{R}/outer/events")["items"]}
+    reasons = {item["reason"] for item in face.get(f"{R}/outer/events")["items"]}
     assert {"StepFailed", "NonZeroExit"} & reasons
 
 
@@ -106,7 +109,7 @@ def test_a_name_that_was_given_again_is_two_runs(face, laptop):
     laptop.until(lambda: laptop.phase("outer") == "Succeeded")
     laptop.until(lambda: face.get(f"{R}/outer")["phase"] == "Succeeded")
     assert face.get(f"{R}/outer?uid={old}")["phase"] == "Failed"
-    assert [each["uid"] for each in face.get("/v1/runs?q=outer")["items"]][-1] == old
+    assert [item["uid"] for item in face.get("/v1/runs?q=outer")["items"]][-1] == old
     assert face.ask("GET", f"{R}/outer?uid=no-such").status == 404
 
 
@@ -135,5 +138,5 @@ def test_every_change_leaves_an_audit_row(face):
     assert second["actor"] == "owner"
     assert second["kind"] == "orchestrationruns"
     older = face.get(f"/v1/audit?limit=2&before={rows['next']}")["items"]
-    assert all(each["number"] < second["number"] for each in older)
+    assert all(item["number"] < second["number"] for item in older)
     assert face.get("/v1/audit?namespace=elsewhere")["items"] == []

@@ -85,7 +85,7 @@ def test_a_run_is_repeated_with_other_parameters(face):
     assert face.get(f"{R}/{same.json['run']['name']}")["parameters"] == {"whom": "you"}
 
 
-def test_what_is_wrong_is_told_by_field(face):
+def test_what_is_wrong_is_reported_by_field(face):
     """C8: a form can show it where it belongs."""
     answer = face.ask("POST", R, {"orchestration": "greeting", "parameters": {"tune": "x"}})
     assert answer.json["fields"] == {

@@ -58,7 +58,9 @@ def test_every_blob_is_named_by_its_content(trees, tmp_path):
     manifest = json.loads(files["index.json"])["manifests"][0]
     assert manifest["annotations"]["io.containerd.image.name"] == "jangar.local/x:1"
     read = json.loads(files[f"blobs/sha256/{manifest['digest'].removeprefix('sha256:')}"])
-    assert [f"blobs/sha256/{each['digest'].removeprefix('sha256:')}" in blobs for each in read["layers"]] == [
+    assert [
+        f"blobs/sha256/{layer['digest'].removeprefix('sha256:')}" in blobs for layer in read["layers"]
+    ] == [
         True,
         True,
     ]
@@ -66,7 +68,7 @@ def test_every_blob_is_named_by_its_content(trees, tmp_path):
 
 def test_files_are_roots_but_for_the_users_directories(trees, tmp_path):
     base, product = layers_of(written(tmp_path / "a.tar", trees))
-    assert {each.uid for each in base} == {0}
+    assert {item.uid for item in base} == {0}
     assert product.getmember("workspace").uid == USER
     assert (base.getmember("bin/tool").mode, base.getmember("bin/link").linkname) == (0o755, "tool")
     assert base.extractfile("bin/second-name").read() == b"bin/tool"
@@ -85,6 +87,6 @@ def test_the_dockerfile_describes_the_same_image():
     assert "RUN scripts/image/make-root /image" in text
 
 
-def test_the_image_runs_as_nobody_special():
+def test_the_image_runs_as_no_one_special():
     """A user with a number, which Kubernetes can check, and not root."""
     assert runpy.run_path(str(WRITER))["CONFIG"]["User"] == f"{USER}:{USER}"

@@ -53,7 +53,7 @@ def deployment(**containers):
 
 def managers(k, what):
     found = k.json(f"get {what} --show-managed-fields")["metadata"]["managedFields"]
-    return sorted((each["manager"], each["operation"]) for each in found)
+    return sorted((item["manager"], item["operation"]) for item in found)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_apply_merges_containers_by_name(k):
     k(f"patch deployment web -p '{patch}'")
     k("apply -f -", deployment(a="one-and-a-half"))
     found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert {each["name"]: each["image"] for each in found} == {"sidecar": "three", "a": "one-and-a-half"}
+    assert {item["name"]: item["image"] for item in found} == {"sidecar": "three", "a": "one-and-a-half"}
 
 
 def test_the_last_applied_configuration_can_be_seen_and_set(k):
@@ -227,10 +227,10 @@ def test_server_side_apply_merges_containers_by_name(k):
     k("apply --server-side -f -", deployment(a="one"))
     k("apply --server-side --field-manager=mesh -f -", deployment(sidecar="two"))
     found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert [(each["name"], each["image"]) for each in found] == [("a", "one"), ("sidecar", "two")]
+    assert [(item["name"], item["image"]) for item in found] == [("a", "one"), ("sidecar", "two")]
     k("apply --server-side -f -", deployment(b="three"))
     found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert sorted(each["name"] for each in found) == ["b", "sidecar"]
+    assert sorted(item["name"] for item in found) == ["b", "sidecar"]
 
 
 def test_an_object_moves_from_client_side_to_server_side_apply(k):
@@ -247,8 +247,8 @@ def test_an_object_moves_from_client_side_to_server_side_apply(k):
 
 def test_apply_prunes_what_left_the_set(k):
     both = [config_map("one", a="1"), config_map("two", a="1")]
-    for each in both:
-        each["metadata"]["labels"] = {"set": "mine"}
+    for item in both:
+        item["metadata"]["labels"] = {"set": "mine"}
     k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both)
     said = k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both[:1])
     assert said == "configmap/one unchanged\nconfigmap/two pruned\n"

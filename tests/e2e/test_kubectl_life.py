@@ -218,7 +218,10 @@ def test_an_object_with_two_owners_stays_with_the_other(k):
     k("delete toolrun first")
 
     def owners():
-        return [each["name"] for each in k.json("get configmap child")["metadata"]["ownerReferences"]]
+        return [
+            owner_reference["name"]
+            for owner_reference in k.json("get configmap child")["metadata"]["ownerReferences"]
+        ]
 
     wait_for(lambda: owners() == ["second"], what="the owner to be forgotten")
     k("delete toolrun second")
@@ -226,10 +229,10 @@ def test_an_object_with_two_owners_stays_with_the_other(k):
 
 
 def test_an_object_whose_owner_never_was_is_collected(k):
-    nobody = tool_run("nobody") | {
+    no_one = tool_run("nobody") | {
         "metadata": {"name": "nobody", "uid": "00000000-0000-4000-8000-000000000000"}
     }
-    k("create -f -", config_map("stray", owner=nobody))
+    k("create -f -", config_map("stray", owner=no_one))
     wait_for(lambda: names(k) == [], what="the collection")
 
 
@@ -252,7 +255,7 @@ def test_finalizers_hold_an_object_until_they_are_gone(k):
     assert names(k) == []
 
 
-def test_a_pod_that_nobody_runs_goes_at_once(k):
+def test_a_pod_that_no_one_runs_goes_at_once(k):
     k("run once --image=busybox --restart=Never")
     assert k("delete pod once") == f'pod "once" deleted from {k.namespace} namespace\n'
     k("run twice --image=busybox --restart=Never")

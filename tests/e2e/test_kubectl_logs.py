@@ -40,9 +40,9 @@ class Logs:
             }
             for name, state in states.items()
         ]
-        for each in statuses:
-            if "terminated" in each["state"]:
-                each["state"]["terminated"] = {"exitCode": 0}
+        for item in statuses:
+            if "terminated" in item["state"]:
+                item["state"]["terminated"] = {"exitCode": 0}
         status = {"status": {"phase": "Running", "containerStatuses": statuses}}
         self._k(f"patch pod {self._pod} --subresource=status --type=merge -p '{json.dumps(status)}'")
 

@@ -147,7 +147,7 @@ def test_get_writes_the_object_whole(k):
     assert (listed["kind"], listed["apiVersion"], len(listed["items"])) == ("List", "v1", 3)
     assert listed["items"][0] == found
     managed = k.json("get configmap apple --show-managed-fields")["metadata"]["managedFields"]
-    assert [(each["manager"], each["operation"], each["fieldsV1"]) for each in managed] == [
+    assert [(item["manager"], item["operation"], item["fieldsV1"]) for item in managed] == [
         (
             "kubectl-create",
             "Update",

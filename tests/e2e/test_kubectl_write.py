@@ -177,7 +177,7 @@ def test_a_patch_that_cannot_be_is_refused(run):
     )
 
 
-def test_a_rule_of_our_own_is_told_in_our_words(run):
+def test_a_rule_of_our_own_is_reported_in_our_words(run):
     said = run.refused(patch("toolrun greet", {"spec": {"toolRef": {"name": "other"}}}, "--type=merge"))
     assert said.startswith('The ToolRun "greet" is invalid: spec: Invalid value')
     assert "is immutable" in said

@@ -37,7 +37,7 @@ def test_up_says_what_to_type_next_and_stops_cleanly(laptop):
     said = laptop.stop(signal.SIGINT)
     assert f"export KUBECONFIG={laptop.data}/kubeconfig\n" in said
     assert "jangar apply -f FILE" in said
-    assert said.endswith("jangar is down; nothing runs\n")
+    assert said.endswith("jangar is down; no pods are running\n")
     assert laptop.up.returncode == 0
 
 
@@ -60,8 +60,8 @@ def test_detached_it_outlives_the_command_and_tells_how_it_is(laptop):
     assert state["kubeconfig"] == str(laptop.data / "kubeconfig")
     assert state["parts"] == {"api": [], "node agent": [], "controllers": [], "machine": []}
     assert os.getsid(state["pid"]) == state["pid"]
-    assert "all informers are synced" in laptop.done("logs", "--server")
-    assert laptop.done("down") == "jangar is down; nothing runs\n"
+    assert "informers synced" in laptop.done("logs", "--server")
+    assert laptop.done("down") == "jangar is down; no pods are running\n"
     assert laptop.jangar("status").returncode == 5
     assert laptop.done("down").startswith("jangar is not up")
 
@@ -112,7 +112,11 @@ def test_killed_in_the_middle_of_a_run_it_goes_on_and_every_step_ran_once(laptop
     laptop.start()
     laptop.until(lambda: laptop.phase("chain") == "Succeeded")
     assert marks.read_text().split() == ["one", "two", "three"]
-    assert [each["attempt"] for each in laptop.run("chain")["status"]["stepStatuses"]] == [1, 1, 1]
+    assert [step_status["attempt"] for step_status in laptop.run("chain")["status"]["stepStatuses"]] == [
+        1,
+        1,
+        1,
+    ]
 
 
 def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop, shared):
@@ -122,7 +126,7 @@ def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop, shared
     script = f"echo up > {mark}; until [ -e {finish} ]; do sleep 0.05; done"
     laptop.apply(tool("waits", script), run("waiting", step("only", "waits")))
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
-    assert "1 pod goes on running" in laptop.done("down")
+    assert "1 pod still running" in laptop.done("down")
     assert container_processes(laptop.data / "supervisor")
     finish.touch()
     laptop.done("up", "--detach")
@@ -140,7 +144,7 @@ def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop, share
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
     said = laptop.done("down", "--stop-work")
     assert "cancelled 1 run: OrchestrationRun default/long" in said
-    assert said.endswith("jangar is down; nothing runs\n")
+    assert said.endswith("jangar is down; no pods are running\n")
     assert not container_processes(laptop.data / "supervisor")
     laptop.done("up", "--detach")
     assert laptop.phase("long") == "Cancelled"
@@ -187,5 +191,5 @@ def test_merging_the_kubeconfig_keeps_everything_else(laptop):
     assert merged["preferences"] == {"colors": True}
     for section in ("clusters", "users", "contexts"):
         assert merged[section][0] == theirs[section][0]
-        assert [each["name"] for each in merged[section]][1:] == ["jangar"]
+        assert [item["name"] for item in merged[section]][1:] == ["jangar"]
     assert "no runs" in laptop.jangar("list", "--context", "jangar").stderr

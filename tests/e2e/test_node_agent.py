@@ -57,7 +57,7 @@ def over(k, pod):
 
 def condition(k, what, kind):
     found = k.json(f"get {what}")["status"].get("conditions") or []
-    return next((each for each in found if each["type"] == kind and each["status"] == "True"), None)
+    return next((item for item in found if item["type"] == kind and item["status"] == "True"), None)
 
 
 def main_state(pod):
@@ -85,7 +85,7 @@ def test_a_job_runs_and_its_log_is_followed(k):
         lambda: "finalizers" not in k.json("get pods -l job-name=hello")["items"][0]["metadata"],
         what="the release of the pod",
     )
-    mode = next(each for each in pod["status"]["conditions"] if each["type"] == "ProcessMode")
+    mode = next(item for item in pod["status"]["conditions"] if item["type"] == "ProcessMode")
     assert mode["reason"] in ("MountNamespace", "PathMapping")
     assert "images" in mode["message"]
     wait_for(lambda: "ImageIgnored" in k("get events"), what="the event")
@@ -107,14 +107,14 @@ def test_jobs_and_pods_have_the_events_of_a_cluster(k):
         ("Pod", "asked", "Scheduled"), ("Pod", "asked", "Started"), ("Pod", "asked", "Killing"),
     }  # fmt: skip
 
-    def told():
-        about = [(each["involvedObject"], each) for each in k.json("get events")["items"]]
-        return {(obj["kind"], obj["name"], each["reason"]): each for obj, each in about}
+    def reported():
+        about = [(item["involvedObject"], item) for item in k.json("get events")["items"]]
+        return {(obj["kind"], obj["name"], item["reason"]): item for obj, item in about}
 
-    wait_for(lambda: wanted <= told().keys(), what=f"the events {wanted - told().keys()}")
-    found = told()
+    wait_for(lambda: wanted <= reported().keys(), what=f"the events {wanted - reported().keys()}")
+    found = reported()
     assert found["Pod", "asked", "Killing"]["message"] == "Stopping container main"
-    assert {found[each]["count"] for each in wanted} == {1}
+    assert {found[item]["count"] for item in wanted} == {1}
     assert found["Job", "broken", "BackoffLimitExceeded"]["type"] == "Warning"
     assert f"Created pod: {pod}" in k("describe job fine")
 
@@ -130,7 +130,7 @@ def test_an_empty_directory_at_tmp_does_not_hide_what_a_pod_needs(k):
         a_pod("mounted", "sh", "-c", script, container={"volumeMounts": mounts}, volumes=volumes),
     )
     pod = over(k, "mounted")
-    mode = next(each for each in pod["status"]["conditions"] if each["type"] == "ProcessMode")
+    mode = next(item for item in pod["status"]["conditions"] if item["type"] == "ProcessMode")
     if mode["reason"] == "MountNamespace":
         assert pod["status"]["phase"] == "Succeeded", pod["status"]
         assert k("logs mounted") == "hellocopy\n"
@@ -144,7 +144,7 @@ def test_a_pod_reaches_the_api_as_its_service_account(k):
     k("create -f -", a_pod("unknown", "sh", "-c", script, automountServiceAccountToken=False))
     known, unknown = over(k, "known"), over(k, "unknown")
     assert unknown["status"]["phase"] == "Failed"
-    mode = next(each for each in known["status"]["conditions"] if each["type"] == "ProcessMode")
+    mode = next(item for item in known["status"]["conditions"] if item["type"] == "ProcessMode")
     if mode["reason"] == "PathMapping":
         assert known["status"]["phase"] == "Failed"
         return
@@ -224,7 +224,7 @@ def test_what_ignores_term_is_killed_after_its_grace(k):
 
 
 @pytest.mark.rule("CAN-4")
-def test_a_suspended_job_keeps_its_pod_for_whoever_holds_it(k):
+def test_a_suspended_job_keeps_its_pod_for_anyone_holds_it(k):
     """As on a cluster: the pod ends with its grace, may have succeeded, and the job is neither complete nor failed."""
     job = a_job("paused", "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done")
     job["spec"]["template"]["metadata"] = {"finalizers": ["example.com/hold"]}
@@ -334,7 +334,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(k):
     assert "spec.containers[0].securityContext.privileged" in status["message"]
 
 
-def test_a_program_that_is_not_there_is_told(k):
+def test_a_program_that_is_not_there_is_reported(k):
     k("create -f -", a_pod("nowhere", "no-such-program"))
     ended = main_state(over(k, "nowhere"))["terminated"]
     assert (ended["exitCode"], ended["reason"]) == (128, "StartError")
@@ -366,13 +366,13 @@ def test_pods_beyond_the_limit_wait_and_say_why(k):
 
     def unschedulable():
         pods = k.json("get pods -l job-name=crowd")["items"]
-        told = [
-            each
+        reported = [
+            item
             for pod in pods
-            for each in pod["status"].get("conditions") or ()
-            if each["status"] == "False"
+            for item in pod["status"].get("conditions") or ()
+            if item["status"] == "False"
         ]
-        return [each["message"] for each in told if each.get("reason") == "Unschedulable"]
+        return [item["message"] for item in reported if item.get("reason") == "Unschedulable"]
 
     messages = wait_for(unschedulable, what="a pod that waits")
     assert "--max-pods" in messages[0]
@@ -409,7 +409,10 @@ def test_a_second_agent_and_a_foreign_directory_are_refused(k, agent, tmp_path):
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "node-agent-of").write_text("another\n")
-    for directory, words in ((data, "in use by another node agent"), (foreign, "of another Kubernetes API")):
+    for directory, words in (
+        (data, "in use by another node agent"),
+        (foreign, "a different Kubernetes API server"),
+    ):
         other = AgentProcess(tmp_path, directory, k.server.kubeconfig).start()
         wait_for(lambda other=other: other.child.has_ended, what="its refusal")
         assert words in other.log

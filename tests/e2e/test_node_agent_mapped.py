@@ -43,6 +43,6 @@ def test_a_pod_reads_and_writes_its_volumes_at_mapped_paths(k):
     assert k("logs mapped") == "content1\nmade\n"
     status = k.json("get pod mapped")["status"]
     assert status["containerStatuses"][0]["state"]["terminated"]["message"] == "bye\n"
-    mode = next(each for each in status["conditions"] if each["type"] == "ProcessMode")
+    mode = next(condition for condition in status["conditions"] if condition["type"] == "ProcessMode")
     assert mode["reason"] == "PathMapping"
     assert "readOnly is not enforced" in mode["message"]

@@ -53,7 +53,7 @@ def patch(client, name, body):
 def condition(client, name, kind):
     status = client.request("GET", f"{JOBS}/{name}").body["status"]
     found = [
-        each for each in status.get("conditions") or () if each["type"] == kind and each["status"] == "True"
+        item for item in status.get("conditions") or () if item["type"] == kind and item["status"] == "True"
     ]
     return (found[0]["reason"], status) if found else None
 

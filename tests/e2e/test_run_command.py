@@ -121,7 +121,7 @@ def test_one_command_from_nothing_to_a_finished_run(laptop, file):
     name = name_in(ran.stdout)
     assert laptop.phase(name) == "Succeeded"
     assert laptop.done("logs", name) == "".join(
-        f"{each} | {line}\n" for each in "ab" for line in ("hello", "", "there")
+        f"{item} | {line}\n" for item in "ab" for line in ("hello", "", "there")
     )
     assert laptop.done("logs", name, "b", "--tail", "1") == "there\n"
 
@@ -164,7 +164,7 @@ def test_a_run_of_the_file_is_started_again_under_a_new_name(laptop, file):
     given = file(*TOOLS, once)
     assert name_in(laptop.done("run", given)) == "once"
     again = laptop.jangar("run", given)
-    assert re.match(r"once has run already \(Succeeded\): this run is once-\w+\n", again.stderr)
+    assert re.match(r"run once already exists \(Succeeded\): created once-\w+ instead\n", again.stderr)
     long = file(
         *TOOLS,
         once | {"metadata": {"name": "long"}, "spec": {"orchestration": {"steps": [step("a", "sleeps")]}}},
@@ -174,7 +174,7 @@ def test_a_run_of_the_file_is_started_again_under_a_new_name(laptop, file):
     assert refused.returncode == 1
     assert "--name NAME starts another" in refused.stderr
     late = laptop.jangar("watch", "long", "--timeout", "1")
-    assert (late.returncode, "long goes on without this command" in late.stderr) == (124, True)
+    assert (late.returncode, "long keeps running" in late.stderr) == (124, True)
     laptop.done("cancel", "long", "--wait")
     assert laptop.jangar("watch", "long").returncode == 3
 
@@ -208,7 +208,7 @@ def test_a_second_ctrl_c_leaves_the_run_alone(laptop, file):
     shown.until("go on watching (g)?")
     shown.interrupt()
     assert shown.end() == 130
-    assert "left goes on without this command: jangar watch left" in shown.said
+    assert "left keeps running: jangar watch left" in shown.said
     assert laptop.phase("left") == "Running"
     laptop.done("cancel", "left", "--wait")
 
@@ -230,7 +230,7 @@ def test_a_script_that_is_interrupted_leaves_the_run_alone(laptop, file):
     piped.send_signal(signal.SIGINT)
     _, said = piped.communicate(timeout=60)
     assert piped.returncode == 130
-    assert "piped goes on without this command" in said
+    assert "piped keeps running" in said
     laptop.done("cancel", "piped", "--wait")
 
 

@@ -18,7 +18,7 @@ JANGAR = str(Path(sys.executable).with_name("jangar"))
 EXAMPLE = Path(__file__).parents[2] / "examples" / "09-agent-providers"
 PATH = f"{EXAMPLE / 'stand-ins'}:{os.environ['PATH']}"
 CANARY = "canary-7f3a9d-é"
-LONGEST_LINE = 64 * 1024
+MAX_LINE_LENGTH = 64 * 1024
 SECONDS = 30
 
 
@@ -136,7 +136,9 @@ def test_a_command_runs_with_its_files_and_reports_its_outputs_and_artifacts(bed
     assert bed.outputs()["n"] == "1.10"
     own = bed.own()
     assert (own["status"], own["exitCode"]) == ("succeeded", 0)
-    assert [(each["name"], each.get("size"), each.get("problem")) for each in own["artifacts"]] == [
+    assert [
+        (artifact["name"], artifact.get("size"), artifact.get("problem")) for artifact in own["artifacts"]
+    ] == [
         ("out", 5, None),
         ("none", None, "there is no such file"),
     ]
@@ -182,7 +184,7 @@ def test_a_command_that_cannot_start_says_why(bed, program, code, words):
     assert words in bed.own()["error"]
 
 
-def test_a_spec_that_cannot_be_read_is_told_and_nothing_runs(bed):
+def test_a_spec_that_cannot_be_read_is_reported_and_nothing_runs(bed):
     code, _, error = bed.run(arguments=["/no/such.json"])
     assert (code, "no such file" in error) == (1, True)
     assert bed.own()["status"] == "failed"
@@ -222,7 +224,7 @@ def test_term_reaches_the_whole_group_and_what_was_done_is_kept(bed):
     )
     spec = {"binary": "sh", "args": ["-c", script], "outputArtifacts": [{"name": "part", "path": "part.txt"}]}
     process = bed.start(spec=spec)
-    pids = [int(each) for each in bed.awaited("pids").split()]
+    pids = [int(part) for part in bed.awaited("pids").split()]
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=SECONDS)
     assert (process.returncode, said) == (5, b"heard\n")
@@ -238,7 +240,7 @@ def test_work_that_ignores_term_is_killed_after_the_grace(bed):
         ["sh", "-c", "trap '' TERM; (sleep 600) & echo $$ $! > pids; while :; do echo noise; done"],
         arguments=["--grace", "0.3"],
     )
-    pids = [int(each) for each in bed.awaited("pids").split()]
+    pids = [int(part) for part in bed.awaited("pids").split()]
     process.send_signal(signal.SIGTERM)
     assert gone(pids[:1])
     process.communicate(timeout=SECONDS)
@@ -264,7 +266,7 @@ def test_ten_megabytes_without_an_end_of_line_are_passed_on_in_pieces(bed):
     """In bounded memory: the runner never holds a line."""
     process = bed.start(["sh", "-c", "head -c 10000000 /dev/zero | tr '\\0' x"])
     said, _ = process.communicate(timeout=SECONDS)
-    assert max(map(len, said.split(b"\n"))) <= LONGEST_LINE
+    assert max(map(len, said.split(b"\n"))) <= MAX_LINE_LENGTH
     assert said.count(b"x") == 10_000_000
 
 
@@ -293,8 +295,8 @@ def test_canary_secrets_appear_nowhere_that_we_write(bed):
     code, said, error = bed.run(spec=spec, env={"PLAIN": CANARY, "MY_TOKEN": f"{CANARY}-2"})
     assert (code, said, "***" in error) == (0, "says ***\n", True)
     assert bed.outputs()["t"] == "***"
-    written = [bed.log, *(each for each in (bed.root / ".agent").iterdir() if each.name != "outputs.json")]
-    for place in [said, error, *(each.read_text() for each in written)]:
+    written = [bed.log, *(path for path in (bed.root / ".agent").iterdir() if path.name != "outputs.json")]
+    for place in [said, error, *(item.read_text() for item in written)]:
         assert CANARY not in place
         assert "7f3a9d" not in place
 
@@ -404,7 +406,7 @@ def test_the_specs_of_the_example_are_what_its_manifests_say():
             "inline"
         ]["text"]
         given = json.loads((EXAMPLE / "runner-specs" / f"{provider}.json").read_text())["adapter"]["exec"]
-        rendered = [each.replace("{{ implementation.text }}", task) for each in spec["argsTemplate"]]
+        rendered = [item.replace("{{ implementation.text }}", task) for item in spec["argsTemplate"]]
         assert (given["binary"], given["args"]) == (spec["binary"], rendered)
         env = {
             name: text.replace("{{ implementation.text }}", task)
@@ -412,5 +414,5 @@ def test_the_specs_of_the_example_are_what_its_manifests_say():
         }
         assert given["env"] == env
         assert given.get("inputFiles") == spec.get("inputFiles")
-        assert given.get("secretEnv", []) == [each["name"] for each in spec.get("secretEnv", [])]
+        assert given.get("secretEnv", []) == [item["name"] for item in spec.get("secretEnv", [])]
         assert given["outputArtifacts"] == spec["outputArtifacts"]

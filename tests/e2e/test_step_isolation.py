@@ -117,7 +117,7 @@ def test_nothing_that_a_step_started_survives_it(laptop):
 def test_nothing_survives_a_cancel_or_a_timeout(laptop, end):
     """E10: what ignores TERM is killed, and what left its group and session with it."""
     tokens = [a_token(end) for _ in STARTS]
-    script = " ".join(each.format(token=token) for each, token in zip(STARTS.values(), tokens, strict=True))
+    script = " ".join(item.format(token=token) for item, token in zip(STARTS.values(), tokens, strict=True))
     only = step("only", f"stays-{end}")
     if end == "timeout":
         only["timeoutSeconds"] = 3
@@ -132,7 +132,7 @@ def test_nothing_survives_a_cancel_or_a_timeout(laptop, end):
 def test_a_step_reads_and_reaches_nothing_of_others(laptop):
     """E8, E13, A12: the rows of the guide's table, tried while another step runs beside."""
     victim = a_token("victim")
-    scripts = [each.format(data=laptop.data, victim=victim[1:]) for each in (READS | TRIES).values()]
+    scripts = [read.format(data=laptop.data, victim=victim[1:]) for read in (READS | TRIES).values()]
     tries = [
         f'got=$( ( {script} ) 2>/dev/null | head -c 200 | tr -d "\\0"); echo "try-{n}:[$got]"'
         for n, script in enumerate(scripts)

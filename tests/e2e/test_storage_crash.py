@@ -55,11 +55,11 @@ class Record:
 
 
 def test_a_killed_store_keeps_every_promise(tmp_path):
-    chance = random.Random(os.environ.get("JANGAR_CRASH_SEED", ""))  # noqa: S311
+    rng = random.Random(os.environ.get("JANGAR_CRASH_SEED", ""))  # noqa: S311
     record = Record(tmp_path / "promises.log")
     path = tmp_path / "store.db"
     for trial in range(TRIALS):
-        record.take(said_until_killed(path, record.last_watched, chance))
+        record.take(said_until_killed(path, record.last_watched, rng))
         # Every other time the next child finds the file as the last one left it.
         if trial % 2 or trial == TRIALS - 1:
             asyncio.run(check(path, record))
@@ -67,17 +67,17 @@ def test_a_killed_store_keeps_every_promise(tmp_path):
     record.close()
 
 
-def said_until_killed(path: Path, since: int, chance: random.Random) -> bytes:
+def said_until_killed(path: Path, since: int, rng: random.Random) -> bytes:
     command = [sys.executable, str(TESTS / "e2e" / "storage_crash_child.py"), str(path), str(since)]
     environment = os.environ | {"PYTHONPATH": str(TESTS)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
         assert child.stdout is not None
         said = bytearray()
         # Mostly at work, sometimes while it starts or recovers.
-        at_work = chance.random() < 0.85
+        at_work = rng.random() < 0.85
         while at_work and not said and (more := os.read(child.stdout.fileno(), 65536)):
             said += more
-        end = time.monotonic() + chance.uniform(0, 0.5)
+        end = time.monotonic() + rng.uniform(0, 0.5)
         while (left := end - time.monotonic()) > 0:
             if select.select([child.stdout], [], [], left)[0]:
                 more = os.read(child.stdout.fileno(), 65536)
@@ -96,20 +96,20 @@ async def check(path: Path, record: Record) -> None:
     while watch.revision < store.revision:
         for event in await anext(watch):
             stored = event.object
-            told = Promise(stored.revision, stored.key.name, fingerprint(stored.data), event.type.value)
-            record.watched.append(told)
+            reported = Promise(stored.revision, stored.key.name, fingerprint(stored.data), event.type.value)
+            record.watched.append(reported)
     # All watches, one after the other over every crash, are one stream: no gap, no repeat, no revision used again.
-    assert [told.revision for told in record.watched] == list(range(2, store.revision + 1))
+    assert [reported.revision for reported in record.watched] == list(range(2, store.revision + 1))
     for kept in record.acknowledged:
-        told = record.watched[kept.revision - 2]
-        assert told[:3] == kept[:3], "acknowledged, but not what was stored"
+        reported = record.watched[kept.revision - 2]
+        assert reported[:3] == kept[:3], "acknowledged, but not what was stored"
     revisions = [kept.revision for kept in record.acknowledged]
     assert len(revisions) == len(set(revisions)), "one revision was acknowledged twice"
     expected = {}
-    for told in record.watched:
-        expected.pop(told.name, None)
-        if told.type != "DELETED":
-            expected[told.name] = (told.revision, told.fingerprint)
+    for reported in record.watched:
+        expected.pop(reported.name, None)
+        if reported.type != "DELETED":
+            expected[reported.name] = (reported.revision, reported.fingerprint)
     found = {s.key.name: (s.revision, fingerprint(s.data)) for s in store.list("pods").objects}
     assert found == expected
     await store.close()

@@ -84,5 +84,5 @@ def test_finding_nothing_to_check_is_a_failure(tree):
         (tree / folder).mkdir()
     ran = validate(tree)
     assert ran.returncode == 1
-    told = [line.split()[0] for line in ran.stdout.splitlines() if line[0] != " "]
-    assert told[:3] == ["FAIL", "FAIL", "FAIL"]
+    reported = [line.split()[0] for line in ran.stdout.splitlines() if line[0] != " "]
+    assert reported[:3] == ["FAIL", "FAIL", "FAIL"]

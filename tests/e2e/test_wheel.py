@@ -48,7 +48,7 @@ def installed(wheel, tmp_path_factory):
     python = place / "bin" / "python"
     run(python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel, cwd="/")
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd="/").strip())
-    shared = [each for each in sys.path if each.endswith(("site-packages", "dist-packages"))]
+    shared = [item for item in sys.path if item.endswith(("site-packages", "dist-packages"))]
     assert sysconfig.get_path("purelib") in shared
     (site / "shared.pth").write_text("\n".join(shared))
     where = run(python, "-c", "import jangar; print(jangar.__file__)", cwd="/").strip()
@@ -59,18 +59,18 @@ def installed(wheel, tmp_path_factory):
 def test_the_wheel_holds_everything_that_the_package_has(wheel):
     """B12: the web page, schemas, CRDs and migrations too; no tests and no caches."""
     with zipfile.ZipFile(wheel) as opened:
-        names = {each for each in opened.namelist() if ".dist-info/" not in each}
+        names = {item for item in opened.namelist() if ".dist-info/" not in item}
         entries = opened.read(
-            next(each for each in opened.namelist() if each.endswith("entry_points.txt"))
+            next(item for item in opened.namelist() if item.endswith("entry_points.txt"))
         ).decode()
     there = {
-        str(each.relative_to(SOURCE))
+        str(path.relative_to(SOURCE))
         for package in ("jangar", "picokube", "kubekit")
-        for each in (SOURCE / package).rglob("*")
-        if each.is_file() and "__pycache__" not in each.parts
+        for path in (SOURCE / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
     }
     assert names == there
-    assert any(each.endswith("index.html") for each in names)
+    assert any(name.endswith("index.html") for name in names)
     assert {"jangar", "kubectl-jangar"} == set(re.findall(r"^([\w-]+) =", entries, re.MULTILINE))
 
 
@@ -85,7 +85,7 @@ def test_a_run_goes_through_without_a_source_tree(installed, tmp_path):
     try:
         assert "succeeded after" in run(installed, "run", example, *data, cwd=tmp_path, **home)
         status = run(installed, "status", *data, cwd=tmp_path, **home)
-        page = re.search(r"^web page: +(http://127\.0\.0\.1:\S+)$", status, re.MULTILINE)[1]
+        page = re.search(r"^web UI: +(http://127\.0\.0\.1:\S+)$", status, re.MULTILINE)[1]
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         with opener.open(page, timeout=30) as answer:
             assert b"<script" in answer.read()

@@ -454,13 +454,13 @@ class Generator:
         )
 
     def request(self, number: int) -> Hostile:
-        chance = random.Random(f"{self._seed}/{number}")  # noqa: S311 - nothing is secret here
+        rng = random.Random(f"{self._seed}/{number}")  # noqa: S311 - nothing is secret here
         # All the heavy ones come early, so that memory is compared with what they have cost once.
         every = 50 if number < 1000 else 400
         if number % every == 7:
             method, path, headers, body = _heavy(number // every)
         else:
-            method, path, headers, body = chance.choice(self._forms)(chance)
+            method, path, headers, body = rng.choice(self._forms)(rng)
         path = path.replace("{ns}", NS)
         if method == "DELETE" and path.partition("?")[0].strip("/").endswith(f"namespaces/{NS}"):
             method = "GET"  # what everything else happens in stays
@@ -481,69 +481,69 @@ class Generator:
 
     # -- forms ----------------------------------------------------------------------------------------------------
 
-    def _mutated_write(self, chance: random.Random) -> tuple[str, str, dict[str, str], bytes]:
-        collection = chance.choice(COLLECTIONS)
-        body = _object(collection, chance)
-        for _ in range(chance.randrange(4)):
-            mutate(body, chance)
-        creates = chance.random() < 0.6
-        path = collection if creates else f"{collection}/{chance.choice(NAMES)}"
-        if not creates and chance.random() < 0.2:
-            path += chance.choice(("/status", "/finalize", "/scale", "/log", "/nothing"))
+    def _mutated_write(self, rng: random.Random) -> tuple[str, str, dict[str, str], bytes]:
+        collection = rng.choice(COLLECTIONS)
+        body = _object(collection, rng)
+        for _ in range(rng.randrange(4)):
+            mutate(body, rng)
+        creates = rng.random() < 0.6
+        path = collection if creates else f"{collection}/{rng.choice(NAMES)}"
+        if not creates and rng.random() < 0.2:
+            path += rng.choice(("/status", "/finalize", "/scale", "/log", "/nothing"))
         return (
             "POST" if creates else "PUT",
-            path + _query(chance, 0.3),
+            path + _query(rng, 0.3),
             {"Content-Type": MEDIA[0]},
             _json(body),
         )
 
-    def _mutated_patch(self, chance: random.Random) -> tuple[str, str, dict[str, str], bytes]:
-        collection = chance.choice(COLLECTIONS)
-        media = chance.choice((JSON_PATCH, MERGE, STRATEGIC, APPLY))
-        body: Any = _object(collection, chance)
-        for _ in range(chance.randrange(4)):
-            mutate(body, chance)
+    def _mutated_patch(self, rng: random.Random) -> tuple[str, str, dict[str, str], bytes]:
+        collection = rng.choice(COLLECTIONS)
+        media = rng.choice((JSON_PATCH, MERGE, STRATEGIC, APPLY))
+        body: Any = _object(collection, rng)
+        for _ in range(rng.randrange(4)):
+            mutate(body, rng)
         if media == JSON_PATCH:
-            body = [_operation(chance) for _ in range(chance.randrange(5))]
+            body = [_operation(rng) for _ in range(rng.randrange(5))]
         if media == APPLY:
             body.get("metadata", {}).pop("managedFields", None) if isinstance(
                 body.get("metadata"), dict
             ) else None
-        path = f"{collection}/{chance.choice(NAMES)}"
-        if chance.random() < 0.15:
+        path = f"{collection}/{rng.choice(NAMES)}"
+        if rng.random() < 0.15:
             path += "/status"
-        query = _query(chance, 0.3)
-        if media == APPLY and chance.random() < 0.8:
-            query += ("&" if query else "?") + "fieldManager=me" + chance.choice(("", "&force=true"))
+        query = _query(rng, 0.3)
+        if media == APPLY and rng.random() < 0.8:
+            query += ("&" if query else "?") + "fieldManager=me" + rng.choice(("", "&force=true"))
         return "PATCH", path + query, {"Content-Type": media}, _json(body)
 
-    def _odd_query(self, chance: random.Random) -> tuple[str, str, dict[str, str], bytes]:
-        path = chance.choice((*COLLECTIONS, *COLLECTIONS, *OTHER_PATHS))
-        if chance.random() < 0.2:
-            path += f"/{chance.choice(NAMES)}"
-        return "GET", path + _query(chance, 1.0), {"Accept": chance.choice(ACCEPT[:5])}, b""
+    def _odd_query(self, rng: random.Random) -> tuple[str, str, dict[str, str], bytes]:
+        path = rng.choice((*COLLECTIONS, *COLLECTIONS, *OTHER_PATHS))
+        if rng.random() < 0.2:
+            path += f"/{rng.choice(NAMES)}"
+        return "GET", path + _query(rng, 1.0), {"Accept": rng.choice(ACCEPT[:5])}, b""
 
-    def _odd_path(self, chance: random.Random) -> tuple[str, str, dict[str, str], bytes]:
-        parts = chance.choice((*COLLECTIONS, *OTHER_PATHS)).split("/")
-        for _ in range(chance.randrange(1, 4)):
-            bad = chance.choice((*BAD_NAMES, *NAMES, ""))
-            place = chance.randrange(1, len(parts) + 1)
-            if chance.random() < 0.5:
+    def _odd_path(self, rng: random.Random) -> tuple[str, str, dict[str, str], bytes]:
+        parts = rng.choice((*COLLECTIONS, *OTHER_PATHS)).split("/")
+        for _ in range(rng.randrange(1, 4)):
+            bad = rng.choice((*BAD_NAMES, *NAMES, ""))
+            place = rng.randrange(1, len(parts) + 1)
+            if rng.random() < 0.5:
                 parts.insert(place, bad)
             else:
                 parts[place - 1 if place == len(parts) else place] = bad
         path = "/".join(parts)
         if not path.startswith("/"):
             path = "/" + path
-        return chance.choice(METHODS), path.replace(" ", "%20"), {}, b""
+        return rng.choice(METHODS), path.replace(" ", "%20"), {}, b""
 
-    def _odd_headers(self, chance: random.Random) -> tuple[str, str, dict[str, str], bytes]:
-        collection = chance.choice(COLLECTIONS)
-        body = _json(_object(collection, chance))
-        headers = {"Content-Type": chance.choice(MEDIA), "Accept": chance.choice(ACCEPT)}
+    def _odd_headers(self, rng: random.Random) -> tuple[str, str, dict[str, str], bytes]:
+        collection = rng.choice(COLLECTIONS)
+        body = _json(_object(collection, rng))
+        headers = {"Content-Type": rng.choice(MEDIA), "Accept": rng.choice(ACCEPT)}
         extra = (
             {
-                "Authorization": chance.choice(
+                "Authorization": rng.choice(
                     ("", "Bearer", "Bearer ", "Bearer x", "Basic eDp5", "Bearer \u00ff")
                 )
             },
@@ -556,78 +556,78 @@ class Generator:
             {"If-Match": "*", "If-None-Match": '"x"'},
             {"Upgrade": "websocket", "Connection": "Upgrade"},
             {"X-Forwarded-For": "1.2.3.4", "X-Remote-User": "admin"},
-            {"User-Agent": chance.choice(("", "/", "\u00e4" * 200, "a/b/c"))},
+            {"User-Agent": rng.choice(("", "/", "\u00e4" * 200, "a/b/c"))},
             {"Host": "evil.example"},
             {},
         )
-        method = chance.choice(("GET", "POST", "POST", "PATCH", "PUT", "DELETE"))
-        path = collection if method in ("GET", "POST") else f"{collection}/{chance.choice(NAMES)}"
-        return method, path, headers | chance.choice(extra), body if method != "GET" else b""
+        method = rng.choice(("GET", "POST", "POST", "PATCH", "PUT", "DELETE"))
+        path = collection if method in ("GET", "POST") else f"{collection}/{rng.choice(NAMES)}"
+        return method, path, headers | rng.choice(extra), body if method != "GET" else b""
 
-    def _raw_body(self, chance: random.Random) -> tuple[str, str, dict[str, str], bytes]:
-        collection = chance.choice(COLLECTIONS)
-        good = _json(_object(collection, chance))
-        body = chance.choice(_BROKEN)(good, chance)
-        media = chance.choice(MEDIA[:8])
-        method = "PATCH" if "patch" in media else chance.choice(("POST", "PUT"))
-        path = collection if method == "POST" else f"{collection}/{chance.choice(NAMES)}"
+    def _raw_body(self, rng: random.Random) -> tuple[str, str, dict[str, str], bytes]:
+        collection = rng.choice(COLLECTIONS)
+        good = _json(_object(collection, rng))
+        body = rng.choice(_BROKEN)(good, rng)
+        media = rng.choice(MEDIA[:8])
+        method = "PATCH" if "patch" in media else rng.choice(("POST", "PUT"))
+        path = collection if method == "POST" else f"{collection}/{rng.choice(NAMES)}"
         if media == APPLY:
             path += "?fieldManager=me&force=true"
         return method, path, {"Content-Type": media}, body
 
-    def _deletion(self, chance: random.Random) -> tuple[str, str, dict[str, str], bytes]:
-        collection = chance.choice(COLLECTIONS[:-1])
+    def _deletion(self, rng: random.Random) -> tuple[str, str, dict[str, str], bytes]:
+        collection = rng.choice(COLLECTIONS[:-1])
         options = {
             "kind": "DeleteOptions",
             "apiVersion": "v1",
-            "propagationPolicy": chance.choice(("Background", "Foreground", "Orphan")),
+            "propagationPolicy": rng.choice(("Background", "Foreground", "Orphan")),
             "preconditions": {"uid": "x", "resourceVersion": "1"},
-            "gracePeriodSeconds": chance.choice((0, 1)),
+            "gracePeriodSeconds": rng.choice((0, 1)),
         }
-        if chance.random() < 0.6:
+        if rng.random() < 0.6:
             options.pop("preconditions")
-        for _ in range(chance.randrange(3)):
-            mutate(options, chance)
-        path = f"{collection}/{chance.choice(NAMES)}" if chance.random() < 0.8 else collection
+        for _ in range(rng.randrange(3)):
+            mutate(options, rng)
+        path = f"{collection}/{rng.choice(NAMES)}" if rng.random() < 0.8 else collection
         if path == "/apis/apiextensions.k8s.io/v1/customresourcedefinitions":
             path += "/moths.hostile.example.com"
-        return "DELETE", path + _query(chance, 0.3), {"Content-Type": MEDIA[0]}, _json(options)
+        return "DELETE", path + _query(rng, 0.3), {"Content-Type": MEDIA[0]}, _json(options)
 
-    def _anything(self, chance: random.Random) -> tuple[str, str, dict[str, str], bytes]:
-        path = chance.choice((*COLLECTIONS, *OTHER_PATHS)) + _query(chance, 0.5)
-        body = chance.randbytes(chance.randrange(200))
-        headers = {"Content-Type": chance.choice(MEDIA), "Accept": chance.choice(ACCEPT)}
-        method = chance.choice(METHODS)
+    def _anything(self, rng: random.Random) -> tuple[str, str, dict[str, str], bytes]:
+        path = rng.choice((*COLLECTIONS, *OTHER_PATHS)) + _query(rng, 0.5)
+        body = rng.randbytes(rng.randrange(200))
+        headers = {"Content-Type": rng.choice(MEDIA), "Accept": rng.choice(ACCEPT)}
+        method = rng.choice(METHODS)
         # Whole collections, the kinds themselves and the tests' own namespace stay.
         if method == "DELETE":
-            path = f"/api/v1/namespaces/{NS}/configmaps/{chance.choice(NAMES)}"
+            path = f"/api/v1/namespaces/{NS}/configmaps/{rng.choice(NAMES)}"
         return method, path, headers, body
 
 
-def _object(collection: str, chance: random.Random) -> dict[str, Any]:
+def _object(collection: str, rng: random.Random) -> dict[str, Any]:
     body = json.loads(json.dumps(OBJECTS[collection]))
     meta = body.setdefault("metadata", {})
-    meta.setdefault("name", chance.choice(NAMES))
-    if chance.random() < 0.3:
+    meta.setdefault("name", rng.choice(NAMES))
+    if rng.random() < 0.3:
         meta["labels"] = {"a": "b"}
     return body
 
 
-def mutate(document: Any, chance: random.Random) -> None:
+def mutate(document: Any, rng: random.Random) -> None:
     """One change somewhere in a document: a value, a key, a list twice as long, something taken away."""
     holders = list(_holders(document))
     if not holders:
         return
-    holder = chance.choice(holders)
-    strange = deepcopy(chance.choice(STRANGE))
+    holder = rng.choice(holders)
+    strange = deepcopy(rng.choice(STRANGE))
     if isinstance(holder, dict):
-        key = chance.choice([*holder, chance.choice(KEYS)]) if holder else chance.choice(KEYS)
-        if chance.random() < 0.25:
+        key = rng.choice([*holder, rng.choice(KEYS)]) if holder else rng.choice(KEYS)
+        if rng.random() < 0.25:
             holder.pop(key, None)
         else:
             holder[key] = strange
-    elif holder and chance.random() < 0.5:
-        holder[chance.randrange(len(holder))] = strange
+    elif holder and rng.random() < 0.5:
+        holder[rng.randrange(len(holder))] = strange
     else:
         holder.extend(deepcopy(holder[:50]) or [strange])
 
@@ -643,7 +643,7 @@ def _holders(value: Any) -> Iterator[Any]:
             yield from _holders(item)
 
 
-def _operation(chance: random.Random) -> Any:
+def _operation(rng: random.Random) -> Any:
     pointers = (
         "",
         "/",
@@ -665,23 +665,23 @@ def _operation(chance: random.Random) -> Any:
         "/metadata/managedFields",
     )
     operation = {
-        "op": chance.choice(("add", "remove", "replace", "move", "copy", "test", "nonsense")),
-        "path": chance.choice(pointers),
-        "from": chance.choice(pointers),
-        "value": chance.choice(STRANGE),
+        "op": rng.choice(("add", "remove", "replace", "move", "copy", "test", "nonsense")),
+        "path": rng.choice(pointers),
+        "from": rng.choice(pointers),
+        "value": rng.choice(STRANGE),
     }
-    if chance.random() < 0.3:
-        operation.pop(chance.choice(tuple(operation)))
-    return chance.choice((operation, operation, operation, operation, *STRANGE[:3]))
+    if rng.random() < 0.3:
+        operation.pop(rng.choice(tuple(operation)))
+    return rng.choice((operation, operation, operation, operation, *STRANGE[:3]))
 
 
-def _query(chance: random.Random, likely: float) -> str:
-    if chance.random() > likely:
+def _query(rng: random.Random, likely: float) -> str:
+    if rng.random() > likely:
         return ""
-    names = chance.sample(tuple(QUERY), chance.randrange(1, 4))
-    parts = [f"{name}={quote(chance.choice(QUERY[name]), safe='&=')}" for name in names]
-    if chance.random() < 0.05:
-        parts.append(chance.choice(("&&&", "=", "a=b=c", "%", "%zz", "%00=%00", "watch", "x" * 10_000)))
+    names = rng.sample(tuple(QUERY), rng.randrange(1, 4))
+    parts = [f"{name}={quote(rng.choice(QUERY[name]), safe='&=')}" for name in names]
+    if rng.random() < 0.05:
+        parts.append(rng.choice(("&&&", "=", "a=b=c", "%", "%zz", "%00=%00", "watch", "x" * 10_000)))
     return "?" + "&".join(parts)
 
 
@@ -692,33 +692,31 @@ def _json(body: Any) -> bytes:
 # -- broken bodies ------------------------------------------------------------------------------------------------
 
 
-def _cut(good: bytes, chance: random.Random) -> bytes:
-    return good[: chance.randrange(len(good))]
+def _cut(good: bytes, rng: random.Random) -> bytes:
+    return good[: rng.randrange(len(good))]
 
 
-def _flipped(good: bytes, chance: random.Random) -> bytes:
+def _flipped(good: bytes, rng: random.Random) -> bytes:
     broken = bytearray(good)
-    for _ in range(chance.randrange(1, 6)):
-        broken[chance.randrange(len(broken))] = chance.randrange(256)
+    for _ in range(rng.randrange(1, 6)):
+        broken[rng.randrange(len(broken))] = rng.randrange(256)
     return bytes(broken)
 
 
-def _doubled_key(good: bytes, chance: random.Random) -> bytes:
+def _doubled_key(good: bytes, rng: random.Random) -> bytes:
     return good[:-1] + b',"metadata":{"name":"main"},"metadata":null,"kind":"ConfigMap"}'
 
 
-def _bad_utf8(good: bytes, chance: random.Random) -> bytes:
+def _bad_utf8(good: bytes, rng: random.Random) -> bytes:
     return good.replace(b'"name": "', b'"name": "\xff\xc0\xaf', 1)
 
 
-def _odd_number(good: bytes, chance: random.Random) -> bytes:
-    number = chance.choice(
-        (b"1e999", b"-0", b"NaN", b"Infinity", b"0" * 5000, b"9" * 5000, b"1." + b"0" * 5000)
-    )
+def _odd_number(good: bytes, rng: random.Random) -> bytes:
+    number = rng.choice((b"1e999", b"-0", b"NaN", b"Infinity", b"0" * 5000, b"9" * 5000, b"1." + b"0" * 5000))
     return good[:-1] + b',"number":' + number + b"}"
 
 
-def _fixed(text: bytes, good: bytes, chance: random.Random) -> bytes:
+def _fixed(text: bytes, good: bytes, rng: random.Random) -> bytes:
     return text
 
 

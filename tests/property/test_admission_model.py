@@ -7,7 +7,7 @@ from random import Random
 from jangar.domain.policies.admit import admit
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
-from jangar.domain.policies.request import Ask
+from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Allow, Hold
 from support.admission_model import model
 from support.trials import in_blocks, seeds
@@ -18,44 +18,43 @@ NAMESPACES, AGENTS, REPOSITORIES = "abcd", ("x", "y", "z"), (None, "o/one", "o/t
 
 def a_crowd(seed):
     """Some live, some admitted lately, some waiting, and limits that bite."""
-    chance = Random(f"crowd {seed}")  # noqa: S311
-    at = lambda most: NOON - timedelta(seconds=chance.randint(-90, most))  # noqa: E731
+    rng = Random(f"crowd {seed}")  # noqa: S311
+    at = lambda most: NOON - timedelta(seconds=rng.randint(-90, most))  # noqa: E731
     live = [
-        LiveRun(namespace=chance.choice(NAMESPACES), agent=chance.choice(AGENTS))
-        for _ in range(chance.randint(0, 12))
+        LiveRun(namespace=rng.choice(NAMESPACES), agent=rng.choice(AGENTS)) for _ in range(rng.randint(0, 12))
     ]
     admitted = [
-        Admitted(namespace=chance.choice(NAMESPACES), repository=chance.choice(REPOSITORIES), at=at(150))
-        for _ in range(chance.randint(0, 12))
+        Admitted(namespace=rng.choice(NAMESPACES), repository=rng.choice(REPOSITORIES), at=at(150))
+        for _ in range(rng.randint(0, 12))
     ]
     waiting = [
         WaitingRun(
             uid=f"u{number}",
             name=f"r{number:02}",
-            namespace=chance.choice(NAMESPACES),
+            namespace=rng.choice(NAMESPACES),
             created_at=min(NOON, at(900)),
-            ask=Ask(
-                agent=chance.choice(AGENTS),
-                repositories=(repo,) if (repo := chance.choice(REPOSITORIES)) else (),
+            ask=RunRequest(
+                agent=rng.choice(AGENTS),
+                repositories=(repo,) if (repo := rng.choice(REPOSITORIES)) else (),
             ),
         )
-        for number in range(chance.randint(0, 30))
+        for number in range(rng.randint(0, 30))
     ]
-    served = {name: min(NOON, at(900)) for name in NAMESPACES if chance.random() < 0.6}
+    served = {name: min(NOON, at(900)) for name in NAMESPACES if rng.random() < 0.6}
     policy = AdmissionPolicy(
         concurrency=Concurrency(
-            namespace=chance.randint(1, 8), agent=chance.randint(1, 5), cluster=chance.randint(1, 20)
+            namespace=rng.randint(1, 8), agent=rng.randint(1, 5), cluster=rng.randint(1, 20)
         ),
         queue=Queue(
-            namespace=chance.choice((0, 2, 5)),
-            repo=chance.choice((0, 1, 4)),
-            cluster=chance.choice((0, 3, 9)),
+            namespace=rng.choice((0, 2, 5)),
+            repo=rng.choice((0, 1, 4)),
+            cluster=rng.choice((0, 3, 9)),
         ),
         rate=Rate(
             window=timedelta(seconds=60),
-            namespace=chance.choice((0, 2, 5)),
-            repo=chance.choice((0, 1, 4)),
-            cluster=chance.choice((0, 6, 15)),
+            namespace=rng.choice((0, 2, 5)),
+            repo=rng.choice((0, 1, 4)),
+            cluster=rng.choice((0, 6, 15)),
         ),
     )
     return Observation(live=live, admitted=admitted, waiting=waiting, served_at=served), policy
@@ -88,8 +87,8 @@ def test_the_queue_keeps_its_bounds_and_times_are_worth_waiting_for(block):
         per_namespace = Counter(runs[uid].namespace for uid in placed)
         per_repo = Counter(repo for uid in placed if (repo := runs[uid].ask.repository))
         assert not bounds.cluster or len(placed) <= bounds.cluster
-        assert not bounds.namespace or all(each <= bounds.namespace for each in per_namespace.values())
-        assert not bounds.repo or all(each <= bounds.repo for each in per_repo.values())
+        assert not bounds.namespace or all(item <= bounds.namespace for item in per_namespace.values())
+        assert not bounds.repo or all(item <= bounds.repo for item in per_repo.values())
         for namespace in per_namespace:
             own = sorted((place, uid) for uid, place in placed.items() if runs[uid].namespace == namespace)
             assert [place for place, _ in own] == list(range(1, len(own) + 1))

@@ -67,9 +67,9 @@ def test_admission_judges_the_repository_image_and_account_that_are_used(record_
             return
         pod = found.job["spec"]["template"]["spec"]
         (container,) = pod["containers"]
-        told = {each["name"]: each.get("value") for each in container["env"]}
-        if repository := told.get("VCS_REPOSITORY"):
-            assert repository.replace("$$", "$").lower() in {each.lower() for each in found.ask.repositories}
+        reported = {item["name"]: item.get("value") for item in container["env"]}
+        if repository := reported.get("VCS_REPOSITORY"):
+            assert repository.replace("$$", "$").lower() in {item.lower() for item in found.ask.repositories}
         assert container["image"] == "jangar" or container["image"] in found.ask.images
         assert pod.get("serviceAccountName", "") == found.ask.service_account
 

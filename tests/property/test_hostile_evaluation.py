@@ -18,17 +18,17 @@ from jangar.domain.agentrun.templates import MAX_RENDERED, TemplateError, Templa
 from jangar.domain.orchestration.initial import initial_states
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.orchestration.scope import MAX_CONDITION_VALUE_BYTES, Scope
-from jangar.domain.orchestration.starting import begun, judged
+from jangar.domain.orchestration.starting import evaluate_when, start_attempt
 from jangar.domain.toolrun.tool import NoCommand, command_of
 from jangar.lint.conditions import compile_when
 from support.builders import NOON, a_definition, a_run, a_step, at
 
-LONGEST = 0.5  # twice what it takes at most, for a slow machine
+MAX_LENGTH = 0.5  # twice what it takes at most, for a slow machine
 LARGE = 65_536
 
 
 @contextmanager
-def quickly(seconds=LONGEST):
+def quickly(seconds=MAX_LENGTH):
     began = time.thread_time()
     yield
     assert time.thread_time() - began < seconds
@@ -129,7 +129,7 @@ def test_a_condition_sees_values_up_to_64_kib():
     scope = Scope(definition, {"fits": "é" * (MAX_CONDITION_VALUE_BYTES // 2), "big": "x" * 65_537}, [state])
 
     def phase_of(when):
-        found = judged(_with(step, compile_when(when)), state, scope, at(1))
+        found = evaluate_when(_with(step, compile_when(when)), state, scope, at(1))
         return found.phase, found.reason, found.message
 
     assert phase_of("parameters.fits != ''") == (state.phase, state.reason, state.message)
@@ -155,7 +155,7 @@ def test_a_template_bomb_fails_its_step_and_holds_no_memory():
     scope = Scope(definition, {"p": "x" * 200_000}, initial_states(definition, {}, NOON))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with quickly():
-        found = begun(
+        found = start_attempt(
             definition.steps[0], initial_states(definition, {}, NOON)[0], a_run(), Limits(), scope, at(1)
         )
     assert (found.phase, found.reason) == (StepPhase.FAILED, Reason.TOO_LARGE)
@@ -174,7 +174,7 @@ def test_the_inputs_of_a_step_are_bounded_together():
     ):
         definition = a_definition(a_step("a", **{"with": inputs}))
         states = initial_states(definition, {}, NOON)
-        found = begun(
+        found = start_attempt(
             definition.steps[0], states[0], a_run(), Limits(), Scope(definition, given, states), at(1)
         )
         assert found.reason == Reason.TOO_LARGE, given

@@ -22,9 +22,9 @@ from jangar.lint.files import SourceFile
 from jangar.lint.report import Report, lint
 
 EXAMPLES = [
-    each
-    for each in sorted((Path(__file__).parents[2] / "charts/agents/examples").glob("*.yaml"))
-    if not each.read_text().startswith("# Not built yet")
+    item
+    for item in sorted((Path(__file__).parents[2] / "charts/agents/examples").glob("*.yaml"))
+    if not item.read_text().startswith("# Not built yet")
 ]
 CASES = 5_000
 SEEDS = 10
@@ -86,92 +86,92 @@ def good_texts() -> list[str]:
     return [ORCHESTRATION, *(path.read_text() for path in EXAMPLES)]
 
 
-def in_text(text: str, chance: random.Random) -> bytes:
+def in_text(text: str, rng: random.Random) -> bytes:
     """Breaks the text itself: lines moved, repeated, cut, indented, words put in the place of others."""
     lines = text.splitlines()
-    for _ in range(chance.randint(1, 4)):
-        place = chance.randrange(len(lines))
-        match chance.randrange(8):
+    for _ in range(rng.randint(1, 4)):
+        place = rng.randrange(len(lines))
+        match rng.randrange(8):
             case 0:
-                lines.insert(chance.randrange(len(lines)), lines[place])
+                lines.insert(rng.randrange(len(lines)), lines[place])
             case 1:
                 del lines[place]
             case 2:
-                lines[place] = " " * chance.randint(0, 9) + lines[place].lstrip()
+                lines[place] = " " * rng.randint(0, 9) + lines[place].lstrip()
             case 3:
                 lines[place] = lines[place].replace(" ", "\t", 1)
             case 4:
                 key, colon, _ = lines[place].partition(": ")
-                lines[place] = f"{key}{colon}{chance.choice(WORDS)}"
+                lines[place] = f"{key}{colon}{rng.choice(WORDS)}"
             case 5:
                 words = lines[place].split(" ")
-                words[chance.randrange(len(words))] = chance.choice(WORDS)
+                words[rng.randrange(len(words))] = rng.choice(WORDS)
                 lines[place] = " ".join(words)
             case 6:
-                lines[place] = lines[place][: chance.randrange(len(lines[place]) + 1)]
+                lines[place] = lines[place][: rng.randrange(len(lines[place]) + 1)]
             case _:
-                lines.insert(place, chance.choice(WORDS))
+                lines.insert(place, rng.choice(WORDS))
         lines = lines or [""]
     return "\n".join(lines).encode()
 
 
-def in_bytes(text: str, chance: random.Random) -> bytes:
+def in_bytes(text: str, rng: random.Random) -> bytes:
     """Breaks bytes: flipped, removed, repeated, cut off."""
     data = bytearray(text.encode())
-    for _ in range(chance.randint(1, 8)):
-        place = chance.randrange(len(data))
-        match chance.randrange(4):
+    for _ in range(rng.randint(1, 8)):
+        place = rng.randrange(len(data))
+        match rng.randrange(4):
             case 0:
-                data[place] = chance.randrange(256)
+                data[place] = rng.randrange(256)
             case 1:
-                del data[place : place + chance.randint(1, 20)]
+                del data[place : place + rng.randint(1, 20)]
             case 2:
-                data[place:place] = data[place : place + 50] * chance.randint(1, 5)
+                data[place:place] = data[place : place + 50] * rng.randint(1, 5)
             case _:
                 data = data[: place + 1]
         data = data or bytearray(b"x")
     return bytes(data)
 
 
-def in_values(text: str, chance: random.Random) -> bytes:
+def in_values(text: str, rng: random.Random) -> bytes:
     """Breaks values: wrong types, absent and unknown fields, wrong names; written as JSON or as YAML."""
     documents = list(yaml.safe_load_all(text))
-    for _ in range(chance.randint(1, 4)):
-        holder = chance.choice(documents)
-        while isinstance(holder, dict | list) and holder and chance.random() < 0.85:
-            key = chance.choice(list(holder)) if isinstance(holder, dict) else chance.randrange(len(holder))
-            if not isinstance(holder[key], dict | list) or not holder[key] or chance.random() < 0.2:
-                if isinstance(holder, dict) and chance.random() < 0.3:
+    for _ in range(rng.randint(1, 4)):
+        holder = rng.choice(documents)
+        while isinstance(holder, dict | list) and holder and rng.random() < 0.85:
+            key = rng.choice(list(holder)) if isinstance(holder, dict) else rng.randrange(len(holder))
+            if not isinstance(holder[key], dict | list) or not holder[key] or rng.random() < 0.2:
+                if isinstance(holder, dict) and rng.random() < 0.3:
                     holder[f"{key}x"] = holder.pop(key)
-                elif chance.random() < 0.2:
+                elif rng.random() < 0.2:
                     del holder[key]
                 else:
-                    holder[key] = deepcopy(chance.choice(VALUES))
+                    holder[key] = deepcopy(rng.choice(VALUES))
                 break
             holder = holder[key]
-    if chance.random() < 0.5:
-        return "\n".join(json.dumps(each, default=str) for each in documents).encode()
+    if rng.random() < 0.5:
+        return "\n".join(json.dumps(document, default=str) for document in documents).encode()
     return yaml.safe_dump_all(documents, allow_unicode=True).encode()
 
 
-def tangled(_: str, chance: random.Random) -> bytes:
+def tangled(_: str, rng: random.Random) -> bytes:
     """Graphs with every kind of wrong edge: cycles, unknown and repeated names, edges to oneself."""
     names = [
-        chance.choice(["a", "b", "c", "名", "A_1", "-x", "", "s" * 64, f"s{n}"])
-        for n in range(chance.randint(1, 12))
+        rng.choice(["a", "b", "c", "名", "A_1", "-x", "", "s" * 64, f"s{n}"])
+        for n in range(rng.randint(1, 12))
     ]
     steps = [
         {
             "name": name,
-            "kind": chance.choice(["Checkpoint", "ToolRun", "SubOrchestration", "Nope", ""]),
-            "dependsOn": chance.choices([*names, "nosuch"], k=chance.randint(0, 4)),
+            "kind": rng.choice(["Checkpoint", "ToolRun", "SubOrchestration", "Nope", ""]),
+            "dependsOn": rng.choices([*names, "nosuch"], k=rng.randint(0, 4)),
             "toolRef": {"name": "make"},
-            "orchestrationRef": {"name": chance.choice(["tangled", "other"])},
-            "when": chance.choice([None, "true", "steps.a.outputs.x == 'y'", "parameters.", "1 +"]),
+            "orchestrationRef": {"name": rng.choice(["tangled", "other"])},
+            "when": rng.choice([None, "true", "steps.a.outputs.x == 'y'", "parameters.", "1 +"]),
         }
         for name in names
     ]
-    spec = {"entrypoint": chance.choice([None, "a", "nosuch"]), "steps": steps}
+    spec = {"entrypoint": rng.choice([None, "a", "nosuch"]), "steps": steps}
     head = {"apiVersion": "orchestration.proompteng.ai/v1alpha1", "kind": "Orchestration"}
     return json.dumps({**head, "metadata": {"name": "tangled"}, "spec": spec}).encode()
 
@@ -199,18 +199,18 @@ def warm():
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_broken_files_give_problems_in_good_time_and_never_an_exception(seed):
-    chance, texts, slow = random.Random(seed), good_texts(), []  # noqa: S311 - repeatable, not secret
+    rng, texts, slow = random.Random(seed), good_texts(), []  # noqa: S311 - repeatable, not secret
     for number in range(CASES // SEEDS):
-        data = chance.choice(BREAKERS)(chance.choice(texts), chance)
+        data = rng.choice(BREAKERS)(rng.choice(texts), rng)
         began = process_time()
         report = linted(data)
         took = process_time() - began
         assert took < WORST_SECONDS, (number, data)
         slow.append(took)
-        for each in report.findings:
-            assert each.message, data
-            assert each.position.line >= 1, data
-            assert len(each.message) < 1000, data
+        for finding in report.findings:
+            assert finding.message, data
+            assert finding.position.line >= 1, data
+            assert len(finding.message) < 1000, data
     slow.sort()
     assert slow[int(len(slow) * 0.99)] < TYPICAL_SECONDS
 
@@ -218,9 +218,9 @@ def test_broken_files_give_problems_in_good_time_and_never_an_exception(seed):
 @pytest.mark.parametrize("command", ["lint", "graph"])
 def test_broken_files_end_commands_with_a_code_and_a_line(command):
     """The whole command, fewer times: exit codes of the table, no traceback, nothing unprintable."""
-    chance, texts, runner = random.Random(99), good_texts(), CliRunner()  # noqa: S311 - repeatable, not secret
+    rng, texts, runner = random.Random(99), good_texts(), CliRunner()  # noqa: S311 - repeatable, not secret
     for _ in range(150):
-        data = chance.choice(BREAKERS)(chance.choice(texts), chance)
+        data = rng.choice(BREAKERS)(rng.choice(texts), rng)
         ran = runner.invoke(app, [command, "-"], input=data)
         assert ran.exit_code in {0, 1, 4}, data
         assert ran.exception is None or isinstance(ran.exception, SystemExit), data
@@ -241,7 +241,7 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(20)
 )
 HOSTILE = {
-    "cycle": (lambda: _steps(300, needs=lambda n: f"s{(n + 1) % 300}"), "steps wait for each other"),
+    "cycle": (lambda: _steps(300, needs=lambda n: f"s{(n + 1) % 300}"), "dependency cycle"),
     "unknown-names": (lambda: _steps(150, needs=lambda n: f"t{n}"), "which does not exist"),
     "duplicate-keys": (lambda: b"kind: Tool\n" + b"a: 1\n" * 1000, "duplicate key"),
     "bomb": (LAUGHS.encode, "aliases repeat too much"),
@@ -252,7 +252,7 @@ HOSTILE = {
     "too-large": (lambda: b"a: 1\n" * 3_000_000, "larger than 10 MiB"),
     "unicode-names": (
         lambda: _steps(50, needs=lambda n: "").decode().replace("name: s", "name: 名\u202e").encode(),
-        "cannot be a step's name",
+        "is not a valid step name",
     ),
     "wrong-types": (lambda: _steps(100, needs=lambda n: "[1]"), "must be of type string"),
     "deep-flow": (lambda: b"a: " + b"[" * 1_000_000, "more than 64 levels"),

@@ -213,10 +213,12 @@ def test_hostile_requests_are_answered_and_leave_the_server_well(server, client)
     began = time.monotonic()
     asyncio.run(trial.run())
     took = time.monotonic() - began
-    told = f"{REQUESTS} requests in {took:.0f} s, {dict(sorted(trial.statuses.items()))}, slowest {trial.slowest}"
-    print(told)  # noqa: T201 - shown with a failure, or with -s
+    reported = f"{REQUESTS} requests in {took:.0f} s, {dict(sorted(trial.statuses.items()))}, slowest {trial.slowest}"
+    print(reported)  # noqa: T201 - shown with a failure, or with -s
     grown = server.resident_mb - trial.warm_mb
-    assert not trial.problems, f"{told}\n{len(trial.problems)} problems:\n" + "\n".join(trial.problems[:40])
+    assert not trial.problems, f"{reported}\n{len(trial.problems)} problems:\n" + "\n".join(
+        trial.problems[:40]
+    )
     assert sum(trial.statuses.values()) == REQUESTS
     assert grown < GROWTH_MB, f"{grown:.0f} MB more than after {WARM} requests"
     _is_well(server, client)

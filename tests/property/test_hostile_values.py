@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from jangar.api.phases import Phase
 from jangar.api.tools import ToolSpec
 from jangar.domain.agentrun.templates import Templates
+from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
+from jangar.domain.job_execution.outcome import read_outcome
+from jangar.domain.job_execution.report import artifacts_of, report_of
 from jangar.domain.orchestration.outputs import OutputsProblem, read_outputs
 from jangar.domain.orchestration.templates import parse_template, render
 from jangar.domain.toolrun.tool import command_of
-from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
-from jangar.domain.work.outcome import read_outcome
-from jangar.domain.work.report import artifacts_of, report_of
-from jangar.runner.lines import LONGEST, Lines
+from jangar.runner.lines import MAX_LENGTH, Lines
 from jangar.runner.masking import Mask
 from jangar.runner.report import Ending, outputs_of, termination_message
-from jangar.runner.usage import MOST_TOKENS, MOST_USD, UsageReader
+from jangar.runner.usage import MAX_TOKENS, MAX_USD, UsageReader
 from support.hostile_agents import attacked
 from support.proving import FULL, prove
 
@@ -155,7 +155,7 @@ events = st.fixed_dictionaries(
 lines = st.lists(
     st.one_of(
         events.map(lambda event: json.dumps(event).encode()),
-        st.just(b"y" * (LONGEST + 7)),
+        st.just(b"y" * (MAX_LENGTH + 7)),
         st.binary(max_size=30),
     ),
     max_size=6,
@@ -170,11 +170,11 @@ def test_no_forged_result_changes_how_work_ended(record_property):
         written, said, code = end
         reader = UsageReader("auto")
         taker = Lines(Mask(), reader.take)
-        shown = b"".join([*map(taker.take, (each + b"\n" for each in said)), taker.end()])
-        assert all(len(line) <= LONGEST for line in shown.split(b"\n"))
-        told = reader.usage.counts.values() if reader.usage else ()
-        assert all(type(count) is int and 0 <= count <= MOST_TOKENS for count in told)
-        assert reader.usage is None or 0 <= (reader.usage.cost_usd or 0) <= MOST_USD
+        shown = b"".join([*map(taker.take, (item + b"\n" for item in said)), taker.end()])
+        assert all(len(line) <= MAX_LENGTH for line in shown.split(b"\n"))
+        reported = reader.usage.counts.values() if reader.usage else ()
+        assert all(type(count) is int and 0 <= count <= MAX_TOKENS for count in reported)
+        assert reader.usage is None or 0 <= (reader.usage.cost_usd or 0) <= MAX_USD
         ending = Ending(
             provider="p", argv=["sh"], code=code, started_at=NOON, finished_at=NOON, usage=reader.usage
         )

@@ -15,7 +15,7 @@ import pytest
 import jangar
 
 LENGTH = 20_000
-LONGEST = 0.5
+MAX_LENGTH = 0.5
 """Seconds of CPU for one text; a quadratic pattern takes several."""
 METHODS = {"match", "fullmatch", "search", "sub", "finditer", "findall", "split"}
 PUMPS = (
@@ -103,8 +103,8 @@ def patterns_of(module):
             if isinstance(value, tuple | list)
             else (value,)
         )
-        for each in held:
-            inner = each if isinstance(each, tuple) else (each,)
+        for item in held:
+            inner = item if isinstance(item, tuple) else (item,)
             for pattern in inner:
                 if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
                     yield name, pattern
@@ -166,16 +166,16 @@ def ask(pattern, method, text):
 def test_a_pattern_reads_hostile_text_in_linear_time(pattern, method):
     """E2: no pattern that a user's text is held against goes back over it."""
     slow = []
-    budget = time.thread_time() + 2 * LONGEST
+    budget = time.thread_time() + 2 * MAX_LENGTH
     for pump, prefix, suffix in itertools.product(PUMPS, PREFIXES, SUFFIXES):
         short = prefix + pump * (LENGTH // 20 // len(pump)) + suffix
         began = time.thread_time()
         ask(pattern, method, short)
         # A twentieth of the text in a four-hundredth of the time, if it is quadratic: only these are worth the whole.
-        if time.thread_time() - began > LONGEST / 400:
+        if time.thread_time() - began > MAX_LENGTH / 400:
             began = time.thread_time()
             ask(pattern, method, prefix + pump * (LENGTH // len(pump)) + suffix)
-            if time.thread_time() - began > LONGEST:
+            if time.thread_time() - began > MAX_LENGTH:
                 slow.append((prefix, pump, suffix))
         if slow or time.thread_time() > budget:
             break

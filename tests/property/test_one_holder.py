@@ -15,8 +15,8 @@ FAULTS = ["cut", "mend", "kill", "stop", "nothing", "nothing", "nothing"]
 class World:
     """Some processes, their wires, and every moment at which two of them held."""
 
-    def __init__(self, chance, count):
-        self.chance = chance
+    def __init__(self, rng, count):
+        self.rng = rng
         self.records = Records()
         self.doubles = []
         self.living = []
@@ -25,19 +25,19 @@ class World:
     def start(self, number):
         candidate = Candidate(
             self.records,
-            f"{number}-{self.chance.random()}",
+            f"{number}-{self.rng.random()}",
             wire=Wire(self.records, there=self.delay, back=self.delay),
-            offset=self.chance.uniform(-9999, 9999),
-            random=self.chance.random,
+            offset=self.rng.uniform(-9999, 9999),
+            random=self.rng.random,
         )
         candidate.elector.subscribe(lambda *_: self.look())
         return candidate
 
     def delay(self):
-        return self.chance.random() * self.chance.choice([0.01, 0.01, 0.01, 3, 8, 40])
+        return self.rng.random() * self.rng.choice([0.01, 0.01, 0.01, 3, 8, 40])
 
     def look(self):
-        holding = [each.elector.identity for each in self.living if each.elector.holds()]
+        holding = [item.elector.identity for item in self.living if item.elector.holds()]
         if len(holding) > 1:
             self.doubles.append((asyncio.get_running_loop().time(), holding))
         return holding
@@ -57,15 +57,15 @@ class World:
                 await candidate.stop()
                 self.living[number] = self.start(number)
 
-    def calm(self):
-        for each in self.living:
-            each.wire.is_cut = False
-            each.wire.there = each.wire.back = lambda: 0.01
+    def idle(self):
+        for item in self.living:
+            item.wire.is_cut = False
+            item.wire.there = item.wire.back = lambda: 0.01
 
     async def end(self):
-        for each in self.living:
-            await each.stop()
-            assert each.task.cancelled()
+        for item in self.living:
+            await item.stop()
+            assert item.task.cancelled()
 
 
 @settings(deadline=None)
@@ -74,13 +74,13 @@ def test_two_never_hold_at_once(seed, count):
     """Delays up to 40 s each way, cuts, kills, restarts and wrong wall clocks: one at most; in calm, one."""
 
     async def main():
-        chance = Random(seed)  # noqa: S311 - a replayable history, not a secret
-        world = World(chance, count)
+        rng = Random(seed)  # noqa: S311 - a replayable history, not a secret
+        world = World(rng, count)
         for _ in range(60):
-            await asyncio.sleep(chance.random() * 10)
+            await asyncio.sleep(rng.random() * 10)
             world.look()
-            await world.suffer(chance.choice(FAULTS), chance.randrange(count))
-        world.calm()
+            await world.suffer(rng.choice(FAULTS), rng.randrange(count))
+        world.idle()
         await asyncio.sleep(120)
         assert len(world.look()) == 1
         await world.end()

@@ -49,7 +49,7 @@ def test_a_cancel_ends_the_run_within_the_bound(block):
         assert ended.finished_at <= cancel.deadline + A_SECOND, "later than its bound"
         late = {state.name for state in simulation.recorded.steps if state.reason == "CancelTimedOut"}
         assert (ended.reason == "CancelTimedOut") is bool(late)
-        listed = {each.name for each in simulation.recorded.left_behind}
+        listed = {item.name for item in simulation.recorded.left_behind}
         assert {state.child for state in simulation.recorded.steps if state.name in late} <= listed
         if scenario.cancel_by is Requester.DELETION:
             assert simulation.released is not None, "GC-9: a deleted run is let go"
@@ -69,9 +69,9 @@ def test_a_cancel_of_a_finished_run_says_that_it_is_ignored_and_no_more(block):
         assert replace(after, lifecycle=before.lifecycle, left_behind=()) == replace(before, left_behind=())
         assert _without_request(after.lifecycle) == _without_request(before.lifecycle)
         assert after.lifecycle.observed_generation == before.lifecycle.observed_generation + 1
-        ignored = [each for each in after.lifecycle.conditions if each.type == "CancelIgnored"]
+        ignored = [condition for condition in after.lifecycle.conditions if condition.type == "CancelIgnored"]
         if scenario.cancel_by in BY_USER:
-            assert [(each.status, each.reason) for each in ignored] == [
+            assert [(item.status, item.reason) for item in ignored] == [
                 ("True", f"Already{Phase(before.lifecycle.phase)}")
             ]
         else:
@@ -80,6 +80,6 @@ def test_a_cancel_of_a_finished_run_says_that_it_is_ignored_and_no_more(block):
 
 def _without_request(lifecycle):
     """All that a late request may not touch."""
-    kept = [each for each in lifecycle.conditions if each.type != "CancelIgnored"]
-    conditions = tuple(replace(each, observed_generation=None) for each in kept)
+    kept = [condition for condition in lifecycle.conditions if condition.type != "CancelIgnored"]
+    conditions = tuple(replace(item, observed_generation=None) for item in kept)
     return replace(lifecycle, conditions=conditions, observed_generation=None, updated_at=None)

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from jangar.domain.orchestration.initial import kept_steps
+from jangar.domain.orchestration.initial import reused_steps
 from support.outcomes import expected_outcome, recorded_outcome
 from support.reference_scheduler import predict
 from support.scenarios import a_scenario
@@ -35,7 +35,7 @@ def test_a_retry_repeats_what_did_not_succeed_and_its_dependents(block):
         scenario = a_scenario(seed)
         first = Simulation(scenario).run()
         from_step = random.choice((None, random.choice(scenario.steps).name))
-        kept = kept_steps(first.definition, first.recorded.steps, from_step)
+        kept = reused_steps(first.definition, first.recorded.steps, from_step)
         states = {state.name: state for state in first.recorded.steps}
         phases = {name: str(state.phase) for name, state in states.items()}
         repeated = repeated_steps(scenario, phases, from_step)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubekit.leases.assignment import assignment, shard_of
-from support.shard_members import Sharer, WatchedRecords, WatchingWire
+from support.shard_members import ShardProcess, WatchedRecords, WatchingWire
 from support.virtual_time import run_virtual
 
 MEMBERS = st.sets(st.text("abcdef0123456789-", min_size=1, max_size=12), min_size=1, max_size=9)
@@ -40,11 +40,11 @@ def test_few_shards_move_when_a_member_comes_or_goes(shards, members, name):
 
 def test_moves_are_near_the_least_on_the_whole():
     """Over many memberships less than twice the share of the one who came."""
-    chance = Random(8)  # noqa: S311
+    rng = Random(8)  # noqa: S311
     for count in (2, 3, 5, 8):
         moved = 0
         for _ in range(200):
-            members = [f"pod-{chance.random()}" for _ in range(count + 1)]
+            members = [f"pod-{rng.random()}" for _ in range(count + 1)]
             before, after = assignment(12, members[:-1]), assignment(12, members)
             moved += sum(before[shard] != after[shard] for shard in range(12))
         assert moved / 200 < 2 * 12 / (count + 1)
@@ -65,8 +65,8 @@ def test_a_name_has_its_shard_for_ever():
 class World:
     """Some processes, their wires, and every moment at which two of them held one shard."""
 
-    def __init__(self, chance, count):
-        self.chance = chance
+    def __init__(self, rng, count):
+        self.rng = rng
         self.records = WatchedRecords()
         self.doubles = []
         self.started = 0
@@ -74,47 +74,47 @@ class World:
 
     def start(self):
         self.started += 1
-        sharer = Sharer(
+        process = ShardProcess(
             self.records,
             f"process-{self.started}",
             wire=WatchingWire(self.records, there=self.delay, back=self.delay),
-            offset=self.chance.uniform(-9999, 9999),
-            random=self.chance.random,
-            count=self.chance.choice([4, 7]),
+            offset=self.rng.uniform(-9999, 9999),
+            random=self.rng.random,
+            count=self.rng.choice([4, 7]),
         )
-        sharer.shards.subscribe(lambda *_: self.look())
-        return sharer
+        process.shards.subscribe(lambda *_: self.look())
+        return process
 
     def delay(self):
-        return self.chance.random() * self.chance.choice([0.01, 0.01, 0.01, 0.01, 2, 8, 40])
+        return self.rng.random() * self.rng.choice([0.01, 0.01, 0.01, 0.01, 2, 8, 40])
 
     def look(self):
-        load = Counter(shard for each in self.living for shard in each.held)
-        self.doubles += [(asyncio.get_running_loop().time(), each) for each, n in load.items() if n > 1]
+        load = Counter(shard for item in self.living for shard in item.held)
+        self.doubles += [(asyncio.get_running_loop().time(), item) for item, n in load.items() if n > 1]
         return load
 
     async def suffer(self, fault):
-        number = self.chance.randrange(len(self.living))
-        sharer = self.living[number]
+        number = self.rng.randrange(len(self.living))
+        process = self.living[number]
         match fault:
             case "cut":
-                sharer.wire.is_cut = True
+                process.wire.is_cut = True
             case "mend":
-                sharer.wire.is_cut = False
+                process.wire.is_cut = False
             case "kill":
                 self.living[number] = self.start()
-                sharer.kill()
+                process.kill()
             case "stop":
                 self.living[number] = self.start()
-                stopping = asyncio.create_task(sharer.stop())
+                stopping = asyncio.create_task(process.stop())
                 await asyncio.wait([stopping], timeout=60)
             case "join" if len(self.living) < 5:
                 self.living.append(self.start())
 
-    def calm(self):
-        for each in self.living:
-            each.wire.is_cut = False
-            each.wire.there = each.wire.back = lambda: 0.01
+    def idle(self):
+        for item in self.living:
+            item.wire.is_cut = False
+            item.wire.there = item.wire.back = lambda: 0.01
 
 
 @pytest.mark.rule("CHART-4")
@@ -124,19 +124,19 @@ def test_no_shard_has_two_holders(seed, count):
     """Delays, cuts, kills, restarts, newcomers with other counts: one at most; in calm, even shares of all."""
 
     async def main():
-        chance = Random(seed)  # noqa: S311 - a replayable history, not a secret
-        world = World(chance, count)
+        rng = Random(seed)  # noqa: S311 - a replayable history, not a secret
+        world = World(rng, count)
         for _ in range(25):
-            await asyncio.sleep(chance.random() * 10)
+            await asyncio.sleep(rng.random() * 10)
             world.look()
-            await world.suffer(chance.choice(FAULTS))
-        world.calm()
+            await world.suffer(rng.choice(FAULTS))
+        world.idle()
         await asyncio.sleep(120)
         assert world.doubles == []
-        sizes = [len(each.held) for each in world.living]
+        sizes = [len(item.held) for item in world.living]
         assert sum(sizes) == world.living[0].shards.shards
         assert max(sizes) - min(sizes) <= 1
-        for each in world.living:
-            await each.stop()
+        for item in world.living:
+            await item.stop()
 
     run_virtual(main())

@@ -13,19 +13,23 @@ from jangar.api.reasons import Reason
 from jangar.domain.cancellation.machine import Cancel
 from jangar.domain.cancellation.request import Requester
 from jangar.domain.cancellation.stop import LeftBehind, Stop
-from jangar.domain.retention.decide import History, Retention
-from jangar.domain.retention.values import NEVER, Keep
-from jangar.domain.status_contract import Lifecycle, lifecycle_from
-from jangar.domain.work.actions import (
+from jangar.domain.job_execution.actions import (
     CreateJob,
     DeleteChild,
     ReadOwner,
     ReadWork,
-    ReleaseChild,
+    RemoveChildFinalizer,
 )
-from jangar.domain.work.document import work_document, work_record
-from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
-from jangar.domain.work.observation import (
+from jangar.domain.job_execution.document import work_document, work_record
+from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
+from jangar.domain.job_execution.finalizers import (
+    OUTCOME_FINALIZER,
+    DeleteJob,
+    ReleaseJob,
+    ReleasePod,
+    SetTtl,
+)
+from jangar.domain.job_execution.observation import (
     ChildFacts,
     Owner,
     WorkDefined,
@@ -35,16 +39,18 @@ from jangar.domain.work.observation import (
     WorkRefused,
     WorkRejected,
 )
-from jangar.domain.work.outcome import Outcome
-from jangar.domain.work.plan import plan_work
-from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
-from jangar.domain.work.record import EndedWork, JobNote, WorkRecord
-from jangar.domain.work.releasing import OUTCOME_FINALIZER, DeleteJob, ReleaseJob, ReleasePod, SetTtl
+from jangar.domain.job_execution.outcome import Outcome
+from jangar.domain.job_execution.plan import plan_work
+from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
+from jangar.domain.job_execution.record import EndedWork, JobNote, WorkRecord
+from jangar.domain.retention.decide import History, Retention
+from jangar.domain.retention.values import NEVER, Keep
+from jangar.domain.status_contract import Lifecycle, lifecycle_from
 from support.builders import NOON, at
 
-moments = st.integers(-60, 120).map(at)
+timestamps = st.integers(-60, 120).map(at)
 rarely = st.sampled_from([False] * 7 + [True])
-whole = st.one_of(st.none(), moments)
+whole = st.one_of(st.none(), timestamps)
 words = st.text(max_size=20)
 reasons = st.sampled_from(list(Reason)).map(str)
 codes = st.one_of(st.none(), st.sampled_from([0, 1, 137, 143]))
@@ -75,14 +81,14 @@ notes = st.builds(
 )
 stops = st.builds(
     Stop,
-    requested_at=moments,
+    requested_at=timestamps,
     reason=st.sampled_from([Reason.CANCELLED, Reason.STEP_TIMED_OUT, Reason.JOB_DELETED]),
-    deadline=moments,
+    deadline=timestamps,
 )
 cancels = st.builds(
     Cancel,
-    requested_at=moments,
-    deadline=moments,
+    requested_at=timestamps,
+    deadline=timestamps,
     requested_by=st.sampled_from([(), ("cancel",), ("owner",)]),
 )
 lefts = st.builds(
@@ -116,13 +122,14 @@ def records(draw):
         message=draw(st.one_of(st.none(), words.filter(bool))),
         observed_generation=draw(st.one_of(st.none(), st.integers(0, 3))),
         started_at=started,
-        finished_at=max(started or NOON, draw(moments)) if phase in TERMINAL else None,
+        finished_at=max(started or NOON, draw(timestamps)) if phase in TERMINAL else None,
     )
     attempts = ()
     if job is not None:
         numbers = range(1, job.attempt + draw(st.integers(0, 1)))
         attempts = tuple(
-            EndedWork(attempt=each, job=f"build-{each}", uid="j0", outcome=draw(outcomes)) for each in numbers
+            EndedWork(attempt=number, job=f"build-{number}", uid="j0", outcome=draw(outcomes))
+            for number in numbers
         )
     return WorkRecord(
         lifecycle=lifecycle,
@@ -133,7 +140,7 @@ def records(draw):
         left_behind=tuple(draw(st.lists(lefts, max_size=2))) if job and phase in TERMINAL else (),
         outcome=draw(outcomes) if phase in TERMINAL else None,
         outputs=draw(st.one_of(st.none(), st.dictionaries(words, words, min_size=1, max_size=2))),
-        retention=draw(st.one_of(st.none(), retentions.filter(lambda each: each != Retention()))),
+        retention=draw(st.one_of(st.none(), retentions.filter(lambda item: item != Retention()))),
     )
 
 
@@ -162,11 +169,11 @@ pods = st.lists(
         deleting=st.booleans(),
         deletion_requested_at=whole,
         disrupted=st.booleans(),
-        containers=st.lists(containers, max_size=2, unique_by=lambda each: each.name).map(tuple),
+        containers=st.lists(containers, max_size=2, unique_by=lambda item: item.name).map(tuple),
         finalizers=finalizers,
     ),
     max_size=2,
-    unique_by=lambda each: each.uid,
+    unique_by=lambda item: item.uid,
 ).map(tuple)
 jobs = st.builds(
     JobFacts,
@@ -188,14 +195,14 @@ children = st.builds(
     uid=st.just("c1"),
     generation=st.integers(1, 3),
     created_at=st.just(NOON),
-    requested_by=st.sampled_from([frozenset()] * 8 + [frozenset({each}) for each in Requester]),
+    requested_by=st.sampled_from([frozenset()] * 8 + [frozenset({item}) for item in Requester]),
     deleted_at=whole,
     suspend=rarely,
     stop_deadline=whole,
     timeout=st.sampled_from([None, timedelta(seconds=30)]),
     on_job_missing=st.sampled_from(list(OnJobMissing)),
     ttl=st.sampled_from([None, 0, "never"]),
-    is_held=rarely.map(lambda each: not each),
+    has_finalizer=rarely.map(lambda item: not item),
 )
 work = st.sampled_from(
     [
@@ -224,7 +231,7 @@ def observations(draw):
     )
 
 
-times = st.integers(0, 200_000).map(lambda each: NOON + timedelta(milliseconds=each))
+times = st.integers(0, 200_000).map(lambda item: NOON + timedelta(milliseconds=item))
 
 
 @pytest.mark.rule("CAN-2", "GC-2", "GC-9")
@@ -233,12 +240,12 @@ times = st.integers(0, 200_000).map(lambda each: NOON + timedelta(milliseconds=e
 def test_no_job_is_created_for_a_child_that_ends_waits_or_is_not_held(observation, now):
     """A create is planned only for a held, wanted, unsuspended child of a run that was read and goes on."""
     plan = plan_work(observation, now)
-    creates = [each for each in plan.actions if isinstance(each, CreateJob)]
+    creates = [action for action in plan.actions if isinstance(action, CreateJob)]
     if not creates:
         return
     child, recorded, status = observation.child, observation.recorded, plan.status
     assert len(creates) == 1
-    assert child.is_held
+    assert child.has_finalizer
     assert not child.suspend
     assert observation.owner in {Owner.NONE, Owner.ACTIVE}
     assert not isinstance(observation.work, WorkMissing | WorkRejected)
@@ -257,9 +264,9 @@ def test_a_plan_that_asks_does_nothing_else_and_asks_once(observation, now):
     if plan.reads:
         assert not plan.actions
     if observation.live:
-        assert not any(isinstance(each, ReadWork) for each in plan.reads)
+        assert not any(isinstance(read, ReadWork) for read in plan.reads)
     if observation.owner is not Owner.NOT_READ:
-        assert not any(isinstance(each, ReadOwner) for each in plan.reads)
+        assert not any(isinstance(read, ReadOwner) for read in plan.reads)
 
 
 @pytest.mark.rule("GC-1")
@@ -271,11 +278,11 @@ def test_nothing_is_let_go_before_its_end_is_recorded(observation, now):
     recorded = observation.recorded
     if recorded.lifecycle.is_terminal:
         return
-    assert not any(isinstance(each, DeleteChild | ReleaseChild) for each in plan.actions)
-    if any(isinstance(each, SetTtl | ReleaseJob | DeleteJob) for each in plan.actions):
+    assert not any(isinstance(action, DeleteChild | RemoveChildFinalizer) for action in plan.actions)
+    if any(isinstance(action, SetTtl | ReleaseJob | DeleteJob) for action in plan.actions):
         # An attempt that another one follows.
-        assert recorded.job.attempt in {each.attempt for each in recorded.attempts}
-    if any(isinstance(each, ReleasePod) for each in plan.actions):
+        assert recorded.job.attempt in {attempt.attempt for attempt in recorded.attempts}
+    if any(isinstance(action, ReleasePod) for action in plan.actions):
         assert plan.status.attempts[-1].attempt == plan.status.job.attempt
 
 
@@ -303,22 +310,20 @@ def test_an_end_is_final_and_times_are_set_once(observation, now):
 def test_a_child_goes_only_when_nothing_is_held_or_its_time_is_over(observation, now):
     """A deleted child is let go after a live look, with nothing of ours held, or past the bound together with it."""
     plan = plan_work(observation, now)
-    if not any(isinstance(each, ReleaseChild) for each in plan.actions):
+    if not any(isinstance(action, RemoveChildFinalizer) for action in plan.actions):
         return
     assert observation.child.deleted_at is not None
-    assert observation.child.is_held
+    assert observation.child.has_finalizer
     assert observation.live or observation.recorded.job is None
     job = observation.job if isinstance(observation.job, JobFacts) else None
     held = {
-        each.uid
-        for each in (*observation.pods, *([job] if job else []))
-        if OUTCOME_FINALIZER in each.finalizers
+        pod.uid for pod in (*observation.pods, *([job] if job else [])) if OUTCOME_FINALIZER in pod.finalizers
     }
-    released = {each.uid for each in plan.actions if isinstance(each, ReleaseJob | ReleasePod)}
+    released = {action.uid for action in plan.actions if isinstance(action, ReleaseJob | ReleasePod)}
     assert held <= released
     if held:
         assert now >= observation.child.deleted_at + observation.limits.cancel_timeout
-    assert isinstance(plan.actions[-1], ReleaseChild)
+    assert isinstance(plan.actions[-1], RemoveChildFinalizer)
 
 
 @pytest.mark.rule("ST-7")
@@ -363,7 +368,7 @@ def test_the_observations_reach_what_the_properties_speak_of():
     @given(observations(), times)
     def look(observation, now):
         plan = plan_work(observation, now)
-        reached.update(type(each) for each in (*plan.actions, *plan.reads))
+        reached.update(type(action) for action in (*plan.actions, *plan.reads))
 
     look()
-    assert reached >= {CreateJob, ReadOwner, ReadWork, ReleaseChild, ReleaseJob, ReleasePod}
+    assert reached >= {CreateJob, ReadOwner, ReadWork, RemoveChildFinalizer, ReleaseJob, ReleasePod}

@@ -8,22 +8,22 @@ import pytest
 
 from jangar.api.phases import OnJobMissing
 from jangar.domain.cancellation.request import Requester
+from jangar.domain.job_execution.observation import Owner, WorkLimits
+from jangar.domain.job_execution.record import AttemptLimits
+from jangar.domain.job_execution.workflow import Loop, RuntimeStep
 from jangar.domain.times import parse_rfc3339
-from jangar.domain.work.observation import Owner, WorkLimits
-from jangar.domain.work.record import AttemptLimits
-from jangar.domain.work.workflow import Loop, Stage
 from support.trials import in_blocks, seeds
 from support.work_world import ENDED, STEP_ENDED, Death, a_world
 
 STEPS = 40
-MOST_ENDS = 4
+MAX_ENDS = 4
 """Ends that may follow each other with nothing done in between: of a Job, and of the child that was told to stop."""
 CODES = (0, 0, 0, 1, 137)
 COURSES = (
     (),
     (),
-    (Stage(name="plan"), Stage(name="code")),
-    (Stage(name="plan", loop=Loop(max_iterations=3)), Stage(name="code")),
+    (RuntimeStep(name="plan"), RuntimeStep(name="code")),
+    (RuntimeStep(name="plan", loop=Loop(max_iterations=3)), RuntimeStep(name="code")),
 )
 FIXED = ("startedAt", "finishedAt")
 
@@ -42,7 +42,7 @@ class Walk:
                 backoff_seconds=random.choice((0, 5)),
                 timeout_seconds=random.choice((None, None, 20)),
             ),
-            is_held=random.random() < 0.5,
+            has_finalizer=random.random() < 0.5,
             on_job_missing=random.choice(tuple(OnJobMissing)),
             limits=WorkLimits(
                 cancel_timeout=timedelta(seconds=random.choice((5, 60))),
@@ -83,7 +83,7 @@ class Walk:
         if world.gone:
             return
         seen, plan = world.planned()
-        for _ in range(MOST_ENDS):
+        for _ in range(MAX_ENDS):
             ended = is_new_end(seen.recorded, plan.status)
             world = replace(world, status=world.recorded(plan))
             before, (seen, plan) = plan, world.planned()
@@ -103,19 +103,19 @@ class Walk:
         if after.get("startedAt") and after.get("phase") in ENDED:
             assert parse_rfc3339(after["finishedAt"]) >= parse_rfc3339(after["startedAt"])
         assert all(count == 1 for count in self.world.creates.values()), "one attempt, two Jobs"
-        alive = [each for each in self.world.pods.values() if not each.is_over]
-        assert len({each.name.rsplit("-", 1)[0] for each in alive}) <= 1, "two attempts run at once"
+        alive = [pod for pod in self.world.pods.values() if not pod.is_over]
+        assert len({item.name.rsplit("-", 1)[0] for item in alive}) <= 1, "two attempts run at once"
 
     def check_stages(self, before, after):
         """In order, one at a time, and none is left again once it has ended."""
-        old, new = (((each.get("workflow") or {}).get("steps") or ()) for each in (before, after))
+        old, new = (((item.get("workflow") or {}).get("steps") or ()) for item in (before, after))
         for one, other in zip(old, new, strict=False):
             if one["phase"] in STEP_ENDED:
                 assert one == other, "a stage was changed after its end"
-        begun = [each["name"] for each in new if each.get("job")]
-        assert begun == [each["name"] for each in new][: len(begun)], "a stage began before its turn"
-        for each in new[: len(begun) - 1] if begun else ():
-            assert each["phase"] == "Succeeded", "a stage began after one that did not succeed"
+        begun = [item["name"] for item in new if item.get("job")]
+        assert begun == [item["name"] for item in new][: len(begun)], "a stage began before its turn"
+        for item in new[: len(begun) - 1] if begun else ():
+            assert item["phase"] == "Succeeded", "a stage began after one that did not succeed"
 
     def cluster(self):
         world, random = self.world, self.random
@@ -137,7 +137,7 @@ class Walk:
         world, random = self.world, self.random
         if pod.is_over:
             return
-        if any(each.terminated for each in pod.containers):
+        if any(container.terminated for container in pod.containers):
             world.end_pod(uid)
         elif pod.phase == "Pending":
             if pod.deleting:
@@ -201,16 +201,16 @@ class Walk:
         else:
             raise AssertionError(f"no end: {world}")
         if not world.gone:
-            held = [each for each in (world.job, *world.pods.values()) if each and each.finalizers]
+            held = [pod for pod in (world.job, *world.pods.values()) if pod and pod.finalizers]
             assert not held, "held after its end"
 
     def is_quiet(self, plan):
         if plan is None or plan.actions:
             return False
         left = (self.world.status.get("cancel") or {}).get("leftBehind") or ()
-        running = [each for each in self.world.pods.values() if not each.is_over]
-        held = [each for each in (self.world.job, *self.world.pods.values()) if each and each.finalizers]
-        return all(each.get("endedAt") for each in left) and not running and not held
+        running = [pod for pod in self.world.pods.values() if not pod.is_over]
+        held = [pod for pod in (self.world.job, *self.world.pods.values()) if pod and pod.finalizers]
+        return all(item.get("endedAt") for item in left) and not running and not held
 
 
 def is_new_end(before, after):

@@ -143,8 +143,8 @@ class AdmissionBed:
 
     async def live(self, faults: Sequence[Faults]) -> None:
         """One life after another with these faults, the last one without any; each begins with nothing in memory."""
-        for each in [*faults, Faults()]:
-            life = Life(self.server, self.settings, each, self.random, EPOCH)
+        for fault in [*faults, Faults()]:
+            life = Life(self.server, self.settings, fault, self.random, EPOCH)
             self.lives.append(life)
             await life.run()
             await asyncio.sleep(0.05)
@@ -219,7 +219,7 @@ def violations(versions: Sequence[Version], policy: AdmissionPolicy) -> list[str
 
 
 def _rate_violations(admitted: Any, policy: AdmissionPolicy) -> list[str]:
-    times = sorted(parse_rfc3339(each) for each in admitted)
+    times = sorted(parse_rfc3339(item) for item in admitted)
     most, window = policy.rate.cluster, policy.rate.window
     return [
         f"{most + 1} were admitted within {times[place + most] - first}"

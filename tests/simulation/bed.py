@@ -43,7 +43,7 @@ class Bed:
     cluster: SimulatedCluster
     random: Random
     settings: EngineSettings
-    chance: Random
+    rng: Random
     """What people draw from."""
     start: datetime
     lives: list[Life] = field(default_factory=list)
@@ -111,9 +111,9 @@ class Bed:
         async with asyncio.timeout(seconds):
             while True:
                 jobs = [
-                    each
-                    for each in self.server.history.all_newest("jobs")
-                    if each["metadata"]["labels"].get(STEP) == name
+                    item
+                    for item in self.server.history.all_newest("jobs")
+                    if item["metadata"]["labels"].get(STEP) == name
                 ]
                 if jobs:
                     return dict(jobs[-1])
@@ -171,7 +171,7 @@ async def bed(
     users: Mapping[str, User] = NO_USERS,
 ) -> AsyncIterator[Bed]:
     """A bed with a server, a cluster, one tool for each piece of work, and no controllers yet."""
-    random, chance = Random(seed), Random(f"people {seed}")  # noqa: S311 - a simulation repeats
+    random, rng = Random(seed), Random(f"people {seed}")  # noqa: S311 - a simulation repeats
     # Jitter of the product itself.
     seed_everything(seed)
     now = wall_clock(start)
@@ -181,13 +181,13 @@ async def bed(
         if scripts is not None:
             cluster.scripts = scripts
         if drawn is not None:
-            cluster.scripts = drawn(chance)
+            cluster.scripts = drawn(rng)
         made = Bed(
             server=server,
             client=client,
             cluster=cluster,
             random=random,
-            chance=chance,
+            rng=rng,
             start=start,
             settings=settings or EngineSettings(orchestrations=HERE, supporting=HERE),
         )

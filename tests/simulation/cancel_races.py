@@ -13,7 +13,7 @@ from kubekit.client.resource import Resource
 from simulation.bed import NAMESPACE, RUNS, Bed, Scripts, step
 from simulation.simulated_cluster import OnTerm, Work
 from simulation.stories import FAILS, is_now
-from simulation.story import End, Judge, Story, Told, scripted
+from simulation.story import End, Judge, Story, TrialResult, scripted
 
 CHAIN = [step("a"), step("b", "a"), step("c", "b")]
 OTHERS = "example.com/held-by-others"
@@ -22,30 +22,30 @@ OPEN = frozenset({"Pending", "Running", "Retrying", "Cancelling", "Suspended"})
 
 def _sometime(within: float) -> Callable[[Bed], Awaitable[None]]:
     async def people(made: Bed) -> None:
-        await asyncio.sleep(within * made.chance.random())
+        await asyncio.sleep(within * made.rng.random())
         await made.cancel()
 
     return people
 
 
 async def _twice(made: Bed) -> None:
-    await asyncio.sleep(5 * made.chance.random())
+    await asyncio.sleep(5 * made.rng.random())
     await made.cancel()
-    await asyncio.sleep(5 * made.chance.random() ** 2)
+    await asyncio.sleep(5 * made.rng.random() ** 2)
     run = await made.run_object()
     body = {"metadata": {"uid": run["metadata"]["uid"]}, "spec": {"desiredState": "Cancelled"}}
     await made.client.patch(RUNS, "run", NAMESPACE, body, kind=PatchKind.MERGE)
 
 
 async def _and_delete(made: Bed) -> None:
-    await asyncio.sleep(5 * made.chance.random())
+    await asyncio.sleep(5 * made.rng.random())
     await made.cancel()
-    await asyncio.sleep(5 * made.chance.random() ** 2)
+    await asyncio.sleep(5 * made.rng.random() ** 2)
     await made.delete()
 
 
 async def _only_delete(made: Bed) -> None:
-    await asyncio.sleep(8 * made.chance.random())
+    await asyncio.sleep(8 * made.rng.random())
     await made.delete()
 
 
@@ -54,20 +54,20 @@ def _raced(**most_starts: int) -> Judge:
     anything had started.
     """
 
-    def judge(told: Told, _: End) -> Iterable[str]:
-        if "deleted" in most_starts and not told.end.starts:
+    def judge(reported: TrialResult, _: End) -> Iterable[str]:
+        if "deleted" in most_starts and not reported.end.starts:
             return
-        phases = {name: each[0] for name, each in told.end.steps.items()}
-        if told.end.phase not in ("Succeeded", "Failed", "Cancelled"):
-            yield f"the run is {told.end.phase}"
-        if told.end.phase == "Succeeded" and set(phases.values()) != {"Succeeded"}:
+        phases = {name: item[0] for name, item in reported.end.steps.items()}
+        if reported.end.phase not in ("Succeeded", "Failed", "Cancelled"):
+            yield f"the run is {reported.end.phase}"
+        if reported.end.phase == "Succeeded" and set(phases.values()) != {"Succeeded"}:
             yield f"the run succeeded with steps {phases}"
         if OPEN & set(phases.values()):
-            yield f"the run is {told.end.phase} with steps {phases}"
-        for name, count in told.end.starts.items():
+            yield f"the run is {reported.end.phase} with steps {phases}"
+        for name, count in reported.end.starts.items():
             if count > most_starts.get(name, 1):
                 yield f"the work of {name} ran {count} times"
-        if "deleted" not in most_starts and not (_ignored(told.status) or told.status.get("cancel")):
+        if "deleted" not in most_starts and not (_ignored(reported.status) or reported.status.get("cancel")):
             yield "the request left no trace"
 
     return judge
@@ -75,8 +75,8 @@ def _raced(**most_starts: int) -> Judge:
 
 def _ignored(status: Mapping[str, Any]) -> bool:
     return any(
-        each["type"] == "CancelIgnored" and each["status"] == "True"
-        for each in status.get("conditions") or ()
+        condition["type"] == "CancelIgnored" and condition["status"] == "True"
+        for condition in status.get("conditions") or ()
     )
 
 
@@ -125,8 +125,8 @@ RACES = {
 
 
 def _stubborn(on_term: OnTerm, *, shortest: float = 0.1, longest: float = 0.1) -> Callable[[Random], Scripts]:
-    def scripts(chance: Random) -> Scripts:
-        b = Work(runs=900, on_term=on_term, ends_in=shortest + (longest - shortest) * chance.random())
+    def scripts(rng: Random) -> Scripts:
+        b = Work(runs=900, on_term=on_term, ends_in=shortest + (longest - shortest) * rng.random())
         return lambda name, _before: b if name == "b" else Work(runs=0.3)
 
     return scripts
@@ -134,13 +134,13 @@ def _stubborn(on_term: OnTerm, *, shortest: float = 0.1, longest: float = 0.1) -
 
 async def _cancel_running(made: Bed) -> None:
     await made.until(is_now("b", "Running"))
-    await asyncio.sleep(5 * made.chance.random())
+    await asyncio.sleep(5 * made.rng.random())
     await made.cancel()
 
 
 async def _delete_running(made: Bed) -> None:
     await made.until(is_now("b", "Running"))
-    await asyncio.sleep(5 * made.chance.random())
+    await asyncio.sleep(5 * made.rng.random())
     await made.delete()
 
 
@@ -149,15 +149,15 @@ def _held_by_others(resource: Resource) -> Callable[[Bed], Awaitable[None]]:
         await made.until(is_now("b", "Running"))
         job = (await made.job_of("b"))["metadata"]["name"]
         found = await made.client.list(resource, NAMESPACE)
-        held = next(each for each in found if each["metadata"]["name"].startswith(job))
+        held = next(item for item in found if item["metadata"]["name"].startswith(job))
         await _set_finalizers(made, resource, held, [*held["metadata"]["finalizers"], OTHERS])
-        await asyncio.sleep(5 * made.chance.random())
+        await asyncio.sleep(5 * made.rng.random())
         await made.cancel()
         await made.over()
         await asyncio.sleep(100)
         with contextlib.suppress(NotFound):
             now = await made.client.get(resource, held["metadata"]["name"], NAMESPACE)
-            rest = [each for each in now["metadata"].get("finalizers") or () if each != OTHERS]
+            rest = [finalizer for finalizer in now["metadata"].get("finalizers") or () if finalizer != OTHERS]
             await _set_finalizers(made, resource, now, rest)
 
     return people
@@ -173,18 +173,18 @@ async def _set_finalizers(made: Bed, resource: Resource, obj: dict[str, Any], fi
 def _cancelled(*reasons: str, left_behind: bool = False) -> Judge:
     """In time or not, and what was left behind is seen to its end."""
 
-    def judge(told: Told, _: End) -> Iterable[str]:
-        if told.end.phase != "Cancelled" or told.end.reason not in reasons:
-            yield f"the run is {told.end.phase}/{told.end.reason}"
-        if told.end.starts != {"a": 1, "b": 1}:
-            yield f"the work ran {told.end.starts}"
-        left = (told.status.get("cancel") or {}).get("leftBehind") or []
-        if bool(left) != (left_behind and told.end.reason == "CancelTimedOut"):
+    def judge(reported: TrialResult, _: End) -> Iterable[str]:
+        if reported.end.phase != "Cancelled" or reported.end.reason not in reasons:
+            yield f"the run is {reported.end.phase}/{reported.end.reason}"
+        if reported.end.starts != {"a": 1, "b": 1}:
+            yield f"the work ran {reported.end.starts}"
+        left = (reported.status.get("cancel") or {}).get("leftBehind") or []
+        if bool(left) != (left_behind and reported.end.reason == "CancelTimedOut"):
             yield f"left behind is {left}"
-        for name, child in told.children.items():
-            for each in (child.get("cancel") or {}).get("leftBehind") or ():
-                if not each.get("endedAt"):
-                    yield f"{name} still lists {each['kind']} {each['name']}"
+        for name, child in reported.children.items():
+            for item in (child.get("cancel") or {}).get("leftBehind") or ():
+                if not item.get("endedAt"):
+                    yield f"{name} still lists {item['kind']} {item['name']}"
 
     return judge
 
@@ -212,7 +212,7 @@ STUBBORN = {
             work=_stubborn(OnTerm.HANGS, shortest=30, longest=300),
             people=_cancel_running,
             judge=_cancelled("Cancelled", "CancelTimedOut", left_behind=True),
-            afterwards=400,
+            settle_seconds=400,
         ),
         Story(
             name="a deleted run's work cannot be killed",
@@ -220,7 +220,7 @@ STUBBORN = {
             work=_stubborn(OnTerm.HANGS, shortest=30, longest=300),
             people=_delete_running,
             judge=_raced(deleted=1),
-            afterwards=400,
+            settle_seconds=400,
         ),
         Story(
             name="others hold the Job",
@@ -245,11 +245,11 @@ STUBBORN = {
 
 async def _cancel_what_has_ended(made: Bed) -> None:
     await made.until(is_now("b", "Running"))
-    await asyncio.sleep(OWN_END + LONG_BEFORE + 5 * made.chance.random())
+    await asyncio.sleep(OWN_END + LONG_BEFORE + 5 * made.rng.random())
     await made.cancel()
 
 
-def _told_late(exit_code: int) -> Callable[[Random], Scripts]:
+def _reported_late(exit_code: int) -> Callable[[Random], Scripts]:
     b = Work(runs=OWN_END, exit_code=exit_code, reported_late=LONG_BEFORE + 10)
     return lambda _: lambda name, _before: b if name == "b" else Work(runs=0.3)
 
@@ -257,11 +257,11 @@ def _told_late(exit_code: int) -> Callable[[Random], Scripts]:
 def _keeps(phase: str, reason: str) -> Judge:
     """What b came to by itself counts, and what depends on it is not started any more."""
 
-    def judge(told: Told, _: End) -> Iterable[str]:
-        if told.end.steps["b"][:2] != (phase, reason):
-            yield f"step b is {told.end.steps['b']}"
-        if told.end.starts != {"a": 1, "b": 1}:
-            yield f"the work ran {told.end.starts}"
+    def judge(reported: TrialResult, _: End) -> Iterable[str]:
+        if reported.end.steps["b"][:2] != (phase, reason):
+            yield f"step b is {reported.end.steps['b']}"
+        if reported.end.starts != {"a": 1, "b": 1}:
+            yield f"the work ran {reported.end.starts}"
 
     return judge
 
@@ -276,14 +276,14 @@ TRUTHFUL = {
         Story(
             name="work had succeeded before the cancel",
             steps=CHAIN,
-            work=_told_late(0),
+            work=_reported_late(0),
             people=_cancel_what_has_ended,
             judge=_keeps("Succeeded", "Succeeded"),
         ),
         Story(
             name="work had failed before the cancel",
             steps=CHAIN,
-            work=_told_late(3),
+            work=_reported_late(3),
             people=_cancel_what_has_ended,
             judge=_keeps("Failed", "NonZeroExit"),
         ),

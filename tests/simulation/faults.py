@@ -70,7 +70,7 @@ class Faults:
     def as_json(self) -> dict[str, Any]:
         """Only what differs from a life without faults."""
         plain = Faults()
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
         found = {name: value for name, value in found.items() if value != getattr(plain, name)}
         if self.die_at is not None:
             found["die_at"] = [self.die_at[0], self.die_at[1].name]
@@ -84,5 +84,5 @@ class Faults:
             given["die_at"] = (number, Death[name])
         for name in ("clock", "paused", "away"):
             if name in given:
-                given[name] = tuple(tuple(each) for each in given[name])
+                given[name] = tuple(tuple(item) for item in given[name])
         return cls(**given)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jangar.controllers.resources import CHILD_UID, RUN_UID
+from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
 from jangar.domain.times import parse_rfc3339
-from jangar.domain.work.releasing import OUTCOME_FINALIZER
 
 TERMINAL = frozenset({"Succeeded", "Failed", "Cancelled"})
 BOOKKEEPING = frozenset({"resourceVersion", "managedFields"})
@@ -60,9 +60,9 @@ class History:
             self._newest.pop(key, None)
         else:
             self._newest[key] = version.obj
-        for each in self._waiting:
-            if not each.done():
-                each.set_result(None)
+        for item in self._waiting:
+            if not item.done():
+                item.set_result(None)
         self._waiting.clear()
 
     async def goes_on(self) -> None:
@@ -93,8 +93,8 @@ class _Walk:
     def all(self) -> Iterator[str]:
         for version in self._history.versions:
             before = self._last.get(version.uid)
-            for each in self._look(version, before):
-                yield f"{version.resource} {version.obj['metadata']['name']}: {each}"
+            for item in self._look(version, before):
+                yield f"{version.resource} {version.obj['metadata']['name']}: {item}"
             if version.gone:
                 self._last.pop(version.uid, None)
             else:
@@ -129,7 +129,7 @@ class _Walk:
         if after.get("observedGeneration", 0) > new.obj["metadata"].get("generation", 0):
             yield "I4: observedGeneration is ahead of generation"
         yield from _ignored_cancel(new, old)
-        if old is not None and _told(new) == _told(old):
+        if old is not None and _reported(new) == _reported(old):
             yield "I15: a write that changed nothing"
         if (
             new.resource == "orchestrationruns"
@@ -139,7 +139,7 @@ class _Walk:
             yield from self._children_have_ended(new)
 
     def _children_have_ended(self, run: Version) -> Iterator[str]:
-        left = {each["name"] for each in (run.status.get("cancel") or {}).get("leftBehind") or ()}
+        left = {item["name"] for item in (run.status.get("cancel") or {}).get("leftBehind") or ()}
         for child in self._last.values():
             name = child.obj["metadata"]["name"]
             if (
@@ -154,7 +154,7 @@ class _Walk:
                     yield f"I3: finished at {run.status['finishedAt']}, before its child {name} at {finished}"
 
     def _steps(self, run: Version) -> Iterator[str]:
-        steps = {each["name"]: each for each in run.status.get("stepStatuses") or ()}
+        steps = {step_status["name"]: step_status for step_status in run.status.get("stepStatuses") or ()}
         for name, step in steps.items():
             if step.get("attempt"):
                 for need in self._history.needs.get(name, ()):
@@ -212,21 +212,24 @@ def _ignored_cancel(new: Version, old: Version | None) -> Iterator[str]:
     if old.status.get("observedGeneration") == new.status.get("observedGeneration"):
         return
     before, after = (
-        {name: value for name, value in each.status.items() if name not in FOLLOWS} for each in (old, new)
+        {name: value for name, value in item.status.items() if name not in FOLLOWS} for item in (old, new)
     )
     if before != after:
         changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
         yield f"I8: {', '.join(changed)} changed after its end"
-    told = [
-        {each["type"]: (each["status"], each.get("reason")) for each in one.status.get("conditions") or ()}
+    reported = [
+        {
+            condition["type"]: (condition["status"], condition.get("reason"))
+            for condition in one.status.get("conditions") or ()
+        }
         for one in (old, new)
     ]
-    for kind in sorted({*told[0], *told[1]} - {"CancelIgnored"}):
-        if told[0].get(kind) != told[1].get(kind):
+    for kind in sorted({*reported[0], *reported[1]} - {"CancelIgnored"}):
+        if reported[0].get(kind) != reported[1].get(kind):
             yield f"I8: condition {kind} changed after its end"
 
 
-def _told(version: Version) -> tuple[object, ...]:
+def _reported(version: Version) -> tuple[object, ...]:
     """Everything of it that says something."""
     meta = {name: value for name, value in version.obj["metadata"].items() if name not in BOOKKEEPING}
     status = {name: value for name, value in version.status.items() if name != "updatedAt"}

@@ -8,7 +8,7 @@ from random import Random
 from jangar.controllers.engine import Engine
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.lint.conditions import compile_loop, compile_when
-from jangar.processes.controller_shards import DOMAIN, Sharing
+from jangar.processes.controller_shards import DOMAIN, ShardCoordinator
 from kubekit.client.api_client import Client
 from kubekit.controller.fence import FencedTransport
 from kubekit.controller.manager import Manager, Stage
@@ -60,8 +60,8 @@ class Life:
         finally:
             self.wire.dead = True
             ending = (running, storm, *others)
-            for each in ending:
-                each.cancel()
+            for item in ending:
+                item.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
 
     def _manager(self) -> Manager:
@@ -87,8 +87,8 @@ class Life:
         self._running = manager
         return manager
 
-    def _sharing(self, identity: str, shards: int) -> Sharing:
-        return Sharing(
+    def _sharing(self, identity: str, shards: int) -> ShardCoordinator:
+        return ShardCoordinator(
             Client(self.wire, manager=COMPONENT),
             SetNames(name="leader", namespace="default", domain=DOMAIN),
             member=Member(identity=identity),

@@ -12,14 +12,14 @@ from kubekit.client.errors import NotFound
 from kubekit.client.resource import Resource
 from simulation.bed import NAMESPACE, Bed, Scripts, step
 from simulation.simulated_cluster import Fate, Work
-from simulation.story import End, Judge, Story, Told
+from simulation.story import End, Judge, Story, TrialResult
 
 SUCCEEDED, FAILED = "Succeeded", "Failed"
 MISSING = ("WorkflowJobMissing", "JobDeleted", "PodDeleted")
 
 
-def _work(chance: Random) -> Scripts:
-    b = Work(pending=chance.random() / 2, runs=1 + 3 * chance.random())
+def _work(rng: Random) -> Scripts:
+    b = Work(pending=rng.random() / 2, runs=1 + 3 * rng.random())
     return lambda name, _before: b if name == "b" else Work(runs=0.3)
 
 
@@ -52,7 +52,7 @@ async def _at_once(made: Bed) -> None:
 
 async def _while_running(made: Bed) -> None:
     await made.job_of("b")
-    await asyncio.sleep(3.0 * made.chance.random())
+    await asyncio.sleep(3.0 * made.rng.random())
     await _vanish(made)
 
 
@@ -60,37 +60,37 @@ async def _after_success(made: Bed) -> None:
     await made.job_of("b")
     while not _container_ended(made):
         await made.server.history.goes_on()
-    await asyncio.sleep(made.chance.random())
+    await asyncio.sleep(made.rng.random())
     await _vanish(made)
 
 
 def _container_ended(made: Bed) -> bool:
     return any(
-        "terminated" in each["state"]
+        "terminated" in container_status["state"]
         for pod in made.server.history.all_newest("pods")
         if pod["metadata"]["name"].startswith("run-b")
-        for each in (pod.get("status") or {}).get("containerStatuses") or ()
+        for container_status in (pod.get("status") or {}).get("containerStatuses") or ()
     )
 
 
 async def _by_ttl(made: Bed) -> None:
     """Somebody sets the shortest TTL on it while it runs."""
     job = await made.job_of("b")
-    await asyncio.sleep(made.chance.random())
+    await asyncio.sleep(made.rng.random())
     body = {"metadata": {"uid": job["metadata"]["uid"]}, "spec": {"ttlSecondsAfterFinished": 0}}
     await made.client.patch(JOBS, job["metadata"]["name"], NAMESPACE, body, kind=PatchKind.MERGE)
 
 
 async def _by_a_person(made: Bed) -> None:
     job = await made.job_of("b")
-    await asyncio.sleep(4.0 * made.chance.random())
+    await asyncio.sleep(4.0 * made.rng.random())
     with contextlib.suppress(NotFound):
         await made.client.delete(JOBS, job["metadata"]["name"], NAMESPACE, uid=job["metadata"]["uid"])
 
 
 async def _pod_by_a_person(made: Bed) -> None:
     job = await made.job_of("b")
-    await asyncio.sleep(4.0 * made.chance.random())
+    await asyncio.sleep(4.0 * made.rng.random())
     for pod in await made.client.list(PODS, NAMESPACE, labels=f"job-name={job['metadata']['name']}"):
         with contextlib.suppress(NotFound):
             await made.client.delete(PODS, pod["metadata"]["name"], NAMESPACE, uid=pod["metadata"]["uid"])
@@ -99,16 +99,16 @@ async def _pod_by_a_person(made: Bed) -> None:
 def _lost(*reasons: str, most_starts: int = 1, succeeds: bool = True) -> Judge:
     """The step succeeded, or failed for one of these reasons; and its work ran so often at most."""
 
-    def judge(told: Told, _: End) -> Iterable[str]:
-        phase, reason, *_rest = told.end.steps["b"]
+    def judge(reported: TrialResult, _: End) -> Iterable[str]:
+        phase, reason, *_rest = reported.end.steps["b"]
         if not ((succeeds and phase == SUCCEEDED) or (phase == FAILED and reason in reasons)):
             yield f"step b is {phase}/{reason}"
-        if told.end.starts.get("b", 0) > most_starts:
-            yield f"the work of b ran {told.end.starts['b']} times"
-        if told.end.phase != (SUCCEEDED if phase == SUCCEEDED else FAILED):
-            yield f"the run is {told.end.phase}"
-        if told.end.starts.get("c", 0) != (1 if phase == SUCCEEDED else 0):
-            yield f"the work of c ran {told.end.starts.get('c', 0)} times"
+        if reported.end.starts.get("b", 0) > most_starts:
+            yield f"the work of b ran {reported.end.starts['b']} times"
+        if reported.end.phase != (SUCCEEDED if phase == SUCCEEDED else FAILED):
+            yield f"the run is {reported.end.phase}"
+        if reported.end.starts.get("c", 0) != (1 if phase == SUCCEEDED else 0):
+            yield f"the work of c ran {reported.end.starts.get('c', 0)} times"
 
     return judge
 
@@ -151,8 +151,8 @@ def _befallen(fate: Fate, *, timeout: int | None = None, **work: float) -> Story
         Fate.OUT_OF_MEMORY: "OOMKilled",
     }
 
-    def scripts(chance: Random) -> Scripts:
-        times = {"pending": 5 * chance.random(), "runs": 4 * chance.random(), **work}
+    def scripts(rng: Random) -> Scripts:
+        times = {"pending": 5 * rng.random(), "runs": 4 * rng.random(), **work}
         b = Work(fate=fate, **times)
         return lambda name, _before: b if name == "b" else Work(runs=0.3)
 
@@ -163,7 +163,7 @@ def _befallen(fate: Fate, *, timeout: int | None = None, **work: float) -> Story
         steps=[step("a"), step("b", "a", **more), step("c", "b")],
         work=scripts,
         judge=_lost(reason, succeeds=False) if reason else _lost(),
-        afterwards=240,
+        settle_seconds=240,
     )
 
 

@@ -17,7 +17,7 @@ from simulation.cancel_races import RACES, STUBBORN, TRUTHFUL
 from simulation.faults import Faults
 from simulation.misfortunes import BEFALLEN, VANISHING
 from simulation.stories import SHORT_LIVED, STORIES
-from simulation.story import Story, Told, tell
+from simulation.story import Story, TrialResult, tell
 from support.reliability_page import record_trials
 from support.virtual_time import EPOCH, run_virtual
 
@@ -59,7 +59,7 @@ class Plan:
     def as_json(self) -> str:
         found: dict[str, Any] = {"story": self.story, "seed": self.seed}
         if self.lives:
-            found["lives"] = [each.as_json() for each in self.lives]
+            found["lives"] = [live.as_json() for live in self.lives]
         if self.start != EPOCH:
             found["start"] = rfc3339(self.start)
         if self.node_clock:
@@ -72,12 +72,12 @@ class Plan:
         return cls(
             story=found["story"],
             seed=found.get("seed", 0),
-            lives=tuple(Faults.of_json(each) for each in found.get("lives", ())),
+            lives=tuple(Faults.of_json(live) for live in found.get("lives", ())),
             start=parse_rfc3339(found["start"]) if "start" in found else EPOCH,
             node_clock=found.get("node_clock", 0.0),
         )
 
-    def play(self) -> Told:
+    def play(self) -> TrialResult:
         return undisturbed(
             tell(
                 EVERY[self.story],
@@ -90,7 +90,7 @@ class Plan:
 
 
 @functools.cache
-def clean(story: str) -> Told:
+def clean(story: str) -> TrialResult:
     """What it comes to when nothing goes wrong."""
     return Plan(story=story).play()
 
@@ -98,8 +98,12 @@ def clean(story: str) -> Told:
 def problems(plan: Plan) -> list[str]:
     """What is wrong with what came of it."""
     try:
-        told = plan.play()
-        return [*told.violations, *told.left_over, *EVERY[plan.story].judge(told, clean(plan.story).end)]
+        reported = plan.play()
+        return [
+            *reported.violations,
+            *reported.left_over,
+            *EVERY[plan.story].judge(reported, clean(plan.story).end),
+        ]
     except TimeoutError:
         return ["it came to no end"]
     except Exception:  # noqa: BLE001 - whatever it was, the trial failed

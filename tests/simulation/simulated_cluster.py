@@ -137,20 +137,20 @@ class SimulatedCluster:
     async def _sync_once(self, job: Cached) -> None:
         obj = job.decode()
         pods = [
-            each
-            for each in self.pods.cache.all(job.namespace)
-            if each.controller and each.controller.uid == job.uid
+            item
+            for item in self.pods.cache.all(job.namespace)
+            if item.controller and item.controller.uid == job.uid
         ]
-        conditions = {each["type"] for each in obj.get("status", {}).get("conditions") or ()}
+        conditions = {condition["type"] for condition in obj.get("status", {}).get("conditions") or ()}
         if conditions & {"Complete", "Failed"}:
             self._expire(job, obj)
         elif not job.is_being_deleted:
             await self._advance(job, obj, pods)
 
     async def _advance(self, job: Cached, obj: Mapping[str, Any], pods: list[Cached]) -> None:
-        phases = {each.name: (each.decode().get("status") or {}).get("phase") for each in pods}
-        over = [each for each in pods if phases[each.name] in ("Succeeded", "Failed")]
-        alive = [each for each in pods if each not in over]
+        phases = {item.name: (item.decode().get("status") or {}).get("phase") for item in pods}
+        over = [item for item in pods if phases[item.name] in ("Succeeded", "Failed")]
+        alive = [item for item in pods if item not in over]
         if obj["spec"].get("suspend"):
             for pod in alive:
                 if not pod.is_being_deleted:
@@ -186,14 +186,14 @@ class SimulatedCluster:
 
     async def _set_job(self, job: Cached, status: dict[str, Any]) -> None:
         started = job.decode().get("status", {}).get("startTime") or rfc3339(self.now())
-        if any(each["type"] == "Suspended" for each in status.get("conditions", ())):
+        if any(condition["type"] == "Suspended" for condition in status.get("conditions", ())):
             body = {"metadata": {"uid": job.uid}, "status": {**status, "startTime": None}}
         else:
             body = {"metadata": {"uid": job.uid}, "status": {"startTime": started, **status}}
         answer = await self.client.patch(
             JOBS, job.name, job.namespace, body, kind=PatchKind.MERGE, subresource="status"
         )
-        self.jobs.cache.note_written(answer)
+        self.jobs.cache.record_write(answer)
 
     async def _create_pod(self, job: Cached, obj: Mapping[str, Any]) -> None:
         template = obj["spec"]["template"]
@@ -221,7 +221,7 @@ class SimulatedCluster:
             "status": {"phase": "Pending", "conditions": [self._condition("PodScheduled")]},
         }
         made = await self.client.create(PODS, pod)
-        self.pods.cache.note_written(made)
+        self.pods.cache.record_write(made)
         await self._set_job(job, {"active": 1})
 
     def _expire(self, job: Cached, obj: Mapping[str, Any]) -> None:
@@ -278,7 +278,7 @@ class SimulatedCluster:
 
     async def _live(self, pod: Cached) -> None:
         container = pod.decode()["spec"]["containers"][0]
-        name = next((each["value"] for each in container.get("env") or () if each["name"] == WORK), pod.name)
+        name = next((item["value"] for item in container.get("env") or () if item["name"] == WORK), pod.name)
         work = self.scripts(name, self.starts[name])
         stop = self._lives[pod.uid]
         await self._set_pod(pod, {"startTime": _second(self._node_now())})

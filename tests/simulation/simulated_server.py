@@ -54,7 +54,7 @@ ADMIN = User(name="simulation", groups=("system:masters",))
 def _crds() -> tuple[dict[str, Any], ...]:
     files = sorted(CRDS.glob("*.yaml"))
     read = [yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in files]
-    return tuple(each for each in read if each["spec"]["names"]["plural"] in NEEDED)
+    return tuple(item for item in read if item["spec"]["names"]["plural"] in NEEDED)
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ async def _serving(
         lambda heard: history.add(Version(heard.resource.plural, heard.object, heard.gone, loop.time()))
     )
     server = SimulatedServer(store, Application(made.dispatcher, failures.append), history, failures)
-    tasks = [asyncio.create_task(each.run(), name=type(each).__name__) for each in made.followers]
+    tasks = [asyncio.create_task(follower.run(), name=type(follower).__name__) for follower in made.followers]
     try:
         yield server
     finally:

@@ -7,12 +7,15 @@ from typing import Any
 from kubekit.client.builtin import JOBS
 from simulation.bed import NAMESPACE, Bed, step
 from simulation.simulated_cluster import Work
-from simulation.story import End, Story, Told, same_end, scripted
+from simulation.story import End, Story, TrialResult, same_end, scripted
 
 
 def is_now(name: str, *phases: str) -> Callable[[dict[str, Any]], bool]:
     def holds(run: dict[str, Any]) -> bool:
-        steps = {each["name"]: each for each in (run.get("status") or {}).get("stepStatuses") or ()}
+        steps = {
+            step_status["name"]: step_status
+            for step_status in (run.get("status") or {}).get("stepStatuses") or ()
+        }
         return steps.get(name, {}).get("phase") in phases
 
     return holds
@@ -39,10 +42,10 @@ async def _delete_job(made: Bed) -> None:
             await made.client.delete(JOBS, job["metadata"]["name"], NAMESPACE, uid=job["metadata"]["uid"])
 
 
-def _same_but_perhaps_not_started(told: Told, clean: End) -> Iterable[str]:
+def _same_but_perhaps_not_started(reported: TrialResult, clean: End) -> Iterable[str]:
     """Faults may take so long that the time limit is reached before the work has started."""
-    started = told.end if told.end.starts else replace(told.end, starts=clean.starts)
-    return same_end(replace(told, end=started), clean)
+    started = reported.end if reported.end.starts else replace(reported.end, starts=clean.starts)
+    return same_end(replace(reported, end=started), clean)
 
 
 FAILS = Work(exit_code=1)

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from jangar.controllers.resources import CHILD_UID
-from jangar.domain.work.releasing import OUTCOME_FINALIZER
+from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
 from kubekit.client.builtin import JOBS, PODS
 from simulation.bed import NAMESPACE, Bed, Scripts, bed
 from simulation.faults import Faults
@@ -28,7 +28,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class TrialResult:
     """A story and what came of it."""
 
     end: End
@@ -43,7 +43,7 @@ class Told:
     """The last status of each ToolRun, by name."""
 
 
-Judge: TypeAlias = Callable[[Told, End], Iterable[str]]
+Judge: TypeAlias = Callable[[TrialResult, End], Iterable[str]]
 """What is wrong with what came of it; told also the end without faults."""
 
 
@@ -55,10 +55,10 @@ def _good(_: Random) -> Scripts:
     return lambda _name, _before: Work()
 
 
-def same_end(told: Told, clean: End) -> Iterable[str]:
+def same_end(reported: TrialResult, clean: End) -> Iterable[str]:
     """Nothing that went wrong may show."""
-    if told.end != clean:
-        yield f"the end is {told.end}, not {clean}"
+    if reported.end != clean:
+        yield f"the end is {reported.end}, not {clean}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +74,16 @@ class Story:
     run: Mapping[str, Any] = field(default_factory=dict)
     """More of the run's spec."""
     judge: Judge = same_end
-    afterwards: float = 120
+    settle_seconds: float = 120
     """Seconds in which everything is let go."""
 
     @property
     def needs(self) -> dict[str, tuple[str, ...]]:
-        return {each["name"]: tuple(each.get("dependsOn") or ()) for each in self.steps}
+        return {step["name"]: tuple(step.get("dependsOn") or ()) for step in self.steps}
 
     @property
     def forgiving(self) -> frozenset[str]:
-        return frozenset(each["name"] for each in self.steps if each.get("continueOnFailure"))
+        return frozenset(step["name"] for step in self.steps if step.get("continueOnFailure"))
 
 
 def scripted(**scripts: Work | tuple[Work, ...]) -> Callable[[Random], Scripts]:
@@ -103,7 +103,7 @@ async def tell(
     seed: int = 0,
     start: datetime = EPOCH,
     node_clock: float = 0.0,
-) -> Told:
+) -> TrialResult:
     """Play it to its end and a while longer, so that everything is let go."""
     async with bed(seed, drawn=story.work, start=start, node_clock=node_clock) as made:
         made.server.history.needs, made.server.history.forgiving = story.needs, story.forgiving
@@ -113,10 +113,10 @@ async def tell(
         first = made.start_controllers(lives[0] if lives else None)
         reviving = asyncio.create_task(made.stays_alive(lives[1:]))
         try:
-            await play(story, made, longer=max((each.behind for each in lives), default=0.0))
+            await play(story, made, longer=max((live.behind for live in lives), default=0.0))
             if reviving.done():
                 reviving.result()
-            return await told(made, writes=len(first.wire.writes))
+            return await trial_result(made, writes=len(first.wire.writes))
         finally:
             reviving.cancel()
             await asyncio.gather(reviving, return_exceptions=True)
@@ -127,17 +127,17 @@ async def play(story: Story, made: Bed, *, longer: float = 0.0) -> None:
     await made.start_run(**story.run)
     await story.people(made)
     await made.over()
-    await asyncio.sleep(story.afterwards + longer)
+    await asyncio.sleep(story.settle_seconds + longer)
 
 
-async def told(made: Bed, *, writes: int) -> Told:
+async def trial_result(made: Bed, *, writes: int) -> TrialResult:
     history = made.server.history
     run = next(
-        each.obj
-        for each in reversed(history.versions)
-        if each.resource == "orchestrationruns" and each.obj["metadata"]["name"] == "run"
+        version.obj
+        for version in reversed(history.versions)
+        if version.resource == "orchestrationruns" and version.obj["metadata"]["name"] == "run"
     )
-    return Told(
+    return TrialResult(
         end=_end(run, made),
         writes=writes,
         violations=history.violations(),
@@ -145,9 +145,9 @@ async def told(made: Bed, *, writes: int) -> Told:
         left_over=await _left_over(made),
         status=run.get("status") or {},
         children={
-            each.obj["metadata"]["name"]: each.status
-            for each in history.versions
-            if each.resource == "toolruns"
+            version.obj["metadata"]["name"]: version.status
+            for version in history.versions
+            if version.resource == "toolruns"
         },
     )
 
@@ -156,11 +156,11 @@ async def _left_over(made: Bed) -> list[str]:
     """Objects that still carry our finalizer though all is over, and Jobs that run on."""
     found = []
     for resource in (JOBS, PODS):
-        for each in await made.client.list(resource, NAMESPACE, labels=CHILD_UID):
-            name = f"{resource.kind} {each['metadata']['name']}"
-            if OUTCOME_FINALIZER in (each["metadata"].get("finalizers") or ()):
+        for item in await made.client.list(resource, NAMESPACE, labels=CHILD_UID):
+            name = f"{resource.kind} {item['metadata']['name']}"
+            if OUTCOME_FINALIZER in (item["metadata"].get("finalizers") or ()):
                 found.append(f"{name} is still held")
-            if (each.get("status") or {}).get("active"):
+            if (item.get("status") or {}).get("active"):
                 found.append(f"{name} still runs")
     return found
 
@@ -171,13 +171,13 @@ def _end(run: Mapping[str, Any], made: Bed) -> End:
         phase=status.get("phase", ""),
         reason=status.get("reason", ""),
         steps={
-            each["name"]: (
-                each["phase"],
-                each.get("reason", ""),
-                each.get("attempt", 0),
-                str(each.get("outputs") or ""),
+            step_status["name"]: (
+                step_status["phase"],
+                step_status.get("reason", ""),
+                step_status.get("attempt", 0),
+                str(step_status.get("outputs") or ""),
             )
-            for each in status.get("stepStatuses") or ()
+            for step_status in status.get("stepStatuses") or ()
         },
         starts=dict(made.cluster.starts),
     )

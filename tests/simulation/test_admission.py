@@ -36,33 +36,33 @@ async def _agents(bed):
             await bed.create(AGENT, name, team, {"providerRef": {"name": "any"}})
 
 
-def _lives(chance, count):
+def _lives(rng, count):
     """Deaths in the midst of writes and between them, over a connection that loses and delays."""
     deaths = list(Death)
     for _ in range(count):
         yield Faults(
-            die_at=(chance.randint(1, 250), chance.choice(deaths)),
-            die_after=chance.uniform(5, 60),
-            lost_answers=chance.choice((0.0, 0.03)),
-            lost_requests=chance.choice((0.0, 0.02)),
-            conflicts=chance.choice((0.0, 0.05)),
-            lag=chance.choice((0.0, 0.5)),
-            cut_watches=chance.choice((0.0, 0.01)),
+            die_at=(rng.randint(1, 250), rng.choice(deaths)),
+            die_after=rng.uniform(5, 60),
+            lost_answers=rng.choice((0.0, 0.03)),
+            lost_requests=rng.choice((0.0, 0.02)),
+            conflicts=rng.choice((0.0, 0.05)),
+            lag=rng.choice((0.0, 0.5)),
+            cut_watches=rng.choice((0.0, 0.01)),
         )
 
 
 async def _thousand(seed):
-    chance = Random(f"admission {seed}")  # noqa: S311
-    takes = {f"run-{number:04}": chance.uniform(0.2, 4.0) for number in range(RUNS)}
+    rng = Random(f"admission {seed}")  # noqa: S311
+    takes = {f"run-{number:04}": rng.uniform(0.2, 4.0) for number in range(RUNS)}
     async with admission_bed(seed, POLICY, TEAMS, lambda name: takes[name]) as bed:
         await _agents(bed)
-        deciding = asyncio.create_task(bed.live(list(_lives(chance, 12))))
+        deciding = asyncio.create_task(bed.live(list(_lives(rng, 12))))
         for name in takes:
             # Half of them in one namespace: the others must not wait behind it.
-            team = TEAMS[0] if chance.random() < 0.5 else chance.choice(TEAMS)
-            await bed.start(name, team, chance.choice(AGENTS))
-            if chance.random() < 0.02:
-                await asyncio.sleep(chance.uniform(0.0, 2.0))
+            team = TEAMS[0] if rng.random() < 0.5 else rng.choice(TEAMS)
+            await bed.start(name, team, rng.choice(AGENTS))
+            if rng.random() < 0.02:
+                await asyncio.sleep(rng.uniform(0.0, 2.0))
         # 1,000 runs of 2.1 s, at most 10 at once, half of them 5 at once: 210 s; deaths and losses come on top.
         await bed.ended(seconds=900)
         deciding.cancel()

@@ -32,7 +32,7 @@ ON_NODES = (
     "a run with a time to live",
     "cancel early",
 )
-MOMENTS = {
+TIMES = {
     "the leap day": datetime(2028, 2, 28, 23, 59, 57, tzinfo=UTC),
     "the year's end": datetime(2026, 12, 31, 23, 59, 57, tzinfo=UTC),
     "summer time": datetime(2026, 3, 29, 0, 59, 57, tzinfo=UTC),
@@ -49,12 +49,12 @@ def test_wrong_clocks_move_no_time_that_is_written(block, record_property):
 
 @pytest.mark.rule("ST-4")
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_awkward_moments_are_moments(block, record_property):
+def test_awkward_times_are_times(block, record_property):
     plans = (
         Plan(
             story=STORIES[seed % len(STORIES)],
             seed=seed,
-            start=list(MOMENTS.values())[seed % len(MOMENTS)],
+            start=list(TIMES.values())[seed % len(TIMES)],
         )
         for seed in block_of(block, 100, 2)
     )
@@ -72,18 +72,18 @@ def test_a_nodes_clock_decides_no_end(block, record_property):
 
 def _nodes(seeds: range) -> Iterator[Plan]:
     for seed in seeds:
-        chance = Random(f"nodes {seed}")  # noqa: S311
-        off = chance.choice((-1, 1)) * 300 ** chance.random()
+        rng = Random(f"nodes {seed}")  # noqa: S311
+        off = rng.choice((-1, 1)) * 300 ** rng.random()
         lives = (Faults(lag=1.0, until=30.0),) if seed % 2 else ()
         yield Plan(story=ON_NODES[seed % len(ON_NODES)], seed=seed, lives=lives, node_clock=round(off, 3))
 
 
 def _wrong(seeds: range) -> Iterator[Plan]:
     for seed in seeds:
-        chance = Random(f"clock {seed}")  # noqa: S311
-        off = chance.uniform(-300, 300)
+        rng = Random(f"clock {seed}")  # noqa: S311
+        off = rng.uniform(-300, 300)
         clock = [(0.0, off)]
-        for _ in range(chance.randint(0, 3)):
-            off -= chance.uniform(0, 200)
-            clock.append((clock[-1][0] + chance.uniform(0, 5), off))
+        for _ in range(rng.randint(0, 3)):
+            off -= rng.uniform(0, 200)
+            clock.append((clock[-1][0] + rng.uniform(0, 5), off))
         yield Plan(story=STORIES[(seed + 6) % len(STORIES)], seed=seed, lives=(Faults(clock=tuple(clock)),))

@@ -34,13 +34,13 @@ def test_a_second_crash_while_recovering_changes_nothing(block, record_property)
 def _twice(seeds: range) -> Iterator[Plan]:
     """Anywhere the first time; within the first writes or the first moments of the next lives."""
     for seed in seeds:
-        chance = Random(f"second crash {seed}")  # noqa: S311
+        rng = Random(f"second crash {seed}")  # noqa: S311
         name = list(STORIES)[seed % len(STORIES)]
-        first = Faults(die_at=(chance.randint(1, clean(name).writes), chance.choice(list(Death))))
+        first = Faults(die_at=(rng.randint(1, clean(name).writes), rng.choice(list(Death))))
         second = (
-            Faults(die_at=(chance.randint(1, 4), chance.choice(list(Death))))
-            if chance.random() < 0.7
-            else Faults(die_after=chance.random())
+            Faults(die_at=(rng.randint(1, 4), rng.choice(list(Death))))
+            if rng.random() < 0.7
+            else Faults(die_after=rng.random())
         )
-        third = Faults(die_after=2 * chance.random())
+        third = Faults(die_after=2 * rng.random())
         yield Plan(story=name, seed=seed, lives=(first, second, third))

@@ -48,7 +48,7 @@ async def forge(made: Bed, run, step_name, *, attempt=1, work="forged", name=Non
 
 
 def states(run):
-    return {each["name"]: each for each in run["status"].get("stepStatuses") or ()}
+    return {step_status["name"]: step_status for step_status in run["status"].get("stepStatuses") or ()}
 
 
 @pytest.mark.rule("DAG-9")

@@ -12,10 +12,10 @@ from simulation.test_faults import ROWS
 @pytest.mark.parametrize("story", STORIES)
 def test_a_run_that_is_forgotten_as_it_ends_stays_as_it_ended(story, monkeypatch):
     """Events that come late meet a run that nobody remembers; so does a request that cannot reach the server."""
-    monkeypatch.setattr(memory, "MOST_ENDED", 0)
+    monkeypatch.setattr(memory, "MAX_ENDED", 0)
     faults, _ = ROWS["3-7: everything at once"]
     late, _ = ROWS["10: events come twice, late and in another order"]
     found = [
-        problems(Plan(story=story, seed=seed, lives=(each,))) for seed, each in enumerate((faults, late))
+        problems(Plan(story=story, seed=seed, lives=(item,))) for seed, item in enumerate((faults, late))
     ]
     assert found == [[], []]

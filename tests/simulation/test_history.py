@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.controllers.resources import CHILD_UID, RUN_UID
-from jangar.domain.work.releasing import OUTCOME_FINALIZER
+from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
 from simulation.history import History, Version
 
 NOON, LATER = "2026-01-01T12:00:00Z", "2026-01-01T12:00:00.500Z"
@@ -72,10 +72,10 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("told", BROKEN)
-def test_a_broken_invariant_is_seen(told):
-    found = History(versions=BROKEN[told], needs={"b": ("a",)}).violations()
-    assert any(told in each for each in found), found
+@pytest.mark.parametrize("reported", BROKEN)
+def test_a_broken_invariant_is_seen(reported):
+    found = History(versions=BROKEN[reported], needs={"b": ("a",)}).violations()
+    assert any(reported in item for item in found), found
 
 
 def test_a_good_history_is_good():

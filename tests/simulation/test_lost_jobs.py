@@ -57,7 +57,7 @@ def test_a_job_that_is_torn_away_ends_its_work_once():
 def test_a_job_that_is_torn_away_is_tried_again_where_that_is_asked_for():
     """After the pod of the first has ended and was let go."""
     end, starts, held = run_virtual(lose_the_job("Retry"))
-    assert (end["phase"], [each["attempt"] for each in end["attempts"]]) == ("Succeeded", [1])
+    assert (end["phase"], [attempt["attempt"] for attempt in end["attempts"]]) == ("Succeeded", [1])
     assert (starts, held) == (2, [])
 
 
@@ -70,7 +70,7 @@ async def the_create():
         life = made.start_controllers()
         await made.create(TOOL_RUNS, "tr", SPEC)
         await asyncio.sleep(5)
-        return 1 + next(n for n, each in enumerate(life.wire.writes) if each.endswith("/jobs"))
+        return 1 + next(n for n, item in enumerate(life.wire.writes) if item.endswith("/jobs"))
 
 
 async def lose_the_answer(*, policy="Fail", forgotten=False, death=Death.AFTER_COMMIT):
@@ -82,8 +82,8 @@ async def lose_the_answer(*, policy="Fail", forgotten=False, death=Death.AFTER_C
         await made.dead()
         await asyncio.sleep(2)
         for resource in (JOBS, PODS):
-            for each in await made.client.list(resource, NAMESPACE):
-                await tear_away(made, resource, each["metadata"])
+            for item in await made.client.list(resource, NAMESPACE):
+                await tear_away(made, resource, item["metadata"])
         if forgotten:
             await made.server.forget_past()
         made.start_controllers()

@@ -15,13 +15,13 @@ NODE_LOST = f"a pod: {Fate.NODE_LOST}"
 
 @pytest.mark.rule("GC-1", "GC-2", "GC-3")
 @pytest.mark.parametrize("name", VANISHING)
-def test_a_job_that_vanishes_is_told_and_not_run_twice(name, record_property):
+def test_a_job_that_vanishes_is_reported_and_not_run_twice(name, record_property):
     """Whenever and however it goes; every other time the controllers hear of it late, or not what became of writes."""
     _prove("11", name, 100, record_property)
 
 
 @pytest.mark.rule("GC-3")
-def test_a_job_whose_node_is_lost_is_told_and_not_run_twice(record_property):
+def test_a_job_whose_node_is_lost_is_reported_and_not_run_twice(record_property):
     _prove("11", NODE_LOST, 100, record_property)
 
 

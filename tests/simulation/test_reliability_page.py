@@ -5,7 +5,7 @@ import pytest
 from support.reliability_page import page, record_trials, rows, write_reliability_page
 
 
-def told(row, seeds, failures=0, bed="S"):
+def reported(row, seeds, failures=0, bed="S"):
     found = []
     record_trials(
         lambda name, value: found.append((name, value)), row=row, bed=bed, seeds=seeds, failures=failures
@@ -16,9 +16,12 @@ def told(row, seeds, failures=0, bed="S"):
 def test_parts_of_a_row_are_one_line():
     """Blocks may have run in different processes."""
     found = rows(
-        [*told("3: watches are cut", range(0, 1000, 2)), *told("3: watches are cut", range(1, 1000, 2))]
+        [
+            *reported("3: watches are cut", range(0, 1000, 2)),
+            *reported("3: watches are cut", range(1, 1000, 2)),
+        ]
     )
-    assert [each.line() for each in found] == [
+    assert [item.line() for item in found] == [
         "| 3: watches are cut | S | I2 I14 | 1,000 | 0 | 0.003 | 0 to 999 |"
     ]
 
@@ -26,8 +29,10 @@ def test_parts_of_a_row_are_one_line():
 def test_rows_follow_the_matrix():
     """By number, not by letter, and each bed by itself."""
     given = ["10: late", "2: again", "1: killed", "3-7: all"]
-    found = rows([*(each for row in given for each in told(row, [0])), *told("1: killed", [4], bed="P")])
-    assert [(each.row, each.bed) for each in found] == [
+    found = rows(
+        [*(item for row in given for item in reported(row, [0])), *reported("1: killed", [4], bed="P")]
+    )
+    assert [(item.row, item.bed) for item in found] == [
         ("1: killed", "P"),
         ("1: killed", "S"),
         ("2: again", "S"),
@@ -38,13 +43,13 @@ def test_rows_follow_the_matrix():
 
 def test_a_failure_bounds_nothing():
     assert (
-        rows(told("1: killed", range(10), failures=2))[0].line()
+        rows(reported("1: killed", range(10), failures=2))[0].line()
         == "| 1: killed | S | I1 I2 I3 I9 | 10 | 2 | - | 0 to 9 |"
     )
 
 
 def test_the_page_says_where_and_when():
-    text = page(rows(told("1: killed", range(10))), commit="abc", date="2026-01-01", machine="Linux")
+    text = page(rows(reported("1: killed", range(10))), commit="abc", date="2026-01-01", machine="Linux")
     assert "Commit `abc`, 2026-01-01, Linux:\n10 trials, 0 failed." in text
     assert "| 1: killed | S | I1 I2 I3 I9 | 10 | 0 | 0.3 | 0 to 9 |\n" in text
 
@@ -70,12 +75,12 @@ def no_records(monkeypatch):
     monkeypatch.delenv("JANGAR_PROVE_RECORDS", raising=False)
 
 
-def test_a_test_that_failed_before_it_counted_is_told(tmp_path, monkeypatch):
+def test_a_test_that_failed_before_it_counted_is_reported(tmp_path, monkeypatch):
     """Else a page could say that nothing failed."""
     target = tmp_path / "page.md"
     monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    good = Report("t.py::good", told("1: killed", range(10)))
+    good = Report("t.py::good", reported("1: killed", range(10)))
     bad, elsewhere = Report("t.py::bad", failed=True), Report("u.py::other", failed=True)
     write_reliability_page(Terminal(passed=[good], failed=[bad, elsewhere]))
     assert "Failed before it could count its trials: `t.py::bad`." in target.read_text()
@@ -89,8 +94,8 @@ def test_beds_that_ran_one_after_another_are_on_one_page(tmp_path, monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setenv("JANGAR_PROVE_RECORDS", str(tmp_path / "records"))
     monkeypatch.setattr("os.getpid", iter((1, 2)).__next__)
-    write_reliability_page(Terminal(passed=[Report("t.py::one", told("1: killed", range(10)))]))
-    write_reliability_page(Terminal(passed=[Report("u.py::two", told("1: killed", range(5), bed="P"))]))
+    write_reliability_page(Terminal(passed=[Report("t.py::one", reported("1: killed", range(10)))]))
+    write_reliability_page(Terminal(passed=[Report("u.py::two", reported("1: killed", range(5), bed="P"))]))
     assert "15 trials, 0 failed." in target.read_text()
 
 
@@ -99,5 +104,5 @@ def test_a_worker_leaves_the_telling_to_the_one_who_has_all_reports(tmp_path, mo
     target = tmp_path / "page.md"
     monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")
-    write_reliability_page(Terminal(passed=[Report("t.py::one", told("1: killed", range(10)))]))
+    write_reliability_page(Terminal(passed=[Report("t.py::one", reported("1: killed", range(10)))]))
     assert not target.exists()

@@ -5,12 +5,12 @@ from random import Random
 
 import pytest
 
-from kubekit.controller.fence import acted_on
+from kubekit.controller.fence import current_key
 from simulation.bed import bed
 from simulation.faults import Faults
 from simulation.plans import BLOCKS, block_of, clean, undisturbed
 from simulation.stories import STORIES
-from simulation.story import End, play, told
+from simulation.story import End, play, trial_result
 from support.reliability_page import record_trials
 
 TAKEN_OVER = 60.0
@@ -43,9 +43,9 @@ def test_one_of_several_acts(way, shards, block, record_property):
 
 async def _rivalry(name: str, way: str, seed: int, shards: int, end: End) -> list[str]:
     story = STORIES[name]
-    chance = Random(f"rivals {seed}")  # noqa: S311
-    moment = 6.0 + 4 * chance.random()
-    pause = 20 + 50 * chance.random()
+    rng = Random(f"rivals {seed}")  # noqa: S311
+    moment = 6.0 + 4 * rng.random()
+    pause = 20 + 50 * rng.random()
     window = ((moment, moment + pause),)
     faults = {
         "killed": Faults(die_after=moment),
@@ -61,28 +61,28 @@ async def _rivalry(name: str, way: str, seed: int, shards: int, end: End) -> lis
         lives = [made.start_controllers(faults, candidate="one", shards=shards)]
         await asyncio.sleep(0.5)
         lives += [
-            made.start_controllers(candidate=each, shards=shards) for each in OTHERS[: 1 + (shards > 1)]
+            made.start_controllers(candidate=other, shards=shards) for other in OTHERS[: 1 + (shards > 1)]
         ]
         for own in lives:
-            own.wire.on_write = _alone(own, [each for each in lives if each is not own], found)
+            own.wire.on_write = _alone(own, [live for live in lives if live is not own], found)
         await asyncio.sleep(5.5)
         await play(story, made)
-        came = await told(made, writes=0)
+        came = await trial_result(made, writes=0)
     must_take_over = name in LONG and moment < 7.5 and (way == "killed" or pause > TAKEN_OVER)
-    if must_take_over and not any(each.wire.writes for each in lives[1:]):
+    if must_take_over and not any(live.wire.writes for live in lives[1:]):
         found.append("the others never acted")
     return [*found, *came.violations, *came.left_over, *story.judge(came, end)]
 
 
 def _alone(own, others, found):
     def on_write(what):
-        key = acted_on()
+        key = current_key()
         if key is None:
             found.append(f"{what} was decided outside of any pass")
             return
         for other in others:
             if other.sharing.shards.holds(key) and not other.wire.dead:
-                names = [each.sharing.shards.identity for each in (own, other)]
+                names = [item.sharing.shards.identity for item in (own, other)]
                 found.append(f"{names[0]} decided to {what} for {key} while {names[1]} held its shard")
 
     return on_write

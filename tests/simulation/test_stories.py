@@ -25,10 +25,10 @@ ENDS = {
 @pytest.mark.parametrize("name", STORIES)
 def test_a_story_comes_to_its_end(name):
     """The run ends as it should, every invariant holds at every version, and nothing stays held."""
-    told = clean(name)
-    assert (told.end.phase, told.end.reason) == ENDS[name]
-    assert told.violations == []
-    assert told.left_over == []
+    reported = clean(name)
+    assert (reported.end.phase, reported.end.reason) == ENDS[name]
+    assert reported.violations == []
+    assert reported.left_over == []
 
 
 @pytest.mark.rule("CAN-7", "GC-3")

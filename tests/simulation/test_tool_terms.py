@@ -25,7 +25,7 @@ async def outlive(meanwhile, *, runs=600, **spec):
         await asyncio.sleep(5)
         status = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE))["status"]
         jobs = await made.client.list(JOBS, NAMESPACE)
-        return status, [each["spec"].get("ttlSecondsAfterFinished") for each in jobs]
+        return status, [job["spec"].get("ttlSecondsAfterFinished") for job in jobs]
 
 
 async def _until(made, holds):

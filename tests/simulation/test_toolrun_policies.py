@@ -84,9 +84,9 @@ def test_tool_runs_wait_for_each_other_where_limits_count_them():
             while (await made.run_object()).get("status", {}).get("phase") != "Succeeded":
                 await asyncio.sleep(0.5)
                 running = [
-                    each
-                    for each in made.server.history.all_newest("toolruns")
-                    if (each.get("status") or {}).get("phase") == "Running"
+                    item
+                    for item in made.server.history.all_newest("toolruns")
+                    if (item.get("status") or {}).get("phase") == "Running"
                 ]
                 most = max(most, len(running))
             assert most == 1

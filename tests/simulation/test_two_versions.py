@@ -36,7 +36,7 @@ async def _write_the_future(made, resource, name):
     status = {
         "future": FUTURE,
         single: {"future": FUTURE},
-        listed: [each | {"future": FUTURE} for each in obj["status"][listed]],
+        listed: [item | {"future": FUTURE} for item in obj["status"][listed]],
     }
     body = {"metadata": {"uid": obj["metadata"]["uid"]}, "status": status}
     await made.client.patch(resource, name, NAMESPACE, body, kind=PatchKind.MERGE, subresource="status")
@@ -45,7 +45,7 @@ async def _write_the_future(made, resource, name):
 def _future_of(obj, resource):
     """Everything that the other version wrote."""
     single, listed = (obj["status"][name] for name in INSIDE[resource])
-    return [each["future"] for each in (obj["status"], single, *listed)]
+    return [item["future"] for item in (obj["status"], single, *listed)]
 
 
 @pytest.mark.rule("ST-1", "CHART-4")
@@ -68,6 +68,6 @@ def test_fields_of_another_version_survive_every_write_of_this_one(shards):
             ended = await made.client.get(TOOL_RUNS, child["metadata"]["name"], NAMESPACE)
             for obj, resource in ((run, RUNS), (ended, TOOL_RUNS)):
                 assert obj["status"]["phase"] == "Succeeded"
-                assert all(each == FUTURE for each in _future_of(obj, resource))
+                assert all(item == FUTURE for item in _future_of(obj, resource))
 
     undisturbed(story())

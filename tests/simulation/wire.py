@@ -11,7 +11,7 @@ from random import Random
 from typing import TypeAlias
 
 from kubekit.client.errors import Ambiguous, NotSent
-from kubekit.client.transport import NO_QUERY, MayLeave, Response, Transport, always
+from kubekit.client.transport import NO_QUERY, Response, Transport, WriteGuard, always
 from simulation.faults import Death, Faults, Window
 
 READS = frozenset({"GET"})
@@ -34,7 +34,7 @@ class Wire:
     random: Random
     on_death: Callable[[], None]
     on_write: Callable[[str], None] = _nothing
-    """Told of each write at the moment that the process decides to send it, leases aside."""
+    """TrialResult of each write at the moment that the process decides to send it, leases aside."""
     writes: list[str] = field(default_factory=list)
     dead: bool = False
     _cut: asyncio.Event = field(default_factory=asyncio.Event)
@@ -48,7 +48,7 @@ class Wire:
         body: bytes | None = None,
         content_type: str = "application/json",
         timeout: float,  # noqa: ASYNC109 - the protocol's
-        may_leave: MayLeave = always,
+        may_leave: WriteGuard = always,
     ) -> Response:
         self._check_alive()
 
@@ -169,7 +169,7 @@ class Wire:
         if method not in READS and method != "POST" and self._happens(self.faults.conflicts):
             return _status(409, "Conflict")
         if self._happens(self.faults.refusals):
-            ways = [each for each in REFUSALS if self.faults.refused_with in (0, each[0])]
+            ways = [refusal for refusal in REFUSALS if self.faults.refused_with in (0, refusal[0])]
             return _status(*self.random.choice(ways))
         return None
 

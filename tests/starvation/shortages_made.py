@@ -84,8 +84,8 @@ def idle_connections(port: int, count: int) -> Iterator[None]:
         held += [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(count)]
         yield
     finally:
-        for each in held:
-            each.close()
+        for item in held:
+            item.close()
 
 
 def as_user(processes: int) -> tuple[str, ...]:

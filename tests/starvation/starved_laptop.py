@@ -82,7 +82,7 @@ class StarvedLaptop(LaptopProcess):
             return error.code, json.loads(error.read() or b"{}")
 
     def submit(self, name: str, steps: int, seed: int) -> None:
-        chance = random.Random(seed)  # noqa: S311 - a trial that can be played again
+        rng = random.Random(seed)  # noqa: S311 - a trial that can be played again
         tool = {
             "apiVersion": "tools.proompteng.ai/v1alpha1",
             "kind": "Tool",
@@ -97,7 +97,7 @@ class StarvedLaptop(LaptopProcess):
                 ],
             },
         }
-        spec = {"orchestration": {"steps": [a_step(number, chance) for number in range(steps)]}}
+        spec = {"orchestration": {"steps": [a_step(number, rng) for number in range(steps)]}}
         run = {
             "apiVersion": "orchestration.proompteng.ai/v1alpha1",
             "kind": "OrchestrationRun",
@@ -139,16 +139,16 @@ class StarvedLaptop(LaptopProcess):
         return ""
 
 
-def a_step(number: int, chance: random.Random) -> dict[str, Any]:
+def a_step(number: int, rng: random.Random) -> dict[str, Any]:
     layer = number // WIDTH
     before = range((layer - 1) * WIDTH, layer * WIDTH) if layer else range(0)
-    chosen = chance.sample([*before], 2) if before else []
+    chosen = rng.sample([*before], 2) if before else []
     return {
         "name": f"s{number:02d}",
         "kind": "ToolRun",
         "toolRef": {"name": "ledger"},
-        "dependsOn": [f"s{each:02d}" for each in sorted(chosen)],
-        "with": {"name": f"s{number:02d}", "nap": f"{chance.uniform(0.05, 0.4):.2f}"},
+        "dependsOn": [f"s{item:02d}" for item in sorted(chosen)],
+        "with": {"name": f"s{number:02d}", "nap": f"{rng.uniform(0.05, 0.4):.2f}"},
         "outputs": [{"name": "name"}],
         "timeoutSeconds": 240,
     }

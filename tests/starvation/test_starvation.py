@@ -105,8 +105,8 @@ def test_a_full_disk_costs_no_step(record_property):
         made.enter_context(small_disk(laptop.data, 64))
         return laptop
 
-    def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
-        for steps in sorted(chance.sample(range(STEPS // 2), 2 if FULL else 1)):
+    def trouble(laptop: StarvedLaptop, rng: random.Random) -> None:
+        for steps in sorted(rng.sample(range(STEPS // 2), 2 if FULL else 1)):
             under_way(laptop, steps)
             with full_disk(laptop.data):
                 time.sleep(SHORTAGE_SECONDS)
@@ -160,8 +160,8 @@ def test_no_processes_cost_no_step(record_property):
         laptop.step_command = ["python3", "-ISc", WITHOUT_FORK]
         return laptop
 
-    def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
-        for steps in sorted(chance.sample(range(STEPS // 2), 2)):
+    def trouble(laptop: StarvedLaptop, rng: random.Random) -> None:
+        for steps in sorted(rng.sample(range(STEPS // 2), 2)):
             under_way(laptop, steps)
             with no_processes(prefix):
                 time.sleep(SHORTAGE_SECONDS)
@@ -180,8 +180,8 @@ def test_memory_pressure_costs_no_step(record_property):
         laptop.group = group
         return laptop
 
-    def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
-        for steps in sorted(chance.sample(range(STEPS // 2), 3)):
+    def trouble(laptop: StarvedLaptop, rng: random.Random) -> None:
+        for steps in sorted(rng.sample(range(STEPS // 2), 3)):
             under_way(laptop, steps)
             memory_spike(laptop.group)
 
@@ -197,10 +197,10 @@ def test_a_clock_that_jumps_costs_no_step(record_property):
         laptop.clock = clock
         return laptop
 
-    def trouble(laptop: StarvedLaptop, chance: random.Random) -> None:
-        for steps in sorted(chance.sample(range(STEPS // 2), 2)):
+    def trouble(laptop: StarvedLaptop, rng: random.Random) -> None:
+        for steps in sorted(rng.sample(range(STEPS // 2), 2)):
             under_way(laptop, steps)
-            for jump in chance.sample(JUMPS, 2):
+            for jump in rng.sample(JUMPS, 2):
                 move_clock(laptop.clock, jump)
                 time.sleep(SHORTAGE_SECONDS / 4)
                 move_clock(laptop.clock, 0)

@@ -124,7 +124,7 @@ class RealApiServer:
             "--kube-api-burst=400",
         )
         health = HttpClient(url=f"https://127.0.0.1:{port}")
-        health.__dict__["_trust"] = _trusting_nobody()
+        health.__dict__["_trust"] = _trusting_no_one()
         controller_manager.wait_until(lambda: _is_up(health, "/healthz"), seconds=START)
 
     def forget_history(self) -> None:
@@ -261,7 +261,7 @@ def _is_up(client: HttpClient, path: str) -> bool:
         client.close()
 
 
-def _trusting_nobody() -> Any:
+def _trusting_no_one() -> Any:
     """A health check of a process that made its own certificate a moment ago."""
     import ssl  # noqa: PLC0415 - the one place that looks away
 

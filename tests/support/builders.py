@@ -58,7 +58,7 @@ def a_definition(*steps: Mapping[str, Any], **spec: Any) -> Definition:
     """A checked definition of these steps; a mistake in it fails the test."""
     written = OrchestrationSpec.model_validate({"steps": list(steps), **spec})
     found = define(written, compile_condition=compile_python)
-    assert isinstance(found, Definition), [str(each) for each in found]
+    assert isinstance(found, Definition), [str(item) for item in found]
     return found
 
 

@@ -14,8 +14,8 @@ def assets() -> Path:
     """The directory that holds the parts, whether or not they are there."""
     if given := os.environ.get("KUBEBUILDER_ASSETS"):
         return Path(given)
-    told = subprocess.run([BUILD, "--where"], check=True, capture_output=True, text=True, timeout=30)
-    return Path(told.stdout.strip())
+    reported = subprocess.run([BUILD, "--where"], check=True, capture_output=True, text=True, timeout=30)
+    return Path(reported.stdout.strip())
 
 
 def missing_parts(parts: tuple[str, ...] = API_SERVER_PARTS) -> list[str]:

@@ -23,8 +23,8 @@ def address(entry: Entry, namespace: str, name: str) -> str:
         "name": f"name={name}",
         "namespace": f"namespace={namespace}",
     }
-    told = [text for field, text in query.items() if field in entry.query.model_fields]
-    return f"{path}?{'&'.join(told)}" if told else path
+    reported = [text for field, text in query.items() if field in entry.query.model_fields]
+    return f"{path}?{'&'.join(reported)}" if reported else path
 
 
 def body_of(entry: Entry, namespace: str) -> dict | None:

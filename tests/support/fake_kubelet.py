@@ -78,9 +78,9 @@ class FakeKubelet:
         try:
             await self.pods.run()
         finally:
-            for each in self._running.values():
-                each.task.cancel()
-                _kill(each.process)
+            for item in self._running.values():
+                item.task.cancel()
+                _kill(item.process)
 
     async def _register(self) -> None:
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
@@ -150,7 +150,7 @@ class FakeKubelet:
 
     async def _execute(self, pod: Cached, container: dict[str, Any], result: Path) -> None:
         given = {
-            each["name"]: each.get("value", "").replace("$$", "$") for each in container.get("env") or ()
+            item["name"]: item.get("value", "").replace("$$", "$") for item in container.get("env") or ()
         }
         environment = {"PATH": os.environ["PATH"], **given, RESULT: str(result)}
         written = [*(container.get("command") or ()), *(container.get("args") or ())]
@@ -184,8 +184,8 @@ class FakeKubelet:
         }
         phase = "Succeeded" if code == 0 else "Failed"
         evicted = {"reason": "Evicted", "message": "The node was low on resource: memory."}
-        told = _status(phase, container, {"terminated": ended})
-        await self._report(pod, told | evicted if fate is Fate.EVICTED else told)
+        reported = _status(phase, container, {"terminated": ended})
+        await self._report(pod, reported | evicted if fate is Fate.EVICTED else reported)
 
     async def _until_over(self, running: _Running, process: asyncio.subprocess.Process, fate: Fate) -> None:
         over = asyncio.create_task(process.wait())

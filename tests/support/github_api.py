@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 APP, INSTALLATION = "4711", "42"
-LONGEST_SIGN_IN = 600
+MAX_SIGN_IN = 600
 
 
 @dataclass
@@ -82,7 +82,7 @@ class GitHubApi:
             )
         except (InvalidSignature, ValueError, IndexError):
             return False
-        fresh = claims["iat"] <= time.time() < claims["exp"] <= claims["iat"] + LONGEST_SIGN_IN
+        fresh = claims["iat"] <= time.time() < claims["exp"] <= claims["iat"] + MAX_SIGN_IN
         return fresh and claims["iss"] == APP
 
 

@@ -8,8 +8,8 @@ WHY_NOT = re.compile(r"history on postgresql: (.*)")
 
 def write_history_summary(terminal: Any) -> None:
     skipped = [report.longrepr for report in terminal.stats.get("skipped", [])]
-    reasons = [WHY_NOT.search(str(each[-1] if isinstance(each, tuple | list) else each)) for each in skipped]
-    told = [reason[1] for reason in reasons if reason]
-    if told:
+    reasons = [WHY_NOT.search(str(item[-1] if isinstance(item, tuple | list) else item)) for item in skipped]
+    reported = [reason[1] for reason in reasons if reason]
+    if reported:
         terminal.write_sep("-", "History")
-        terminal.write_line(f"postgresql: {len(told)} tests not run: {told[0]}")
+        terminal.write_line(f"postgresql: {len(reported)} tests not run: {reported[0]}")

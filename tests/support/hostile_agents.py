@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
 from jangar.controllers.resources import CHILD_UID, MANAGED_BY
 from jangar.domain.agentrun.command import AgentDefaults
-from jangar.domain.policies.build_request import NamedObjects, ask_of
-from jangar.domain.policies.request import Ask
+from jangar.domain.policies.build_request import NamedObjects, agent_run_request
+from jangar.domain.policies.request import RunRequest
 from jangar.lint.conditions import compile_loop
 from jangar.runtimes.kubernetes_job.manifest import AGENT_CONTAINER, Placement, files_manifest, job_manifest
 from kubekit.cache.object_cache import Cache, Cached
@@ -168,7 +168,7 @@ attacks = st.fixed_dictionaries(
 class Attacked:
     """What admission is asked, and what would be created if it said yes; no Job where the run is refused as it is."""
 
-    ask: Ask
+    ask: RunRequest
     job: dict[str, Any] | None
     files: dict[str, Any] | None
 
@@ -189,7 +189,7 @@ def attacked(attack: Mapping[str, Any]) -> Attacked:
         compile_loop=compile_loop,
     )
     command = orders(Cached.of(run)).command
-    ask = ask_of(run, NamedObjects(find=lambda kind, name: {"spec": there[kind][name]}))
+    ask = agent_run_request(run, NamedObjects(find=lambda kind, name: {"spec": there[kind][name]}))
     if command is None:
         return Attacked(ask=ask, job=None, files=None)
     owner = {
@@ -215,8 +215,8 @@ def secrets_of(job: Mapping[str, Any]) -> Iterator[str]:
     for volume in pod.get("volumes") or ():
         if "secret" in volume:
             yield volume["secret"]["secretName"]
-    for each in pod.get("imagePullSecrets") or ():
-        yield each["name"]
+    for image_pull_secret in pod.get("imagePullSecrets") or ():
+        yield image_pull_secret["name"]
 
 
 def _object(name: str, spec: Mapping[str, Any], **metadata: Any) -> dict[str, Any]:
@@ -230,5 +230,5 @@ def _cache(objects: Mapping[str, Any]) -> Cache:
 
     cache = Cache({}, report=report)
     for name, spec in objects.items():
-        cache.note_written(_object(name, spec))
+        cache.record_write(_object(name, spec))
     return cache

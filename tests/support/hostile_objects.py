@@ -16,7 +16,7 @@ from jangar.crdgen.crd import root_schema
 
 JsonObject = dict[str, Any]
 
-LARGEST = 1_200_000
+MAX_SIZE = 1_200_000
 """Bytes of one object; the API server takes 1.5 MB."""
 REFERENCES = {
     "agentRef": "agent",
@@ -101,28 +101,26 @@ def pairs() -> Iterator[tuple[Kind, ...]]:
     yield from combinations(KINDS, 2)
 
 
-def hostile_object(chance: random.Random, kind: Kind, name: str, known: dict[str, str]) -> JsonObject:
+def hostile_object(rng: random.Random, kind: Kind, name: str, known: dict[str, str]) -> JsonObject:
     """An object of the kind; `known` are names that its references find, by kind."""
-    spec = _value(chance, _spec_schema(kind.name), "spec", known)
+    spec = _value(rng, _spec_schema(kind.name), "spec", known)
     crafted = _CRAFTED.get(kind.name)
-    if crafted and chance.random() < 0.5:
-        spec |= crafted(chance, known)
-    for _ in range(chance.choice((1, 1, 2, 4))):
+    if crafted and rng.random() < 0.5:
+        spec |= crafted(rng, known)
+    for _ in range(rng.choice((1, 1, 2, 4))):
         # Items that were multiplied are one object here; each is attacked for itself.
-        spec = json.loads(written) if len(written := json.dumps(spec)) < LARGEST else spec
-        if len(written) < LARGEST // 4:
-            _attack(chance, spec)
+        spec = json.loads(written) if len(written := json.dumps(spec)) < MAX_SIZE else spec
+        if len(written) < MAX_SIZE // 4:
+            _attack(rng, spec)
     made = {
         "apiVersion": f"{kind.group}/{VERSION}",
         "kind": kind.name,
         "metadata": {"name": name, "labels": {"hostile": "yes"}},
         "spec": spec,
     }
-    if chance.random() < 0.05:
-        made["metadata"]["annotations"] = {
-            f"a{n}": _text(chance, 2_000) for n in range(chance.choice((1, 50)))
-        }
-    while len(json.dumps(made)) > LARGEST:
+    if rng.random() < 0.05:
+        made["metadata"]["annotations"] = {f"a{n}": _text(rng, 2_000) for n in range(rng.choice((1, 50)))}
+    while len(json.dumps(made)) > MAX_SIZE:
         largest = max(made["spec"], key=lambda field: len(json.dumps(made["spec"][field])))
         del made["spec"][largest]
     return made
@@ -130,93 +128,91 @@ def hostile_object(chance: random.Random, kind: Kind, name: str, known: dict[str
 
 @cache
 def _spec_schema(kind: str) -> JsonObject:
-    found: JsonObject = next(root_schema(each) for each in KINDS if each.name == kind)["properties"]["spec"]
+    found: JsonObject = next(root_schema(item) for item in KINDS if item.name == kind)["properties"]["spec"]
     return found
 
 
-def _value(chance: random.Random, node: JsonObject, field: str, known: dict[str, str]) -> Any:
+def _value(rng: random.Random, node: JsonObject, field: str, known: dict[str, str]) -> Any:
     if "enum" in node:
-        return chance.choice(node["enum"])
+        return rng.choice(node["enum"])
     if "x-kubernetes-int-or-string" in node:
-        return chance.choice(("100m", 1, "1Gi"))
+        return rng.choice(("100m", 1, "1Gi"))
     match node.get("type"):
         case "string":
-            return _plain(chance, node, field)
+            return _plain(rng, node, field)
         case "integer" | "number":
             low = int(node.get("minimum", 0)) + bool(node.get("exclusiveMinimum"))
-            return chance.randint(low, min(int(node.get("maximum", low + 5)), low + 5))
+            return rng.randint(low, min(int(node.get("maximum", low + 5)), low + 5))
         case "boolean":
-            return chance.random() < 0.5
+            return rng.random() < 0.5
         case "array":
-            count = max(node.get("minItems", 0), chance.choice((1, 1, 2)))
-            return [_value(chance, node["items"], field, known) for _ in range(count)]
+            count = max(node.get("minItems", 0), rng.choice((1, 1, 2)))
+            return [_value(rng, node["items"], field, known) for _ in range(count)]
     if "additionalProperties" in node:
-        return {f"k{n}": _value(chance, node["additionalProperties"], field, known) for n in range(2)}
+        return {f"k{n}": _value(rng, node["additionalProperties"], field, known) for n in range(2)}
     wanted = set(node.get("required", ()))
     if field in REFERENCES and REFERENCES[field] in known:
         return {"name": known[REFERENCES[field]]}
     return {
-        name: _value(chance, inner, name, known)
+        name: _value(rng, inner, name, known)
         for name, inner in node.get("properties", {}).items()
-        if name in wanted or chance.random() < 0.2
+        if name in wanted or rng.random() < 0.2
     }
 
 
-def _plain(chance: random.Random, node: JsonObject, field: str) -> str:
+def _plain(rng: random.Random, node: JsonObject, field: str) -> str:
     if node.get("format") == "date-time":
         return "2026-01-01T00:00:00Z"
     text = {"kind": "ToolRun", "when": "true", "image": "i", "cron": "0 0 1 1 *", "timezone": "UTC"}.get(
-        field, f"n{chance.randrange(9)}"
+        field, f"n{rng.randrange(9)}"
     )
     return text[: node.get("maxLength", 99)].ljust(node.get("minLength", 0), "x")
 
 
-def _text(chance: random.Random, most: int) -> str:
-    size = int(most ** chance.uniform(0.3, 1.0))
-    pump = chance.choice(PUMPS)
-    return (chance.choice(("", "a", "{{", "^")) + pump * (size // len(pump) + 1))[:size] + chance.choice(
-        ("", "!")
-    )
+def _text(rng: random.Random, most: int) -> str:
+    size = int(most ** rng.uniform(0.3, 1.0))
+    pump = rng.choice(PUMPS)
+    return (rng.choice(("", "a", "{{", "^")) + pump * (size // len(pump) + 1))[:size] + rng.choice(("", "!"))
 
 
-def _attack(chance: random.Random, spec: JsonObject) -> None:
+def _attack(rng: random.Random, spec: JsonObject) -> None:
     """Blow up one place of the spec."""
     places = list(_places(spec))
     if not places:
         return
-    holder, key = chance.choice(places)
+    holder, key = rng.choice(places)
     value = holder[key]
     match value:
         case str():
-            holder[key] = _text(chance, chance.choice((60, 250, 4_000, 250_000)))
+            holder[key] = _text(rng, rng.choice((60, 250, 4_000, 250_000)))
         case list() if value:
-            room = LARGEST // (1 + len(json.dumps(spec)))
-            holder[key] = value * min(room, chance.choice((10, 100, 999)))
+            room = MAX_SIZE // (1 + len(json.dumps(spec)))
+            holder[key] = value * min(room, rng.choice((10, 100, 999)))
         case dict():
-            room = LARGEST // (1 + len(json.dumps(spec)))
+            room = MAX_SIZE // (1 + len(json.dumps(spec)))
             each = next(iter(value.values()), "x")
-            big = {f"k{n}": each for n in range(min(room, chance.choice((50, 999))))}
-            holder[key] = value | big if chance.random() < 0.5 else _deep(chance)
+            big = {f"k{n}": each for n in range(min(room, rng.choice((50, 999))))}
+            holder[key] = value | big if rng.random() < 0.5 else _deep(rng)
         case _:
-            holder[key] = chance.choice((2**31 - 1, -1, 0, 2**63))
+            holder[key] = rng.choice((2**31 - 1, -1, 0, 2**63))
 
 
-def _deep(chance: random.Random) -> Any:
+def _deep(rng: random.Random) -> Any:
     made: Any = "x"
-    for _ in range(chance.choice((5, 50, 400))):
-        made = {"d": made} if chance.random() < 0.5 else [made]
+    for _ in range(rng.choice((5, 50, 400))):
+        made = {"d": made} if rng.random() < 0.5 else [made]
     return {"deep": made}
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
+    for key, item in inner:
         yield value, key
-        yield from _places(each)
+        yield from _places(item)
 
 
-def _expression(chance: random.Random) -> str:
-    written = chance.choice(EXPRESSIONS)
+def _expression(rng: random.Random) -> str:
+    written = rng.choice(EXPRESSIONS)
     return (
         written.replace("{pump}", "a?" * 200 + "a" * 200)
         .replace("{bangs}", "!!" * 1_900)
@@ -225,58 +221,58 @@ def _expression(chance: random.Random) -> str:
     )
 
 
-def _steps(chance: random.Random, known: dict[str, str]) -> list[JsonObject]:
-    count = chance.choice((1, 3, 30, 300, 300, 3_000))
+def _steps(rng: random.Random, known: dict[str, str]) -> list[JsonObject]:
+    count = rng.choice((1, 3, 30, 300, 300, 3_000))
     small = count > 30
     steps: list[JsonObject] = []
     for n in range(count):
         step: JsonObject = {
             "name": f"s{n}",
-            "kind": chance.choice(("ToolRun", "Checkpoint", "SubOrchestration")),
+            "kind": rng.choice(("ToolRun", "Checkpoint", "SubOrchestration")),
         }
-        if chance.random() < 0.5:
-            step["when"] = f"parameters.p != '{n}'" if small else _expression(chance)
-        if chance.random() < 0.5 and n:
-            step["dependsOn"] = [f"s{other}" for other in range(max(0, n - chance.choice((1, 3, 20))), n)]
-        if chance.random() < 0.5:
-            step["with"] = {"a": "{{ parameters.p }}" * (1 if small else chance.choice((1, 5_000)))}
+        if rng.random() < 0.5:
+            step["when"] = f"parameters.p != '{n}'" if small else _expression(rng)
+        if rng.random() < 0.5 and n:
+            step["dependsOn"] = [f"s{other}" for other in range(max(0, n - rng.choice((1, 3, 20))), n)]
+        if rng.random() < 0.5:
+            step["with"] = {"a": "{{ parameters.p }}" * (1 if small else rng.choice((1, 5_000)))}
         step["toolRef"] = {"name": known.get("tool", "t")}
         step["orchestrationRef"] = {"name": known.get("orchestration", "o")}
         steps.append(step)
     return steps
 
 
-def _orchestration(chance: random.Random, known: dict[str, str]) -> JsonObject:
-    return {"steps": _steps(chance, known), "policies": {"maxParallel": 1}}
+def _orchestration(rng: random.Random, known: dict[str, str]) -> JsonObject:
+    return {"steps": _steps(rng, known), "policies": {"maxParallel": 1}}
 
 
-def _run(chance: random.Random, known: dict[str, str]) -> JsonObject:
-    parameters = {"p": chance.choice(("a", "," * 1_000, "a" * 60_000, "x" * 200_000))}
-    if "orchestration" in known and chance.random() < 0.6:
+def _run(rng: random.Random, known: dict[str, str]) -> JsonObject:
+    parameters = {"p": rng.choice(("a", "," * 1_000, "a" * 60_000, "x" * 200_000))}
+    if "orchestration" in known and rng.random() < 0.6:
         return {
             "orchestrationRef": {"name": known["orchestration"]},
             "orchestration": None,
             "parameters": parameters,
         }
     return {
-        "orchestration": _orchestration(chance, known),
+        "orchestration": _orchestration(rng, known),
         "orchestrationRef": None,
         "parameters": parameters,
     }
 
 
-def _tool(chance: random.Random, _: dict[str, str]) -> JsonObject:
-    return {"image": "i", "command": ["true"], "args": ["{{ parameters.p }}" * chance.choice((1, 5_000))]}
+def _tool(rng: random.Random, _: dict[str, str]) -> JsonObject:
+    return {"image": "i", "command": ["true"], "args": ["{{ parameters.p }}" * rng.choice((1, 5_000))]}
 
 
-def _toolrun(chance: random.Random, known: dict[str, str]) -> JsonObject:
+def _toolrun(rng: random.Random, known: dict[str, str]) -> JsonObject:
     return {
         "toolRef": {"name": known.get("tool", "t")},
-        "parameters": {"p": chance.choice(("a", "x" * 200_000))},
+        "parameters": {"p": rng.choice(("a", "x" * 200_000))},
     }
 
 
-def _provider(chance: random.Random, _: dict[str, str]) -> JsonObject:
+def _provider(rng: random.Random, _: dict[str, str]) -> JsonObject:
     templates = (
         "{{" * 30_000,
         "{{ parameters.p }}" * 90,
@@ -284,21 +280,21 @@ def _provider(chance: random.Random, _: dict[str, str]) -> JsonObject:
         "{{ " + "a(" * 900 + "}}",
         "{#" * 9_000,
     )
-    return {"binary": "true", "argsTemplate": [chance.choice(templates)]}
+    return {"binary": "true", "argsTemplate": [rng.choice(templates)]}
 
 
-def _task(chance: random.Random, _: dict[str, str]) -> JsonObject:
-    external = chance.choice(("/" * 4_000, "a/" * 2_000, "a/b#1"))
+def _task(rng: random.Random, _: dict[str, str]) -> JsonObject:
+    external = rng.choice(("/" * 4_000, "a/" * 2_000, "a/b#1"))
     return {"text": "{{ parameters.p }}" * 7_000, "source": {"provider": "github", "externalId": external}}
 
 
-def _agentrun(chance: random.Random, known: dict[str, str]) -> JsonObject:
+def _agentrun(rng: random.Random, known: dict[str, str]) -> JsonObject:
     return {
         "agentRef": {"name": known.get("agent", "a")},
-        "implementation": {"inline": _task(chance, known)},
+        "implementation": {"inline": _task(rng, known)},
         "implementationSpecRef": None,
         "runtime": {"type": "job"},
-        "parameters": {"p": "x" * chance.choice((1, 2_048))},
+        "parameters": {"p": "x" * rng.choice((1, 2_048))},
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from picokube.nodeagent.pods.own_programs import closed_directory
+from picokube.nodeagent.pods.host_programs import inaccessible_parent
 
 PLAIN_USER = 1234
 OPENED = """
@@ -31,7 +31,7 @@ def laptop_users():
     """Parameters of a fixture: the command that starts every `jangar`; none for the user of the tests."""
     if os.geteuid() != 0:
         return [pytest.param((), id="plain")]
-    closed = closed_directory(sys.base_prefix) or ""
+    closed = inaccessible_parent(sys.base_prefix) or ""
     shell = ("unshare", "--mount", "sh", "-c", OPENED, "sh")
     as_plain = (*shell, closed, os.path.realpath(sys.base_prefix), str(PLAIN_USER))
     return [pytest.param((), id="root"), pytest.param(as_plain, id="plain")]

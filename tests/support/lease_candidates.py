@@ -104,7 +104,9 @@ class Candidate:
             **options,
         )
         self.elector.subscribe(
-            lambda shard, is_held: self.changes.append((is_held, asyncio.get_running_loop().time()))
+            lambda shard, has_finalizer: self.changes.append(
+                (has_finalizer, asyncio.get_running_loop().time())
+            )
         )
         self.task = asyncio.create_task(self.elector.run())
 

@@ -36,8 +36,8 @@ class ObjectFollower(ABC):
                 if not answer.is_success:  # a kind that is not served yet
                     self._over.wait(AGAIN)
                     continue
-                for each in answer.body["items"]:
-                    self._take(each)
+                for item in answer.body["items"]:
+                    self._take(item)
                 self._watch(answer.body["metadata"]["resourceVersion"])
 
     def _watch(self, version: str) -> None:

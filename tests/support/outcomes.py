@@ -55,7 +55,7 @@ def recorded_outcome(simulation: Simulation) -> Outcome:
     """What was recorded in the end, and how many children there really were."""
     recorded, children = simulation.recorded, simulation.world.children.values()
     created = Counter(child.step for child in children)
-    left = {each.name for each in recorded.left_behind}
+    left = {item.name for item in recorded.left_behind}
     steps = {
         state.name: StepOutcome(
             phase=str(state.phase),

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from jangar.api.phases import TERMINAL, Phase, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.actions import Action, ReleaseRun, StartChild, StopChild, SuspendChild
+from jangar.domain.orchestration.actions import (
+    Action,
+    RemoveRunFinalizer,
+    StartChild,
+    StopChild,
+    SuspendChild,
+)
 from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.observation import ChildrenRead
 from jangar.domain.orchestration.state import RunRecord, StepState
@@ -65,7 +71,7 @@ def check_version(simulation: "Simulation", old: RunRecord, new: RunRecord) -> N
     elif after.is_terminal and new.cancel is not None and any(state.attempt for state in new.steps):
         assert old.cancel is not None, "CAN-2: ended without having been Cancelling"
         assert simulation.children_read is not ChildrenRead.NOT_YET, "CAN-3: ended without a live read"
-    states = dict(zip((each.name for each in old.steps), old.steps, strict=True))
+    states = dict(zip((step.name for step in old.steps), old.steps, strict=True))
     for state in new.steps:
         _check_step(states.get(state.name), state)
     _check_whole(simulation, new)
@@ -105,7 +111,7 @@ def _check_whole(simulation: "Simulation", new: RunRecord) -> None:
     assert counts.pop("total") == sum(counts.values()) == len(states), "DAG-7: counts"
     if phase in TERMINAL:
         assert all(state.is_terminal for state in states), "DAG-7: ended before its steps"
-        left = {each.name for each in new.left_behind}
+        left = {item.name for item in new.left_behind}
         noted = {state.child_uid for state in states}
         for child in simulation.world.children.values():
             listed = not child.is_live or child.uid not in noted or child.name in left
@@ -126,13 +132,13 @@ def check_action(simulation: "Simulation", action: Action) -> None:
         case StartChild():
             assert not recorded.lifecycle.is_terminal, "I1: a create for a finished run"
             assert recorded.cancel is None, "I7: a create after Cancelling was recorded"
-            state = next(each for each in recorded.steps if each.name == action.step)
+            state = next(step for step in recorded.steps if step.name == action.step)
             assert (state.attempt, state.child) == (action.attempt, action.child), "intent before the create"
             assert state.is_live, f"I1: a create for {state}"
             _check_needs(simulation, state)
         case StopChild():
-            stops = {each.child: each.stop for each in recorded.steps if each.stop and each.is_live}
-            left = {each.name for each in recorded.left_behind}
+            stops = {step.child: step.stop for step in recorded.steps if step.stop and step.is_live}
+            left = {item.name for item in recorded.left_behind}
             announced = action.child in stops or action.child in left or recorded.lifecycle.is_terminal
             assert announced, f"CAN-4: {action.child} is stopped unannounced"
             if (stop := stops.get(action.child)) is not None and action.child not in left:
@@ -141,7 +147,7 @@ def check_action(simulation: "Simulation", action: Action) -> None:
                 )
         case SuspendChild():
             assert not recorded.lifecycle.is_terminal, "a finished run suspends nothing"
-        case ReleaseRun():
+        case RemoveRunFinalizer():
             assert recorded.lifecycle.is_terminal, "GC-9: a run goes after its end"
         case _:
             pass
@@ -164,16 +170,16 @@ def check_end(simulation: "Simulation") -> None:
     recorded = simulation.recorded
     finished = recorded.lifecycle.finished_at
     assert finished is not None
-    left = {each.name for each in recorded.left_behind}
-    known = {each.child for each in recorded.steps} | {
-        attempt.child for each in recorded.steps for attempt in each.attempts
+    left = {item.name for item in recorded.left_behind}
+    known = {step.child for step in recorded.steps} | {
+        attempt.child for step in recorded.steps for attempt in step.attempts
     }
     for child in simulation.world.children.values():
         seen = child.seen()
         assert not child.is_live, f"I7: {child.name} runs on"
         if child.name in known and child.name not in left and seen is not None:
             assert seen.finished_at <= finished, f"I3: {child.name} ended after its run"
-    assert all(each.ended_at is not None for each in recorded.left_behind), (
+    assert all(item.ended_at is not None for item in recorded.left_behind), (
         "CAN-6: clean-up goes on to the end"
     )
     unseen = any(state.attempt and state.child_uid is None for state in recorded.steps)

@@ -18,7 +18,7 @@ PLACES = "/usr/lib/postgresql"
 
 def binaries() -> Path | None:
     """Where the server's programs are; Debian keeps them off the path."""
-    found = sorted(Path(PLACES).glob("*/bin/initdb"), key=lambda each: int(each.parts[-3]))
+    found = sorted(Path(PLACES).glob("*/bin/initdb"), key=lambda item: int(item.parts[-3]))
     if found:
         return found[-1].parent
     on_path = shutil.which("initdb")
@@ -60,7 +60,7 @@ class PostgresServer:
     def start(self) -> None:
         command = [*self._as, self._programs / "postgres", "-D", self._data, "-p", self.port]
         command += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.directory}"]
-        self._process = Child("postgres", [str(each) for each in command], self.directory)
+        self._process = Child("postgres", [str(item) for item in command], self.directory)
         self._process.wait_until(self._answers, seconds=START_SECONDS)
 
     def kill(self) -> None:
@@ -91,5 +91,5 @@ class PostgresServer:
         return asked.returncode == 0
 
     def _run(self, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-        words = [*self._as, str(self._programs / program), *(str(each) for each in arguments)]
+        words = [*self._as, str(self._programs / program), *(str(argument) for argument in arguments)]
         return subprocess.run(words, check=True, capture_output=True, text=True, cwd=self.directory)

@@ -87,10 +87,10 @@ class Reference:
     def predict(self) -> Expected:
         now = FIRST_LOOK
         while not self.finished(now):
-            now = min(moment for moment in self.moments() if moment > now)
+            now = min(moment for moment in self.times() if moment > now)
         return self.run
 
-    def moments(self) -> list[int]:
+    def times(self) -> list[int]:
         """Every time at which something may change, so far as it is known now."""
         scenario = self.scenario
         found = [scenario.defined_at, scenario.cancel_at or 0, scenario.total_timeout or 0]
@@ -107,7 +107,7 @@ class Reference:
         if now < self.scenario.defined_at:
             return self.ended_undefined(now)
         before = None
-        while before != (before := [(each.phase, each.attempt, each.stop) for each in self.steps]):
+        while before != (before := [(item.phase, item.attempt, item.stop) for item in self.steps]):
             for step in self.steps:
                 limit = step.script.timeout
                 if step.phase == "Live" and step.ends()[0] <= now:
@@ -223,7 +223,7 @@ class Reference:
         self.fail_fast()
         for index, step in enumerate(() if held else self.steps):
             due = step.phase == "Retrying" and step.retry_at <= now
-            live = sum(each.phase == "Live" for each in self.steps)
+            live = sum(item.phase == "Live" for item in self.steps)
             if (self.may_start(index) or due) and live < (self.scenario.max_parallel or len(self.steps)):
                 self.start(step, now)
                 if step.phase != "Live":

@@ -85,7 +85,7 @@ BEDS = {
     "P": "processes: `jangar apiserver`, `jangar controllers` and `jangar node-agent` on loopback, with real "
     "signals and sockets",
     "R": "real: kube-apiserver, etcd and kube-controller-manager of Kubernetes; pods are processes of this machine",
-    "G": "generated: the product's own rules and programs on input made by chance",
+    "G": "generated: the product's own rules and programs on input made by rng",
 }
 
 
@@ -139,17 +139,17 @@ def rows(properties: Iterable[tuple[str, Any]]) -> list[Row]:
     found: dict[tuple[str, str], Row] = {}
     for name, value in properties:
         if name == TRIALS:
-            told = json.loads(value)
-            row = found.setdefault((told["row"], told["bed"]), Row(told["row"], told["bed"]))
-            row.trials += told["trials"]
-            row.failures += told["failures"]
-            row.seeds += [told["first"], told["last"]]
-    return sorted(found.values(), key=lambda each: (each.number, each.bed))
+            reported = json.loads(value)
+            row = found.setdefault((reported["row"], reported["bed"]), Row(reported["row"], reported["bed"]))
+            row.trials += reported["trials"]
+            row.failures += reported["failures"]
+            row.seeds += [reported["first"], reported["last"]]
+    return sorted(found.values(), key=lambda item: (item.number, item.bed))
 
 
 def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounted: Sequence[str] = ()) -> str:
     """The text of it; `uncounted` are tests that failed before they had counted their trials."""
-    trials, failures = sum(each.trials for each in found), sum(each.failures for each in found)
+    trials, failures = sum(item.trials for item in found), sum(item.failures for item in found)
     return "\n".join(
         [
             "# Reliability",
@@ -157,7 +157,7 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
             "What was done to Jangar's engine, how often, and how often it was not as it should be. Written by",
             "`make prove`; nothing on this page is typed by hand.",
             "",
-            f"{', '.join(each for each in (f'Commit `{commit}`', date, machine) if each)}:",
+            f"{', '.join(item for item in (f'Commit `{commit}`', date, machine) if item)}:",
             f"{trials:,} trials, {failures} failed.",
             "",
             "A trial is a whole run under faults that follow from its seed. It fails if an invariant does not hold at",
@@ -169,7 +169,7 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
             "",
             "| Fault | Bed | Invariants | Trials | Failures | Bound | Seeds |",
             "|---|---|---|---:|---:|---:|---|",
-            *(each.line() for each in found),
+            *(item.line() for item in found),
             "",
             NOT_DONE,
             "",
@@ -181,7 +181,7 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
             "",
             RESIDUE,
             "",
-            *(f"Failed before it could count its trials: `{each}`.\n" for each in uncounted),
+            *(f"Failed before it could count its trials: `{item}`.\n" for item in uncounted),
         ]
     )
 
@@ -193,38 +193,38 @@ def write_reliability_page(terminal: Any) -> None:
     target = os.environ.get(PAGE)
     outcomes = ("passed", "failed", "error")
     reports = [report for outcome in outcomes for report in terminal.stats.get(outcome, [])]
-    told = [
+    reported = [
         value
         for report in reports
         if report.when == "call"
         for name, value in report.user_properties
         if name == TRIALS
     ]
-    if not target or not told:
+    if not target or not reported:
         return
     commit = _commit()
-    told, uncounted = _with_other_runs(told, _uncounted(reports), commit)
-    found = rows((TRIALS, value) for value in told)
+    reported, uncounted = _with_other_runs(reported, _uncounted(reports), commit)
+    found = rows((TRIALS, value) for value in reported)
     text = page(
         found, commit=commit, date=os.environ.get(DATE, ""), machine=_machine(), uncounted=sorted(uncounted)
     )
     Path(target).write_text(text)
     terminal.write_sep("-", "reliability")
-    terminal.write_line(f"{sum(each.trials for each in found)} trials are told in {target}")
+    terminal.write_line(f"{sum(item.trials for item in found)} trials are told in {target}")
 
 
-def _with_other_runs(told: list[str], uncounted: list[str], commit: str) -> tuple[list[str], list[str]]:
+def _with_other_runs(reported: list[str], uncounted: list[str], commit: str) -> tuple[list[str], list[str]]:
     """What this run counted and what others of the same commit did."""
     if not os.environ.get(RECORDS):
-        return told, uncounted
+        return reported, uncounted
     directory = Path(os.environ[RECORDS])
     directory.mkdir(parents=True, exist_ok=True)
-    record = {"trials": told, "uncounted": uncounted}
+    record = {"trials": reported, "uncounted": uncounted}
     (directory / f"{commit}-{os.getpid()}.json").write_text(json.dumps(record))
-    records = [json.loads(each.read_text()) for each in sorted(directory.glob(f"{commit}-*.json"))]
+    records = [json.loads(path.read_text()) for path in sorted(directory.glob(f"{commit}-*.json"))]
     return (
-        [value for each in records for value in each["trials"]],
-        [name for each in records for name in each["uncounted"]],
+        [value for item in records for value in item["trials"]],
+        [name for item in records for name in item["uncounted"]],
     )
 
 

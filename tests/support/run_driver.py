@@ -138,7 +138,9 @@ class Driver:
         return f"{found.status}/{found.reason}" if found else None
 
     def whole_condition(self, kind: str) -> Condition | None:
-        return next((each for each in self.record.lifecycle.conditions if each.type == kind), None)
+        return next(
+            (condition for condition in self.record.lifecycle.conditions if condition.type == kind), None
+        )
 
 
 class DrivenChild:

@@ -3,14 +3,14 @@
 import os
 import sys
 
-from picokube.nodeagent.pods.own_programs import closed_directory
+from picokube.nodeagent.pods.host_programs import inaccessible_parent
 from picokube.nodeagent.supervisor import libc
 from picokube.nodeagent.supervisor.isolation import best_isolation
 
 
 def why_no_runner() -> str | None:
     """What keeps them from it; None when nothing does."""
-    if os.geteuid() != 0 or (closed := closed_directory(sys.base_prefix)) is None:
+    if os.geteuid() != 0 or (closed := inaccessible_parent(sys.base_prefix)) is None:
         return None
     libc.load()
     if best_isolation().has_mounts:

@@ -181,7 +181,7 @@ def _steps(random: Random, count: int, *, edges: bool) -> tuple[ScriptedStep, ..
     random.shuffle(order)
     needs: list[tuple[int, ...]] = [()] * count
     for place, index in enumerate(order if edges else ()):
-        needs[index] = tuple(each for each in order[:place] if random.random() < density)
+        needs[index] = tuple(item for item in order[:place] if random.random() < density)
     return tuple(
         _step(random, index, needs[index], trouble, stubborn, whole_seconds) for index in range(count)
     )

@@ -6,7 +6,12 @@ from typing import Any
 
 from jangar.api.phases import StepKind, StepPhase
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.child_results import Settled, Settling, settle, stopped
+from jangar.domain.orchestration.child_results import (
+    ChildStateRules,
+    StepUpdate,
+    apply_child_state,
+    mark_stopping,
+)
 from jangar.domain.orchestration.definition import StepDefinition
 from jangar.domain.orchestration.observation import Child, ChildGone
 from jangar.domain.orchestration.state import StepState, Stop
@@ -39,21 +44,21 @@ def settled(
     retries_allowed: bool = True,
     default_retries: int = 0,
     **fields: Any,
-) -> Settled:
+) -> StepUpdate:
     """What looking at the child makes of the step, ten seconds past noon."""
-    rules = Settling(
+    rules = ChildStateRules(
         now=now,
         default_retries=default_retries,
         stop_timeout=timedelta(seconds=60),
         retries_allowed=retries_allowed,
     )
-    return settle(a_step_that(**fields), state, child, rules)
+    return apply_child_state(a_step_that(**fields), state, child, rules)
 
 
 def stopping(reason: str, *, state: StepState = RUNNING, deadline: datetime = IN_A_MINUTE) -> StepState:
     """The step once its stop was announced, one second past noon."""
-    return stopped(state, Stop(requested_at=at(1), reason=reason, deadline=deadline))
+    return mark_stopping(state, Stop(requested_at=at(1), reason=reason, deadline=deadline))
 
 
-def verdict(found: Settled) -> tuple[str, str]:
+def verdict(found: StepUpdate) -> tuple[str, str]:
     return f"{found.state.phase}/{found.state.reason}", found.state.message

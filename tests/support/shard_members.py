@@ -52,8 +52,8 @@ class WatchedRecords(Records):
     def annotate(self, name, **annotations):
         """By hand."""
         lease = self.get(name)
-        told = {NAMES.key(word): text for word, text in annotations.items()}
-        lease["metadata"]["annotations"] = {**lease["metadata"].get("annotations", {}), **told}
+        reported = {NAMES.key(word): text for word, text in annotations.items()}
+        lease["metadata"]["annotations"] = {**lease["metadata"].get("annotations", {}), **reported}
         self.update(lease)
 
     def holder_of(self, shard):
@@ -72,8 +72,8 @@ class WatchingWire(Wire):
         matches = label_selector(labels)
 
         def listed():
-            found = [deepcopy(each) for each in self.records.leases.values()]
-            items = [each for each in found if matches(each["metadata"].get("labels") or {})]
+            found = [deepcopy(lease) for lease in self.records.leases.values()]
+            items = [item for item in found if matches(item["metadata"].get("labels") or {})]
             return Page(items, str(self.records.version), "")
 
         yield await self._carry(listed)
@@ -83,13 +83,13 @@ class WatchingWire(Wire):
         await self._carry(lambda: None)
         yield self._events(int(resource_version), label_selector(labels), timeout_seconds)
 
-    async def _events(self, told, matches, seconds):
+    async def _events(self, reported, matches, seconds):
         clock = asyncio.get_running_loop().time
         end = clock() + seconds
         while clock() < end:
-            coming = self.records.log[told:]
+            coming = self.records.log[reported:]
             for event in coming:
-                told += 1
+                reported += 1
                 await asyncio.sleep(self.back())
                 if self.is_cut:
                     await asyncio.sleep(10)
@@ -102,7 +102,7 @@ class WatchingWire(Wire):
                         await self.records.news.wait()
 
 
-class Sharer:
+class ShardProcess:
     """One process; `busy` are the shards with something under way."""
 
     def __init__(self, records, name, *, wire=None, offset=0.0, random=lambda: 0.5, count=12):

@@ -17,7 +17,7 @@ from jangar.domain.orchestration.actions import (
     ConfirmChild,
     PinDefinition,
     ReadChildren,
-    ReleaseRun,
+    RemoveRunFinalizer,
     StartChild,
     StopChild,
     SuspendChild,
@@ -38,8 +38,8 @@ from support.builders import NOON, a_run
 from support.planner_invariants import check_action, check_end, check_version
 from support.scenarios import FIRST_LOOK, OWNERS_PATIENCE, SECOND, Attempt, End, OnStop, Scenario
 
-MOST_PASSES = 2000
-MOST_CRASHES = 20
+MAX_PASSES = 2000
+MAX_CRASHES = 20
 """In one simulation, so that a cache that forgets at each of them catches up in the end."""
 LIMITS = Limits()
 REQUEST_TIMEOUT = 10 * SECOND
@@ -65,7 +65,7 @@ class Crash(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """What goes wrong around the planner. Each share is the chance of one pass."""
+    """What goes wrong around the planner. Each share is the rng of one pass."""
 
     crashes: float = 0.0
     crash_at: tuple[int, Crash] | None = None
@@ -94,8 +94,8 @@ class SimulatedChild:
     kind: StepKind
     created: int
     phase: Phase = Phase.PENDING
-    told: int | None = None
-    told_reason: str = ""
+    stop_asked_at: int | None = None
+    stop_reason: str = ""
     deadline: int = 0
     reason: str = ""
     ended: int | None = None
@@ -124,16 +124,16 @@ class SimulatedChild:
         times = [self.created + self.script.pending_for] if self.phase is Phase.PENDING else []
         if self.deleting:
             times.append(self.alone + self.script.grace)
-        elif self.told is None or self.script.end in {End.SUCCEEDS, End.FAILS}:
+        elif self.stop_asked_at is None or self.script.end in {End.SUCCEEDS, End.FAILS}:
             times.append(self.alone)
-        if self.told is not None:
+        if self.stop_asked_at is not None:
             times.append(self._reacts())
         return min(times)
 
     def _reacts(self) -> int:
         match self.script.on_stop:
             case OnStop.OBEYS:
-                return (self.told or 0) + self.script.grace
+                return (self.stop_asked_at or 0) + self.script.grace
             case OnStop.WORK_IGNORES:
                 return self.deadline
             case OnStop.IGNORES:
@@ -143,7 +143,7 @@ class SimulatedChild:
         """What is due at this moment."""
         if self.ended is not None:
             self.gone, self.left_behind = self.deleting, False
-        elif self.told is not None and self._reacts() <= now:
+        elif self.stop_asked_at is not None and self._reacts() <= now:
             has_ended = self.alone <= now and self.script.end in {End.SUCCEEDS, End.FAILS}
             self.left_behind = self.script.on_stop is OnStop.WORK_IGNORES and not has_ended
             self._end_stopped(now)
@@ -155,7 +155,7 @@ class SimulatedChild:
             self.phase = Phase.RUNNING
 
     def _come_to_own_end(self, now: int) -> None:
-        if self.told is not None:
+        if self.stop_asked_at is not None:
             self._end_stopped(now)
             return
         match self.script.end:
@@ -172,8 +172,8 @@ class SimulatedChild:
 
     def _end_stopped(self, now: int) -> None:
         """CAN-7 as a child applies it: stopped, it never says that it succeeded."""
-        if self.script.names_the_limit and self.told_reason != "Cancelled":
-            self._end(Phase.FAILED, self.told_reason, now)
+        if self.script.names_the_limit and self.stop_reason != "Cancelled":
+            self._end(Phase.FAILED, self.stop_reason, now)
         else:
             self._end(Phase.CANCELLED, "Cancelled", now)
 
@@ -194,7 +194,7 @@ class SimulatedChild:
             outputs={"number": str(self.number)} if self.phase is Phase.SUCCEEDED else None,
             deleting=self.deleting,
             suspended=self.suspended,
-            stop_requested=self.told is not None,
+            stop_requested=self.stop_asked_at is not None,
             left_behind=self.left_behind,
         )
 
@@ -221,9 +221,9 @@ class World:
         if child.name in self.children:
             assert not self.children[child.name].gone, f"I1: a second child of {child.name}"
             return
-        earlier = [each for each in self.children.values() if each.step == child.step and each.is_live]
-        assert all(each.told is not None and now >= each.deadline for each in earlier), (
-            f"DAG-9: {child.name} was created while {[each.name for each in earlier]} runs"
+        earlier = [item for item in self.children.values() if item.step == child.step and item.is_live]
+        assert all(item.stop_asked_at is not None and now >= item.deadline for item in earlier), (
+            f"DAG-9: {child.name} was created while {[item.name for item in earlier]} runs"
         )
         self.children[child.name] = child
         self.tell(child, now)
@@ -235,7 +235,7 @@ class World:
 
     def next_change(self) -> int | None:
         times = (child.next_change() for child in self.children.values())
-        return min((each for each in times if each is not None), default=None)
+        return min((time for time in times if time is not None), default=None)
 
     def advance(self, now: int, uids: frozenset[str]) -> None:
         """Let happen what is due. An object that nobody has noted yet is not deleted under the controller's eyes."""
@@ -245,7 +245,7 @@ class World:
                     ends_unnoted = child.uid not in uids and (
                         child.deleting or child.script.end is End.VANISHES
                     )
-                    if ends_unnoted and child.is_live and child.told is None and child.alone <= when:
+                    if ends_unnoted and child.is_live and child.stop_asked_at is None and child.alone <= when:
                         child.script = replace(child.script, runs_for=child.script.runs_for + 500)
                         continue
                     child.change(when)
@@ -269,7 +269,7 @@ class Simulation:
         self.recorded = RunRecord()
         self.versions: list[tuple[int, RunRecord]] = []
         self.starts: list[tuple[str, int]] = []
-        self.released: ReleaseRun | None = None
+        self.released: RemoveRunFinalizer | None = None
         self.passes = 0
         self.pinned = scenario.pinned
         self.children_read = ChildrenRead.NOT_YET
@@ -337,12 +337,12 @@ class Simulation:
 
     def run(self) -> "Simulation":
         while True:
-            self.world.advance(self.now, frozenset(each.child_uid or "" for each in self.recorded.steps))
+            self.world.advance(self.now, frozenset(step.child_uid or "" for step in self.recorded.steps))
             self._arrive()
             look_again_at = self._pass()
             if self.news:
                 continue
-            times = [each for each in self._times(look_again_at) if each > self.now]
+            times = [time for time in self._times(look_again_at) if time > self.now]
             if not times:
                 break
             self.on_quiet(min(times))
@@ -369,7 +369,7 @@ class Simulation:
     def _pass(self) -> datetime | None:
         """Observe, plan, record, act; any of it may be lost."""
         self.passes += 1
-        assert self.passes < MOST_PASSES, f"a hot loop at {self.now} ms"
+        assert self.passes < MAX_PASSES, f"a hot loop at {self.now} ms"
         self.news = False
         seen = self.observation()
         found = self._planned(seen)
@@ -408,7 +408,7 @@ class Simulation:
         elif faults.everywhere:
             self.tries = (self.tries + 1) % 3
             return {1: Crash.BEFORE_RECORDING, 2: Crash.AFTER_RECORDING}.get(self.tries)
-        if self.crashes < MOST_CRASHES and self.random.random() < faults.crashes:
+        if self.crashes < MAX_CRASHES and self.random.random() < faults.crashes:
             self.crashes += 1
             return self.random.choice(tuple(Crash))
         return None
@@ -438,8 +438,10 @@ class Simulation:
 
     def _keep_order(self, place: int) -> None:
         log = self.world.log
-        for each in range(max(place, 1), len(log)):
-            log[each] = Event(max(log[each].heard, log[each - 1].heard), log[each].name, log[each].child)
+        for number in range(max(place, 1), len(log)):
+            log[number] = Event(
+                max(log[number].heard, log[number - 1].heard), log[number].name, log[number].child
+            )
 
     def _record(self, seen: Observation, found: Plan) -> None:
         if found.status is seen.recorded:
@@ -452,7 +454,7 @@ class Simulation:
     def _arrive(self) -> None:
         """Creates whose sender died before it heard the answer."""
         due = [action for when, action in self.on_the_wire if when <= self.now]
-        self.on_the_wire = [each for each in self.on_the_wire if each[0] > self.now]
+        self.on_the_wire = [item for item in self.on_the_wire if item[0] > self.now]
         for action in due:
             known = self.world.children.get(action.child)
             if known is None or not known.gone:  # nobody deletes an object that was just created twice
@@ -477,7 +479,7 @@ class Simulation:
                     self.world.tell(child, self.now)
             case ReadChildren():
                 self._read_all()
-            case ReleaseRun():
+            case RemoveRunFinalizer():
                 self.released = action
 
     def _create(self, action: StartChild) -> None:
@@ -501,8 +503,8 @@ class Simulation:
         child = self.world.children.get(name)
         if child is None or child.gone:
             self._read(name)  # the answer NotFound is a live read
-        elif child.ended is None and child.told is None:
-            child.told, child.told_reason = self.now, action.reason
+        elif child.ended is None and child.stop_asked_at is None:
+            child.stop_asked_at, child.stop_reason = self.now, action.reason
             child.deadline = max(milliseconds(action.deadline), self.now)
             self.world.tell(child, self.now)
 

@@ -8,29 +8,20 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from jangar.domain.work.actions import (
+from jangar.domain.job_execution.actions import (
+    AddChildFinalizer,
     CreateJob,
     DeleteChild,
     EndDuplicate,
-    HoldChild,
-    KeepLogs,
     ReadCreateError,
     ReadOwner,
     ReadWork,
-    ReleaseChild,
+    RemoveChildFinalizer,
+    StoreLogs,
 )
-from jangar.domain.work.document import WORK_FIELDS, work_document, work_record
-from jangar.domain.work.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
-from jangar.domain.work.observation import (
-    ChildFacts,
-    Owner,
-    WorkDefined,
-    WorkLimits,
-    WorkObservation,
-)
-from jangar.domain.work.plan import plan_work
-from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
-from jangar.domain.work.releasing import (
+from jangar.domain.job_execution.document import WORK_FIELDS, work_document, work_record
+from jangar.domain.job_execution.facts import ContainerFacts, JobFacts, PodFacts, TemplateNames, Terminated
+from jangar.domain.job_execution.finalizers import (
     OUTCOME_FINALIZER,
     DeleteJob,
     DeletePod,
@@ -38,13 +29,22 @@ from jangar.domain.work.releasing import (
     ReleasePod,
     SetTtl,
 )
-from jangar.domain.work.stopping import DeletePods, SuspendJob
+from jangar.domain.job_execution.observation import (
+    ChildFacts,
+    Owner,
+    WorkDefined,
+    WorkLimits,
+    WorkObservation,
+)
+from jangar.domain.job_execution.plan import plan_work
+from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
+from jangar.domain.job_execution.stopping import DeletePods, SuspendJob
 from support.builders import NOON
 
 TEMPLATE = TemplateNames(containers=("main",))
 ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
 STEP_ENDED = ENDED | {"Skipped"}
-MOST_READS = 8
+MAX_READS = 8
 
 
 class Death(Exception):
@@ -95,7 +95,7 @@ class WorkWorld:
             recorded=record,
             owner=owner or (self.owner if self.owner is Owner.NONE else Owner.NOT_READ),
             job=ours or (ConfirmedAbsent() if live else NotInCache()),
-            pods=tuple(each for each in pods if name and each.name.startswith(f"{name}-")),
+            pods=tuple(pod for pod in pods if name and pod.name.startswith(f"{name}-")),
             live=live,
             create_error=create_error,
             logs_kept=self.logs is None or name in [job for job, _ in self.logs],
@@ -113,7 +113,7 @@ class WorkWorld:
     def planned(self):
         """The plan of a whole pass, its reads answered."""
         owner, live, create_error = None, False, None
-        for _ in range(MOST_READS):
+        for _ in range(MAX_READS):
             seen = self.observation(owner=owner, live=live, create_error=create_error)
             plan = plan_work(seen, self.now)
             if not plan.reads:
@@ -174,9 +174,9 @@ class WorkWorld:
             case ReleaseJob(uid=uid):
                 assert self._is_judged(), "released before its outcome was recorded"
                 self._on_job(uid, finalizers=())
-            case KeepLogs(job=job, title=title):
+            case StoreLogs(job=job, title=title):
                 assert self.logs is not None
-                assert job not in [each for each, _ in self.logs], "a log was kept twice"
+                assert job not in [item for item, _ in self.logs], "a log was kept twice"
                 self.logs.append((job, title))
             case ReleasePod(uid=uid):
                 assert self._is_judged(), "released before its outcome was recorded"
@@ -189,10 +189,10 @@ class WorkWorld:
                     self._delete_pod(uid)
             case DeleteJob(uid=uid):
                 self._on_job(uid, deleting=True)
-            case HoldChild():
-                self.child = replace(self.child, is_held=True)
-            case ReleaseChild():
-                held = [each for each in (self.job, *self.pods.values()) if each and each.finalizers]
+            case AddChildFinalizer():
+                self.child = replace(self.child, has_finalizer=True)
+            case RemoveChildFinalizer():
+                held = [pod for pod in (self.job, *self.pods.values()) if pod and pod.finalizers]
                 assert not held, "the child went and left something held for ever"
                 self.gone = True
             case DeleteChild():
@@ -207,7 +207,7 @@ class WorkWorld:
         assert not self.status.get("stop"), "a Job for work that is being stopped"
         assert self.status["job"]["name"] == action.name, "a Job before its intent was recorded"
         assert self.owner in {Owner.NONE, Owner.ACTIVE}, "a Job for a run that is ending or gone"
-        assert self.child.is_held, "a Job for a child that may go at any time"
+        assert self.child.has_finalizer, "a Job for a child that may go at any time"
         assert not self.child.suspend, "a Job for a suspended child"
 
     def _is_kept(self, uid):
@@ -216,13 +216,13 @@ class WorkWorld:
         return gone_or_unasked or any(pod.name.startswith(f"{job}-") for job, _ in self.logs)
 
     def _is_judged(self):
-        lost = [each["attempt"] for each in self.status.get("attempts") or ()]
+        lost = [attempt["attempt"] for attempt in self.status.get("attempts") or ()]
         note = self.status["job"]
         return bool(self.status.get("outcome")) or note["attempt"] in lost or self._is_past(note)
 
     def _is_past(self, note):
         """Whether the Job is of a stage or iteration whose end is on record."""
-        steps = {each["name"]: each for each in (self.status.get("workflow") or {}).get("steps") or ()}
+        steps = {item["name"]: item for item in (self.status.get("workflow") or {}).get("steps") or ()}
         step = steps.get(note.get("step"))
         if step is None:
             return False
@@ -299,7 +299,9 @@ class WorkWorld:
         self._on_pod(uid, containers=(ContainerFacts(name="main", terminated=end),))
 
     def end_pod(self, uid):
-        codes = [each.terminated.exit_code for each in self.pods[uid].containers if each.terminated]
+        codes = [
+            container.terminated.exit_code for container in self.pods[uid].containers if container.terminated
+        ]
         good = bool(codes) and not any(codes)
         self._on_pod(uid, phase="Succeeded" if good else "Failed")
 
@@ -308,16 +310,16 @@ class WorkWorld:
         job = self.job
         if job is None or job.deleting or job.complete or job.failed:
             return
-        pods = [each for each in self.pods.values() if each.name.startswith(f"{job.name}-")]
-        over = [each for each in pods if each.is_over]
+        pods = [pod for pod in self.pods.values() if pod.name.startswith(f"{job.name}-")]
+        over = [pod for pod in pods if pod.is_over]
         if job.suspended:
-            for each in pods:
-                if not each.is_over:
-                    self._delete_pod(each.uid)
+            for pod in pods:
+                if not pod.is_over:
+                    self._delete_pod(pod.uid)
             if len(over) == len(pods):
                 self.job = replace(job, at_rest=True, active=0)
         elif over and len(over) == len(pods):
-            good = any(each.phase == "Succeeded" for each in over)
+            good = any(item.phase == "Succeeded" for item in over)
             self.job = replace(
                 job, active=0, complete=good, failed=not good, verdict_at=self.now.replace(microsecond=0)
             )

@@ -151,7 +151,7 @@ def assert_true(found):
     """Within two seconds of the truth, and never younger than before. The last heartbeat may be one second old."""
     for shown, before, after in found:
         assert before - 2 <= shown <= after + 2, found
-    shown = [each[0] for each in found]
+    shown = [item[0] for item in found]
     assert shown == sorted(shown)
 
 

@@ -138,12 +138,12 @@ def test_the_timeline_has_round_times_durations_and_waits(page, laptop):
     page.locator(".timeline .row .took").first.wait_for()
     marks = page.locator(".timeline .scale i").all_inner_texts()
     assert marks[0] == "0"
-    times = [float(each.removesuffix("s")) for each in marks]
+    times = [float(mark.removesuffix("s")) for mark in marks]
     assert round(times[1], 2) in PLAIN_TICKS
-    assert all(abs(each - times[1] * number) < 0.001 for number, each in enumerate(times))
+    assert all(abs(item - times[1] * number) < 0.001 for number, item in enumerate(times))
     took = page.locator(".timeline .row .took").all_inner_texts()
     assert len(took) == 3
-    assert all(re.fullmatch(r"\d+(\.\d)?s", each) for each in took)
+    assert all(re.fullmatch(r"\d+(\.\d)?s", item) for item in took)
     assert page.locator(".timeline .row .stretch.wait").count() >= 1
     picture(page, "waits")
 

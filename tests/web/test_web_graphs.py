@@ -11,7 +11,7 @@ pytestmark = pytest.mark.xdist_group("laptop")
 
 SIZES = {"380": NARROW, "1280": WIDE, "2560": HUGE}
 STEPS, ITEMS, ROW = 60, 300, 6
-LEAST_PIXELS = 11
+MIN_PIXELS = 11
 LONG_NAME = "process-customer-records-region-{:03}"
 
 TEXTS = """() => [...document.querySelectorAll('.node .name, .node .under, .node .count')]
@@ -60,7 +60,7 @@ def mesh(size):
         row, column = divmod(number, ROW)
         needs = {(row - 1) * ROW + column, (row - 1) * ROW + (column + 1) % ROW} if row else set()
         used = "break" if number == 20 else "say"
-        yield step(LONG_NAME.format(number), used, *(LONG_NAME.format(each) for each in sorted(needs)))
+        yield step(LONG_NAME.format(number), used, *(LONG_NAME.format(need) for need in sorted(needs)))
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +97,9 @@ def sized(request, browser, laptop):
 def check_texts(page):
     texts = page.evaluate(TEXTS)
     assert texts
-    assert [each for each in texts if each["pixels"] < LEAST_PIXELS] == []
-    assert [each for each in texts if each["isCut"]] == []
-    names = [each["name"] for each in texts if each["name"]]
+    assert [text for text in texts if text["pixels"] < MIN_PIXELS] == []
+    assert [text for text in texts if text["isCut"]] == []
+    names = [text["name"] for text in texts if text["name"]]
     assert sorted(set(names)) == sorted(names)
     assert page.evaluate(COVERED) == []
 
@@ -151,7 +151,7 @@ def test_the_small_map_follows_the_theme(browser, laptop):
         for theme in ("light", "dark"):
             themed(page, theme)
             colour = shown.evaluate("each => getComputedStyle(each).backgroundColor")
-            found[theme] = sum(int(each) for each in re.findall(r"\d+", colour)[:3])
+            found[theme] = sum(int(item) for item in re.findall(r"\d+", colour)[:3])
         assert found["light"] > 600
         assert found["dark"] < 150
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("laptop")
 
 RUNS = 10_000
 LIVE = 50
-MOST_ROWS = 80
+MAX_ROWS = 80
 """Rows in the document, of ten thousand in the list."""
 MEDIAN_FRAME = 0.05
 BAD_FRAME = 0.2
@@ -92,22 +92,22 @@ def long_laptop(tmp_path_factory):
         thread.submit(lambda: asyncio.run(fill(process.data / "history.sqlite"))).result()
     process.start()
     made = [run(f"live-{number}", step("one", "say")) for number in range(LIVE)]
-    for each in made:
-        each["spec"]["suspend"] = True
+    for item in made:
+        item["spec"]["suspend"] = True
     process.apply(tool("say", "echo hello"), *made)
     process.until(lambda: process.run(f"live-{LIVE - 1}").get("status"))
     yield process
     process.end()
 
 
-def told(name, found):
+def reported(name, found):
     frames = sorted(found["frames"])
     median, p95, worst = (frames[len(frames) // 2], frames[int(len(frames) * 0.95)], frames[-1])
     print(  # noqa: T201
         f"\n{name}: {len(frames)} frames, median {median:.0f} ms, p95 {p95:.0f} ms, worst {worst:.0f} ms; "
         f"{len(found['long'])} long tasks, worst {max(found['long'], default=0):.0f} ms; {found['rows']} rows drawn"
     )
-    assert found["rows"] <= MOST_ROWS
+    assert found["rows"] <= MAX_ROWS
     assert median <= MEDIAN_FRAME * 1000 * crowding()
     assert p95 <= BAD_FRAME * 1000 * crowding()
 
@@ -127,15 +127,15 @@ def test_ten_thousand_runs_stay_smooth(browser, long_laptop):
         assert sorted(took)[1] <= FIRST_SEEN * crowding()
         down = page.evaluate(SCROLLED, [1200, RUNS])
         assert down["total"] == RUNS
-        told("down, loading", down)
+        reported("down, loading", down)
         page.get_by_role("link", name=f"nightly-{RUNS - LIVE - 1}", exact=True).wait_for()
         up = page.evaluate(SCROLLED, [-1200, 0])
         assert up["top"] == 0
-        told("up", up)
+        reported("up", up)
         page.evaluate(f"window.scrolling = ({SCROLLED})([1200, {RUNS}])")
         status = Status(long_laptop, "live-7")
         for number in range(20):
             status.write(message=f"change-{number}")
         changing = page.evaluate("window.scrolling")
         assert changing["total"] == RUNS
-        told("down, with changes", changing)
+        reported("down, with changes", changing)

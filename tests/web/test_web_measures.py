@@ -173,7 +173,7 @@ def test_a_thousand_steps_are_seen_within_two_seconds(browser, laptop, shape):
             page.goto(f"/runs/default/big-{shape}")
             page.locator(".node.stack" if shape == "fan" else ".node[data-step=s0]").wait_for()
             took.append(time.monotonic() - began)
-        print(f"\nfirst view of {STEPS} steps ({shape}): {', '.join(f'{each:.2f}' for each in took)} s")  # noqa: T201
+        print(f"\nfirst view of {STEPS} steps ({shape}): {', '.join(f'{item:.2f}' for item in took)} s")  # noqa: T201
         if shape == "fan":
             page.locator(".node.stack").click()
             page.locator(".node[data-step=part-0]").wait_for()

@@ -164,7 +164,7 @@ def test_a_run_is_suspended_and_goes_on(page, laptop):
     laptop.done("cancel", "held", "--wait")
 
 
-def test_what_will_be_deleted_is_told(page):
+def test_what_will_be_deleted_is_reported(page):
     """The run's own page, with the setting it follows from; and the control plane's list."""
     page.goto("/runs/default/fine?view=about")
     page.get_by_text("Retention").wait_for()

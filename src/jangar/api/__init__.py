@@ -1,4 +1,4 @@
-"""What users write: the types of every kind, their vocabulary, and one table of kinds.
+"""The API types: models of every kind, enums and the table of kinds.
 
-Pydantic models and enums; no I/O, no decisions. Imports nothing else of jangar.
+Pydantic models and enums without I/O or logic. Imports nothing else from jangar.
 """

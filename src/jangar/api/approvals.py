@@ -1,4 +1,4 @@
-"""ApprovalPolicy: who decides whether a gate opens."""
+"""ApprovalPolicy: who may approve an ApprovalGate step."""
 
 from datetime import datetime
 
@@ -13,42 +13,42 @@ GROUP = "approvals.proompteng.ai"
 
 
 class ApprovalPolicySpec(ApiModel):
-    """Who decides, and what holds if nobody does. Fields of your own are kept."""
+    """Who decides, and the default decision. Unknown fields are kept."""
 
     model_config = ConfigDict(json_schema_extra=OPEN)
 
-    # Existing manifests may hold any word in mode and defaultDecision, so neither has an enum.
+    # No enum in mode and defaultDecision: existing manifests may contain any value.
     mode: str | None = Field(
-        None, description="How a decision is made; manual, the usual mode, waits for a person."
+        None, description="How the decision is made. manual, the usual mode, waits for a person."
     )
     default_decision: str | None = Field(
-        None, description="What holds when nobody decided within timeoutSeconds: deny (default) or approve."
+        None, description="Decision after timeoutSeconds: deny (default) or approve."
     )
     subjects: list[Subject] | None = Field(
-        None, description="What the policy is meant for; unset is everything.", json_schema_extra=LIST_ATOMIC
+        None, description="Objects that the policy applies to. Unset: all.", json_schema_extra=LIST_ATOMIC
     )
     approvers: list[str] | None = Field(
         None,
-        description="Users and groups who may decide; unset is everybody who may change the policy's status.",
+        description="Users and groups who may decide. Unset: everyone who may change the policy's status.",
         json_schema_extra=LIST_ATOMIC,
     )
     required_approvals: Int32 | None = Field(
-        None, description="How many approvals open the gate. Default 1.", ge=0
+        None, description="Number of approvals that open the gate. Default 1.", ge=0
     )
     timeout_seconds: Seconds | None = Field(
         None,
-        description="Seconds that a gate waits until defaultDecision holds; unset or 0 waits without bound.",
+        description="Seconds that a gate waits before defaultDecision applies. Unset or 0: no limit.",
     )
 
 
 class ApprovalPolicyStatus(ObjectStatus):
-    """What was decided."""
+    """The decision."""
 
-    # No enum: people and other systems decide by patching the phase, in words of their own.
+    # No enum: people and other systems decide by patching the phase with values of their own.
     phase: str | None = Field(
         None,
-        description="The decision: approved, allowed, ready or succeeded open the gate; denied, rejected, "
-        "blocked or failed fail it; anything else waits.",
+        description="The decision: approved, allowed, ready or succeeded opens the gate; denied, rejected, "
+        "blocked or failed fails it; with any other value the gate waits.",
     )
     last_decision_at: datetime | None = Field(None, description="When the decision was made.")
 
@@ -58,14 +58,14 @@ APPROVAL_POLICY = Kind(
     name="ApprovalPolicy",
     plural="approvalpolicies",
     short_names=("ap",),
-    description="Who decides whether an ApprovalGate step opens, and what was decided.",
+    description="Who may approve an ApprovalGate step, and the decision.",
     spec=ApprovalPolicySpec,
     status=ApprovalPolicyStatus,
     spec_required=False,
     columns=(
         PHASE,
         READY,
-        Column(name="Mode", path=".spec.mode", description="How a decision is made."),
+        Column(name="Mode", path=".spec.mode", description="How the decision is made."),
         AGE,
     ),
 )

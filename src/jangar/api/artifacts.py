@@ -1,4 +1,4 @@
-"""Artifact: a named thing that runs produced, and where it is kept."""
+"""Artifact: a named result of runs and its location."""
 
 from pydantic import Field
 
@@ -10,28 +10,28 @@ GROUP = "artifacts.proompteng.ai"
 
 
 class ArtifactLifecycle(ApiModel):
-    """How long it is kept."""
+    """Lifetime of an artifact."""
 
     ttl_days: Int32 | None = Field(
-        None, description="Days that the artifact is kept after its creation; unset keeps it.", ge=0
+        None, description="Days to keep the artifact after its creation. Unset: forever.", ge=0
     )
 
 
 class ArtifactSpec(ApiModel):
-    """Where a thing is kept, and how long."""
+    """Location and lifetime of an artifact."""
 
     storage_ref: NameRef | None = Field(
-        None, description="The store that keeps it. Unset: it is known only by namespace and name."
+        None, description="Store of the artifact. Unset: the artifact only has a namespace and a name."
     )
-    lifecycle: ArtifactLifecycle | None = Field(None, description="How long it is kept.")
+    lifecycle: ArtifactLifecycle | None = Field(None, description="Lifetime of the artifact.")
 
 
 class ArtifactStatus(ObjectStatus):
-    """Where the thing is."""
+    """Location of the artifact."""
 
     phase: DefinitionPhase | None = Field(None, description="Ready or Invalid.")
-    uri: str | None = Field(None, description="Address of the artifact.")
-    checksum: str | None = Field(None, description="Checksum of its content, with the algorithm in front.")
+    uri: str | None = Field(None, description="URI of the artifact.")
+    checksum: str | None = Field(None, description="Checksum of the content, prefixed with the algorithm.")
 
 
 ARTIFACT = Kind(
@@ -39,15 +39,15 @@ ARTIFACT = Kind(
     name="Artifact",
     plural="artifacts",
     short_names=("art",),
-    description="A named thing that runs produced, with its address and lifetime.",
+    description="A named result of runs, with its URI and lifetime.",
     spec=ArtifactSpec,
     status=ArtifactStatus,
     spec_required=False,
     columns=(
         PHASE,
         READY,
-        Column(name="URI", path=".status.uri", description="Address of the artifact."),
+        Column(name="URI", path=".status.uri", description="URI of the artifact."),
         AGE,
-        Column(name="Checksum", path=".status.checksum", description="Checksum of its content.", priority=1),
+        Column(name="Checksum", path=".status.checksum", description="Checksum of the content.", priority=1),
     ),
 )

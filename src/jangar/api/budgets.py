@@ -1,4 +1,4 @@
-"""Budget: how much may be spent, and how much was."""
+"""Budget: spending limits and current usage."""
 
 from pydantic import Field
 
@@ -11,35 +11,34 @@ Amount = int | str
 
 
 class Amounts(ApiModel):
-    """Amounts by what is spent."""
+    """Amounts per resource."""
 
-    tokens: Amount | None = Field(None, description="Tokens of language models.")
-    dollars: Amount | None = Field(None, description="Money in US dollars, such as 25 or '12.50'.")
-    cpu: Amount | None = Field(
-        None, description="Processor cores, as a Kubernetes quantity such as 500m or 8."
-    )
+    tokens: Amount | None = Field(None, description="Number of language model tokens.")
+    dollars: Amount | None = Field(None, description="Amount in US dollars, such as 25 or '12.50'.")
+    cpu: Amount | None = Field(None, description="CPU cores, as a Kubernetes quantity such as 500m or 8.")
     memory: Amount | None = Field(None, description="Memory, as a Kubernetes quantity such as 16Gi.")
     gpu: Amount | None = Field(None, description="Number of GPUs, as a Kubernetes quantity.")
 
 
 class BudgetSpec(ApiModel):
-    """How much may be spent."""
+    """Spending limits."""
 
     limits: Amounts | None = Field(
         None,
-        description="The most that may be spent of each; one that is absent is unbounded.",
+        description="Maximum usage of each resource. An absent resource has no limit.",
         json_schema_extra=OPEN,
     )
 
 
 class BudgetStatus(ObjectStatus):
-    """How much was spent."""
+    """Current usage."""
 
-    # No enum: whoever does the accounting patches the phase, in words of its own.
+    # No enum: the accounting system patches the phase with values of its own.
     phase: str | None = Field(
-        None, description="Active while there is room; exceeded, blocked, failed or denied refuse new runs."
+        None,
+        description="Active while usage is below the limits. exceeded, blocked, failed and denied reject runs.",
     )
-    used: Amounts | None = Field(None, description="What was spent so far.", json_schema_extra=OPEN)
+    used: Amounts | None = Field(None, description="Usage so far.", json_schema_extra=OPEN)
 
 
 BUDGET = Kind(
@@ -47,7 +46,7 @@ BUDGET = Kind(
     name="Budget",
     plural="budgets",
     short_names=("bud",),
-    description="How much runs may spend in tokens, money and resources, and how much was spent.",
+    description="Limits on the tokens, money and resources that runs may use, and the usage so far.",
     spec=BudgetSpec,
     status=BudgetStatus,
     spec_required=False,

@@ -1,4 +1,4 @@
-"""What a status remembers of a Job: the intent to create it, that it was seen, and how it ended."""
+"""Records of Jobs in a status: the intent to create one, its observation and its outcome."""
 
 from datetime import datetime
 
@@ -9,79 +9,80 @@ from jangar.api.meta import ApiModel, Int32
 
 
 class JobTerms(ApiModel):
-    """What the definition that is run said when the attempt started; a later change of it comes too late."""
+    """Limits of an attempt, copied from the definition when the attempt started. Later changes do not apply."""
 
     timeout_seconds: Seconds | None = Field(
-        None, description="Its time limit; absent is unbounded. One of the run itself wins over it."
+        None, description="Time limit in seconds. Absent: no limit. The run's own limit overrides it."
     )
     ttl_seconds_after_finished: Seconds | None = Field(
-        None, description="How long it wants a finished Job kept; absent is the controller's setting."
+        None, description="Seconds to keep a finished Job. Absent: the controller's setting."
     )
     retries: Int32 | None = Field(
-        None, description="How often a failed attempt is repeated; absent is never."
+        None, description="Maximum number of retries after a failed attempt. Absent: no retries."
     )
     retry_backoff_seconds: Seconds | None = Field(
-        None, description="Seconds between the end of an attempt and the next one; absent is none."
+        None, description="Delay in seconds between a failed attempt and the next one. Absent: no delay."
     )
 
 
 class JobRecord(ApiModel):
     """The Job of the current attempt.
 
-    Name and attempt are written before the Job is created, so that a restart in between finds the same Job
-    instead of making a second one.
+    Name and attempt are written before the Job is created: after a restart in between, the controller finds that
+    Job instead of creating a second one.
     """
 
     name: str = Field(description="Name of the Job, recorded before the Job is created.")
-    attempt: Int32 = Field(description="Number of the attempt that the Job belongs to, from 1.", ge=1)
-    step: str | None = Field(
-        None, description="Step of the workflow that the Job belongs to, where the runtime is workflow."
-    )
+    attempt: Int32 = Field(description="Number of the attempt that the Job belongs to, starting at 1.", ge=1)
+    step: str | None = Field(None, description="Workflow step that the Job belongs to, for runtime workflow.")
     iteration: Int32 | None = Field(
-        None, description="Iteration of the step's loop that the Job belongs to, from 1."
+        None, description="Iteration of the step's loop that the Job belongs to, starting at 1."
     )
-    terms: JobTerms | None = Field(None, description="Recorded with the intent, for the whole attempt.")
+    terms: JobTerms | None = Field(
+        None, description="Limits of the attempt, recorded before the Job is created."
+    )
     intended_at: datetime | None = Field(
         None,
-        description="When an attempt after the first, or one of a workflow's step, was begun; its time limit counts "
-        "from then.",
+        description="When a retry, or an attempt of a workflow step, began. Its time limit counts from this time.",
     )
     started_at: datetime | None = Field(
-        None, description="When such an attempt was first seen to run; that of the first is the child's own."
+        None,
+        description="When the retry was first observed running. For the first attempt, see status.startedAt.",
     )
     since: str | None = Field(
         None,
-        description="Version of the API server's data before the create. What became of a create whose answer was "
-        "lost is asked of the server's history since then.",
+        description="resourceVersion before the Job was created. If the response to the create is lost, the controller "
+        "watches from this version to learn whether the Job was created.",
     )
     created_at: datetime | None = Field(
         None,
-        description="When the API server confirmed the creation; absent while only the intent is recorded.",
+        description="When the API server confirmed the creation. Absent until then.",
     )
     observed_at: datetime | None = Field(
-        None, description="When the Job was first seen; a Job that was seen and is gone counts as missing."
+        None,
+        description="When the controller first observed the Job. A later disappearance counts as missing.",
     )
     uid: str | None = Field(
-        None, description="Uid of the Job, so that another of the same name is not taken for it."
+        None, description="UID of the Job. A Job with the same name and another UID is not used."
     )
     pod_uid: str | None = Field(
         None,
-        description="Uid of the first pod that was seen to run; its outcome counts, a second pod is ended.",
+        description="UID of the first pod observed running. Its outcome counts; a second pod is stopped.",
     )
 
 
 class JobRef(ApiModel):
-    """A Job as older clients read it."""
+    """A reference to a Job, for older clients."""
 
     name: str | None = Field(None, description="Name of the Job.")
     namespace: str | None = Field(None, description="Namespace of the Job.")
-    uid: str | None = Field(None, description="Uid of the Job.")
+    uid: str | None = Field(None, description="UID of the Job.")
 
 
 class EndedAttempt(ApiModel):
-    """An attempt before the current one."""
+    """An earlier attempt."""
 
-    attempt: Int32 = Field(description="Number of the attempt, from 1.", ge=1)
+    attempt: Int32 = Field(description="Number of the attempt, starting at 1.", ge=1)
     job: str | None = Field(None, description="Name of the attempt's Job.")
-    uid: str | None = Field(None, description="Uid of that Job, where it was seen.")
-    outcome: Outcome = Field(description="How the attempt ended.")
+    uid: str | None = Field(None, description="UID of that Job, if it was observed.")
+    outcome: Outcome = Field(description="Result of the attempt.")

@@ -1,4 +1,4 @@
-"""What a kind is: group, names, spec and status types, and the columns people see. Knows no particular kind."""
+"""Definition of a kind: group, names, spec and status types, printer columns. Knows no particular kind."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One custom resource. `spec` and `status` are its types."""
+    """One custom resource kind. `spec` and `status` are its types."""
 
     group: str
     name: str
@@ -37,7 +37,7 @@ class Kind:
 
     @property
     def summary(self) -> str:
-        """The description, marked where nothing acts on the kind yet."""
+        """The description, marked if no controller acts on the kind yet."""
         return f"{MARK} {self.description}" if self.name in KINDS_NOT_BUILT else self.description
 
     @property
@@ -59,14 +59,14 @@ def condition_column(name: str, condition: str, part: str = "status", *, priorit
     )
 
 
-PHASE = Column(name="Phase", path=".status.phase", description="Where the object is in its life.")
+PHASE = Column(name="Phase", path=".status.phase", description="Phase of the object.")
 READY = condition_column("Ready", "Ready")
-REASON = Column(name="Reason", path=".status.reason", description="Why it is in this phase.")
-MESSAGE = Column(name="Message", path=".status.message", description="The same for people.", priority=1)
+REASON = Column(name="Reason", path=".status.reason", description="Reason for the phase.")
+MESSAGE = Column(name="Message", path=".status.message", description="Human-readable details.", priority=1)
 STARTED = Column(
-    name="Started", path=".status.startedAt", type="date", description="When it first ran.", priority=1
+    name="Started", path=".status.startedAt", type="date", description="When it started.", priority=1
 )
-FINISHED = Column(name="Finished", path=".status.finishedAt", type="date", description="When it ended.")
+FINISHED = Column(name="Finished", path=".status.finishedAt", type="date", description="When it finished.")
 EXPIRES = Column(
     name="Expires",
     path=".status.retention.runExpiresAt",

@@ -1,4 +1,4 @@
-"""The one table of kinds, and how to find one in it. Knows every kind; decides nothing."""
+"""The table of all kinds, with lookups by name and by apiVersion and kind."""
 
 from jangar.api.agents.agent import AGENT
 from jangar.api.agents.agentrun import AGENT_RUN
@@ -51,13 +51,10 @@ _BY_API_VERSION_AND_KIND = {(kind.api_version, kind.name): kind for kind in KIND
 
 
 def by_name(name: str) -> Kind | None:
-    """The kind that a person means: AgentRun, agentrun, agentruns, ar or agentruns.agents.proompteng.ai.
-
-    Case does not matter.
-    """
+    """The kind with this name, ignoring case: AgentRun, agentrun, agentruns, ar or agentruns.agents.proompteng.ai."""
     return _BY_NAME.get(name) or _BY_NAME.get(name.lower())
 
 
 def by_api_version_and_kind(api_version: str, kind: str) -> Kind | None:
-    """The kind of a manifest, by its apiVersion and kind as they stand there."""
+    """The kind of a manifest, by its apiVersion and kind."""
     return _BY_API_VERSION_AND_KIND.get((api_version, kind))

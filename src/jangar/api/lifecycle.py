@@ -1,4 +1,4 @@
-"""What every run and child shares: the switches users turn (cancel, suspend, TTL) and the status that answers them."""
+"""Spec and status fields that every run and child has: cancel, suspend, TTL and their status."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -32,116 +32,128 @@ CANCEL_IS_FINAL = [
 
 
 class Steerable(ApiModel):
-    """Spec fields by which a user steers a run or child; the only ones that may change after creation."""
+    """Spec fields that control a run or child. Only these may change after creation."""
 
-    cancel: bool | None = Field(
-        None, description="true asks for the run to stop. A request cannot be withdrawn."
-    )
+    cancel: bool | None = Field(None, description="true cancels the run. A cancel cannot be withdrawn.")
     desired_state: DesiredState | None = Field(
-        None, description="Cancelled means the same as cancel: true. A request cannot be withdrawn."
+        None, description="Cancelled has the same effect as cancel: true. A cancel cannot be withdrawn."
     )
     suspend: bool | None = Field(
-        None, description="true starts nothing new; what runs goes on, and so do timeouts. false resumes."
+        None, description="true starts no new work. Running work and timeouts continue. false resumes."
     )
     ttl_seconds_after_finished: Ttl | None = Field(
         None,
-        description="Seconds after its end until the object is deleted; 0 as soon as its end is recorded, never "
-        "to keep it. Unset: the controller's retention.",
+        description="Seconds to keep the object after it finishes. 0 deletes it as soon as its result is recorded, "
+        "never keeps it. Unset: the controller's retention.",
         json_schema_extra=TTL_RULE,
     )
 
 
 class OnJobMissingPolicy(ApiModel):
-    """Spec field of everything that starts a Job."""
+    """Spec field of kinds that create Jobs."""
 
     on_job_missing: OnJobMissing | None = Field(
         None,
-        description="What to do when the Job was seen and is gone without an outcome: Fail (default), or Retry, "
+        description="What to do if the Job disappears without a recorded result: Fail (default), or Retry, "
         "which may run the work a second time.",
     )
 
 
 class LeftBehind(ApiModel):
-    """A piece of work that outlived the bound of a stop."""
+    """An object that still ran when the deadline of a stop passed."""
 
-    kind: str = Field(description="Kind of the object that may still run.")
-    name: str = Field(description="Its name.")
-    uid: str | None = Field(None, description="Its uid, where known.")
-    ended_at: datetime | None = Field(None, description="When it was seen to have ended after all.")
+    kind: str = Field(description="Kind of the object that may still be running.")
+    name: str = Field(description="Name of the object.")
+    uid: str | None = Field(None, description="UID of the object, if known.")
+    ended_at: datetime | None = Field(None, description="When the controller observed that it ended.")
 
 
 class CancelStatus(ApiModel):
-    """How a cancel is going."""
+    """Progress of a cancel."""
 
     requested_at: datetime | None = Field(
-        None, description="When the request was accepted; absent if only a timeout left work behind."
+        None, description="When the cancel was accepted. Absent if a timeout stopped the work."
     )
-    deadline: datetime | None = Field(None, description="When waiting for the work to end stops.")
+    deadline: datetime | None = Field(
+        None, description="When the controller stops waiting for the work to end."
+    )
     requested_by: list[str] | None = Field(
         None,
-        description="Which fields asked: cancel, desiredState, deletion.",
+        description="What requested the cancel: cancel, desiredState or deletion.",
         json_schema_extra=LIST_ATOMIC,
     )
     left_behind: list[LeftBehind] | None = Field(
         None,
-        description="What had not ended at the deadline and may still run.",
+        description="Objects that had not ended at the deadline and may still be running.",
         json_schema_extra=LIST_ATOMIC,
     )
 
 
 class StopStatus(ApiModel):
-    """The announcement that work is being stopped, written before it is."""
+    """The request to stop work, recorded before the controller stops it."""
 
-    requested_at: datetime = Field(description="Work that ended before this time keeps its own result.")
-    reason: str = Field(description="Why it is stopped, such as Cancelled or StepTimedOut.")
-    deadline: datetime | None = Field(None, description="When waiting for its end stops.")
-    message: str | None = Field(None, description="What it was waiting for, where a time limit ends a wait.")
+    requested_at: datetime = Field(
+        description="When the stop was requested. Work that ended before this time keeps its result."
+    )
+    reason: str = Field(description="Reason for the stop, such as Cancelled or StepTimedOut.")
+    deadline: datetime | None = Field(
+        None, description="When the controller stops waiting for the work to end."
+    )
+    message: str | None = Field(None, description="What the object was waiting for when it timed out.")
 
 
 class RetentionStatus(ApiModel):
-    """What will be deleted when, and which value decides."""
+    """When the object and its Jobs will be deleted, and which setting applies."""
 
-    job_ttl_seconds: Int64 | None = Field(
-        None, description="Seconds a finished Job is kept; absent means always."
-    )
-    job_expires_at: datetime | None = Field(None, description="When the finished Jobs are deleted.")
-    job_source: str | None = Field(None, description="Which value decided about the Jobs.")
+    job_ttl_seconds: Int64 | None = Field(None, description="Seconds to keep finished Jobs. Absent: forever.")
+    job_expires_at: datetime | None = Field(None, description="When the finished Jobs will be deleted.")
+    job_source: str | None = Field(None, description="Setting that determines jobTtlSeconds.")
     run_retention_seconds: Int64 | None = Field(
-        None, description="Seconds this object is kept after its end; absent means always."
+        None, description="Seconds to keep this object after it finishes. Absent: forever."
     )
-    run_expires_at: datetime | None = Field(None, description="When this object is deleted.")
-    run_source: str | None = Field(None, description="Which value decided about this object.")
+    run_expires_at: datetime | None = Field(None, description="When this object will be deleted.")
+    run_source: str | None = Field(None, description="Setting that determines runRetentionSeconds.")
     history: str | None = Field(
         None,
-        description="On where its end is stored in the history before it is deleted; Off where no history is kept.",
+        description="On if the result is stored in the history before the object is deleted, otherwise Off.",
     )
 
 
 class Outcome(ApiModel):
-    """The recorded end of a piece of work."""
+    """The recorded result of an attempt."""
 
     phase: Phase = Field(description="Succeeded, Failed or Cancelled.")
-    reason: str = Field(description="Why, such as NonZeroExit or JobDeleted.")
-    message: str | None = Field(None, description="The same for people.")
-    exit_code: Int32 | None = Field(None, description="Exit code of the container that decided.")
-    started_at: datetime | None = Field(None, description="When the container started, by the node's clock.")
-    finished_at: datetime | None = Field(None, description="When the container ended, by the node's clock.")
-    outputs: dict[str, str] | None = Field(None, description="What the work wrote as its result.")
+    reason: str = Field(description="Machine-readable reason, such as NonZeroExit or JobDeleted.")
+    message: str | None = Field(None, description="Human-readable details.")
+    exit_code: Int32 | None = Field(
+        None, description="Exit code of the container that determined the result."
+    )
+    started_at: datetime | None = Field(
+        None, description="When the container started, according to the node's clock."
+    )
+    finished_at: datetime | None = Field(
+        None, description="When the container ended, according to the node's clock."
+    )
+    outputs: dict[str, str] | None = Field(None, description="Outputs of the work.")
 
 
 class ExecutionStatus(ObjectStatus):
-    """What the status of every run and child has beyond conditions."""
+    """Status fields of every run and child."""
 
     phase: Phase | None = Field(
         None, description="Pending, Running, Cancelling, Succeeded, Failed or Cancelled."
     )
-    reason: str | None = Field(None, description="Why it is in this phase, in one word.")
-    message: str | None = Field(None, description="The same for people.")
-    started_at: datetime | None = Field(None, description="First transition into Running; never moves.")
-    finished_at: datetime | None = Field(
-        None, description="First transition into a terminal phase; never moves."
+    reason: str | None = Field(None, description="Machine-readable reason for the phase.")
+    message: str | None = Field(None, description="Human-readable details.")
+    started_at: datetime | None = Field(
+        None, description="When the phase first became Running. Never changes."
     )
-    cancel: CancelStatus | None = Field(None, description="The accepted cancel and what became of it.")
-    stop: StopStatus | None = Field(None, description="Why and since when the work is being stopped.")
-    retention: RetentionStatus | None = Field(None, description="What will be deleted when.")
-    outputs: dict[str, str] | None = Field(None, description="What the run or its work returned.")
+    finished_at: datetime | None = Field(
+        None, description="When the phase first became terminal. Never changes."
+    )
+    cancel: CancelStatus | None = Field(None, description="The accepted cancel and its progress.")
+    stop: StopStatus | None = Field(None, description="Request to stop the work.")
+    retention: RetentionStatus | None = Field(
+        None, description="When the object and its Jobs will be deleted."
+    )
+    outputs: dict[str, str] | None = Field(None, description="Outputs of the run.")

@@ -1,6 +1,6 @@
-"""The base of all API types: camelCase on the wire, every field described, Kubernetes' extensions.
+"""Base classes and schema helpers of the API types: camelCase on the wire, every field described.
 
-Knows how a field says to the CRD generator that it is a list-map, immutable or open; knows no kind.
+Fields tell the CRD generator here that they are a list-map, immutable or open. Knows no particular kind.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ Int64 = Annotated[int, Field(json_schema_extra={"format": "int64"})]
 
 
 class ApiModel(BaseModel):
-    """Base of every API type. Unknown fields are ignored when reading: versions alternate during a rollout."""
+    """Base of every API type. Ignores unknown fields: during a rollout, two versions write the same objects."""
 
     model_config = ConfigDict(
         defer_build=True,
@@ -30,12 +30,12 @@ class ApiModel(BaseModel):
 
 def rule(expression: str, message: str, *, field: str | None = None) -> JsonObject:
     """One CEL rule of `x-kubernetes-validations`."""
-    found = {"rule": expression, "message": message}
-    return found | ({"fieldPath": f".{field}"} if field else {})
+    validation = {"rule": expression, "message": message}
+    return validation | ({"fieldPath": f".{field}"} if field else {})
 
 
 def immutable(*fields: str) -> list[JsonObject]:
-    """Rules that freeze each named field, its absence included."""
+    """Rules that make each named field immutable; an absent field stays absent."""
     return [
         rule(
             f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})",
@@ -46,22 +46,22 @@ def immutable(*fields: str) -> list[JsonObject]:
 
 
 def exactly_one(*fields: str) -> JsonObject:
-    """Rule: one of the named fields is set, and only one."""
+    """A rule: exactly one of the named fields is set."""
     count = " + ".join(f"(has(self.{name}) ? 1 : 0)" for name in fields)
     return rule(f"{count} == 1", f"exactly one of {', '.join(fields)} must be set")
 
 
 def at_most_one(*fields: str) -> JsonObject:
-    """Rule: no two of the named fields are set together."""
+    """A rule: at most one of the named fields is set."""
     count = " + ".join(f"(has(self.{name}) ? 1 : 0)" for name in fields)
     return rule(f"{count} <= 1", f"{' and '.join(fields)} exclude each other")
 
 
 def validations(*rules: JsonObject | list[JsonObject]) -> JsonObject:
-    """The rules of a model or field, for `json_schema_extra`."""
+    """`json_schema_extra` of a model or field with these rules."""
     flat: list[JsonObject] = []
-    for each in rules:
-        flat.extend(each if isinstance(each, list) else [each])
+    for item in rules:
+        flat.extend(item if isinstance(item, list) else [item])
     return {"x-kubernetes-validations": flat}
 
 
@@ -86,7 +86,9 @@ class SecretKeyRef(ApiModel):
     """A key of a Secret in the same namespace."""
 
     name: str = Field(description="Name of the Secret.", min_length=1)
-    key: str | None = Field(None, description="Key within the Secret; each use has its own default.")
+    key: str | None = Field(
+        None, description="Key within the Secret. The default depends on the referring field."
+    )
 
 
 class Condition(ApiModel):
@@ -101,27 +103,27 @@ class Condition(ApiModel):
         description="True, False or Unknown.", json_schema_extra={"enum": ["True", "False", "Unknown"]}
     )
     reason: str = Field(
-        description="Machine-readable reason of the last transition.",
+        description="Machine-readable reason for the last transition.",
         min_length=1,
         max_length=1024,
         pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
     )
-    message: str = Field(description="The same for people; may be empty.", max_length=32768)
-    last_transition_time: datetime = Field(description="When status last changed from one value to another.")
+    message: str = Field(description="Human-readable details; may be empty.", max_length=32768)
+    last_transition_time: datetime = Field(description="When status last changed.")
     observed_generation: Int64 | None = Field(
-        None, description="metadata.generation that this condition was computed for.", ge=0
+        None, description="metadata.generation that this condition is based on.", ge=0
     )
 
 
 class ObjectStatus(ApiModel):
-    """What the status of every kind has."""
+    """Status fields of every kind."""
 
     observed_generation: Int64 | None = Field(
-        None, description="metadata.generation of the spec that produced this status.", ge=0
+        None, description="metadata.generation that this status is based on.", ge=0
     )
     updated_at: datetime | None = Field(None, description="When the status was last written.")
     conditions: list[Condition] | None = Field(
         None,
-        description="Conditions by type; Ready, Progressing and Degraded exist on every kind.",
+        description="Conditions by type. Every kind has Ready, Progressing and Degraded.",
         json_schema_extra=list_map("type"),
     )

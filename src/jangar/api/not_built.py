@@ -1,5 +1,6 @@
-"""What the API accepts and this version does not do (GATE-1): the one table that lint, controllers, CRDs, docs and the
-page read. A row goes when its feature comes.
+"""The table of kinds, fields and values that the API accepts but this version does not implement (GATE-1).
+
+lint, controllers, CRDs, docs and the web page read it. Remove a row when its feature is implemented.
 """
 
 from dataclasses import dataclass
@@ -16,11 +17,11 @@ class NotBuilt:
     field: str = ""
     value: str = ""
     instead: str
-    """What to do instead."""
+    """An alternative, as an imperative clause."""
 
     @property
     def message(self) -> str:
-        """What is not built, as a sentence."""
+        """A sentence that says what is not built."""
         if self.value:
             return f"{self.field.rpartition('.')[2]}: {self.value} is not built yet"
         if self.field:
@@ -79,7 +80,7 @@ STEP_FIELDS_NOT_BUILT: Final = {
 
 
 def rows_of(kind: str) -> tuple[NotBuilt, ...]:
-    """Fields and values of a kind that are not built, without those of steps."""
+    """Rows for fields and values of a kind, except for those of steps."""
     return tuple(
         row for row in NOT_BUILT if row.kind == kind and row.field and not row.field.startswith(_ITEM)
     )

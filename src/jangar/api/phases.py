@@ -1,4 +1,4 @@
-"""The phases of runs, children, steps and definitions. Knows the words, not when they apply."""
+"""The phases of runs, children, steps and definitions, and other enums of the API."""
 
 from enum import StrEnum
 
@@ -15,7 +15,7 @@ class Phase(StrEnum):
 
 
 class AgentRunPhase(StrEnum):
-    """Phase of an AgentRun: that of every child, or Template, which marks one that is only copied."""
+    """Phase of an AgentRun: the phases of every child, and Template for one that only serves as a template."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -71,7 +71,7 @@ class SignalDeliveryPhase(StrEnum):
 
 
 class WorkspacePhase(StrEnum):
-    """Phase of a Workspace; it follows the volume behind it."""
+    """Phase of a Workspace, derived from its volume."""
 
     PENDING = "Pending"
     READY = "Ready"
@@ -81,28 +81,28 @@ class WorkspacePhase(StrEnum):
 
 
 class ExecutionMode(StrEnum):
-    """How a run orders its steps, resolved once when it starts."""
+    """How a run orders its steps; determined once, when it starts."""
 
     SEQUENTIAL = "Sequential"
     GRAPH = "Graph"
 
 
 class DesiredState(StrEnum):
-    """What the user wants of a run or child."""
+    """Desired state of a run or child."""
 
     RUNNING = "Running"
     CANCELLED = "Cancelled"
 
 
 class OnJobMissing(StrEnum):
-    """What to do when a Job that was seen is gone and left no outcome."""
+    """What to do when an observed Job disappears without a recorded outcome."""
 
     FAIL = "Fail"
     RETRY = "Retry"
 
 
 class AdmissionPhase(StrEnum):
-    """What the operator's policy says about an AgentRun."""
+    """Decision of the operator's policy about a run."""
 
     ADMITTED = "Admitted"
     HELD = "Held"
@@ -110,7 +110,7 @@ class AdmissionPhase(StrEnum):
 
 
 class StepKind(StrEnum):
-    """What a step does."""
+    """Kind of a step."""
 
     AGENT_RUN = "AgentRun"
     TOOL_RUN = "ToolRun"
@@ -129,7 +129,7 @@ CHILD_OBJECTS = {
     StepKind.TOOL_RUN: "ToolRun",
     StepKind.SUB_ORCHESTRATION: "OrchestrationRun",
 }
-"""The kind of object that a step of a kind creates."""
+"""The kind of child object that each kind of step creates."""
 
 CHILD_KINDS = frozenset(CHILD_OBJECTS)
-"""Kinds that create a child object; the others decide by looking (gates, waits) and hold no place."""
+"""Step kinds that create a child object. The others (gates, waits) don't count against maxParallel."""

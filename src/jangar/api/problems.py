@@ -1,4 +1,4 @@
-"""A user's mistake as a value: where it is, what is wrong, what to do about it."""
+"""A validation problem: its field, what is wrong, and how to fix it."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from jangar.api.reasons import Reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One mistake. `path` leads from the object's root to the field: `("spec", "steps", 2, "dependsOn")`."""
+    """One validation problem. `path` starts at the object's root: `("spec", "steps", 2, "dependsOn")`."""
 
     reason: Reason
     path: tuple[str | int, ...]

@@ -1,13 +1,13 @@
-"""Every reason that statuses, conditions and events carry, with the sentence users read in the docs.
+"""Every reason of statuses, conditions and events.
 
-The words follow the contract; a bare reason string elsewhere in the code is a mistake.
+These values are part of the API contract. Code elsewhere uses `Reason`, not string literals.
 """
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why something is as it is; machine readable and stable."""
+    """A machine-readable, stable reason."""
 
     # Definitions
     VALID_SPEC = "ValidSpec"
@@ -47,7 +47,7 @@ class Reason(StrEnum):
     BLOCKED = "Blocked"
     STOPPING = "Stopping"
 
-    # Ends of steps, children and runs
+    # Results of steps, children and runs
     SUCCEEDED = "Succeeded"
     REUSED = "Reused"
     STEP_FAILED = "StepFailed"
@@ -81,9 +81,9 @@ class Reason(StrEnum):
     LABEL_NOT_ALLOWED = "LabelNotAllowed"
     IMAGE_BLOCKED = "ImageBlocked"
     IMAGE_NOT_ALLOWED = "ImageNotAllowed"
-    SECRET_BLOCKED = "SecretBlocked"  # noqa: S105 - a word, no password
-    SECRET_NOT_ALLOWED = "SecretNotAllowed"  # noqa: S105 - a word, no password
-    SECRET_NOT_BOUND = "SecretNotBound"  # noqa: S105 - a word, no password
+    SECRET_BLOCKED = "SecretBlocked"  # noqa: S105 - a reason, not a password
+    SECRET_NOT_ALLOWED = "SecretNotAllowed"  # noqa: S105 - a reason, not a password
+    SECRET_NOT_BOUND = "SecretNotBound"  # noqa: S105 - a reason, not a password
     SERVICE_ACCOUNT_NOT_ALLOWED = "ServiceAccountNotAllowed"
     IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED = "ImplementationSourceProviderNotAllowed"
     REPOSITORY_NOT_ALLOWED = "RepositoryNotAllowed"
@@ -91,10 +91,10 @@ class Reason(StrEnum):
     TOLERATION_NOT_ALLOWED = "TolerationNotAllowed"
     NODE_SELECTOR_NOT_ALLOWED = "NodeSelectorNotAllowed"
     RUNTIME_CLASS_NOT_ALLOWED = "RuntimeClassNotAllowed"
-    TOKEN_AUDIENCE_NOT_ALLOWED = "TokenAudienceNotAllowed"  # noqa: S105 - a word, no password
+    TOKEN_AUDIENCE_NOT_ALLOWED = "TokenAudienceNotAllowed"  # noqa: S105 - a reason, not a password
     HOST_NOT_ALLOWED = "HostNotAllowed"
 
-    # Work
+    # Jobs and pods
     JOB_FAILED = "JobFailed"
     JOB_DELETED = "JobDeleted"
     POD_DELETED = "PodDeleted"
@@ -125,7 +125,7 @@ class Reason(StrEnum):
     ALREADY_CANCELLED = "AlreadyCancelled"
     NOT_REQUESTED = "NotRequested"
 
-    # Conditions that do not hold
+    # Conditions that are false
     NOT_FINISHED = "NotFinished"
     NOT_FAILED = "NotFailed"
     NOT_CANCELLED = "NotCancelled"
@@ -143,10 +143,10 @@ POD_CAUSES = frozenset(
         Reason.FAILED_CREATE,
     }
 )
-"""Why a pod does not start; a Warning event tells each."""
+"""Reasons why a pod does not start. Each is reported as a Warning event."""
 
 WAITING_CAUSES = POD_CAUSES | {Reason.REFERENCE_NOT_FOUND}
-"""Why something waits that does not go on by itself; a timeout that ends the wait keeps the cause."""
+"""Reasons to wait for something outside of the run. A timeout during the wait keeps the reason."""
 
 DENIALS = frozenset(
     {
@@ -169,7 +169,7 @@ DENIALS = frozenset(
         Reason.HOST_NOT_ALLOWED,
     }
 )
-"""Why policy refuses an AgentRun or a ToolRun for good."""
+"""Reasons why a policy permanently denies an AgentRun or a ToolRun."""
 
 NEVER_RETRIED = DENIALS | frozenset(
     {
@@ -186,4 +186,4 @@ NEVER_RETRIED = DENIALS | frozenset(
         Reason.OWNER_NOT_CONFIRMED,
     }
 )
-"""Failures that would only repeat, or that a person asked for: DAG-9."""
+"""Failures that a retry would repeat or that a person requested (DAG-9)."""

@@ -1,4 +1,4 @@
-"""Schedule: starts copies of a run at set times."""
+"""Schedule: starts copies of a run on a cron schedule."""
 
 from datetime import datetime
 
@@ -12,11 +12,11 @@ GROUP = "schedules.proompteng.ai"
 
 
 class ScheduleTarget(ApiModel):
-    """The run that is copied."""
+    """The template run of a schedule."""
 
-    # No enum: the existing schema takes any kind, and the controller reports the ones it cannot copy.
-    kind: str = Field(description="Kind of the run that is copied: AgentRun or OrchestrationRun.")
-    name: str = Field(description="Name of the run that is copied.")
+    # No enum: legacy schemas accept any kind, and the controller reports the ones it cannot copy.
+    kind: str = Field(description="Kind of the template run: AgentRun or OrchestrationRun.")
+    name: str = Field(description="Name of the template run.")
     api_version: str | None = Field(
         None, description="API group and version of the run. Default: that of its kind."
     )
@@ -26,23 +26,19 @@ class ScheduleTarget(ApiModel):
 class ScheduleSpec(ApiModel):
     """When to start a copy of which run."""
 
-    cron: str = Field(
-        description="When to start, as five cron fields, such as 0 3 * * 1 for Mondays at three."
-    )
+    cron: str = Field(description="Cron expression with five fields, such as 0 3 * * 1 for Mondays at 03:00.")
     timezone: str | None = Field(
         None, description="Time zone of cron, such as Europe/Berlin. Default: the controller's, usually UTC."
     )
-    target_ref: ScheduleTarget = Field(
-        description="The run whose spec is copied each time; it serves as a template."
-    )
+    target_ref: ScheduleTarget = Field(description="Template run, whose spec is copied each time.")
     suspend: bool | None = Field(
         None,
-        description="true starts nothing until it is set back; missed times are not made up. Default false.",
+        description="true pauses the schedule. Missed starts are not made up. Default false.",
     )
 
 
 class ScheduleStatus(ObjectStatus):
-    """Whether the schedule is kept."""
+    """Status of the schedule."""
 
     phase: SchedulePhase | None = Field(None, description="Active, Suspended or Invalid.")
     last_run_time: datetime | None = Field(None, description="When it last started a run.")
@@ -53,16 +49,16 @@ SCHEDULE = Kind(
     name="Schedule",
     plural="schedules",
     short_names=("sched",),
-    description="Starts copies of an AgentRun or OrchestrationRun at set times.",
+    description="Starts copies of an AgentRun or OrchestrationRun on a cron schedule.",
     spec=ScheduleSpec,
     status=ScheduleStatus,
     columns=(
         PHASE,
         READY,
-        Column(name="Cron", path=".spec.cron", description="When it starts runs."),
-        Column(name="Target", path=".spec.targetRef.name", description="Which run is copied."),
+        Column(name="Cron", path=".spec.cron", description="Cron expression."),
+        Column(name="Target", path=".spec.targetRef.name", description="Template run."),
         Column(
-            name="LastRun", path=".status.lastRunTime", type="date", description="When it last started one."
+            name="LastRun", path=".status.lastRunTime", type="date", description="When it last started a run."
         ),
         AGE,
         Column(name="Timezone", path=".spec.timezone", description="Time zone of cron.", priority=1),

@@ -1,4 +1,4 @@
-"""SecretBinding: who may be given which Secrets."""
+"""SecretBinding: which Secrets the runs of which objects may use."""
 
 from pydantic import Field
 
@@ -11,10 +11,10 @@ GROUP = "security.proompteng.ai"
 
 
 class SecretBindingSpec(ApiModel):
-    """Who may be given which Secrets. A binding without subjects or Secrets is Invalid."""
+    """Which Secrets the runs of which objects may use. A binding without subjects or Secrets is Invalid."""
 
     subjects: list[Subject] | None = Field(
-        None, description="Objects whose runs may be given the Secrets.", json_schema_extra=LIST_ATOMIC
+        None, description="Objects whose runs may use the Secrets.", json_schema_extra=LIST_ATOMIC
     )
     allowed_secrets: list[str] | None = Field(
         None, description="Names of the Secrets, in the same namespace.", json_schema_extra=LIST_ATOMIC
@@ -22,7 +22,7 @@ class SecretBindingSpec(ApiModel):
 
 
 class SecretBindingStatus(ObjectStatus):
-    """Whether the binding holds."""
+    """Status of the binding."""
 
     phase: DefinitionPhase | None = Field(None, description="Ready or Invalid.")
 
@@ -32,14 +32,14 @@ SECRET_BINDING = Kind(
     name="SecretBinding",
     plural="secretbindings",
     short_names=("sb",),
-    description="Which Secrets the runs of which agents and orchestrations may be given.",
+    description="Which Secrets the runs of which agents and orchestrations may use.",
     spec=SecretBindingSpec,
     status=SecretBindingStatus,
     spec_required=False,
     columns=(
         PHASE,
         READY,
-        Column(name="Secrets", path=".spec.allowedSecrets", description="Secrets that may be given."),
+        Column(name="Secrets", path=".spec.allowedSecrets", description="Secrets that may be used."),
         AGE,
     ),
 )

@@ -1,4 +1,4 @@
-"""Signal (something runs can wait for) and SignalDelivery (that it happened)."""
+"""Signal (an event that runs can wait for) and SignalDelivery (one occurrence of it)."""
 
 from datetime import datetime
 from typing import Any
@@ -13,44 +13,40 @@ GROUP = "signals.proompteng.ai"
 
 
 class SignalSpec(ApiModel):
-    """Something that runs can wait for. Fields of your own are kept."""
+    """An event that runs can wait for. Unknown fields are kept."""
 
     model_config = ConfigDict(json_schema_extra=OPEN)
 
-    channel: str | None = Field(None, description="Name of the stream that the signal belongs to.")
-    description: str | None = Field(None, description="What the signal means.")
-    payload: dict[str, Any] | None = Field(
-        None, description="Data that belongs to the signal itself.", json_schema_extra=OPEN
-    )
+    channel: str | None = Field(None, description="Channel of the signal.")
+    description: str | None = Field(None, description="Description of the signal.")
+    payload: dict[str, Any] | None = Field(None, description="Data of the signal.", json_schema_extra=OPEN)
 
 
 class SignalStatus(ObjectStatus):
-    """Whether the signal can be waited for."""
+    """Status of the signal."""
 
-    # No enum: the existing system writes Active or Ready, depending on its version, and keeps patched words.
-    phase: str | None = Field(None, description="Ready; older objects may say Active or a word of their own.")
+    # No enum: legacy versions write Active or Ready and keep values that others patched.
+    phase: str | None = Field(None, description="Ready. Older objects may have Active or a custom value.")
     last_delivery_at: datetime | None = Field(None, description="When the signal was last delivered.")
 
 
 class SignalDeliverySpec(ApiModel):
-    """That a signal happened."""
+    """One occurrence of a signal."""
 
-    signal_ref: NameRef = Field(description="The Signal that happened.")
+    signal_ref: NameRef = Field(description="The Signal that is delivered.")
     delivery_id: str | None = Field(
-        None, description="Identity of this delivery, for steps that wait for one in particular."
+        None, description="ID of this delivery, for steps that wait for a specific one."
     )
-    payload: dict[str, Any] | None = Field(
-        None, description="Data that came with it.", json_schema_extra=OPEN
-    )
+    payload: dict[str, Any] | None = Field(None, description="Data of the delivery.", json_schema_extra=OPEN)
 
 
 class SignalDeliveryStatus(ObjectStatus):
-    """What became of the delivery."""
+    """Result of the delivery."""
 
     phase: SignalDeliveryPhase | None = Field(
-        None, description="Pending while the Signal does not exist, Delivered, or Invalid."
+        None, description="Pending while the Signal does not exist, then Delivered or Invalid."
     )
-    delivered_at: datetime | None = Field(None, description="When it was delivered; never moves.")
+    delivered_at: datetime | None = Field(None, description="When the signal was delivered. Never changes.")
 
 
 SIGNAL = Kind(
@@ -58,19 +54,19 @@ SIGNAL = Kind(
     name="Signal",
     plural="signals",
     short_names=("sig",),
-    description="Something that SignalWait steps can wait for.",
+    description="An event that SignalWait steps can wait for.",
     spec=SignalSpec,
     status=SignalStatus,
     spec_required=False,
     columns=(
         PHASE,
         READY,
-        Column(name="Channel", path=".spec.channel", description="Stream that the signal belongs to."),
+        Column(name="Channel", path=".spec.channel", description="Channel of the signal."),
         Column(
             name="LastDelivery",
             path=".status.lastDeliveryAt",
             type="date",
-            description="When it was last delivered.",
+            description="Time of the last delivery.",
         ),
         AGE,
     ),
@@ -81,20 +77,20 @@ SIGNAL_DELIVERY = Kind(
     name="SignalDelivery",
     plural="signaldeliveries",
     short_names=("sigd",),
-    description="That a Signal happened, with the data that came with it.",
+    description="One occurrence of a Signal, with its data.",
     spec=SignalDeliverySpec,
     status=SignalDeliveryStatus,
     columns=(
         PHASE,
-        Column(name="Signal", path=".spec.signalRef.name", description="Which Signal happened."),
+        Column(name="Signal", path=".spec.signalRef.name", description="Signal of the delivery."),
         Column(
             name="Delivered",
             path=".status.deliveredAt",
             type="date",
-            description="When it was delivered.",
+            description="Time of the delivery.",
         ),
         AGE,
-        Column(name="Delivery", path=".spec.deliveryId", description="Identity of the delivery.", priority=1),
+        Column(name="Delivery", path=".spec.deliveryId", description="ID of the delivery.", priority=1),
     ),
     selectable=(".spec.signalRef.name",),
 )

@@ -1,4 +1,4 @@
-"""Whom a policy or binding speaks about."""
+"""Subjects of policies and bindings."""
 
 from pydantic import Field
 

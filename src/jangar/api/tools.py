@@ -1,4 +1,4 @@
-"""Tool (a container that does one thing) and ToolRun (one execution of it)."""
+"""Tool (a container with a command) and ToolRun (one execution of it)."""
 
 from typing import Any
 
@@ -24,43 +24,44 @@ MAX_GRACE_SECONDS = 3600
 
 
 class ToolSpec(ApiModel):
-    """A container that does one thing. Needs an image, and a command or arguments."""
+    """A container to run. Requires an image, and a command or arguments."""
 
-    image: str | None = Field(None, description="Container image; a tool without one is Invalid.")
+    image: str | None = Field(None, description="Container image. A tool without an image is Invalid.")
     command: list[str] | None = Field(
         None,
-        description="Program and first arguments; {{ parameters.NAME }} is replaced. "
-        "Unset: the image's entrypoint, and args must be given.",
+        description="Program and first arguments. {{ parameters.NAME }} is replaced. "
+        "Unset: the image's entrypoint; args is required then.",
         json_schema_extra=LIST_ATOMIC,
     )
     args: list[str] | None = Field(
-        None, description="Arguments; {{ parameters.NAME }} is replaced.", json_schema_extra=LIST_ATOMIC
+        None,
+        description="Arguments of the program. {{ parameters.NAME }} is replaced.",
+        json_schema_extra=LIST_ATOMIC,
     )
     env: list[EnvVar] | None = Field(
         None,
-        description="Environment of the container; {{ parameters.NAME }} is replaced in values.",
+        description="Environment variables of the container. {{ parameters.NAME }} is replaced in values.",
         json_schema_extra=LIST_ATOMIC,
     )
-    resources: Resources | None = Field(None, description="What the container needs and may use of the node.")
+    resources: Resources | None = Field(None, description="Resource requests and limits of the container.")
     service_account: str | None = Field(
-        None, description="Service account that the container runs as. Default: the controller's setting."
+        None, description="Service account of the pod. Default: the controller's setting."
     )
     working_dir: str | None = Field(
-        None, description="Directory that the program starts in. Default: the image's."
+        None, description="Working directory of the program. Default: the image's."
     )
     timeout_seconds: Seconds | None = Field(
-        None, description="Seconds that a run may take before it is stopped; unset or 0 is unbounded."
+        None, description="Time limit of a run in seconds. Unset or 0: no limit."
     )
     grace_period_seconds: Seconds | None = Field(
         None,
-        description="Seconds between SIGTERM and SIGKILL when a run is stopped, at most 3,600 and 10 less than the "
-        "controller's cancel timeout. Default 30.",
+        description="Seconds between SIGTERM and SIGKILL when a run is stopped. At most 3,600, and at least 10 s "
+        "less than the controller's cancel timeout. Default 30.",
         le=MAX_GRACE_SECONDS,
     )
     ttl_seconds_after_finished: Seconds | None = Field(
         None,
-        description="Seconds that the Job of a finished run is kept once its end is recorded. "
-        "Default: the controller's setting.",
+        description="Seconds to keep the Job of a finished run. Default: the controller's setting.",
     )
 
 
@@ -86,43 +87,41 @@ class ToolRunSpec(Steerable, OnJobMissingPolicy):
     )
     timeout_seconds: Seconds | None = Field(
         None,
-        description="Seconds that this run may take before it is stopped, instead of the tool's; "
-        "0 is unbounded.",
+        description="Time limit of this run in seconds; 0: no limit. Default: the Tool's.",
     )
-    delivery_id: str | None = Field(None, description="Idempotency key of the submission that made this run.")
+    delivery_id: str | None = Field(None, description="Idempotency key of the request that created this run.")
     runtime: dict[str, Any] | None = Field(
         None,
-        description="Runtime settings of older manifests.",
+        description="Legacy runtime settings.",
         json_schema_extra=OPEN,
     )
 
 
 class ToolRunStatus(ExecutionStatus):
-    """How the run is doing."""
+    """Status of a run."""
 
-    run_id: str | None = Field(None, description="Name under which older clients know the run.")
+    run_id: str | None = Field(None, description="ID of the run, for older clients.")
     runtime_ref: dict[str, Any] | None = Field(
         None,
-        description="The Job that was started: its type, name, namespace and uid.",
+        description="The started Job: type, name, namespace and uid.",
         json_schema_extra=OPEN,
     )
     job: JobRecord | None = Field(None, description="The Job of the current attempt.")
     attempts: list[EndedAttempt] | None = Field(
         None,
-        description="The attempts before the current one, oldest first; "
-        "there are some only with onJobMissing: Retry.",
+        description="Earlier attempts, oldest first. Only set with onJobMissing: Retry.",
         json_schema_extra=LIST_ATOMIC,
     )
-    outcome: Outcome | None = Field(None, description="How the work ended, once that is known.")
+    outcome: Outcome | None = Field(None, description="Result of the work, once known.")
     admission: RunAdmission | None = Field(
         None,
-        description="Whether policy lets the run start; absent where the limits of runs do not count ToolRuns.",
+        description="Admission decision. Absent if admission does not cover ToolRuns.",
     )
 
     @field_validator("phase", mode="before")
     @classmethod
     def _not_started(cls, phase: object) -> object:
-        """The existing system stamps Ready on ToolRuns that nothing has happened to yet."""
+        """Treat Ready as not started: legacy versions set it on ToolRuns that have not started."""
         return None if phase == "Ready" else phase
 
 
@@ -131,7 +130,7 @@ TOOL = Kind(
     name="Tool",
     plural="tools",
     short_names=("tl",),
-    description="A container that does one thing, with its command, environment and resources.",
+    description="A container with a command, environment and resources that ToolRuns execute.",
     spec=ToolSpec,
     status=ToolStatus,
     spec_required=False,
@@ -153,7 +152,7 @@ TOOL_RUN = Kind(
     status=ToolRunStatus,
     columns=(
         PHASE,
-        Column(name="Tool", path=".spec.toolRef.name", description="What it runs."),
+        Column(name="Tool", path=".spec.toolRef.name", description="Tool of the run."),
         REASON,
         FINISHED,
         AGE,

@@ -11,34 +11,34 @@ GROUP = "workspaces.proompteng.ai"
 
 
 class WorkspaceSpec(ApiModel):
-    """A volume that runs can mount. Needs a size."""
+    """A volume that runs can mount. The size is required."""
 
     storage_class_name: str | None = Field(
-        None, description="Storage class of the volume. Default: the cluster's."
+        None, description="Storage class of the volume. Default: the cluster's default."
     )
     size: str | None = Field(
-        None, description="Size of the volume, such as 10Gi; a workspace without one is Invalid."
+        None, description="Size of the volume, such as 10Gi. A workspace without a size is Invalid."
     )
     access_modes: list[str] | None = Field(
         None,
-        description="How it can be mounted, such as ReadWriteOnce (default) or ReadWriteMany.",
+        description="Access modes of the volume, such as ReadWriteOnce (default) or ReadWriteMany.",
         json_schema_extra=LIST_ATOMIC,
     )
     ttl_seconds: Seconds | None = Field(
         None,
-        description="Seconds after the workspace's creation until the volume is deleted; unset keeps it.",
+        description="Seconds to keep the volume after the workspace's creation. Unset: forever.",
     )
 
 
 class WorkspaceStatus(ObjectStatus):
-    """Whether the volume can be mounted."""
+    """Status of the volume."""
 
     phase: WorkspacePhase | None = Field(
         None,
-        description="Pending until the volume is bound, Ready, Failed if it was lost, "
-        "Expired once it was deleted, or Invalid.",
+        description="Pending until the volume is bound, then Ready; Failed if it was lost, "
+        "Expired after it was deleted, or Invalid.",
     )
-    volume_name: str | None = Field(None, description="Name of the PersistentVolume behind it.")
+    volume_name: str | None = Field(None, description="Name of the PersistentVolume.")
 
 
 WORKSPACE = Kind(
@@ -54,7 +54,7 @@ WORKSPACE = Kind(
         PHASE,
         READY,
         Column(name="Size", path=".spec.size", description="Size of the volume."),
-        Column(name="Volume", path=".status.volumeName", description="PersistentVolume behind it."),
+        Column(name="Volume", path=".status.volumeName", description="Name of the PersistentVolume."),
         AGE,
     ),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.target import Target, Unreachable, connection_of, laptop_place
+from jangar.cli.target import Target, Unreachable, connection_of, local_data_directory
 from jangar.cli.terminal import write_error
 
 if TYPE_CHECKING:
@@ -48,21 +48,21 @@ def user() -> str | None:
         return None
 
 
-Telling = Callable[[str, ExitCode], None]
-"""How a refusal is told, if not as lines of an error."""
+ErrorReporter = Callable[[str, ExitCode], None]
+"""Reports an error in another way than as lines on standard error."""
 
 
 def ask(
-    command: str, target: Target, work: Callable[[Session], Awaitable[T]], tell: Telling | None = None
+    command: str, target: Target, work: Callable[[Session], Awaitable[T]], tell: ErrorReporter | None = None
 ) -> T:
-    """Do the work; whatever refuses it ends the process with one line and its code."""
-    with refusing(command, target, tell):
-        return asyncio.run(_asked(target, work))
+    """Run `work` in a session; an error exits the process with a message and an exit code."""
+    with report_errors(command, target, tell):
+        return asyncio.run(_run_in_session(target, work))
 
 
 @contextmanager
-def refusing(command: str, target: Target, tell: Telling | None = None) -> Iterator[None]:
-    """What refuses the block ends the process with its sentence and its code."""
+def report_errors(command: str, target: Target, tell: ErrorReporter | None = None) -> Iterator[None]:
+    """Exit the process with a message and an exit code if the block fails."""
     try:
         yield
     except Failure as error:
@@ -70,10 +70,10 @@ def refusing(command: str, target: Target, tell: Telling | None = None) -> Itera
     except Unreachable as error:
         message, code = str(error), ExitCode.UNREACHABLE
     except Exception as error:
-        told = _refusal(error, target)
-        if told is None:
+        refusal = _refusal(error, target)
+        if refusal is None:
             raise
-        message, code = told
+        message, code = refusal
     else:
         return
     if tell is not None:
@@ -84,7 +84,7 @@ def refusing(command: str, target: Target, tell: Telling | None = None) -> Itera
     raise typer.Exit(code)
 
 
-async def _asked(target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+async def _run_in_session(target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
     async with session_of(target) as session:
         return await work(session)
 
@@ -112,4 +112,4 @@ async def session_of(target: Target, *, seconds: float = REQUEST_SECONDS) -> Asy
 def _refusal(error: Exception, target: Target) -> tuple[str, ExitCode] | None:
     from jangar.cli.refusals import refusal  # noqa: PLC0415 - heavy
 
-    return refusal(error, is_laptop=laptop_place(target) is not None)
+    return refusal(error, is_laptop=local_data_directory(target) is not None)

@@ -50,9 +50,9 @@ Examples:
 
 \b
 Exit codes:
-  0    done
+  0    success
   1    failed, or problems were found
-  2    wrong usage, or a file that cannot be read
+  2    wrong usage, or a file cannot be read
   3    the run was cancelled
   4    not found
   5    the API cannot be reached

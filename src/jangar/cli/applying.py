@@ -29,7 +29,7 @@ async def applied(session: "Session", obj: dict[str, Any], *, force: bool) -> st
     try:
         after = await session.client.apply(resource, obj, force=force)
     except Conflict as error:
-        raise Failure(f"{error}\njangar apply --force-conflicts takes these fields over") from error
+        raise Failure(f"{error}\njangar apply --force-conflicts takes over these fields") from error
     if before is None:
         return f"{object_name(after)} created"
     is_same = before["resourceVersion"] == after["metadata"]["resourceVersion"]

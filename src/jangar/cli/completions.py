@@ -32,10 +32,10 @@ def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
 
     async def work(session: "Session") -> list[str]:
         found = await session.client.list(RUNS, session.namespace)
-        roots = [each["metadata"]["name"] for each in found if parent(each) is None]
-        return _beginning(roots, incomplete) or [each["metadata"]["name"] for each in found]
+        roots = [item["metadata"]["name"] for item in found if parent(item) is None]
+        return _beginning(roots, incomplete) or [item["metadata"]["name"] for item in found]
 
-    return _answered(context, incomplete, work)
+    return _complete_from_api(context, incomplete, work)
 
 
 def complete_steps(context: typer.Context, incomplete: str) -> list[str]:
@@ -44,9 +44,9 @@ def complete_steps(context: typer.Context, incomplete: str) -> list[str]:
 
     async def work(session: "Session") -> list[str]:
         read = await read_run(session, _typed_run(context))
-        return [each.name for each in (read.view.states if read.view else read.record.steps)]
+        return [state.name for state in (read.view.states if read.view else read.record.steps)]
 
-    return _answered(context, incomplete, work)
+    return _complete_from_api(context, incomplete, work)
 
 
 def complete_step_paths(context: typer.Context, incomplete: str) -> list[str]:
@@ -58,14 +58,14 @@ def complete_step_paths(context: typer.Context, incomplete: str) -> list[str]:
         obj = await session.client.get(RUNS, _typed_run(context), session.namespace)
         return _paths(await RunReader(session.client).seen(obj))
 
-    return _answered(context, incomplete, work)
+    return _complete_from_api(context, incomplete, work)
 
 
 def complete_kinds(incomplete: str) -> list[str]:
     """Kinds that `get` and `delete` know: ours, and some of Kubernetes. Asks no API."""
     from jangar.api.kinds import KINDS  # noqa: PLC0415 - heavy
 
-    return sorted(_beginning(("runs", *(each.plural for each in KINDS), *OTHER_KINDS), incomplete))
+    return sorted(_beginning(("runs", *(kind.plural for kind in KINDS), *OTHER_KINDS), incomplete))
 
 
 def complete_names(context: typer.Context, incomplete: str) -> list[str]:
@@ -78,10 +78,10 @@ def complete_names(context: typer.Context, incomplete: str) -> list[str]:
         resource = await resource_named(session, WORDS.get(kind, kind))
         place = session.namespace if resource.namespaced else None
         typed = context.params.get("names") or ()
-        found = [each["metadata"]["name"] for each in await session.client.list(resource, place)]
+        found = [item["metadata"]["name"] for item in await session.client.list(resource, place)]
         return [name for name in found if name not in typed]
 
-    return _answered(context, incomplete, work)
+    return _complete_from_api(context, incomplete, work)
 
 
 def complete_namespaces(context: typer.Context, incomplete: str) -> list[str]:
@@ -89,9 +89,9 @@ def complete_namespaces(context: typer.Context, incomplete: str) -> list[str]:
     from kubekit.client.builtin import NAMESPACES  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> list[str]:
-        return [each["metadata"]["name"] for each in await session.client.list(NAMESPACES)]
+        return [item["metadata"]["name"] for item in await session.client.list(NAMESPACES)]
 
-    return _answered(context, incomplete, work)
+    return _complete_from_api(context, incomplete, work)
 
 
 def complete_phases(incomplete: str) -> list[str]:
@@ -123,19 +123,19 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _answered(
+def _complete_from_api(
     context: typer.Context, incomplete: str, work: "Callable[[Session], Awaitable[list[str]]]"
 ) -> list[str]:
     """What the API that the command line names says, sorted; nothing if it cannot be asked."""
     import asyncio  # noqa: PLC0415 - not needed for --help
 
     try:
-        return sorted(_beginning(asyncio.run(_asked(context.params, work)), incomplete))
+        return sorted(_beginning(asyncio.run(_query_api(context.params, work)), incomplete))
     except Exception:  # noqa: BLE001 - whatever it is, a message would end up in the middle of what is typed
         return []
 
 
-async def _asked(given: dict[str, Any], work: "Callable[[Session], Awaitable[list[str]]]") -> list[str]:
+async def _query_api(given: dict[str, Any], work: "Callable[[Session], Awaitable[list[str]]]") -> list[str]:
     import asyncio  # noqa: PLC0415 - not needed for --help
 
     from jangar.cli.api_session import session_of  # noqa: PLC0415 - heavy

@@ -18,7 +18,7 @@ SERVED_SECONDS: Final = 60.0
 
 
 def install_crds(*, kubeconfig: Path | None, context: str) -> None:
-    """Server-side apply of each: fields of ours are taken over from whoever wrote them, Helm included."""
+    """Server-side apply each CRD, taking over fields from other managers, including Helm."""
     from jangar.crdgen.crd import crds  # noqa: PLC0415 - heavy
 
     async def work(session: Session) -> None:
@@ -33,7 +33,7 @@ def install_crds(*, kubeconfig: Path | None, context: str) -> None:
                     there,
                     is_served,
                     seconds=SERVED_SECONDS,
-                    waiting_for="becoming served",
+                    waiting_for="being served",
                 )
 
     ask("crds install", Target(kubeconfig=kubeconfig, context=context), work)
@@ -42,4 +42,7 @@ def install_crds(*, kubeconfig: Path | None, context: str) -> None:
 def is_served(definition: Obj) -> bool:
     """Whether the API server has taken the definition in."""
     conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)
+    return any(
+        condition.get("type") == "Established" and condition.get("status") == "True"
+        for condition in conditions
+    )

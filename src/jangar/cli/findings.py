@@ -11,20 +11,20 @@ from jangar.lint.errors import CannotRead
 from jangar.lint.finding import Finding, Severity
 from jangar.lint.report import Report
 
-_COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
+_COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
-def finding_lines(findings: Iterable[Finding], *, colour: bool) -> Iterator[str]:
+def finding_lines(findings: Iterable[Finding], *, color: bool) -> Iterator[str]:
     """`file:line:column: error: Kind/name: field: what is wrong (what to do)`."""
-    for each in findings:
-        place = printable(f"{each.file}:{each.position.line}:{each.position.column}:")
-        severity = f"{each.severity}:"
-        if colour:
+    for finding in findings:
+        place = printable(f"{finding.file}:{finding.position.line}:{finding.position.column}:")
+        severity = f"{finding.severity}:"
+        if color:
             place = typer.style(place, bold=True)
-            severity = typer.style(severity, fg=_COLOURS[each.severity], bold=True)
-        owner = f"{each.kind}/{each.name or '?'}" if each.kind else ""
-        fix = f" ({each.fix})" if each.fix else ""
-        what = ": ".join(part for part in (owner, each.field, f"{each.message}{fix}") if part)
+            severity = typer.style(severity, fg=_COLORS[finding.severity], bold=True)
+        owner = f"{finding.kind}/{finding.name or '?'}" if finding.kind else ""
+        fix = f" ({finding.fix})" if finding.fix else ""
+        what = ": ".join(part for part in (owner, finding.field, f"{finding.message}{fix}") if part)
         yield f"{place} {severity} {printable(what)}"
 
 
@@ -40,8 +40,8 @@ def summary(report: Report) -> str:
 def report_json(report: Report, unreadable: Iterable[CannotRead]) -> dict[str, Any]:
     """The report for scripts."""
     return {
-        "problems": [_finding_json(each) for each in report.findings],
-        "unreadable": [{"file": each.name, "message": str(each)} for each in unreadable],
+        "problems": [_finding_json(finding) for finding in report.findings],
+        "unreadable": [{"file": item.name, "message": str(item)} for item in unreadable],
         "checked": len(report.objects),
         "files": report.files,
         "notChecked": report.others,

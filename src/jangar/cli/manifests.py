@@ -19,25 +19,25 @@ FIRST: Final = ("Namespace", "CustomResourceDefinition")
 def read_objects(paths: Sequence[str], *, checked: bool) -> list[Mapping[str, Any]]:
     """Every object. Raises Failure with every problem if one cannot be read or, when `checked`, has problems."""
     found = list(read_sources(paths, sys.stdin.buffer))
-    unreadable = [str(each) for each in found if isinstance(each, CannotRead)]
+    unreadable = [str(item) for item in found if isinstance(item, CannotRead)]
     if unreadable:
         raise Failure("\n".join(unreadable), ExitCode.USAGE)
-    sources = [each for each in found if isinstance(each, SourceFile)]
+    sources = [item for item in found if isinstance(item, SourceFile)]
     if checked:
-        problems = [each for each in lint(sources).findings if each.severity is Severity.ERROR]
+        problems = [finding for finding in lint(sources).findings if finding.severity is Severity.ERROR]
         if problems:
-            raise Failure("\n".join(finding_lines(problems, colour=False)))
+            raise Failure("\n".join(finding_lines(problems, color=False)))
     objects = [obj for source in sources for obj in _objects(source)]
     if not objects:
-        raise Failure(f"there are no objects in {', '.join(paths)}", ExitCode.USAGE)
+        raise Failure(f"no objects in {', '.join(paths)}", ExitCode.USAGE)
     return sorted(objects, key=lambda obj: FIRST.index(obj["kind"]) if obj["kind"] in FIRST else len(FIRST))
 
 
 def _objects(source: SourceFile) -> list[Mapping[str, Any]]:
     content = read_documents(source.data, is_json=source.is_json)
-    flaws = [*content.flaws, *(flaw for each in content.documents for flaw in each.flaws)]
+    flaws = [*content.flaws, *(flaw for item in content.documents for flaw in item.flaws)]
     if flaws:
-        raise Failure(f"{source.name}: {flaws[0].message}: jangar lint {source.name} tells where")
+        raise Failure(f"{source.name}: {flaws[0].message}: run jangar lint {source.name} for the position")
     found: list[Mapping[str, Any]] = []
     for document in content.documents:
         value = document.value
@@ -45,7 +45,7 @@ def _objects(source: SourceFile) -> list[Mapping[str, Any]]:
         found += value.get("items") or [] if is_list else [value]
     for obj in found:
         if source.named and not _is_object(obj):
-            raise Failure(f"{source.name}: an object without apiVersion, kind or metadata.name")
+            raise Failure(f"{source.name}: an object lacks apiVersion, kind or metadata.name")
     return [obj for obj in found if _is_object(obj)]
 
 

@@ -18,8 +18,8 @@ def object_rows(
     resource: Resource, objects: Sequence[Mapping[str, Any]], now: datetime, *, wide: bool, spread: bool
 ) -> tuple[list[str], list[list[str]]]:
     """Heads and rows; `spread` over namespaces, which are then told."""
-    columns = [each for each in _columns(resource, objects) if wide or not each.priority]
-    paths = [JsonPath.of(each.path) for each in columns]
+    columns = [item for item in _columns(resource, objects) if wide or not item.priority]
+    paths = [JsonPath.of(item.path) for item in columns]
     heads = [*(["Namespace"] if spread and resource.namespaced else []), "Name"]
     rows = []
     for obj in objects:
@@ -28,7 +28,7 @@ def object_rows(
         cells.append(meta["name"])
         cells += [_cell(path.first(obj), column, now) for column, path in zip(columns, paths, strict=True)]
         rows.append(cells)
-    return [*heads, *(each.name for each in columns)], rows
+    return [*heads, *(item.name for item in columns)], rows
 
 
 def _columns(resource: Resource, objects: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:

@@ -17,12 +17,12 @@ MAX_FILE_BYTES: Final = 256 * 1024
 def parse_parameters(given: Sequence[str]) -> dict[str, str]:
     """Raises Failure for what is no `name=value`, a name given twice, and a file that cannot be taken."""
     found: dict[str, str] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
+    for item in given:
+        name, equals, value = item.partition("=")
         if not name or not equals:
-            raise Failure(f"-p {each}: write -p NAME=VALUE", ExitCode.USAGE)
+            raise Failure(f"-p {item}: write -p NAME=VALUE", ExitCode.USAGE)
         if name in found:
-            raise Failure(f"-p {name} is given twice", ExitCode.USAGE)
+            raise Failure(f"-p {name} is specified twice", ExitCode.USAGE)
         found[name] = _value(name, value)
     return found
 
@@ -34,22 +34,20 @@ def _value(name: str, value: str) -> str:
     if path.startswith(FILE):
         return path
     if not path:
-        raise Failure(
-            f"-p {name}=@: name a file after the @, or write @@ for a value that is @", ExitCode.USAGE
-        )
+        raise Failure(f"-p {name}=@: add a file name after @, or write @@ for a literal @", ExitCode.USAGE)
     what = "standard input" if path == STDIN else path
     try:
         data = _read(path)
     except OSError as error:
         raise Failure(
             f"-p {name}=@{path}: cannot read {what}: {error.strerror or error} "
-            f"(write {name}=@@{path} for the text itself)",
+            f"(write {name}=@@{path} for the literal text)",
             ExitCode.USAGE,
         ) from error
     if len(data) > MAX_FILE_BYTES:
         raise Failure(
-            f"-p {name}=@{path}: {what} has more than {MAX_FILE_BYTES:,} bytes, the most a parameter takes: "
-            "let the step read the file itself",
+            f"-p {name}=@{path}: {what} exceeds {MAX_FILE_BYTES:,} bytes, the limit for a parameter: "
+            "have the step read the file instead",
             ExitCode.USAGE,
         )
     try:

@@ -12,7 +12,7 @@ from jangar.cli.terminal import write_error
 
 
 @contextmanager
-def errors_as_sentences(command: str, *, log: Path | None = None) -> Iterator[None]:
+def report_process_errors(command: str, *, log: Path | None = None) -> Iterator[None]:
     """End the process with a sentence about what fails the block. What is a mistake of ours stays an error.
 
     Parts run in task groups: the cause may be deep inside of groups, or behind the error of a part.
@@ -22,7 +22,7 @@ def errors_as_sentences(command: str, *, log: Path | None = None) -> Iterator[No
     except typer.Exit:
         raise
     except Exception as error:
-        sentence, code = ending_of(error)
+        sentence, code = describe_failure(error)
         if sentence is None:
             raise
         _log_to_file(error)
@@ -35,17 +35,17 @@ def errors_as_sentences(command: str, *, log: Path | None = None) -> Iterator[No
 
 
 def _log_to_file(error: Exception) -> None:
-    """The traceback, for whoever looks for it; a terminal gets the sentence alone."""
+    """Write the traceback to the log file; the terminal gets only the message."""
     root = logging.getLogger()
-    root.handlers = [each for each in root.handlers if isinstance(each, logging.FileHandler)]
+    root.handlers = [handler for handler in root.handlers if isinstance(handler, logging.FileHandler)]
     if root.handlers:
-        logging.getLogger("jangar.process").error("ended", exc_info=error)
+        logging.getLogger("jangar.process").error("process failed", exc_info=error)
 
 
-def ending_of(error: BaseException) -> tuple[str | None, ExitCode]:
+def describe_failure(error: BaseException) -> tuple[str | None, ExitCode]:
     """What to tell the user, and the exit code; no sentence for what is a mistake of ours."""
     from jangar.processes.shortages import causes, shortage  # noqa: PLC0415
-    from jangar.settings.reading import BadSettings  # noqa: PLC0415
+    from jangar.settings.environment import BadSettings  # noqa: PLC0415
     from kubekit.cache.namespaces import BadNamespaces  # noqa: PLC0415
     from kubekit.client.connection import NoConnection  # noqa: PLC0415
     from kubekit.controller.manager import PartFailed  # noqa: PLC0415
@@ -54,27 +54,27 @@ def ending_of(error: BaseException) -> tuple[str | None, ExitCode]:
     from picokube import CannotOpen, DirectoryInUse, ForeignDirectory, InUse  # noqa: PLC0415 - not needed for --help  # noqa: PLC0415
 
     found = list(causes(error))
-    for each in found:
-        match each:
+    for item in found:
+        match item:
             case BadSettings() | BadNamespaces() | PortTaken():
-                return str(each), ExitCode.USAGE
+                return str(item), ExitCode.USAGE
             case NoConnection():
-                return str(each), ExitCode.UNREACHABLE
+                return str(item), ExitCode.UNREACHABLE
             case InUse() | DirectoryInUse():
-                return str(each), ExitCode.FAILED
+                return str(item), ExitCode.FAILED
             case CannotOpen() | ForeignDirectory() | NotPrivate():
-                return shortage(error) or str(each), ExitCode.FAILED
+                return shortage(error) or str(item), ExitCode.FAILED
             case _:
                 continue
     if (missing := shortage(error)) is not None:
         return missing, ExitCode.FAILED
-    for each in found:
-        match each:
+    for item in found:
+        match item:
             case PartFailed() | TimeoutError():
-                return str(each) or "a part was not ready in time", ExitCode.FAILED
+                return str(item) or "a component was not ready in time", ExitCode.FAILED
             case OSError():
-                name = f": {each.filename}" if each.filename else ""
-                return f"{(each.strerror or str(each)).lower()}{name}", ExitCode.FAILED
+                name = f": {item.filename}" if item.filename else ""
+                return f"{(item.strerror or str(item)).lower()}{name}", ExitCode.FAILED
             case _:
                 continue
     return None, ExitCode.FAILED

@@ -12,7 +12,7 @@ import typer.main
 
 from jangar.cli import target
 from jangar.cli.app import app
-from jangar.settings.page_file import keep_page
+from jangar.settings.page_file import write_or_check_page
 
 PAGE: Final = PurePosixPath("docs/reference/cli.md")
 NAME: Final = "jangar"
@@ -23,14 +23,14 @@ _HEAD: Final = """\
 
 # The command line
 
-The same tool is installed as `kubectl-jangar`, so `kubectl jangar explain nightly-1` works too. `-h` or `--help`
-shows what is here for one command.
+The command is also installed as the kubectl plugin `kubectl-jangar`: `kubectl jangar explain nightly-1` works too.
+`jangar COMMAND --help` shows the same text.
 """
 _SHARED: Final = f"""\
 ## {WHICH_API}
 
-Every command that asks an API takes these. Nothing named, it is the one of `jangar up` if that is up, else what
-kubectl would use.
+Every command that talks to an API takes these options. By default it uses the API of `jangar up` if that is running,
+and otherwise the one that kubectl uses.
 """
 _BREAK: Final = "\b\n"
 _HELP: Final = "help"
@@ -51,9 +51,9 @@ def page() -> str:
 def _section(command: Any, name: str, above: Any) -> str:
     with command.make_context(name, [], parent=above, resilient_parsing=True) as context:
         shared = _shared(command, context)
-        own = [each for each in command.get_params(context) if each not in shared and each.name != _HELP]
-        arguments = [_row(each, context) for each in own if each.param_type_name == "argument"]
-        options = [_row(each, context) for each in own if each.param_type_name == "option"]
+        own = [param for param in command.get_params(context) if param not in shared and param.name != _HELP]
+        arguments = [_row(item, context) for item in own if item.param_type_name == "argument"]
+        options = [_row(item, context) for item in own if item.param_type_name == "option"]
         usage = command.get_usage(context).removeprefix("Usage: ")
     parts = [f"## {NAME} {name}\n", f"```\n{usage}\n```\n", *_prose(command.help)]
     if arguments:
@@ -61,20 +61,22 @@ def _section(command: Any, name: str, above: Any) -> str:
     if options:
         parts.append(_table("option", options))
     if shared:
-        parts.append(f"It asks an API: the options under [{WHICH_API}](#which-api) say which.\n")
+        parts.append(f"Also takes the options under [{WHICH_API}](#which-api).\n")
     return "\n".join([*parts, *_epilog(command.epilog)])
 
 
 def _shared_rows(command: Any, above: Any) -> list[tuple[str, str]]:
     with command.make_context("", [], parent=above, resilient_parsing=True) as context:
-        return [_row(each, context) for each in _shared(command, context)]
+        return [_row(item, context) for item in _shared(command, context)]
 
 
 def _shared(command: Any, context: Any) -> list[Any]:
     """The options that name an API; none if the command has not all of them, for then it means something of its own."""
-    words = {each.name: each.annotation.__metadata__[0].help for each in target.OPTIONS}
+    words = {option.name: option.annotation.__metadata__[0].help for option in target.OPTIONS}
     found = [
-        each for each in command.get_params(context) if each.name in words and each.help == words[each.name]
+        param
+        for param in command.get_params(context)
+        if param.name in words and param.help == words[param.name]
     ]
     return found if len(found) == len(words) else []
 
@@ -119,7 +121,7 @@ def _first(text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
-    return keep_page(
+    return write_or_check_page(
         PAGE, page(), program="python -m jangar.cli.reference", source="the commands", arguments=arguments
     )
 

@@ -9,7 +9,7 @@ from jangar.api.kinds import KINDS, by_api_version_and_kind, by_name
 from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
 from jangar.controllers.resources import resource_of
-from jangar.domain.orchestration.wording import Guesses
+from jangar.domain.orchestration.message_text import Guesses
 from kubekit.client.resource import Resource
 
 if TYPE_CHECKING:
@@ -28,11 +28,15 @@ async def resource_named(session: "Session", word: str) -> Resource:
     async for resource, entry in _served(session):
         names = {entry["name"], entry.get("singularName", ""), resource.kind.lower()}
         names |= set(entry.get("shortNames") or ())
-        if wanted in names or wanted in {f"{each}.{resource.group}" for each in names}:
+        if wanted in names or wanted in {f"{name}.{resource.group}" for name in names}:
             return resource
-    near = Guesses([each.plural for each in KINDS]).nearest(wanted)
-    hint = f"; did you mean {near}?" if near else f"; ours are {', '.join(each.plural for each in KINDS)}"
-    raise Failure(f"there is no kind {word}{hint}", ExitCode.NOT_FOUND)
+    near = Guesses([item.plural for item in KINDS]).nearest(wanted)
+    hint = (
+        f"; did you mean {near}?"
+        if near
+        else f"; jangar's kinds are {', '.join(item.plural for item in KINDS)}"
+    )
+    raise Failure(f"unknown kind {word}{hint}", ExitCode.NOT_FOUND)
 
 
 async def resource_of_object(session: "Session", obj: Mapping[str, Any]) -> Resource:
@@ -55,7 +59,7 @@ async def resource_of_object(session: "Session", obj: Mapping[str, Any]) -> Reso
 async def _served(session: "Session") -> AsyncIterator[tuple[Resource, Mapping[str, Any]]]:
     """Everything, the core group first, each group in its preferred version."""
     groups = (await _json(session, "/apis")).get("groups") or ()
-    places = [("", "v1"), *((each["name"], each["preferredVersion"]["version"]) for each in groups)]
+    places = [("", "v1"), *((item["name"], item["preferredVersion"]["version"]) for item in groups)]
     for group, version in places:
         for entry in await _entries(session, group, version):
             if "/" not in entry["name"]:

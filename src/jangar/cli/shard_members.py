@@ -10,33 +10,44 @@ from jangar.server.shard_members import SharedWork, moment
 HEADS = ("Member", "Version", "Shards", "Holds", "Age", "State")
 WIDE_HEADS = ("Set", "Member", "Version", "Host", "Shards", "Holds", "Age", "Renewed", "Last gain", "State")
 ALIVE, SILENT = "alive", "silent"
-NOBODY = "(nobody)"
+NO_HOLDER = "(none)"
 
 
 def rows(work: SharedWork, now: datetime, *, wide: bool) -> list[list[str]]:
     """A line for each member, and one for what nobody holds."""
     found = []
-    for each in work.members:
-        numbers = _numbers([one.number for one in each.holds])
-        shards = f"{len(each.holds)}/{work.count}"
-        old = age(moment(each.started_at), now)
-        state = ALIVE if each.is_alive else SILENT
+    for member in work.members:
+        numbers = _numbers([one.number for one in member.holds])
+        shards = f"{len(member.holds)}/{work.count}"
+        old = age(moment(member.started_at), now)
+        state = ALIVE if member.is_alive else SILENT
         if wide:
-            gained = max((one.since for one in each.holds), default="")
-            renewed = age(moment(each.renewed_at), now)
+            gained = max((one.since for one in member.holds), default="")
+            renewed = age(moment(member.renewed_at), now)
             place = f"{work.namespace}/{work.name}"
             last = age(moment(gained), now)
-            row = [place, each.name, each.version, each.host, shards, numbers, old, renewed, last, state]
+            row = [
+                place,
+                member.name,
+                member.version,
+                member.host,
+                shards,
+                numbers,
+                old,
+                renewed,
+                last,
+                state,
+            ]
         else:
-            row = [each.name, each.version, shards, numbers, old, state]
+            row = [member.name, member.version, shards, numbers, old, state]
         found.append(row)
     if work.unheld:
         shards, numbers = f"{len(work.unheld)}/{work.count}", _numbers(work.unheld)
         place = f"{work.namespace}/{work.name}"
         found.append(
-            [place, NOBODY, "", "", shards, numbers, "", "", "", ""]
+            [place, NO_HOLDER, "", "", shards, numbers, "", "", "", ""]
             if wide
-            else [NOBODY, "", shards, numbers, "", ""]
+            else [NO_HOLDER, "", shards, numbers, "", ""]
         )
     return found
 
@@ -50,16 +61,16 @@ def document(work: SharedWork) -> dict[str, Any]:
         "unheld": list(work.unheld),
         "members": [
             {
-                "name": each.name,
-                "lease": each.lease,
-                "version": each.version,
-                "host": each.host,
-                "startedAt": each.started_at,
-                "renewedAt": each.renewed_at,
-                "alive": each.is_alive,
-                "holds": [{"shard": one.number, "since": one.since} for one in each.holds],
+                "name": member.name,
+                "lease": member.lease,
+                "version": member.version,
+                "host": member.host,
+                "startedAt": member.started_at,
+                "renewedAt": member.renewed_at,
+                "alive": member.is_alive,
+                "holds": [{"shard": one.number, "since": one.since} for one in member.holds],
             }
-            for each in work.members
+            for member in work.members
         ],
     }
 

@@ -10,15 +10,15 @@ from jangar.api.kind import VERSION
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationSpec
 from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
-from jangar.domain.orchestration.wording import Guesses
+from jangar.domain.orchestration.message_text import Guesses
 from jangar.server.submit import parameter_problems
 from kubekit.client.api_client import Obj
 
-LONGEST_PREFIX = 200
+MAX_PREFIX = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RunOptions:
     """What the command line says about the run."""
 
     orchestration: str = ""
@@ -37,11 +37,11 @@ class Start:
     run: Obj
 
 
-def start_of(objects: Sequence[Mapping[str, Any]], wanted: Wanted, *, source: str) -> Start:
+def start_of(objects: Sequence[Mapping[str, Any]], wanted: RunOptions, *, source: str) -> Start:
     """Raises Failure if the manifests do not say which run is meant, or its parameters are wrong."""
-    runs = [each for each in objects if _is(each, ORCHESTRATION_RUN.name)]
-    definitions = [each for each in objects if _is(each, ORCHESTRATION.name)]
-    others = tuple(each for each in objects if not _is(each, ORCHESTRATION_RUN.name))
+    runs = [item for item in objects if _is(item, ORCHESTRATION_RUN.name)]
+    definitions = [item for item in objects if _is(item, ORCHESTRATION.name)]
+    others = tuple(item for item in objects if not _is(item, ORCHESTRATION_RUN.name))
     if runs and not wanted.orchestration:
         run = _given(_one(runs, "OrchestrationRun", "--run", wanted.run, source), wanted)
     elif definitions or wanted.orchestration:
@@ -51,8 +51,8 @@ def start_of(objects: Sequence[Mapping[str, Any]], wanted: Wanted, *, source: st
         )
     else:
         raise Failure(
-            f"there is no Orchestration or OrchestrationRun in {source}: "
-            f"nothing to run (jangar apply -f {source} applies what it holds)",
+            f"{source} contains no Orchestration or OrchestrationRun to run "
+            f"(jangar apply -f {source} applies its objects)",
             ExitCode.USAGE,
         )
     _check_parameters(run, definitions)
@@ -62,7 +62,7 @@ def start_of(objects: Sequence[Mapping[str, Any]], wanted: Wanted, *, source: st
 def renamed(run: Obj) -> Obj:
     """The same run once more, under a name that the API chooses."""
     meta = dict(run["metadata"])
-    meta["generateName"] = f"{str(meta.pop('name'))[:LONGEST_PREFIX]}-"
+    meta["generateName"] = f"{str(meta.pop('name'))[:MAX_PREFIX]}-"
     return run | {"metadata": meta}
 
 
@@ -74,33 +74,35 @@ def _outermost(definitions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str
     """Those that no other one of the file runs as a step; all of them if they run each other in a circle."""
     nested = {
         (step.get("orchestrationRef") or {}).get("name")
-        for each in definitions
-        for step in (each.get("spec") or {}).get("steps") or ()
+        for definition in definitions
+        for step in (definition.get("spec") or {}).get("steps") or ()
     }
-    return [each for each in definitions if each["metadata"].get("name") not in nested] or definitions
+    return [
+        definition for definition in definitions if definition["metadata"].get("name") not in nested
+    ] or definitions
 
 
 def _one(
     found: Sequence[Mapping[str, Any]], kind: str, option: str, name: str, source: str
 ) -> Mapping[str, Any]:
-    names = [str(each["metadata"].get("name") or each["metadata"].get("generateName")) for each in found]
+    names = [str(item["metadata"].get("name") or item["metadata"].get("generateName")) for item in found]
     listed = ", ".join(names[:20])
     if name:
-        for each, called in zip(found, names, strict=True):
+        for item, called in zip(found, names, strict=True):
             if called == name:
-                return each
+                return item
         near = Guesses(names).nearest(name)
-        hint = f"; did you mean {near}?" if near else f"; it holds {listed}" if names else ""
-        raise Failure(f"there is no {kind} {name} in {source}{hint}", ExitCode.NOT_FOUND)
+        hint = f"; did you mean {near}?" if near else f"; it contains {listed}" if names else ""
+        raise Failure(f"{source} contains no {kind} {name}{hint}", ExitCode.NOT_FOUND)
     if len(found) > 1:
         raise Failure(
-            f"{source} holds {len(found)} {kind}s that could be run: {listed}; choose one by {option} NAME",
+            f"{source} contains {len(found)} {kind}s that can run: {listed}; choose one with {option} NAME",
             ExitCode.USAGE,
         )
     return found[0]
 
 
-def _given(run: Mapping[str, Any], wanted: Wanted) -> Obj:
+def _given(run: Mapping[str, Any], wanted: RunOptions) -> Obj:
     meta, spec = dict(run["metadata"]), dict(run.get("spec") or {})
     if wanted.name:
         meta.pop("generateName", None)
@@ -110,9 +112,9 @@ def _given(run: Mapping[str, Any], wanted: Wanted) -> Obj:
     return {**run, "metadata": meta, "spec": spec}
 
 
-def _generated(orchestration: Mapping[str, Any], wanted: Wanted) -> Obj:
+def _generated(orchestration: Mapping[str, Any], wanted: RunOptions) -> Obj:
     meta = orchestration["metadata"]
-    called = {"name": wanted.name} if wanted.name else {"generateName": f"{meta['name'][:LONGEST_PREFIX]}-"}
+    called = {"name": wanted.name} if wanted.name else {"generateName": f"{meta['name'][:MAX_PREFIX]}-"}
     place = {"namespace": meta["namespace"]} if meta.get("namespace") else {}
     spec: Obj = {"orchestrationRef": {"name": meta["name"]}}
     if wanted.parameters:
@@ -129,7 +131,7 @@ def _check_parameters(run: Obj, definitions: Sequence[Mapping[str, Any]]) -> Non
     """Only against a definition that is at hand; else the run itself will tell."""
     spec = run["spec"]
     named = (spec.get("orchestrationRef") or {}).get("name")
-    at_hand = {each["metadata"].get("name"): each.get("spec") for each in definitions}
+    at_hand = {item["metadata"].get("name"): item.get("spec") for item in definitions}
     definition = spec.get("orchestration") or at_hand.get(named)
     if definition is None:
         return
@@ -137,6 +139,6 @@ def _check_parameters(run: Obj, definitions: Sequence[Mapping[str, Any]]) -> Non
         read = OrchestrationSpec.model_validate(definition)
     except ValidationError:
         return
-    told = parameter_problems(read, spec.get("parameters") or {})
-    if told:
-        raise Failure("\n".join([*told, "parameters are given by -p NAME=VALUE"]), ExitCode.USAGE)
+    reported = parameter_problems(read, spec.get("parameters") or {})
+    if reported:
+        raise Failure("\n".join([*reported, "pass parameters with -p NAME=VALUE"]), ExitCode.USAGE)

@@ -21,11 +21,11 @@ KubeconfigOption = Annotated[
     typer.Option(
         "--kubeconfig",
         metavar="FILE",
-        help="Which API; else the one of jangar up, $KUBECONFIG or ~/.kube/config.",
+        help="Kubeconfig to use (default: that of jangar up, $KUBECONFIG or ~/.kube/config).",
     ),
 ]
 ContextOption = Annotated[
-    str, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else the current one.")
+    str, typer.Option("--context", metavar="NAME", help="Kubeconfig context (default: the current context).")
 ]
 NamespaceOption = Annotated[
     str,
@@ -33,20 +33,20 @@ NamespaceOption = Annotated[
         "--namespace",
         "-n",
         metavar="NAME",
-        help="Namespace; else that of the context, or default.",
+        help="Namespace (default: that of the context, or default).",
         autocompletion=complete_namespaces,
     ),
 ]
-AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In every namespace.")]
+AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Use all namespaces.")]
 SelectorOption = Annotated[
-    str, typer.Option("--selector", "-l", metavar="LABELS", help="Only with these labels: a=b,c!=d.")
+    str, typer.Option("--selector", "-l", metavar="LABELS", help="Label selector: a=b,c!=d.")
 ]
 DataDirOption = Annotated[
     Path | None,
     typer.Option(
         "--data-dir",
         metavar="DIR",
-        help="The laptop's control plane with this directory; else $JANGAR_DATA_DIR.",
+        help="Data directory of the local control plane (default: $JANGAR_DATA_DIR).",
     ),
 ]
 
@@ -79,16 +79,20 @@ OPTIONS = tuple(inspect.signature(_named).parameters.values())
 """The options that name an API, as every command that asks one has them."""
 
 
-def asks_an_api(command: Callable[..., None]) -> Callable[..., None]:
+def with_api_options(command: Callable[..., None]) -> Callable[..., None]:
     """A command of a `target`, with the options that name one in its place."""
 
     @wraps(command)
     def asking(**given: Any) -> None:
-        target = _named(**{each.name: given.pop(each.name) for each in OPTIONS})
+        target = _named(**{option.name: given.pop(option.name) for option in OPTIONS})
         command(**given, target=target)
 
-    own = [each for each in inspect.signature(command).parameters.values() if each.name != "target"]
-    asking.__annotations__ = {each.name: each.annotation for each in (*own, *OPTIONS)}
+    own = [
+        parameter
+        for parameter in inspect.signature(command).parameters.values()
+        if parameter.name != "target"
+    ]
+    asking.__annotations__ = {option.name: option.annotation for option in (*own, *OPTIONS)}
     asking.__signature__ = inspect.Signature([*own, *OPTIONS])  # type: ignore[attr-defined] # inspect reads it
     return asking
 
@@ -104,7 +108,7 @@ def connection_of(target: Target, environment: Mapping[str, str] = os.environ) -
         return from_kubeconfig(laptop) if laptop else default(environ=environment)
     except NoConnection as error:
         raise Unreachable(
-            f"{error} (jangar up starts an API on this machine; --context names one of your kubeconfig)"
+            f"{error} (run jangar up to start an API on this machine, or pass --context)"
         ) from error
 
 
@@ -119,7 +123,7 @@ def options_of(target: Target, namespace: str = "") -> str:
     return "".join(f" {option} {value}" for option, value in named.items() if value)
 
 
-def is_left_to_us(target: Target, environment: Mapping[str, str] = os.environ) -> bool:
+def may_auto_start(target: Target, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether nothing on this machine names an API but ours: then one may be started for the user."""
     if target.kubeconfig is not None or target.context:
         return False
@@ -128,20 +132,22 @@ def is_left_to_us(target: Target, environment: Mapping[str, str] = os.environ) -
     return _is_directory_named(target, environment) or not (is_named or (home / ".kube" / "config").exists())
 
 
-def laptop_place(target: Target, environment: Mapping[str, str] = os.environ) -> "DataDirectory | None":
+def local_data_directory(
+    target: Target, environment: Mapping[str, str] = os.environ
+) -> "DataDirectory | None":
     """The data directory behind the API that is meant; None for any other API."""
     from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
 
     if target.kubeconfig is not None or target.context:
-        return _recorded_place(target, environment)
+        return _recorded_data_directory(target, environment)
     place = DataDirectory.of(target.data_dir, environment)
     if not _is_directory_named(target, environment):
         is_api_named = bool(environment.get("KUBECONFIG"))
-        if is_api_named and (recorded := _recorded_place(target, environment)) is not None:
+        if is_api_named and (recorded := _recorded_data_directory(target, environment)) is not None:
             return recorded
         if instance_of(place) is None:
-            return _recorded_place(target, environment)
+            return _recorded_data_directory(target, environment)
     return place if instance_of(place) is not None else None
 
 
@@ -151,7 +157,7 @@ def _is_directory_named(target: Target, environment: Mapping[str, str]) -> bool:
     return target.data_dir is not None or bool(DATA_DIR.read(environment))
 
 
-def _recorded_place(target: Target, environment: Mapping[str, str]) -> "DataDirectory | None":
+def _recorded_data_directory(target: Target, environment: Mapping[str, str]) -> "DataDirectory | None":
     """The data directory that a kubeconfig of `jangar up`, or a copy of it, names, while that server is up."""
     from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
@@ -181,7 +187,11 @@ def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
 
     is_named = _is_directory_named(target, environment)
-    place = DataDirectory.of(target.data_dir, environment) if is_named else laptop_place(target, environment)
+    place = (
+        DataDirectory.of(target.data_dir, environment)
+        if is_named
+        else local_data_directory(target, environment)
+    )
     instance = instance_of(place) if place is not None else None
     if instance is not None and instance.is_ready:
         return Path(instance.kubeconfig)
@@ -189,4 +199,4 @@ def _laptop(target: Target, environment: Mapping[str, str]) -> Path | None:
         return None
     state = "is still starting" if instance else "is not up"
     option = f" --data-dir {target.data_dir}" if target.data_dir else ""
-    raise Unreachable(f"jangar {state} with {place.directory}: jangar up{option}")
+    raise Unreachable(f"jangar {state} with {place.directory}: run jangar up{option}")

@@ -13,17 +13,17 @@ from jangar.cli.exit_codes import ExitCode
 _WIDTH_OF_FILES: Final = 120
 """Columns of output that goes to a file or a pipe."""
 _RESET: Final = "\x1b[0m"
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;:]*m")
+_COLOR: Final = re.compile(r"\x1b\[[0-9;:]*m")
 _CONTROL: Final = re.compile(
-    r"(?P<colour>\x1b\[[0-9;:]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+    r"(?P<color>\x1b\[[0-9;:]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
-"""Control characters but tab and newline, and those that reorder a line; colours are told apart."""
+"""Control characters but tab and newline, and those that reorder a line; colors are told apart."""
 
 
 def write_lines(lines: Iterable[str], *, to: TextIO | None = None) -> None:
     """Writes the lines to standard output, or elsewhere; ends quietly if the reader has gone.
 
-    A terminal gets nothing that could steer it but colours: logs and messages are texts of users. A file or a pipe
+    A terminal gets nothing that could steer it but colors: logs and messages are texts of users. A file or a pipe
     gets every byte.
     """
     stream = to or sys.stdout
@@ -59,24 +59,24 @@ def printable(text: str) -> str:
     """The text on one line, with whatever could steer a terminal or reorder the line written as an escape."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return "".join(item if item.isprintable() else ascii(item)[1:-1] for item in text)
 
 
 def without_control(text: str) -> str:
-    """The text with its lines and colours, and whatever else could steer a terminal or reorder a line as an escape."""
+    """The text with its lines and colors, and whatever else could steer a terminal or reorder a line as an escape."""
     if text.isprintable():
         return text
-    colours = len(_COLOUR.findall(text))
+    colors = len(_COLOR.findall(text))
     shown = _CONTROL.sub(_escaped, text.replace("\r\n", "\n").removesuffix("\r"))
-    return f"{shown}{_RESET}" if colours and not shown.endswith(_RESET) else shown
+    return f"{shown}{_RESET}" if colors and not shown.endswith(_RESET) else shown
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return found[0] if found["colour"] else ascii(found[0])[1:-1]
+    return found[0] if found["color"] else ascii(found[0])[1:-1]
 
 
-def has_colour(stream: TextIO) -> bool:
-    """Colour is for terminals, and for people who did not decline it (https://no-color.org)."""
+def has_color(stream: TextIO) -> bool:
+    """Color is for terminals, and for people who did not decline it (https://no-color.org)."""
     return can_redraw(stream) and not os.environ.get("NO_COLOR")
 
 

@@ -18,9 +18,14 @@ from jangar.controllers.definition.not_built import NotBuiltKinds
 from jangar.controllers.definition.reconciler import DefinitionReconciler
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.controllers.history.keeper import HistoryKeeper
+from jangar.controllers.job_execution.act import ActionDependencies as WorkHands
+from jangar.controllers.job_execution.app_tokens import AppTokens
+from jangar.controllers.job_execution.observe import Caches
+from jangar.controllers.job_execution.order import OrderReader
+from jangar.controllers.job_execution.reconciler import WorkReconciler
 from jangar.controllers.log_tails import LogTails
 from jangar.controllers.object_writes import ObjectWrites
-from jangar.controllers.observers import NOBODY, Observers
+from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.act import ActionDependencies as RunHands
 from jangar.controllers.orchestrationrun.children import KINDS
 from jangar.controllers.orchestrationrun.definitions import Definitions
@@ -49,13 +54,8 @@ from jangar.controllers.watch_predicates import (
     telling_pod,
     watch_all,
 )
-from jangar.controllers.work.act import ActionDependencies as WorkHands
-from jangar.controllers.work.app_tokens import AppTokens
-from jangar.controllers.work.observe import Caches
-from jangar.controllers.work.order import OrderReader
-from jangar.controllers.work.reconciler import WorkReconciler
+from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.definition import ConditionCompiler
-from jangar.domain.work.observation import WorkLimits
 from jangar.store.history import History
 from kubekit.cache.indexers import Indexer, label_index
 from kubekit.cache.informer import Change, Informer
@@ -87,8 +87,8 @@ class Engine:
         recorder: EventRecorder,
         now: Callable[[], datetime],
         may_act: Authority | None = None,
-        haste: UrgentWorkGate | None = None,
-        observers: Observers = NOBODY,
+        urgent_work: UrgentWorkGate | None = None,
+        observers: Observers = NO_OBSERVERS,
         open_history: Callable[[], Awaitable[History]] | None = None,
     ) -> None:
         self._client = client
@@ -97,7 +97,7 @@ class Engine:
         self._recorder = recorder
         self._now = now
         self._may_act = may_act
-        self._haste = haste or UrgentWorkGate()
+        self._urgent_work = urgent_work or UrgentWorkGate()
         self._observers = observers
         self._writer = StatusWriter(client)
         self._writes = ObjectWrites(client)
@@ -115,7 +115,7 @@ class Engine:
             LogTails(client, directory / "log-tails", now, pods=self.pods.cache) if directory else None
         )
         self.history = self._history(open_history) if open_history else None
-        self._memories = Memories(tuple(each.cache for each in self._children))
+        self._memories = Memories(tuple(child.cache for child in self._children))
         self._admission_informers: list[Informer] = []
         self.admission = self._admission()
         self.controllers = (
@@ -129,7 +129,7 @@ class Engine:
         )
         """One for each kind, whatever namespaces it has."""
         if self.history is not None:
-            looked_after = {each.name: each for each in self.controllers}
+            looked_after = {item.name: item for item in self.controllers}
             for informer in self._children:
                 controller = looked_after[informer.resource.kind.lower()]
                 self.history.follow(informer, wake=controller.enqueue, may_act=controller.may_act)
@@ -223,7 +223,11 @@ class Engine:
         return Admission(
             self._client,
             settings,
-            informers=shared | {each.resource.kind: each for each in self._admission_informers},
+            informers=shared
+            | {
+                admission_informer.resource.kind: admission_informer
+                for admission_informer in self._admission_informers
+            },
             orchestrationruns=self.runs,
             orchestrations=self.orchestrations,
             now=self._now,
@@ -241,7 +245,7 @@ class Engine:
             reconcile,
             workers=self._settings.workers,
             may_act=may_act,
-            haste=self._haste,
+            urgent_work=self._urgent_work,
             quarantine=quarantine_of(own, self._client, self._now),
         )
 
@@ -357,7 +361,7 @@ class Engine:
         agents, settings = self.agents, self._settings
         if agents is None:
             return []
-        caches = AgentCaches(of={kind: each.cache for kind, each in agents.named.items()})
+        caches = AgentCaches(of={kind: item.cache for kind, item in agents.named.items()})
         orders = AgentRunOrders(
             caches=caches,
             defaults=settings.agent_defaults,

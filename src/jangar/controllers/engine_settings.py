@@ -8,10 +8,10 @@ from typing import Any
 from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import AgentDefaults
+from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.retention.values import NEVER, Keep
-from jangar.domain.work.observation import WorkLimits
 from kubekit.cache.namespaces import Namespaces
 
 
@@ -50,4 +50,4 @@ class EngineSettings:
         names = (self.orchestrations.names, self.supporting.names, self.agents.names)
         if None in names:
             return Namespaces.every()
-        return Namespaces.of(*dict.fromkeys(name for each in names for name in each or ()))
+        return Namespaces.of(*dict.fromkeys(name for item in names for name in item or ()))

@@ -42,7 +42,7 @@ class KeptLogs:
     def has(self, namespace: str, uid: str, job: str | None = None) -> bool:
         """Whether the log of this Job is kept; of work that is one Job, whichever."""
         return self.path(namespace, uid).exists() or any(
-            each.job == job for each in self._parts(namespace, uid)
+            part.job == job for part in self._parts(namespace, uid)
         )
 
     def has_any(self, namespace: str, uid: str) -> bool:
@@ -55,7 +55,7 @@ class KeptLogs:
     def keep_one(self, namespace: str, uid: str, *, job: str, title: str, content: bytes) -> None:
         """The log of one of several Jobs, under its title. Once is enough: it is not kept twice."""
         parts = self._parts(namespace, uid)
-        if any(each.job == job for each in parts):
+        if any(part.job == job for part in parts):
             return
         number = parts[-1].number + 1 if parts else 1
         path = self.directory / namespace / uid / f"{number:06d}-{job}.log"
@@ -65,19 +65,19 @@ class KeptLogs:
     def read(self, namespace: str, uid: str, *, but: str | None = None) -> bytes | None:
         """All that is kept, the oldest first; None if that is nothing. With `but`, of Jobs other than that one."""
         parts = self._parts(namespace, uid)
-        paths = [each.path for each in parts if each.job != but]
+        paths = [part.path for part in parts if part.job != but]
         paths += [self.path(namespace, uid)] if but is None else []
         texts = [text for path in paths if (text := _read(path)) is not None]
         if not texts:
             return None
         whole = b"".join(map(_ended, texts)) if parts else texts[0]
         dropped = parts[0].number - 1 if parts else 0
-        told = b"%s%d Jobs are not kept any more: of one run the newest 1 MiB is)\n" % (DROPPED, dropped)
-        return told + whole if dropped else whole
+        reported = b"%s%d Jobs are not kept any more: of one run the newest 1 MiB is)\n" % (DROPPED, dropped)
+        return reported + whole if dropped else whole
 
     def parts(self, namespace: str, uid: str) -> list[tuple[str, bytes]]:
         """Of work of several Jobs, each Job and its log under its title; the oldest first."""
-        read = [(each.job, _read(each.path)) for each in self._parts(namespace, uid)]
+        read = [(part.job, _read(part.path)) for part in self._parts(namespace, uid)]
         return [(job, _ended(text)) for job, text in read if text is not None]
 
     def delete_older(self, moment: datetime) -> None:
@@ -93,7 +93,7 @@ class KeptLogs:
 
     def _parts(self, namespace: str, uid: str) -> list[_Part]:
         try:
-            names = [each.name for each in (self.directory / namespace / uid).iterdir()]
+            names = [path.name for path in (self.directory / namespace / uid).iterdir()]
         except (FileNotFoundError, NotADirectoryError):
             return []
         found = []
@@ -105,11 +105,11 @@ class KeptLogs:
 
     def _drop(self, parts: Sequence[_Part], room: int) -> None:
         """The oldest that do not fit."""
-        for each in reversed(parts):
-            room -= _counted(each.path)
+        for part in reversed(parts):
+            room -= _counted(part.path)
             if room < 0:
                 with contextlib.suppress(FileNotFoundError):
-                    each.path.unlink()
+                    part.path.unlink()
 
 
 def _counted(path: Path) -> int:

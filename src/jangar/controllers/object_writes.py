@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jangar.domain.work.releasing import our_finalizer_patch
+from jangar.domain.job_execution.finalizers import our_finalizer_patch
 from kubekit.cache.informer import Informer
 from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client, Obj, PatchKind
@@ -50,7 +50,7 @@ class ObjectWrites:
         except (NotFound, Conflict):
             return
         if answer is None:
-            informer.cache.note_deleted(namespace, name, uid)
+            informer.cache.record_delete(namespace, name, uid)
         else:
             _note(informer, answer)
 
@@ -71,6 +71,6 @@ def _note(informer: Informer, answer: Obj) -> None:
     """An answer that shows an object's last moment means that it is gone; a pod may still be ending."""
     meta = answer["metadata"]
     if not meta.get("deletionTimestamp") or meta.get("finalizers"):
-        informer.cache.note_written(answer)
+        informer.cache.record_write(answer)
     elif informer.resource != PODS:
-        informer.cache.note_deleted(meta.get("namespace"), meta["name"], meta["uid"])
+        informer.cache.record_delete(meta.get("namespace"), meta["name"], meta["uid"])

@@ -1,11 +1,11 @@
-"""What the controllers tell whoever counts: each thing once, when it is recorded."""
+"""Callbacks for metrics: the controllers report each fact once, when they record it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 
-def _nobody(*_: object) -> None:
+def _ignore(*_: object) -> None:
     return None
 
 
@@ -13,14 +13,14 @@ def _nobody(*_: object) -> None:
 class Observers:
     """Whom to tell; by default nobody."""
 
-    job_missing: Callable[[], None] = _nobody
-    expired: Callable[[str], None] = _nobody
+    job_missing: Callable[[], None] = _ignore
+    expired: Callable[[str], None] = _ignore
     """An object of this kind was deleted because its time was over."""
-    step_ended: Callable[[str, str, float], None] = _nobody
+    step_ended: Callable[[str, str, float], None] = _ignore
     """A step of this kind came to this phase after so many seconds."""
-    run_ended: Callable[[str], None] = _nobody
+    run_ended: Callable[[str], None] = _ignore
     """A run came to this phase."""
-    cancel_accepted: Callable[[], None] = _nobody
+    cancel_accepted: Callable[[], None] = _ignore
 
 
-NOBODY: Final = Observers()
+NO_OBSERVERS: Final = Observers()

@@ -32,11 +32,11 @@ def is_recorded(seen: Cached) -> bool:
     if Reason.RECONCILE_ABORTED.encode() not in seen.raw:
         return False
     return any(
-        each.get("type") == ConditionType.DEGRADED
-        and each.get("status") == ConditionStatus.TRUE
-        and each.get("reason") == Reason.RECONCILE_ABORTED
-        and each.get("observedGeneration") == seen.generation
-        for each in _conditions(seen.view)
+        condition.get("type") == ConditionType.DEGRADED
+        and condition.get("status") == ConditionStatus.TRUE
+        and condition.get("reason") == Reason.RECONCILE_ABORTED
+        and condition.get("observedGeneration") == seen.generation
+        for condition in _conditions(seen.view)
     )
 
 
@@ -44,7 +44,9 @@ async def _record(
     informer: Informer, client: Client, now: Callable[[], datetime], seen: Cached, reason: str
 ) -> None:
     moment = f"{whole_second(now()):%Y-%m-%dT%H:%M:%SZ}"
-    others = [each for each in _conditions(seen.view) if each.get("type") != ConditionType.DEGRADED]
+    others = [
+        condition for condition in _conditions(seen.view) if condition.get("type") != ConditionType.DEGRADED
+    ]
     degraded = {
         "type": str(ConditionType.DEGRADED),
         "status": str(ConditionStatus.TRUE),
@@ -62,7 +64,7 @@ async def _record(
         kind=PatchKind.JSON,
         subresource="status",
     )
-    informer.cache.note_written(answer)
+    informer.cache.record_write(answer)
 
 
 def _conditions(obj: Obj) -> list[Obj]:

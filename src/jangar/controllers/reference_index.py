@@ -22,7 +22,7 @@ def child_of_pod(toolruns: Informer) -> Callable[[Change], Iterable[Key]]:
 
     def keys(change: Change) -> Iterable[Key]:
         uid = change.subject.labels.get(CHILD_UID, "")
-        return [Key(each.namespace, each.name) for each in toolruns.cache.by(UID, uid)]
+        return [Key(item.namespace, item.name) for item in toolruns.cache.by(UID, uid)]
 
     return keys
 
@@ -31,9 +31,9 @@ def waiting_in(informer: Informer, kind: str) -> Callable[[Change], Iterable[Key
     """Objects that name the one that changed."""
 
     def keys(change: Change) -> Iterable[Key]:
-        names = {f"{each.namespace}/{kind}/{each.name}" for each in versions(change)}
+        names = {f"{version.namespace}/{kind}/{version.name}" for version in versions(change)}
         return [
-            Key(each.namespace, each.name) for name in names for each in informer.cache.by(WAITS_FOR, name)
+            Key(item.namespace, item.name) for name in names for item in informer.cache.by(WAITS_FOR, name)
         ]
 
     return keys

@@ -24,7 +24,7 @@ LINEAGE: Final = "jangar.proompteng.ai/lineage"
 """Annotation of a nested run: the orchestrations that contain it, outermost first, by comma."""
 
 CREATED_BY: Final = "jangar.proompteng.ai/created-by"
-"""Annotation of a run: who asked for it, as far as whoever made it knew. Told, not proven: the audit trail is that."""
+"""Annotation of a run: who requested it, as claimed by its creator. Not verified; the audit trail is."""
 
 
 def resource_of(kind: Kind) -> Resource:
@@ -58,4 +58,4 @@ def reference_to(resource: Resource, seen: Cached) -> ObjectReference:
 def is_controlled_by(obj: Mapping[str, Any], uid: str) -> bool:
     """Whether the object belongs to the one with this uid."""
     owners = obj["metadata"].get("ownerReferences") or ()
-    return any(each.get("controller") and each.get("uid") == uid for each in owners)
+    return any(owner.get("controller") and owner.get("uid") == uid for owner in owners)

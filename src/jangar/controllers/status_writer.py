@@ -42,7 +42,7 @@ class StatusWriter:
             kind=PatchKind.JSON,
             subresource="status",
         )
-        return informer.cache.note_written(answer)
+        return informer.cache.record_write(answer)
 
 
 def guards(seen: Cached) -> list[Operation]:

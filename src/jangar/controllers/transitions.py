@@ -53,8 +53,8 @@ def step_change(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> T
 
 def workflow_changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Iterator[Transition]:
     """The steps of an agent's own workflow that changed; one that only waits for its turn is not told."""
-    old = {each["name"]: each for each in ((before or {}).get("workflow") or {}).get("steps") or ()}
+    old = {item["name"]: item for item in ((before or {}).get("workflow") or {}).get("steps") or ()}
     for step in (after.get("workflow") or {}).get("steps") or ():
-        told = step_change(old.get(step["name"]), step)
-        if told is not None and (step.get("phase") != StepPhase.PENDING or told.type == "Warning"):
-            yield told
+        reported = step_change(old.get(step["name"]), step)
+        if reported is not None and (step.get("phase") != StepPhase.PENDING or reported.type == "Warning"):
+            yield reported

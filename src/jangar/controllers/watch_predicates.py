@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from jangar.api.phases import TERMINAL, Phase
-from jangar.domain.work.reading import job_facts, pod_facts
+from jangar.domain.job_execution.reading import job_facts, pod_facts
 from kubekit.cache.informer import Change, Informer
 from kubekit.cache.object_cache import Cached
 from kubekit.controller.controller import Controller
@@ -85,6 +85,9 @@ def telling_pod(pod: Mapping[str, Any] | None) -> object:
     """The same of a pod: how far it and its containers are, and whether somebody ends it."""
     facts = pod_facts(pod or {})
     phase = None if facts.phase == "Pending" else facts.phase
-    states = [(each.running, each.terminated) for each in (*facts.init_containers, *facts.containers)]
-    begun = [each for each in states if any(each)]
+    states = [
+        (init_container.running, init_container.terminated)
+        for init_container in (*facts.init_containers, *facts.containers)
+    ]
+    begun = [state for state in states if any(state)]
     return (phase, facts.reason, facts.deleting, facts.disrupted, begun)

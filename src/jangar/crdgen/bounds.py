@@ -48,7 +48,7 @@ def bounded(node: JsonObject, field: str = "") -> JsonObject:
             if "additionalProperties" in node or "x-kubernetes-preserve-unknown-fields" in node:
                 found.setdefault("maxProperties", MAX_PROPERTIES)
             if "properties" in node:
-                found["properties"] = {name: bounded(each, name) for name, each in node["properties"].items()}
+                found["properties"] = {name: bounded(item, name) for name, item in node["properties"].items()}
     return found
 
 

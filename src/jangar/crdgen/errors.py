@@ -1,15 +1,15 @@
-"""What a type can hold that a CRD cannot say.
+"""Errors for types that a CRD schema cannot express.
 
 CrdgenError
-+-- NotExpressible   a field has a shape that no structural schema describes
-+-- RecursiveModel   a model contains itself; structural schemas cannot refer, so it has no end
++-- NotExpressible   a field has a type that a structural schema cannot express
++-- RecursiveModel   a model contains itself; structural schemas have no references
 """
 
 from collections.abc import Sequence
 
 
 class CrdgenError(Exception):
-    """Root of everything the generator refuses."""
+    """Base class of the generator's errors."""
 
 
 class NotExpressible(CrdgenError):
@@ -21,7 +21,7 @@ class NotExpressible(CrdgenError):
 class RecursiveModel(CrdgenError):
     def __init__(self, path: str, models: Sequence[str]) -> None:
         super().__init__(
-            f"{path}: {' -> '.join(models)} contains itself, which a structural schema cannot say; "
+            f"{path}: {' -> '.join(models)} contains itself, which a structural schema cannot express; "
             "make the inner field an open object"
         )
         self.path, self.models = path, tuple(models)

@@ -33,21 +33,21 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ListedModels:
     """Which models need no rows any more, and where to find them: `elsewhere` as a link, `here` as a path."""
 
     elsewhere: Mapping[type[BaseModel], str] = field(default_factory=dict)
     here: dict[type[BaseModel], str] = field(default_factory=dict)
 
 
-def rows(model: type[BaseModel], schema: JsonObject, at: str, told: Told) -> Iterator[Row]:
-    """A row for each field of `model` and, once, of each model in it; `told` learns what was listed."""
+def rows(model: type[BaseModel], schema: JsonObject, at: str, reported: ListedModels) -> Iterator[Row]:
+    """A row for each field of `model` and, once, of each model in it; `reported` records what was listed."""
     required = schema.get("required", ())
     for name, info in model.model_fields.items():
         key = info.alias or name
         node = schema["properties"][key]
         inner = _model_in(info.annotation)
-        like = "" if inner is None else told.elsewhere.get(inner) or told.here.get(inner, "")
+        like = "" if inner is None else reported.elsewhere.get(inner) or reported.here.get(inner, "")
         path = f"{at}.{key}"
         yield Row(
             path=path,
@@ -59,13 +59,13 @@ def rows(model: type[BaseModel], schema: JsonObject, at: str, told: Told) -> Ite
         )
         if inner is not None and not like:
             below, inside = _innermost(node, path)
-            told.here[inner] = inside
-            yield from rows(inner, below, inside, told)
+            reported.here[inner] = inside
+            yield from rows(inner, below, inside, reported)
 
 
 def rules(schema: JsonObject, at: str) -> Iterator[tuple[str, str]]:
     """Path and message of every CEL rule in `schema`; a message that several rules share comes once."""
-    yield from dict.fromkeys((at, each["message"]) for each in schema.get(RULES, ()))
+    yield from dict.fromkeys((at, item["message"]) for item in schema.get(RULES, ()))
     for name, node in schema.get("properties", {}).items():
         yield from rules(node, f"{at}.{name}")
     if "items" in schema:

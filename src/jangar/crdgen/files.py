@@ -1,4 +1,4 @@
-"""The generated files on disk: what differs, and putting it right. The generator's only I/O."""
+"""Compares and writes the generated files; the only I/O of the generator."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from jangar.crdgen.generated import CRD_DIRECTORY, HEADER
 
 
 class Drift(StrEnum):
-    """How a file differs from what the types say."""
+    """How a file differs from the generated text."""
 
     MISSING = "missing"
     OUT_OF_DATE = "out of date"
@@ -18,7 +18,7 @@ class Drift(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A file that is not as the types say; `path` is below the root."""
+    """A file that is out of date; `path` is relative to the root."""
 
     path: PurePosixPath
     drift: Drift
@@ -28,21 +28,21 @@ class Difference:
 
 
 def differences(root: Path, files: Mapping[PurePosixPath, str]) -> list[Difference]:
-    """Every file below `root` that differs from `files`, and every one that an earlier run left behind."""
-    return sorted([*_changed(root, files), *_stale(root, files)], key=lambda found: found.path)
+    """Every file below `root` that differs from `files` or is no longer generated."""
+    return sorted([*_changed(root, files), *_stale(root, files)], key=lambda difference: difference.path)
 
 
 def bring_up_to_date(root: Path, files: Mapping[PurePosixPath, str]) -> list[Difference]:
-    """Writes what differs, removes what is stale; returns what was not as it should be."""
-    found = differences(root, files)
-    for each in found:
-        file = root / each.path
-        if each.drift is Drift.STALE:
+    """Write changed files and delete stale ones; returns the differences."""
+    outdated = differences(root, files)
+    for difference in outdated:
+        file = root / difference.path
+        if difference.drift is Drift.STALE:
             file.unlink()
         else:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(files[each.path], encoding="utf-8", newline="\n")
-    return found
+            file.write_text(files[difference.path], encoding="utf-8", newline="\n")
+    return outdated
 
 
 def _changed(root: Path, files: Mapping[PurePosixPath, str]) -> Iterator[Difference]:
@@ -57,7 +57,7 @@ def _changed(root: Path, files: Mapping[PurePosixPath, str]) -> Iterator[Differe
 
 
 def _stale(root: Path, files: Mapping[PurePosixPath, str]) -> Iterator[Difference]:
-    # Only what begins as a generated file does: a file that somebody put there is theirs.
+    # Only files with the generated header: others were added by hand.
     for file in (root / CRD_DIRECTORY).glob("*.yaml"):
         path = CRD_DIRECTORY / file.name
         if path not in files and file.read_bytes().startswith(HEADER.encode()):

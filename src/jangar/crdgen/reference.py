@@ -14,7 +14,7 @@ from jangar.api.kind import CATEGORY, VERSION, Column, Kind
 from jangar.api.kinds import KINDS
 from jangar.api.meta import Condition
 from jangar.crdgen.bounds import bounded
-from jangar.crdgen.fields import Row, Told, rows, rules
+from jangar.crdgen.fields import ListedModels, Row, rows, rules
 from jangar.crdgen.not_built import marked
 from jangar.crdgen.structural import structural_schema
 
@@ -56,14 +56,14 @@ def _contents(kinds: Sequence[Kind]) -> str:
 
 
 def _section(kind: Kind, kinds: Sequence[Kind]) -> str:
-    told = Told(elsewhere=_listed_elsewhere(kind, kinds))
+    reported = ListedModels(elsewhere=_listed_elsewhere(kind, kinds))
     parts = [
         f"## {kind.name}\n",
         f"{_text(kind.summary)}\n",
         _facts(kind),
         *([_columns(kind.columns)] if kind.columns else []),
-        _fields(kind, "spec", kind.spec, told),
-        _fields(kind, "status", kind.status, told),
+        _fields(kind, "spec", kind.spec, reported),
+        _fields(kind, "status", kind.status, reported),
     ]
     return "\n".join(parts)
 
@@ -92,13 +92,18 @@ def _columns(columns: Iterable[Column]) -> str:
     return _table(
         ("Column", "Shown", "Field", "Meaning"),
         (
-            (each.name, "`-o wide`" if each.priority else "always", f"`{each.path}`", _text(each.description))
-            for each in columns
+            (
+                column.name,
+                "`-o wide`" if column.priority else "always",
+                f"`{column.path}`",
+                _text(column.description),
+            )
+            for column in columns
         ),
     )
 
 
-def _fields(kind: Kind, part: str, model: type[BaseModel], told: Told) -> str:
+def _fields(kind: Kind, part: str, model: type[BaseModel], reported: ListedModels) -> str:
     schema = structural_schema(model)
     schema = marked(kind.name, bounded(schema)) if part == "spec" else schema
     return "\n".join(
@@ -107,7 +112,7 @@ def _fields(kind: Kind, part: str, model: type[BaseModel], told: Told) -> str:
             f"{_text(schema.get('description', ''))}\n",
             _table(
                 ("Field", "Type", "Required", "Constraints", "Description"),
-                (_cells(row) for row in rows(model, schema, part, told)),
+                (_cells(row) for row in rows(model, schema, part, reported)),
             ),
             *_rule_list(rules(schema, part)),
         ]
@@ -122,7 +127,7 @@ def _condition_section() -> str:
             f"{_text(schema['description'])}\n",
             _table(
                 ("Field", "Type", "Required", "Constraints", "Description"),
-                (_cells(row) for row in rows(Condition, schema, "status.conditions[]", Told())),
+                (_cells(row) for row in rows(Condition, schema, "status.conditions[]", ListedModels())),
             ).rstrip("\n"),
             "",
         ]

@@ -134,7 +134,7 @@ _TABLE: Mapping[Phase, tuple[_Cell, ...]] = {
 def execution_claims(phase: Phase, facts: Facts) -> tuple[Claim, ...]:
     """The row of the table for this phase, in the table's order: six conditions, every time."""
     cells = dict(zip(_COLUMNS, _TABLE[phase], strict=True)) | _exceptions(phase, facts)
-    return _row(cells, _own_reason(phase, facts), facts.message)
+    return _row(cells, _phase_reason(phase, facts), facts.message)
 
 
 def _exceptions(phase: Phase, facts: Facts) -> dict[ConditionType, _Cell]:
@@ -148,7 +148,7 @@ def _exceptions(phase: Phase, facts: Facts) -> dict[ConditionType, _Cell]:
     return {}
 
 
-def _own_reason(phase: Phase, facts: Facts) -> str:
+def _phase_reason(phase: Phase, facts: Facts) -> str:
     if phase is Phase.CANCELLING:
         return Reason.CANCELLING
     if phase is Phase.CANCELLED:
@@ -171,16 +171,16 @@ def definition_claims(
         ConditionType.DEGRADED: _TRUE if problems else _HEALTHY,
     }
     reason = found[0].reason if found else Reason.VALID_SPEC
-    return _row(cells, reason, "; ".join(str(each) for each in found))
+    return _row(cells, reason, "; ".join(str(item) for item in found))
 
 
-def _row(cells: Mapping[ConditionType, _Cell], own_reason: str, message: str) -> tuple[Claim, ...]:
+def _row(cells: Mapping[ConditionType, _Cell], phase_reason: str, message: str) -> tuple[Claim, ...]:
     """Claims of one row; a condition that only says what is not the case has no message."""
     return tuple(
         Claim(
             type=kind,
             status=status,
-            reason=reason or own_reason,
+            reason=reason or phase_reason,
             message=message if reason is None or status is ConditionStatus.TRUE else "",
         )
         for kind, (status, reason) in cells.items()
@@ -208,8 +208,8 @@ def optional_claims(
     that held once and are not among them. One that never held is not mentioned, and one that is not
     `decided` here is left alone.
     """
-    known = {each.type: each for each in old}
-    claimed = {each.type for each in holding}
+    known = {item.type: item for item in old}
+    claimed = {item.type for item in holding}
     ended = [
         _no_longer(known[kind], kind)
         for kind in ConditionType
@@ -219,7 +219,7 @@ def optional_claims(
 
 
 def _no_longer(condition: Condition, kind: ConditionType) -> Claim:
-    """False; said again as it was where it is False already, so that its observedGeneration keeps up."""
+    """False; repeated unchanged if it is False already, to update its observedGeneration."""
     if condition.status is ConditionStatus.FALSE:
         return Claim(type=kind, status=condition.status, reason=condition.reason, message=condition.message)
     return Claim(type=kind, status=ConditionStatus.FALSE, reason=_NO_LONGER[kind])
@@ -230,10 +230,10 @@ def merge(
 ) -> tuple[Condition, ...]:
     """What is remembered after these claims, the last one counting where two are about the same condition.
 
-    What nobody claims stays as it is, in its place: other writers have conditions too. New ones come last.
+    Conditions without a claim stay unchanged and in place: other writers have conditions too. New ones come last.
     """
-    merged = {each.type: each for each in old}
-    for kind, claim in {each.type: each for each in claims}.items():
+    merged = {item.type: item for item in old}
+    for kind, claim in {item.type: item for item in claims}.items():
         merged[kind] = _claimed(merged.get(kind), claim, generation=generation, moment=whole_second(now))
     return tuple(merged.values())
 
@@ -246,12 +246,12 @@ def _claimed(old: Condition | None, claim: Claim, *, generation: int, moment: da
         type=claim.type,
         status=claim.status,
         reason=claim.reason,
-        message=clipped(claim.message),
+        message=truncate(claim.message),
         last_transition_time=since or moment,
         observed_generation=max(generation, seen or 0),
     )
 
 
-def clipped(message: str) -> str:
-    """The message, cut to what the API server takes, so that one problem too many never blocks a status."""
+def truncate(message: str) -> str:
+    """The message, truncated to what the API server accepts: a long message must not block a status write."""
     return message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…"

@@ -34,8 +34,8 @@ def shape_of(model: type[ApiModel]) -> Shape:
     names = {info.alias or to_camel(name): info.annotation for name, info in model.model_fields.items()}
     return Shape(
         fields=frozenset(names),
-        within={name: shape_of(each) for name, annotation in names.items() for each in _models(annotation)},
-        key=next((each for each in ITEM_KEYS if each in names), None),
+        within={name: shape_of(item) for name, annotation in names.items() for item in _models(annotation)},
+        key=next((item_key for item_key in ITEM_KEYS if item_key in names), None),
     )
 
 
@@ -45,8 +45,8 @@ def _models(annotation: Any) -> Iterator[type[ApiModel]]:
         return
     if isinstance(annotation, type) and issubclass(annotation, ApiModel):
         yield annotation
-    for each in get_args(annotation):
-        yield from _models(each)
+    for arg in get_args(annotation):
+        yield from _models(arg)
 
 
 def keep_unknown(
@@ -78,7 +78,7 @@ def _kept(old: Any, new: Any, shape: Shape) -> Any:
 
 
 def _kept_in_object(old: Mapping[str, Any], new: Mapping[str, Any], shape: Shape) -> Mapping[str, Any]:
-    if any(old.get(each) and new.get(each) and old[each] != new[each] for each in IDENTITY):
+    if any(old.get(item) and new.get(item) and old[item] != new[item] for item in IDENTITY):
         return new
     kept = {name: value for name, value in old.items() if name not in shape.fields and name not in new}
     for name, inner in shape.within.items():
@@ -90,6 +90,6 @@ def _kept_in_object(old: Mapping[str, Any], new: Mapping[str, Any], shape: Shape
 
 
 def _kept_in_items(old: Sequence[Any], new: Sequence[Any], shape: Shape, key: str) -> Sequence[Any]:
-    before = {each.get(key): each for each in old}
-    kept = [_kept(before.get(each.get(key)), each, shape) for each in new]
+    before = {item.get(key): item for item in old}
+    kept = [_kept(before.get(item.get(key)), item, shape) for item in new]
     return kept if any(a is not b for a, b in zip(kept, new, strict=True)) else new

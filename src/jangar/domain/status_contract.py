@@ -1,8 +1,7 @@
 """The four times, the phase and the conditions of a run or child: how they may change. The only place that sets them.
 
-Times are cut to milliseconds as they enter, so that a status that is read back equals the one that was written and two
-writes within a second can be told apart; conditions have whole seconds, as everywhere in Kubernetes. Knows nothing of
-what the phase follows from.
+Times are truncated to milliseconds: a status that is read back equals the one that was written, and two writes within a
+second differ. Conditions have whole seconds, as everywhere in Kubernetes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,8 +16,8 @@ from jangar.domain.conditions import (
     Claim,
     Condition,
     ConditionStatus,
-    clipped,
     merge,
+    truncate,
 )
 from jangar.domain.times import parse_rfc3339, rfc3339, whole_millisecond
 
@@ -72,7 +71,7 @@ def advance(  # noqa: PLR0913 - each argument is one field of the status or one 
             old,
             phase=phase,
             reason=reason,
-            message=clipped(message) if message else None,
+            message=truncate(message) if message else None,
             started_at=started_at,
             finished_at=_finished_at(old, started_at, moment, children_finished_at)
             if phase in TERMINAL
@@ -99,16 +98,16 @@ def _finished_at(
     """Set once; not before the start, nor before any child's end, whatever the clock says."""
     if old.finished_at:
         return old.finished_at
-    ends = [each for each in (started_at, children_finished_at) if each]
+    ends = [item for item in (started_at, children_finished_at) if item]
     return max([moment, *ends])
 
 
 def _without_contradiction(old: Lifecycle, claims: Iterable[Claim], *, asked: Phase) -> list[Claim]:
     """Claims that a terminal object takes: what follows from its phase is final with the phase.
 
-    Such conditions are said again as they are, so that their observedGeneration keeps up with the object's.
+    Such conditions are repeated unchanged, to update their observedGeneration.
     """
-    known = {each.type: each for each in old.conditions}
+    known = {condition.type: condition for condition in old.conditions}
     taken: list[Claim] = []
     for claim in claims:
         if claim.type not in PHASE_BOUND or (claim.type not in known and asked is old.phase):
@@ -121,19 +120,19 @@ def _without_contradiction(old: Lifecycle, claims: Iterable[Claim], *, asked: Ph
 
 def needs_write(old_doc: Mapping[str, Any], new_doc: Mapping[str, Any]) -> bool:
     """Whether the documents differ in anything but `updatedAt`. A null is the same as a field left out."""
-    return not _says_same(*({**doc, "updatedAt": None} for doc in (old_doc, new_doc)))
+    return not _is_equivalent(*({**doc, "updatedAt": None} for doc in (old_doc, new_doc)))
 
 
-def _says_same(old: Any, new: Any) -> bool:
+def _is_equivalent(old: Any, new: Any) -> bool:
     """Looks only into what is not equal: most of a large status is."""
     if old == new:
         return True
     match old, new:
         case Mapping(), Mapping():
             names = dict.fromkeys((*old, *new))
-            return all(_says_same(old.get(name), new.get(name)) for name in names)
+            return all(_is_equivalent(old.get(name), new.get(name)) for name in names)
         case list() | tuple(), list() | tuple():
-            return len(old) == len(new) and all(map(_says_same, old, new))
+            return len(old) == len(new) and all(map(_is_equivalent, old, new))
         case _:
             return False
 
@@ -156,14 +155,14 @@ def conditions_from(docs: Iterable[Mapping[str, Any]]) -> tuple[Condition, ...]:
     """Read from `status.conditions`, other writers' included."""
     return tuple(
         Condition(
-            type=each["type"],
-            status=ConditionStatus(each["status"]),
-            reason=each.get("reason") or "",
-            message=each.get("message") or "",
-            last_transition_time=time_from(each, "lastTransitionTime"),
-            observed_generation=each.get("observedGeneration"),
+            type=doc["type"],
+            status=ConditionStatus(doc["status"]),
+            reason=doc.get("reason") or "",
+            message=doc.get("message") or "",
+            last_transition_time=time_from(doc, "lastTransitionTime"),
+            observed_generation=doc.get("observedGeneration"),
         )
-        for each in docs
+        for doc in docs
     )
 
 
@@ -193,7 +192,7 @@ def lifecycle_to(lifecycle: Lifecycle) -> JsonObject:
 
 def conditions_to(conditions: Iterable[Condition]) -> list[JsonObject]:
     """Written as `status.conditions`."""
-    return [_condition_to(each) for each in conditions]
+    return [_condition_to(condition) for condition in conditions]
 
 
 def _condition_to(condition: Condition) -> JsonObject:

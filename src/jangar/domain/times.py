@@ -1,8 +1,7 @@
 """Moments as Kubernetes writes them: RFC 3339, UTC, whole seconds. Knows text and rounding; knows no clock.
 
-A moment enters the domain as a full `datetime` and is cut to whole seconds where a status takes it up, so
-that what is read back equals what was written. Reading and writing themselves are faithful: a fraction that
-someone else wrote is kept, because times that are set once never move.
+Times are truncated when they enter a status, not when they are read or written: a fraction that another writer
+set is preserved, because a time that is set once never changes.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -47,6 +46,6 @@ def _aware(moment: datetime) -> datetime:
 
 
 def whole_millisecond(moment: datetime) -> datetime:
-    """The moment in UTC, cut to milliseconds: what a status takes up, so that what is read back is what was written."""
+    """The moment in UTC, truncated to milliseconds, the precision of a status: reading it back gives the same value."""
     moment = _aware(moment).astimezone(UTC)
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

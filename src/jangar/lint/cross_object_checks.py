@@ -12,11 +12,11 @@ from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION, ORCHESTRATION_RUN, OrchestrationSpec
 from jangar.api.phases import StepKind
 from jangar.api.reasons import Reason
+from jangar.domain.orchestration.message_text import Guesses, quoted
 from jangar.domain.orchestration.parameters import resolve_parameters
 from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
 from jangar.domain.orchestration.retry_source import own_definition_problem, source_problem
 from jangar.domain.orchestration.step_references import target_name
-from jangar.domain.orchestration.wording import Guesses, quoted
 from jangar.lint.finding import Diagnostic, Finding, Severity
 from jangar.lint.manifests import Manifest
 from jangar.lint.objects import CheckedObject
@@ -42,16 +42,16 @@ class Catalogue:
     def __init__(self, objects: Sequence[CheckedObject]) -> None:
         self.objects = objects
         self._by_name: dict[str, dict[str, list[CheckedObject]]] = defaultdict(lambda: defaultdict(list))
-        for each in objects:
-            if each.manifest.name:
-                self._by_name[each.manifest.kind.name][each.manifest.name].append(each)
+        for item in objects:
+            if item.manifest.name:
+                self._by_name[item.manifest.kind.name][item.manifest.name].append(item)
         self._guesses = {kind: Guesses(names) for kind, names in self._by_name.items()}
 
     def find(self, kind: str, name: str, namespace: str) -> CheckedObject | None:
         """The object that a name means. One without namespace may be applied to any."""
-        for each in self._by_name[kind].get(name, ()) if kind in self._by_name else ():
-            if not namespace or each.manifest.namespace in {"", namespace}:
-                return each
+        for item in self._by_name[kind].get(name, ()) if kind in self._by_name else ():
+            if not namespace or item.manifest.namespace in {"", namespace}:
+                return item
         return None
 
     def has(self, kind: str) -> bool:
@@ -66,18 +66,18 @@ def findings_across(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
     catalogue = Catalogue(objects)
     yield from _duplicates(objects)
     yield from _recursions(objects)
-    for each in objects:
-        manifest = each.manifest
+    for item in objects:
+        manifest = item.manifest
         if manifest.kind is ORCHESTRATION_RUN:
-            yield from map(manifest.finding, _parameter_complaints(each, catalogue))
-            yield from map(manifest.finding, _retry_complaints(each, catalogue))
-        yield from map(manifest.finding, _reference_complaints(each, catalogue))
+            yield from map(manifest.finding, _parameter_complaints(item, catalogue))
+            yield from map(manifest.finding, _retry_complaints(item, catalogue))
+        yield from map(manifest.finding, _reference_complaints(item, catalogue))
 
 
 def _duplicates(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
     first: dict[tuple[Kind, str, str], Manifest] = {}
-    for each in objects:
-        manifest = each.manifest
+    for item in objects:
+        manifest = item.manifest
         if not manifest.metadata.get("name"):
             continue
         earlier = first.setdefault((manifest.kind, manifest.namespace, manifest.name), manifest)
@@ -96,16 +96,16 @@ def _duplicates(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
 def _recursions(objects: Sequence[CheckedObject]) -> Iterator[Finding]:
     """Within each namespace, since a reference does not leave it."""
     by_namespace: dict[str, dict[str, CheckedObject]] = defaultdict(dict)
-    for each in objects:
+    for item in objects:
         if (
-            each.manifest.kind is ORCHESTRATION
-            and each.definition
-            and each.definition.spec
-            and each.manifest.name
+            item.manifest.kind is ORCHESTRATION
+            and item.definition
+            and item.definition.spec
+            and item.manifest.name
         ):
-            by_namespace[each.manifest.namespace].setdefault(each.manifest.name, each)
+            by_namespace[item.manifest.namespace].setdefault(item.manifest.name, item)
     for found in by_namespace.values():
-        calls = {name: _nested_calls(each.definition.spec) for name, each in found.items() if each.definition}
+        calls = {name: _nested_calls(item.definition.spec) for name, item in found.items() if item.definition}
         for name, problems in recursion_problems(calls).items():
             manifest = found[name].manifest
             for problem in problems:

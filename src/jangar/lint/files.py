@@ -48,11 +48,11 @@ def _below(path: Path, seen: set[tuple[int, int] | str]) -> Iterator[SourceFile 
     files = list(_manifests_in(path))
     if not files:
         yield CannotRead(str(path), "no .yaml, .yml or .json files in it")
-    for each in files:
+    for file in files:
         try:
-            yield from _file(each, seen, named=False)
+            yield from _file(file, seen, named=False)
         except OSError as error:
-            yield CannotRead(str(each), _why(error))
+            yield CannotRead(str(file), _why(error))
 
 
 def _manifests_in(directory: Path) -> Iterator[Path]:
@@ -64,7 +64,7 @@ def _manifests_in(directory: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(directory, onerror=refuse):
         is_chart = "Chart.yaml" in names
         folders[:] = sorted(
-            each for each in folders if not each.startswith(".") and not (is_chart and each == "templates")
+            item for item in folders if not item.startswith(".") and not (is_chart and item == "templates")
         )
         for name in sorted(names):
             path = Path(folder, name)

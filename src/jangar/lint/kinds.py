@@ -11,7 +11,7 @@ from jangar.api.kind import Kind
 from jangar.api.meta import JsonObject, NameRef
 from jangar.api.tools import TOOL, ToolSpec
 from jangar.domain.agentrun.provider import provider_problems
-from jangar.domain.agentrun.workflow import define_course
+from jangar.domain.agentrun.workflow import define_runtime_steps
 from jangar.domain.not_built import not_built_problems
 from jangar.domain.toolrun.tool import tool_problems
 from jangar.lint.conditions import compile_loop
@@ -50,7 +50,7 @@ def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diag
         given = AgentRunSpec(
             agent_ref=_SOMEBODY, runtime=step.runtime, workflow=step.workflow, workload=step.workload
         )
-        found = define_course(given, compile_condition=compile_loop)
+        found = define_runtime_steps(given, compile_condition=compile_loop)
         for problem in found if isinstance(found, list) else ():
             complaint = Diagnostic.of(problem, at=(*under, *place, *problem.path[1:]))
             yield replace(complaint, step=step.name, severity=Severity.WARNING)
@@ -59,7 +59,7 @@ def agent_step_complaints(read: ReadDefinition, *, under: Path) -> Iterator[Diag
 def _run(spec: Any) -> Iterator[Diagnostic]:
     read = read_spec(AgentRunSpec, spec, _mend)
     if read.spec is not None:
-        found = define_course(read.spec, compile_condition=compile_loop)
+        found = define_runtime_steps(read.spec, compile_condition=compile_loop)
         yield from read.complaints(found if isinstance(found, list) else (), under=_SPEC)
 
 
@@ -85,13 +85,13 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Iterator[Diagnostic]]]] = {
 def _mend(holder: Any, path: Path, spec: JsonObject) -> bool:
     """Blank where a value is needed, absent where it is not; what cannot be blank goes with what holds it."""
     if path[:1] == ("runtime",) and path in {("runtime",), ("runtime", "type")}:
-        # Whoever wrote steps meant them.
+        # Explicit steps win.
         spec["runtime"] = {"type": "workflow" if spec.get("workflow") else "job"}
         return True
     match holder, path[-1:]:
         case list(), (int(index),) if index < len(holder):
             holder[index] = {"name": ""} if path[-2:-1] == ("steps",) else ""
-        case dict(), ("name",) if any(str(each).endswith("Ref") for each in path[-2:-1]):
+        case dict(), ("name",) if any(str(item).endswith("Ref") for item in path[-2:-1]):
             holder["name"] = _SOMEBODY.name
         case dict(), (str(key),) if key in _BLANKS:
             holder[key] = copy.copy(_BLANKS[key])

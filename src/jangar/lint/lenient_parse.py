@@ -59,9 +59,9 @@ def read_spec(model: type[Spec], value: Any, mend: Mend) -> ReadSpec[Spec]:
             return ReadSpec(spec=model.model_validate(value), mended=frozenset(mended))
         except ValidationError as error:
             value = value if attempt else copy.deepcopy(value)
-            for each in error.errors(include_url=False, include_context=False, include_input=False):
-                path = tuple(each["loc"])
-                if _mended(value, path, mend) and each["type"] != _MISSING:
+            for item in error.errors(include_url=False, include_context=False, include_input=False):
+                path = tuple(item["loc"])
+                if _mended(value, path, mend) and item["type"] != _MISSING:
                     mended.add(path)
     return nothing
 

@@ -9,7 +9,7 @@ from jangar.api.kind import Kind
 from jangar.api.kinds import KINDS, by_api_version_and_kind
 from jangar.api.meta import JsonObject
 from jangar.api.problems import dotted
-from jangar.domain.orchestration.wording import Guesses
+from jangar.domain.orchestration.message_text import Guesses
 from jangar.lint.documents import Document
 from jangar.lint.finding import Diagnostic, Finding, short
 from jangar.lint.naming import name_in
@@ -74,7 +74,7 @@ class Manifest:
         """Fields whose text was wrong already; what else is said of them would only be its echo."""
         skip = len(self.place.path)
         flaws = self.place.document.flaws
-        return frozenset(each.path[skip:] for each in flaws if each.path[:skip] == self.place.path)
+        return frozenset(flaw.path[skip:] for flaw in flaws if flaw.path[:skip] == self.place.path)
 
     def finding(self, complaint: Diagnostic) -> Finding:
         return self.place.finding(complaint, kind=self.kind.name, name=short(self.name))
@@ -137,7 +137,7 @@ def _known(version: str, name: str, *, named: bool) -> Kind | Diagnostic | None:
     if kind:
         return kind
     group = version.partition("/")[0]
-    by_kind = next((each for each in KINDS if each.name == name), None)
+    by_kind = next((item for item in KINDS if item.name == name), None)
     if group == _OURS or group.endswith(f".{_OURS}"):
         return _unknown(version, name, by_kind)
     if by_kind and (not version or Guesses([by_kind.api_version]).nearest(version)):
@@ -158,9 +158,9 @@ def _unknown(version: str, name: str, by_kind: Kind | None) -> Diagnostic:
         message = f'there is no {name} in apiVersion "{short(version)}"'
         fix = f"write apiVersion: {by_kind.api_version}"
         return Diagnostic(path=("apiVersion",), reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
-    in_group = [each.name for each in KINDS if each.api_version == version]
-    close = Guesses(in_group).nearest(name) or Guesses([each.name for each in KINDS]).nearest(name)
-    fix = f'did you mean "{close}"?' if close else f"known kinds: {', '.join(each.name for each in KINDS)}"
+    in_group = [kind.name for kind in KINDS if kind.api_version == version]
+    close = Guesses(in_group).nearest(name) or Guesses([kind.name for kind in KINDS]).nearest(name)
+    fix = f'did you mean "{close}"?' if close else f"known kinds: {', '.join(kind.name for kind in KINDS)}"
     message = f'unknown kind "{short(name)}" in apiVersion "{short(version)}"'
     return Diagnostic(path=("kind",), reason=FileReason.UNKNOWN_KIND, message=message, fix=fix)
 

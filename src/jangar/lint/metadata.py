@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from jangar.api.meta import JsonObject
-from jangar.domain.orchestration.wording import Guesses, quoted
+from jangar.domain.orchestration.message_text import Guesses, quoted
 from jangar.lint.finding import Diagnostic
 from jangar.lint.reasons import FileReason
 

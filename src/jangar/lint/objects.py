@@ -39,7 +39,7 @@ def check_object(manifest: Manifest) -> CheckedObject:
     flawed = manifest.flawed_paths
     return CheckedObject(
         manifest=manifest,
-        complaints=tuple(each for each in complaints if not _is_echo(each.path, flawed)),
+        complaints=tuple(complaint for complaint in complaints if not _is_echo(complaint.path, flawed)),
         definition=definition,
         definition_path=path or ("spec",),
     )
@@ -61,8 +61,8 @@ def _at(value: Any, path: Path) -> Any:
 
 def _not_said_by(better: list[Diagnostic], others: list[Diagnostic]) -> Iterator[Diagnostic]:
     """Those of `others` whose place has no complaint in `better`, which knows more about it."""
-    said = {each.path for each in better} | {each.path[:-1] for each in better if each.path[-1:] == ("name",)}
-    return (each for each in others if each.path not in said)
+    said = {item.path for item in better} | {item.path[:-1] for item in better if item.path[-1:] == ("name",)}
+    return (other for other in others if other.path not in said)
 
 
 def _is_echo(path: Path, flawed: frozenset[Path]) -> bool:

@@ -24,7 +24,7 @@ class Report:
 
     @property
     def errors(self) -> int:
-        return sum(each.severity is Severity.ERROR for each in self.findings)
+        return sum(finding.severity is Severity.ERROR for finding in self.findings)
 
     @property
     def warnings(self) -> int:
@@ -43,13 +43,13 @@ def lint(sources: Iterable[SourceFile]) -> Report:
             found.findings.append(_holds_nothing(source.name, content))
         for document in content.documents:
             sort_document(source.name, document, found, named=source.named)
-    objects = tuple(check_object(each) for each in found.manifests)
+    objects = tuple(check_object(manifest) for manifest in found.manifests)
     findings = [
         *found.findings,
-        *(each.manifest.finding(complaint) for each in objects for complaint in each.complaints),
+        *(item.manifest.finding(complaint) for item in objects for complaint in item.complaints),
         *findings_across(objects),
     ]
-    findings.sort(key=lambda each: (order[each.file], each.position))
+    findings.sort(key=lambda item: (order[item.file], item.position))
     return Report(findings=tuple(findings), objects=objects, files=len(order), others=found.others)
 
 
@@ -66,8 +66,9 @@ def _holds_nothing(file: str, content: FileContent) -> Finding:
 
 def _flaw_findings(file: str, content: FileContent) -> list[Finding]:
     findings = [finding_of_flaw(file, flaw, content.text, Owner()) for flaw in content.flaws]
-    for each in content.documents:
+    for document in content.documents:
         findings.extend(
-            finding_of_flaw(file, flaw, content.text, Owner.of(each.value, flaw.path)) for flaw in each.flaws
+            finding_of_flaw(file, flaw, content.text, Owner.of(document.value, flaw.path))
+            for flaw in document.flaws
         )
     return findings

@@ -9,7 +9,7 @@ from jangar.api.kind import Kind
 from jangar.api.meta import JsonObject
 from jangar.api.reasons import Reason
 from jangar.crdgen.crd import root_schema
-from jangar.domain.orchestration.wording import MAX_QUOTED, Guesses, quoted
+from jangar.domain.orchestration.message_text import MAX_QUOTED, Guesses, quoted
 from jangar.lint.finding import Diagnostic
 from jangar.lint.reasons import FileReason
 from jangar.lint.source_positions import Path
@@ -50,13 +50,13 @@ def admitted_object(kind: Kind, value: JsonObject) -> tuple[JsonObject, list[Dia
 
 def _unknown_complaints(kind: Kind, unknown: list[UnknownField]) -> Iterator[Diagnostic]:
     guesses: dict[Path, Guesses] = {}
-    for each in unknown:
-        name = str(each.path[-1])
-        place = tuple("" if isinstance(part, int) else part for part in each.path[:-1])
+    for item in unknown:
+        name = str(item.path[-1])
+        place = tuple("" if isinstance(part, int) else part for part in item.path[:-1])
         if place not in guesses:
-            guesses[place] = Guesses(_known_fields(_root(kind), each.path[:-1]))
+            guesses[place] = Guesses(_known_fields(_root(kind), item.path[:-1]))
         yield Diagnostic(
-            path=each.path,
+            path=item.path,
             reason=FileReason.UNKNOWN_FIELD,
             message=f"unknown field {quoted(name)}",
             fix=guesses[place].fix(name, otherwise="remove it, or check its indentation"),

@@ -215,13 +215,13 @@ class TreeBuilder:
 
     def _remember_merge(self, frame: _Frame, value: Any, branch: Branch | None, offset: int) -> None:
         sources = value if isinstance(value, list) else [value]
-        if branch is None or not all(isinstance(each, dict) for each in sources):
+        if branch is None or not all(isinstance(source, dict) for source in sources):
             self.flaw(FileReason.INVALID_KEY, offset, "<< needs a mapping or a list of mappings")
             return
         frame.merged = frame.merged or []
-        for index, each in enumerate(sources):
+        for index, item in enumerate(sources):
             below = (branch.branches or {}).get(index, branch) if isinstance(value, list) else branch
-            frame.merged.append((each, below))
+            frame.merged.append((item, below))
 
     def _merge(self, frame: _Frame) -> None:
         """Keys written in the mapping win over merged ones, and earlier merges over later ones."""

@@ -1,4 +1,4 @@
-"""The process `jangar apiserver`: the embedded Kubernetes API until a signal asks it to stop."""
+"""The process `jangar apiserver`: the embedded Kubernetes API server."""
 
 import asyncio
 import signal
@@ -9,11 +9,11 @@ from picokube import ApiServerSettings, running
 
 
 async def serve(settings: ApiServerSettings) -> None:
-    """Serve until a signal asks to stop."""
+    """Serve until SIGINT or SIGTERM."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, stop.set)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, stop.set)
     private_data_directory(settings.data_dir)
     async with running(settings) as server, collecting_when_idle():
         print(f"serving the Kubernetes API at {server.url}", flush=True)  # noqa: T201 - what the user waits for

@@ -1,4 +1,4 @@
-"""The process `jangar control-plane`, and the same face within `jangar up`: HTTP for programs and the web page."""
+"""The process `jangar control-plane`: the HTTP API and web page, which `jangar up` serves as well."""
 
 import asyncio
 import logging
@@ -34,24 +34,24 @@ from kubekit.client.connection import Connection, Impersonated, default
 from kubekit.client.observed_transport import ObservedTransport
 from kubekit.client.transport import Transport
 from kubekit.serving.http_server import http_server
-from kubekit.serving.listening import listening_as_asked
+from kubekit.serving.listening import listen_on_option
 
 log = logging.getLogger("jangar.control_plane")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """How the face reaches the Kubernetes API: as itself, and as whoever asks."""
+class ApiAccess:
+    """Transports to the Kubernetes API: with the process's own credentials and with those of a caller."""
 
     own: Transport
     caller: Callable[[str], Transport]
-    """Given a bearer token."""
+    """Returns the transport for a bearer token."""
     proxied: ProxiedCallers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What the face is told about the process around it."""
+class FrontendSettings:
+    """What the HTTP frontend needs to know about its process."""
 
     parts: Parts
     namespaces: Namespaces
@@ -67,7 +67,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlane:
-    """What the command line says; what it does not say, the settings do."""
+    """Command-line options; None means the setting applies."""
 
     host: str | None = None
     port: int | None = None
@@ -77,26 +77,28 @@ class ControlPlane:
     origins: frozenset[str] | None = None
 
 
-async def run_control_plane(asked: ControlPlane, environment: Mapping[str, str] = os.environ) -> None:
-    """Serve until a signal asks to stop. On a cluster callers are known by their own tokens alone."""
-    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
+async def run_control_plane(options: ControlPlane, environment: Mapping[str, str] = os.environ) -> None:
+    """Serve until SIGINT or SIGTERM. Callers authenticate with their own tokens; there are no sessions."""
+    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - slow import that a laptop does not need
 
     settings = control_plane_settings(environment)
     history = address_of(settings.database_url)
-    connection = default(asked.kubeconfig, asked.context, environ=environment)
+    connection = default(options.kubeconfig, options.context, environ=environment)
     metrics = Metrics()
     own = ObservedTransport(HttpTransport(connection, user_agent=MANAGER), metrics.requested)
-    way = Way(
+    access = ApiAccess(
         own=own,
         caller=lambda token: HttpTransport(_as(connection, token), user_agent=MANAGER),
         proxied=_proxied(
             settings,
-            lambda someone: HttpTransport(replace(connection, impersonate=someone), user_agent=MANAGER),
+            lambda user: HttpTransport(replace(connection, impersonate=user), user_agent=MANAGER),
         ),
     )
-    told = settings.namespaces.names
-    namespaces = asked.namespaces or (Namespaces(told) if told != () else Namespaces.of(connection.namespace))
-    facts = Facts(
+    names = settings.namespaces.names
+    namespaces = options.namespaces or (
+        Namespaces(names) if names != () else Namespaces.of(connection.namespace)
+    )
+    frontend = FrontendSettings(
         parts=dict,
         namespaces=namespaces,
         namespace=connection.namespace
@@ -107,19 +109,21 @@ async def run_control_plane(asked: ControlPlane, environment: Mapping[str, str] 
         audit_retention=settings.audit_retention.duration,
         logs_access=settings.access_log,
     )
-    host = settings.host if asked.host is None else asked.host
-    port = settings.port if asked.port is None else asked.port
-    listener = listening_as_asked(host, port, "--port")
+    host = settings.host if options.host is None else options.host
+    port = settings.port if options.port is None else options.port
+    listener = listen_on_option(host, port, "--port")
     stop = asyncio.Event()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(each, stop.set)
-    hosts = frozenset(each.lower() for each in settings.allowed_hosts) or None
-    origins = frozenset(settings.allowed_origins) if asked.origins is None else asked.origins
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
+    hosts = frozenset(allowed_host.lower() for allowed_host in settings.allowed_hosts) or None
+    origins = frozenset(settings.allowed_origins) if options.origins is None else options.origins
     try:
-        async with face(way, facts, listener, AllowedHosts(hosts=hosts, origins=origins), sessions=None):
-            shown = f"http://{host}:{listener.getsockname()[1]}"
-            kept = "history is kept" if history is not None else "no database: no history"
-            print(f"control plane at {shown}, runs of {connection.server}, {kept}", flush=True)  # noqa: T201
+        async with http_frontend(
+            access, frontend, listener, AllowedHosts(hosts=hosts, origins=origins), sessions=None
+        ):
+            url = f"http://{host}:{listener.getsockname()[1]}"
+            state = "history enabled" if history is not None else "history disabled (no database)"
+            print(f"control plane at {url}, cluster {connection.server}, {state}", flush=True)  # noqa: T201
             await stop.wait()
     finally:
         await own.close()
@@ -141,7 +145,7 @@ def _proxied(
 
 
 def _as(connection: Connection, token: str) -> Connection:
-    """The same server, entered with a caller's token and nothing of ours."""
+    """The same server with the caller's token and none of our credentials."""
     return replace(
         connection,
         token=token,
@@ -155,50 +159,57 @@ def _as(connection: Connection, token: str) -> Connection:
 
 
 @asynccontextmanager
-async def face(
-    way: Way, facts: Facts, listener: socket.socket, neighbours: AllowedHosts, *, sessions: Sessions | None
+async def http_frontend(
+    access: ApiAccess,
+    frontend: FrontendSettings,
+    listener: socket.socket,
+    allowed_hosts: AllowedHosts,
+    *,
+    sessions: Sessions | None,
 ) -> AsyncIterator[Service]:
-    """The face, from listening to closed. With sessions, whoever opens one acts with the rights of `own`."""
-    client = Client(way.own, manager=MANAGER)
-    owner = Caller(name="owner", client=client, transport=way.own, rights=AllRights()) if sessions else None
-    live = LiveRuns(client, facts.namespaces, written)
-    doorkeeper = Doorkeeper(
-        BearerCallers(way.caller, client), sessions=sessions, owner=owner, proxied=way.proxied
+    """Serve the HTTP API and web page while the block runs. Session users act with the permissions of `own`."""
+    client = Client(access.own, manager=MANAGER)
+    owner = (
+        Caller(name="owner", client=client, transport=access.own, rights=AllRights()) if sessions else None
     )
-    past = PastRuns(opener(facts.history)) if facts.history is not None else None
-    trail = AuditTrail(past.history if past else None, now=_now, keep=facts.audit_retention)
+    live = LiveRuns(client, frontend.namespaces, written)
+    doorkeeper = Doorkeeper(
+        BearerCallers(access.caller, client), sessions=sessions, owner=owner, proxied=access.proxied
+    )
+    past = PastRuns(opener(frontend.history)) if frontend.history is not None else None
+    trail = AuditTrail(past.history if past else None, now=_now, keep=frontend.audit_retention)
     service = Service(
         version=__version__,
         live=live,
         reads=RunReads(client, live, past),
         doorkeeper=doorkeeper,
         trail=trail,
-        around=ClusterStatus(client, way.own, facts.namespaces.names),
+        around=ClusterStatus(client, access.own, frontend.namespaces.names),
         now=_now,
-        parts=facts.parts,
-        namespace=facts.namespace,
-        namespaces=facts.namespaces.names,
+        parts=frontend.parts,
+        namespace=frontend.namespace,
+        namespaces=frontend.namespaces.names,
         past=past,
-        tails=facts.tails,
-        metrics=facts.metrics,
+        tails=frontend.tails,
+        metrics=frontend.metrics,
         ring=KeyRing(keys=past.history, past=past.made_with, now=_now) if past else None,
-        logs_access=facts.logs_access,
-        command_prefix=facts.command_prefix,
-        history_kept=facts.history_kept,
+        logs_access=frontend.logs_access,
+        command_prefix=frontend.command_prefix,
+        history_kept=frontend.history_kept,
     )
-    server = http_server(application(service, neighbours))
-    beside = [
-        asyncio.create_task(each, name=name) for name, each in (("runs", live.run()), ("audit", trail.run()))
+    server = http_server(application(service, allowed_hosts))
+    background = [
+        asyncio.create_task(run, name=name) for name, run in (("runs", live.run()), ("audit", trail.run()))
     ]
-    answering = asyncio.create_task(server.serve(sockets=[listener]), name="face")
+    serving = asyncio.create_task(server.serve(sockets=[listener]), name="http-frontend")
     try:
         yield service
     finally:
         server.should_exit = True
-        await asyncio.gather(answering, return_exceptions=True)
-        for each in beside:
-            each.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(serving, return_exceptions=True)
+        for task in background:
+            task.cancel()
+        await asyncio.gather(*background, return_exceptions=True)
         await doorkeeper.close()
         if past is not None:
             await past.close()

@@ -1,4 +1,4 @@
-"""How the controllers share their work: names of the Leases, what a member tells of itself, what follows a gain."""
+"""Connects the controllers to their shards: Lease names, member information, and reactions to gained or lost shards."""
 
 import asyncio
 import socket
@@ -18,12 +18,12 @@ from kubekit.leases.membership import Member
 from kubekit.leases.shard_records import SetNames, identity_of
 from kubekit.leases.shard_set import ShardSet, Work
 
-TOGETHER: Final = 0.02
-"""Seconds within which several shards gained are looked at as one."""
+RESYNC_DELAY_SECONDS: Final = 0.02
+"""Shards gained within this time cause a single resync."""
 
 
-class Acting(Protocol):
-    """What acts on the objects of the shards."""
+class ShardedEngine(Protocol):
+    """What reconciles the objects in the shards."""
 
     def trust_nothing(self) -> None: ...
 
@@ -34,8 +34,8 @@ class Acting(Protocol):
     def under_way(self) -> Iterable[Key]: ...
 
 
-class Sharing:
-    """The shards of this process, and whoever acts on them once there is somebody."""
+class ShardCoordinator:
+    """The shards of this process and the engine that reconciles the objects in them."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class Sharing:
         timing: LeaseTiming,
         is_ready: Callable[[], bool],
     ) -> None:
-        self._acting: Acting | None = None
-        self._looking: asyncio.TimerHandle | None = None
+        self._engine: ShardedEngine | None = None
+        self._resync: asyncio.TimerHandle | None = None
         self.shards = ShardSet(
             client,
             names,
@@ -61,41 +61,43 @@ class Sharing:
         )
         self.shards.subscribe(self._on_change)
 
-    def tell(self, acting: Acting) -> None:
-        """From now on this one hears of gains and losses."""
-        self._acting = acting
+    def tell(self, engine: ShardedEngine) -> None:
+        """Notify this engine of gained and lost shards from now on."""
+        self._engine = engine
 
     def _is_idle(self, shard: int) -> bool:
-        acting = self._acting
-        return acting is None or all(self.shards.shard_of(key) != shard for key in acting.under_way())
+        engine = self._engine
+        return engine is None or all(self.shards.shard_of(key) != shard for key in engine.under_way())
 
-    def _on_change(self, _: int, is_held: bool) -> None:
-        if self._acting is None:
+    def _on_change(self, _: int, has_finalizer: bool) -> None:
+        if self._engine is None:
             return
-        if not is_held:
-            self._acting.authority_lost(self.shards.holds)
+        if not has_finalizer:
+            self._engine.authority_lost(self.shards.holds)
             return
-        # Others may have written until a moment ago. Looking at everything can wait for the shards that come next.
-        self._acting.trust_nothing()
-        if self._looking is None:
-            self._looking = asyncio.get_running_loop().call_later(TOGETHER, self._look_at_all, self._acting)
+        # The previous holder may have written a moment ago. The resync waits to cover the shards gained next as well.
+        self._engine.trust_nothing()
+        if self._resync is None:
+            self._resync = asyncio.get_running_loop().call_later(
+                RESYNC_DELAY_SECONDS, self._resync_all, self._engine
+            )
 
-    def _look_at_all(self, acting: Acting) -> None:
-        self._looking = None
-        acting.authority_gained()
+    def _resync_all(self, engine: ShardedEngine) -> None:
+        self._resync = None
+        engine.authority_gained()
 
 
-def sharing(
+def shard_coordinator(
     client: Client,
     settings: ControllerSettings,
     *,
     default_namespace: str,
     now: Callable[[], datetime],
     is_ready: Callable[[], bool],
-) -> Sharing:
-    """As the settings say."""
+) -> ShardCoordinator:
+    """The sharding that the settings describe."""
     host = socket.gethostname()
-    return Sharing(
+    return ShardCoordinator(
         client,
         SetNames(
             name=settings.lease_name,

@@ -1,4 +1,4 @@
-"""The process `jangar controllers`: the engine on any Kubernetes API, one of several that share the work."""
+"""The process `jangar controllers`: runs the engine on any Kubernetes API, as one of several sharded replicas."""
 
 import asyncio
 import logging
@@ -15,19 +15,19 @@ from pathlib import Path
 from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.engine import Engine
 from jangar.controllers.engine_settings import EngineSettings
-from jangar.controllers.observers import NOBODY, Observers
+from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import RUNNER, AgentDefaults
+from jangar.domain.job_execution.command import PodSettings
+from jangar.domain.job_execution.observation import WorkLimits
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
-from jangar.domain.work.command import PodSettings
-from jangar.domain.work.observation import WorkLimits
 from jangar.lint.conditions import compile_loop, compile_when
-from jangar.processes.controller_shards import Sharing, sharing
+from jangar.processes.controller_shards import ShardCoordinator, shard_coordinator
 from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.processes.history import address_of, opener, tails_directory
 from jangar.settings.admission import admission_policy
-from jangar.settings.controllers import ControllerSettings, controller_settings, remarks
+from jangar.settings.controllers import ControllerSettings, controller_settings, startup_warnings
 from jangar.settings.forms import Scope
 from jangar.store.urls import DatabaseAddress
 from jangar.telemetry.metrics import HistoryReadings, InformerReadings, Metrics, QueueReadings, ShardReadings
@@ -53,30 +53,30 @@ log = logging.getLogger("jangar.controllers")
 COMPONENT = "jangar-controllers"
 REQUEST_TIMEOUT = timedelta(seconds=10)
 EVENT_LIMITS = EventLimits(burst=200, refill_seconds=10.0, patience=0.1)
-"""A run tells of each of its steps; those of a big one are combined."""
+"""A run records events for each of its steps; the recorder combines those of a large run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    """Which API, and which part of it."""
+class ControllersProcess:
+    """Command-line options: which API server and namespaces, and the data directory."""
 
     kubeconfig: Path | None = None
     context: str = ""
     namespaces: Namespaces | None = None
-    """Given on the command line; else the environment's, else the kubeconfig's own."""
+    """Overrides the settings; None means the namespaces in the settings, or else that of the kubeconfig."""
     data_dir: Path | None = None
 
 
-async def run_controllers(where: Where, environment: Mapping[str, str] = os.environ) -> None:
-    """Work until a signal asks to stop; what runs goes on without us."""
+async def run_controllers(where: ControllersProcess, environment: Mapping[str, str] = os.environ) -> None:
+    """Run until SIGINT or SIGTERM. Workloads keep running."""
     settings = controller_settings(environment)
     history = address_of(settings.database_url)
-    for remark in remarks(settings, environment):
-        log.warning(remark)
+    for warning in startup_warnings(settings, environment):
+        log.warning("questionable setting", extra={"problem": warning})
     connection = default(where.kubeconfig, where.context, environ=environment)
     own = where.namespaces or Namespaces.of(settings.pod_namespace or connection.namespace)
     metrics = Metrics()
-    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
+    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - slow import that a laptop does not need
 
     transport = ObservedTransport(HttpTransport(connection, user_agent=COMPONENT), metrics.requested)
     try:
@@ -90,8 +90,8 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
             history=history,
         )
         loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, manager.stop)
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(signal_number, manager.stop)
         async with health(settings, manager, metrics), collecting_when_idle():
             print(f"controllers run on {connection.server}, namespaces: {own}", flush=True)  # noqa: T201
             await manager.run()
@@ -102,10 +102,10 @@ async def run_controllers(where: Where, environment: Mapping[str, str] = os.envi
 def health(
     settings: ControllerSettings, manager: Manager, metrics: Metrics
 ) -> AbstractAsyncContextManager[None]:
-    """The small server that tells how the controllers are, where the settings ask for one."""
+    """Serve the health endpoints of the controllers if the settings enable them."""
     if not settings.health_address:
         return nullcontext()
-    from jangar.processes.health import health_server  # noqa: PLC0415 - heavy, and seldom asked for
+    from jangar.processes.health import health_server  # noqa: PLC0415 - slow import that is often not needed
 
     return health_server(
         settings.health_address,
@@ -125,14 +125,14 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
     runner: tuple[str, ...] = RUNNER,
     data_dir: Path | None = None,
     metrics: Metrics | None = None,
-    haste: UrgentWorkGate | None = None,
+    urgent_work: UrgentWorkGate | None = None,
     history: DatabaseAddress | None = None,
     clock: SteadyClock | None = None,
 ) -> Manager:
-    """A manager that runs everything once it is run. `own` are the namespaces where the settings name none;
-    `explicit` ones win over the settings. `runner` is what the container of an agent starts.
+    """A manager with the controllers and their services. `own` are the namespaces to watch if the settings name none;
+    if `explicit`, they override the settings. `runner` is the command that the container of an agent starts.
     """
-    haste = haste or UrgentWorkGate()
+    urgent_work = urgent_work or UrgentWorkGate()
     clock = clock or SteadyClock()
     client = _client(transport)
     recorder = EventRecorder(
@@ -141,34 +141,34 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
         now=clock.now,
         instance=socket.gethostname(),
         limits=EVENT_LIMITS,
-        haste=haste,
+        urgent_work=urgent_work,
     )
     manager = Manager()
     manager.add_service("events", recorder.run)
     manager.add_service("clock", clock.run)
     clock.on_set.append(manager.clock_was_set)
-    shared: Sharing | None = None
-    acting = client
+    shared: ShardCoordinator | None = None
+    fenced_client = client
     if settings.leader_election_enabled:
-        shared = sharing(
+        shared = shard_coordinator(
             client,
             settings,
             default_namespace=(own.names or ("default",))[0],
             now=clock.now,
             is_ready=lambda: manager.stage is Stage.RUNNING,
         )
-        acting = _client(FencedTransport(transport, shared.shards.holds))
+        fenced_client = _client(FencedTransport(transport, shared.shards.holds))
 
     def may_act(key: Key) -> bool:
         return shared is None or shared.shards.accepts(key)
 
-    def scope(enabled: bool, told: Scope) -> Namespaces:
+    def scope(enabled: bool, configured: Scope) -> Namespaces:
         if not enabled:
             return Namespaces.of()
-        return own if explicit or told.names == () else Namespaces(told.names)
+        return own if explicit or configured.names == () else Namespaces(configured.names)
 
-    made = Engine(
-        acting,
+    controllers = Engine(
+        fenced_client,
         _engine_settings(
             settings,
             orchestrations=scope(settings.orchestration_enabled, settings.orchestration_namespaces),
@@ -183,19 +183,19 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
         recorder=recorder,
         now=clock.now,
         may_act=may_act,
-        haste=haste,
-        observers=_observers(metrics) if metrics else NOBODY,
+        urgent_work=urgent_work,
+        observers=_observers(metrics) if metrics else NO_OBSERVERS,
         open_history=opener(history) if history else None,
     )
-    made.join(manager)
+    controllers.join(manager)
     if shared is not None:
-        shared.tell(made)
+        shared.tell(controllers)
         manager.add_service("shards", shared.shards.run)
     watchdog = Watchdog(on_lag=metrics.loop_lag if metrics else None)
     manager.use_watchdog(watchdog)
     if metrics is not None:
         _measure(metrics, manager, shared, recorder)
-        if (keeper := made.history) is not None:
+        if (keeper := controllers.history) is not None:
             metrics.watch_history(
                 HistoryReadings(
                     pending=lambda: keeper.pending_count,
@@ -222,7 +222,9 @@ def _client(transport: Transport) -> Client:
     return Client(transport, manager=COMPONENT, request_timeout=REQUEST_TIMEOUT.total_seconds())
 
 
-def _measure(metrics: Metrics, manager: Manager, shared: Sharing | None, recorder: EventRecorder) -> None:
+def _measure(
+    metrics: Metrics, manager: Manager, shared: ShardCoordinator | None, recorder: EventRecorder
+) -> None:
     for controller in manager.controllers:
         controller.on_pass = metrics.reconciled
         controller.queue.on_wait = partial(metrics.waited, controller.name)
@@ -268,9 +270,9 @@ def _informer_readings(informer: Informer) -> InformerReadings:
 def _admission_settings(
     policy: AdmissionPolicy, agents: Namespaces, supporting: Namespaces
 ) -> AdmissionSettings | None:
-    """Whose runs wait for each other: those of agents, and of tools where the limits count them."""
-    places = agents.union(supporting) if policy.counts_tool_runs else agents
-    return AdmissionSettings(namespaces=places, policy=policy) if places.names != () else None
+    """Settings of the admission queue; ToolRuns join it if the limits count them. None if it watches no namespace."""
+    namespaces = agents.union(supporting) if policy.counts_tool_runs else agents
+    return AdmissionSettings(namespaces=namespaces, policy=policy) if namespaces.names != () else None
 
 
 def _engine_settings(
@@ -324,7 +326,6 @@ def _engine_settings(
 
 
 def _agent_defaults(settings: ControllerSettings, runner: tuple[str, ...]) -> AgentDefaults:
-    pulled = settings.runner_image_pull_secrets
     return AgentDefaults(
         image=settings.workload_image,
         runner=runner,
@@ -335,7 +336,8 @@ def _agent_defaults(settings: ControllerSettings, runner: tuple[str, ...]) -> Ag
             topology_spread=settings.runner_topology_spread,
             affinity=settings.runner_affinity,
             image_pull_secrets=[
-                str(each.get("name") if isinstance(each, Mapping) else each) for each in pulled
+                str(secret.get("name") if isinstance(secret, Mapping) else secret)
+                for secret in settings.runner_image_pull_secrets
             ],
             priority_class=settings.runner_priority_class or None,
             scheduler=settings.runner_scheduler_name or None,

@@ -1,8 +1,8 @@
-"""Frees reference cycles without a pause that matters.
+"""Runs full garbage collections only while the process is idle, because they pause every thread.
 
-A collection stops every thread. One of young objects takes milliseconds and runs by itself: it finds closed connections
-and their buffers. One of all objects takes longer the more there are, up to half a second here, and long-lived
-objects hold few cycles: it runs when the process has been idle for a minute, or after an hour without such a minute.
+Collections of young objects take milliseconds and run automatically: they free closed connections and their buffers. A
+full collection takes up to half a second and frees little, because long-lived objects hold few cycles. It runs after a
+minute of idleness, or after an hour without one.
 """
 
 import asyncio
@@ -16,20 +16,20 @@ from typing import Final
 YOUNG_OBJECTS: Final = 2_000
 YOUNG_COLLECTIONS: Final = 10
 _NEVER: Final = 1_000_000
-"""The interpreter's own collections of all objects: so many collections of the middle generation apart."""
+"""Threshold of the oldest generation that keeps the interpreter from starting full collections itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionSchedule:
-    """When all objects are looked through."""
+    """When full collections run."""
 
     min_interval: float = 300.0
     max_interval: float = 3_600.0
     idle_seconds: float = 60.0
-    """A pause between two bursts of requests is shorter."""
+    """Longer than the pauses between bursts of requests."""
     sample_seconds: float = 5.0
     max_idle_cpu_share: float = 0.1
-    """The process is idle if it uses no more of a core in any sample."""
+    """The process is idle while it uses at most this share of a core in each sample."""
 
     def is_due(self, *, since_last: float, idle_for: float) -> bool:
         if since_last >= self.max_interval:
@@ -39,7 +39,7 @@ class CollectionSchedule:
 
 @asynccontextmanager
 async def collecting_when_idle(schedule: CollectionSchedule | None = None) -> AsyncIterator[None]:
-    """Take over from the interpreter. What exists now is never looked through again."""
+    """Schedule full collections while the block runs; objects that exist at the start are never collected."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, YOUNG_COLLECTIONS, _NEVER)

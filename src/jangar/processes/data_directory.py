@@ -1,4 +1,4 @@
-"""The directory of a laptop's control plane: where it is by default, and what stands in it by which name."""
+"""The data directory of the local control plane: its default location and the paths of its files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,16 +17,14 @@ class DataDirectory:
 
     @classmethod
     def of(cls, directory: Path | None, environment: Mapping[str, str]) -> "DataDirectory":
-        """The directory given, else $JANGAR_DATA_DIR, else the user's own: `$XDG_DATA_HOME/jangar`, by default below
-        `~/.local/share`.
-        """
+        """The given directory, or $JANGAR_DATA_DIR, or `$XDG_DATA_HOME/jangar` (default: `~/.local/share/jangar`)."""
         if directory is None and (named := DATA_DIR.read(environment)):
             directory = Path(named)
         if directory is None:
             home = Path(environment.get("HOME") or Path.home())
-            given = environment.get("XDG_DATA_HOME") or ""
-            # The XDG specification: a relative path is to be ignored.
-            data = Path(given) if given.startswith("/") else home / ".local" / "share"
+            data_home = environment.get("XDG_DATA_HOME") or ""
+            # The XDG specification requires relative paths to be ignored.
+            data = Path(data_home) if data_home.startswith("/") else home / ".local" / "share"
             directory = data / FOLDER
         return cls(directory.absolute())
 
@@ -40,30 +38,30 @@ class DataDirectory:
 
     @property
     def lock(self) -> Path:
-        """Held by the process that runs here."""
+        """Locked by the process that uses the directory."""
         return self.directory / "laptop.lock"
 
     @property
     def instance(self) -> Path:
-        """What that process tells about itself."""
+        """Information that the process publishes about itself."""
         return self.directory / "laptop.json"
 
     @property
     def kinds(self) -> Path:
-        """Which version of the kinds was installed last."""
+        """Fingerprint of the CRDs that were installed last."""
         return self.directory / "installed-kinds"
 
     @property
     def history(self) -> Path:
-        """What became of runs, kept for longer than they are."""
+        """The history database."""
         return self.directory / "history.sqlite"
 
     @property
     def page_token(self) -> Path:
-        """What opens the web page; deleting it ends all its sessions at the next start."""
+        """Token that opens the web page; deleting it ends all sessions at the next start."""
         return self.directory / "page-token"
 
     @property
     def page_port(self) -> Path:
-        """Where the web page was last, so that an open one finds it again."""
+        """Last port of the web page; reusing it lets open browser tabs reconnect."""
         return self.directory / "page-port"

@@ -1,11 +1,11 @@
-"""The files of a data directory, which belongs to its owner alone."""
+"""Restricts a data directory and its files to their owner."""
 
 from pathlib import Path
 from typing import Final
 
 from kubekit.private_files import private_directory
 
-OURS: Final = (
+DATA_FILE_PREFIXES: Final = (
     "objects.db",
     "history.sqlite",
     "tokens.json",
@@ -18,9 +18,9 @@ OURS: Final = (
     "installed-kinds",
     "node-agent-of",
 )
-"""Prefixes of the names of our files."""
+"""Prefixes of the file names that Jangar creates."""
 
 
 def private_data_directory(directory: Path) -> None:
-    """Make it if it is missing, and take other users' rights away. Raises NotPrivate and OSError."""
-    private_directory(directory, OURS)
+    """Create the directory if it is missing and remove access of other users. Raises NotPrivate and OSError."""
+    private_directory(directory, DATA_FILE_PREFIXES)

@@ -1,4 +1,4 @@
-"""Which database a process keeps history in, and how it is opened: when there is something to store, not before."""
+"""The history database of a process, opened when it is first needed."""
 
 import asyncio
 import importlib
@@ -7,32 +7,32 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from jangar.settings import table
-from jangar.settings.reading import BadSettings
+from jangar.settings.environment import BadSettings
 from jangar.store.history import History
 from jangar.store.urls import DatabaseAddress, parse_url
 
 
 def address_of(url: str) -> DatabaseAddress | None:
-    """The database that the settings name, if any. Raises BadSettings."""
+    """The database address in the setting, or None if it is unset. Raises BadSettings."""
     if not url:
         return None
     try:
         return parse_url(url)
     except ValueError as error:
-        raise BadSettings([f"{table.DATABASE_URL.name} (its value is not shown): {error}"]) from None
+        raise BadSettings([f"{table.DATABASE_URL.name} (value not shown): {error}"]) from None
 
 
 def opener(address: DatabaseAddress) -> Callable[[], Awaitable[History]]:
-    """What opens it. What knows SQL is heavy to import: a thread does it, beside whatever runs."""
+    """A function that opens the database. A thread imports SQLAlchemy, which would block the loop."""
 
-    async def opened() -> History:
+    async def open_history() -> History:
         module = await asyncio.to_thread(importlib.import_module, "jangar.store.database_history")
         history: History = module.DatabaseHistory(address)
         return history
 
-    return opened
+    return open_history
 
 
 def tails_directory(history: DatabaseAddress | None) -> Path | None:
-    """Where the last lines of logs wait to be stored, in a process without a directory of its own."""
+    """A temporary directory for log tails that wait to be stored; None without a history database."""
     return Path(tempfile.mkdtemp(prefix="jangar-")) if history is not None else None

@@ -1,7 +1,7 @@
-"""The process `jangar up`: Kubernetes API, node agent and controllers in one loop, with one data directory.
+"""The process `jangar up`: Kubernetes API, node agent and controllers in one event loop, with one data directory.
 
-The controllers and the agent reach the API without a socket; kubectl and everybody else over TLS. What runs belongs to
-the agent's supervisor, a process of its own: it outlives this one, and the next finds it again.
+The controllers and the node agent call the API in process; kubectl and other clients use TLS. Containers belong to the
+node agent's supervisor, a separate process that outlives this one; the next `jangar up` re-adopts them.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from jangar import __version__
 from jangar.processes.controllers import COMPONENT, engine, health
 from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.processes.data_directory import DataDirectory
-from jangar.processes.laptop_instance import Holding, Instance
+from jangar.processes.laptop_instance import Instance, InstanceLock
 from jangar.processes.laptop_kinds import ensure_kinds
 from jangar.processes.laptop_page import Page, page_served
 from jangar.processes.laptop_port import HOST
@@ -30,9 +30,9 @@ from jangar.processes.machine import machine_at, machine_problems
 from jangar.processes.node_agent import host_name
 from jangar.processes.own_program import own_command, own_programs
 from jangar.processes.shortages import shortage
-from jangar.settings.controllers import controller_settings, remarks
+from jangar.settings.controllers import controller_settings, startup_warnings
+from jangar.settings.environment import read as read_settings
 from jangar.settings.laptop import LaptopSettings
-from jangar.settings.reading import read as read_settings
 from jangar.store.urls import SqliteFile
 from jangar.telemetry.metrics import Metrics
 from kubekit.cache.namespaces import Namespaces
@@ -50,11 +50,11 @@ log = logging.getLogger("jangar.laptop")
 
 READY_SECONDS: Final = 60.0
 SHORTAGE_SECONDS: Final = 2.0
-"""A machine that is short of something at the start is given so long; work may end meanwhile."""
-LOOK_SECONDS: Final = 0.005
+"""How long startup waits for a resource that the machine lacks; running work may release it."""
+POLL_SECONDS: Final = 0.005
 STOP_SECONDS: Final = 20.0
 STOP_MARGIN: Final = 5.0
-"""Seconds that ending all work may take beyond the bound of a cancel."""
+"""Seconds that stopping all work may take beyond the cancel timeout."""
 
 
 STARTING: Final[Mapping[str, Sequence[str]]] = {
@@ -67,20 +67,20 @@ STARTING: Final[Mapping[str, Sequence[str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Laptop:
-    """One control plane on one machine."""
+    """Options of the local control plane."""
 
     place: DataDirectory
     max_pods: int = 110
     mount_namespaces: bool = True
     stop_work: bool = False
-    """Whether work ends with this process."""
+    """Whether to stop all workloads when this process stops."""
     web_port: int | None = None
-    """Of the web page; None leaves it to the settings."""
+    """Port of the web page; None uses the setting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How it ended: what was stopped, and how many pods go on without us."""
+    """What was stopped at exit, and how many pods keep running."""
 
     going_on: int
     stopped: Stopped | None = None
@@ -96,7 +96,7 @@ class _Parts:
     directory: Path
 
     def problems(self) -> Mapping[str, Sequence[str]]:
-        """What keeps each part from its work."""
+        """The problems of each component."""
         return {
             "api": self.storage_problems(),
             "node agent": [*self.agent.manager.ready(), *self.agent.manager.alive()],
@@ -104,18 +104,18 @@ class _Parts:
         }
 
     def state(self) -> Mapping[str, Sequence[str]]:
-        """The same, and what is about to run out."""
+        """The problems of each component and of the machine."""
         return {**self.problems(), "machine": machine_problems(machine_at(self.directory), self.directory)}
 
 
 async def serve(
     laptop: Laptop,
     listener: socket.socket,
-    holding: Holding,
+    holding: InstanceLock,
     on_ready: Callable[[Instance], None],
     environment: Mapping[str, str] = os.environ,
 ) -> End:
-    """Run until a signal asks to stop. Raises what made a part fail."""
+    """Run until SIGINT, SIGTERM or SIGHUP. Raises the error of a component that fails."""
     stop = _stop_signals()
     started_at = datetime.now(UTC)
     page = Page.of(
@@ -125,7 +125,7 @@ async def serve(
     token = ""
 
     def front(kubernetes: App) -> App:
-        """What it tells of is made later."""
+        """Add the readiness and state routes. The components they report on start later."""
         ready = with_readiness(kubernetes, lambda: parts[0].problems() if parts else STARTING)
         return with_state(ready, lambda: parts[0].state() if parts else STARTING, lambda: token)
 
@@ -133,8 +133,8 @@ async def serve(
     clock = SteadyClock()
     async with running(settings, listener=listener, front=front, clock=clock) as server:
         token = server.token
-        async with _at_work(laptop, server, environment, clock) as made, collecting_when_idle():
-            parts.append(made)
+        async with _started(laptop, server, environment, clock) as started, collecting_when_idle():
+            parts.append(started)
             instance = Instance(
                 pid=os.getpid(),
                 started_at=started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -144,55 +144,55 @@ async def serve(
                 data_dir=str(laptop.place.directory),
                 url=page.url,
             )
-            holding.tell(instance)
+            holding.publish(instance)
             on_ready(instance)
-            async with page_served(page, server, parts=made.state, metrics=made.metrics.text):
+            async with page_served(page, server, parts=started.state, metrics=started.metrics.text):
                 await stop.wait()
-            return await _ended(laptop, made.client, stop, environment)
+            return await _stop(laptop, started.client, stop, environment)
 
 
 def _stop_signals() -> asyncio.Event:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(each, stop.set)
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(signal_number, stop.set)
     return stop
 
 
 @asynccontextmanager
-async def _at_work(
+async def _started(
     laptop: Laptop, server: Running, environment: Mapping[str, str], clock: SteadyClock
 ) -> AsyncIterator[_Parts]:
-    """The agent and the controllers, from ready to stopped. The agent outlives the controllers."""
-    controlled = controller_settings(environment)
-    for remark in remarks(controlled, environment):
-        log.warning(remark)
+    """Run the node agent and the controllers; yields when both are ready. The controllers stop first."""
+    settings = controller_settings(environment)
+    for warning in startup_warnings(settings, environment):
+        log.warning("questionable setting", extra={"problem": warning})
     metrics = Metrics()
     transports = [AsgiTransport(server.application, token=server.token, user_agent=name) for name in AGENTS]
     client = Client(transports[0], manager="jangar")
-    haste = UrgentWorkGate()
-    agent = _agent(laptop, server.url, transports[1], haste, clock)
+    urgent_work = UrgentWorkGate()
+    agent = _agent(laptop, server.url, transports[1], urgent_work, clock)
     agent.manager.use_watchdog(Watchdog())
     controllers = engine(
         ObservedTransport(transports[2], metrics.requested),
         replace(
-            controlled, leader_election_enabled=False, runner_image=controlled.workload_image or RUNNER_IMAGE
+            settings, leader_election_enabled=False, runner_image=settings.workload_image or RUNNER_IMAGE
         ),
         own=Namespaces.every(),
         runner=(own_command(), "runner"),
         data_dir=laptop.place.directory,
         metrics=metrics,
-        haste=haste,
+        urgent_work=urgent_work,
         history=SqliteFile(laptop.place.history),
         clock=clock,
     )
     clock.on_set.append(agent.manager.clock_was_set)
     async with _running(agent.run, agent.manager, "node agent"):
-        # The agent needs nothing of ours: its supervisor starts while the kinds are looked at.
+        # The node agent does not need the CRDs: its supervisor starts while they are checked.
         if await ensure_kinds(client, laptop.place.kinds):
-            log.info("the kinds of this version were installed")
+            log.info("custom resource definitions installed")
         async with (
             _running(controllers.run, controllers, "controllers"),
-            health(controlled, controllers, metrics),
+            health(settings, controllers, metrics),
         ):
             parts = _Parts(
                 client=client,
@@ -209,12 +209,12 @@ async def _at_work(
 
 
 RUNNER_IMAGE: Final = "jangar"
-"""A pod must name an image; processes have none."""
+"""A pod must name an image, although local processes have none."""
 AGENTS: Final = ("jangar-up", "jangar-node-agent", COMPONENT)
 
 
 def _agent(
-    laptop: Laptop, server: str, transport: AsgiTransport, haste: UrgentWorkGate, clock: SteadyClock
+    laptop: Laptop, server: str, transport: AsgiTransport, urgent_work: UrgentWorkGate, clock: SteadyClock
 ) -> NodeAgent:
     return NodeAgent(
         Client(transport, manager="jangar-node-agent"),
@@ -228,17 +228,17 @@ def _agent(
             api_server=server,
         ),
         now=clock.now,
-        haste=haste,
+        urgent_work=urgent_work,
     )
 
 
 @asynccontextmanager
 async def _running(run: Callable[[], Awaitable[None]], manager: Manager, name: str) -> AsyncIterator[None]:
-    """Run a part beside the block; if the part ends first, the block is ended and the part's error raised."""
+    """Run a component while the block runs. If it ends first, cancel the block and raise the component's error."""
     body = asyncio.current_task()
     ended_early = False
 
-    def ended(_: asyncio.Task[None]) -> None:
+    def cancel_block(_: asyncio.Task[None]) -> None:
         nonlocal ended_early
         if not stopping and body is not None:
             ended_early = True
@@ -247,13 +247,13 @@ async def _running(run: Callable[[], Awaitable[None]], manager: Manager, name: s
     stopping = False
     task = asyncio.ensure_future(run())
     task.set_name(name)
-    task.add_done_callback(ended)
+    task.add_done_callback(cancel_block)
     try:
         yield
     except asyncio.CancelledError:
         if ended_early and body is not None and body.uncancel() == 0:
             await task
-            raise RuntimeError(f"the {name} ended unasked") from None
+            raise RuntimeError(f"{name} stopped unexpectedly") from None
         raise
     finally:
         stopping = True
@@ -264,35 +264,35 @@ async def _running(run: Callable[[], Awaitable[None]], manager: Manager, name: s
 
 
 async def _until_ready(parts: _Parts) -> None:
-    """Raises TimeoutError with what is missing, and at once what the machine has too little of."""
+    """Wait until every component is ready. Raises TimeoutError, or earlier the error of a resource shortage."""
     loop, link = asyncio.get_running_loop(), parts.agent.link
-    began = loop.time()
+    started_at = loop.time()
     while not link.is_up or any(parts.problems().values()):
-        passed = loop.time() - began
-        if passed > SHORTAGE_SECONDS and link.problem is not None and shortage(link.problem) is not None:
+        waited = loop.time() - started_at
+        if waited > SHORTAGE_SECONDS and link.problem is not None and shortage(link.problem) is not None:
             raise link.problem
-        if passed > READY_SECONDS:
-            raise TimeoutError(_unready(parts)) from link.problem
-        await asyncio.sleep(LOOK_SECONDS)
+        if waited > READY_SECONDS:
+            raise TimeoutError(_not_ready_message(parts)) from link.problem
+        await asyncio.sleep(POLL_SECONDS)
 
 
-def _unready(parts: _Parts) -> str:
-    found = [f"{name}: {problem}" for name, problems in parts.problems().items() for problem in problems]
+def _not_ready_message(parts: _Parts) -> str:
+    reasons = [f"{name}: {problem}" for name, problems in parts.problems().items() for problem in problems]
     if parts.agent.link.problem is not None:
-        found.append(f"supervisor: {parts.agent.link.problem}")
-    return f"not ready after {READY_SECONDS:.0f} s: {'; '.join(found) or 'a part did not answer'}"
+        reasons.append(f"supervisor: {parts.agent.link.problem}")
+    return f"not ready after {READY_SECONDS:.0f} s: {'; '.join(reasons) or 'the supervisor did not respond'}"
 
 
-async def _ended(laptop: Laptop, client: Client, stop: asyncio.Event, environment: Mapping[str, str]) -> End:
-    """Work stops first if it shall, unless a second signal says that this takes too long."""
+async def _stop(laptop: Laptop, client: Client, stop: asyncio.Event, environment: Mapping[str, str]) -> End:
+    """Stop all work if that was requested; a second signal skips waiting for it."""
     stopped = None
     if laptop.stop_work:
         stop.clear()
-        bound = controller_settings(environment).cancel_timeout.total_seconds() + STOP_MARGIN
-        stopping = asyncio.ensure_future(stop_work(client, seconds=bound))
-        hurry = asyncio.ensure_future(stop.wait())
-        await asyncio.wait({stopping, hurry}, return_when=asyncio.FIRST_COMPLETED)
-        hurry.cancel()
+        timeout = controller_settings(environment).cancel_timeout.total_seconds() + STOP_MARGIN
+        stopping = asyncio.ensure_future(stop_work(client, seconds=timeout))
+        second_signal = asyncio.ensure_future(stop.wait())
+        await asyncio.wait({stopping, second_signal}, return_when=asyncio.FIRST_COMPLETED)
+        second_signal.cancel()
         stopped = stopping.result() if stopping.done() else None
         stopping.cancel()
     return End(going_on=len(await live_pods(client)), stopped=stopped)

@@ -1,6 +1,6 @@
-"""The one control plane of a data directory: who holds it, and what is known of the holder.
+"""Ensures that one process at a time uses a data directory, and finds that process.
 
-A lock of the kernel decides, and goes with its process however that ends; the file beside it only tells.
+A kernel file lock decides; the kernel releases it when the process ends. The file beside it only describes the process.
 """
 
 import fcntl
@@ -16,22 +16,22 @@ from jangar.processes.data_directory import DataDirectory
 from jangar.processes.data_files import private_data_directory
 from kubekit.private_files import write_private
 
-TRIES: Final = 10
-TRY_SECONDS: Final = 0.02
-"""Somebody who only looks holds the lock for a moment."""
+LOCK_ATTEMPTS: Final = 10
+LOCK_RETRY_SECONDS: Final = 0.02
+"""`instance_of` holds the lock for a moment."""
 
 
 class AlreadyUp(Exception):
-    """Another process runs with this directory."""
+    """Another process uses this data directory."""
 
     def __init__(self, instance: "Instance") -> None:
-        super().__init__(f"jangar is up already, as process {instance.pid}")
+        super().__init__(f"jangar is already up (process {instance.pid})")
         self.instance = instance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """What a process told about itself; without a server it is still starting."""
+    """What a process published about itself; without a server it is still starting."""
 
     pid: int
     started_at: str = ""
@@ -40,42 +40,42 @@ class Instance:
     kubeconfig: str = ""
     data_dir: str = ""
     url: str = ""
-    """Of the web page and the HTTP API, without the token that opens it."""
+    """URL of the web page and HTTP API, without the token."""
 
     @property
     def is_ready(self) -> bool:
         return bool(self.server)
 
 
-class Holding:
-    """The directory is ours; what we tell about ourselves can be read by others."""
+class InstanceLock:
+    """A lock that this process holds on the directory; publishes information about the process."""
 
     def __init__(self, place: DataDirectory) -> None:
         self._place = place
 
-    def tell(self, instance: Instance) -> None:
+    def publish(self, instance: Instance) -> None:
         write_private(self._place.instance, json.dumps(asdict(instance)) + "\n")
 
 
 @contextmanager
-def holding(place: DataDirectory) -> Iterator[Holding]:
-    """Own the directory, made if it is not there, until the block ends. Raises AlreadyUp and NotPrivate."""
+def hold_directory(place: DataDirectory) -> Iterator[InstanceLock]:
+    """Lock the directory while the block runs; creates it if it is missing. Raises AlreadyUp and NotPrivate."""
     private_data_directory(place.directory)
     descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if not _locked(descriptor):
-            raise AlreadyUp(_told(place, descriptor))
+        if not _try_lock(descriptor):
+            raise AlreadyUp(_read_instance(place, descriptor))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         place.instance.unlink(missing_ok=True)
-        yield Holding(place)
+        yield InstanceLock(place)
         place.instance.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
 
 
 def instance_of(place: DataDirectory) -> Instance | None:
-    """The process that runs with this directory now; None if none does."""
+    """The process that uses this directory now; None if there is none."""
     try:
         descriptor = os.open(place.lock, os.O_RDONLY)
     except FileNotFoundError:
@@ -83,7 +83,7 @@ def instance_of(place: DataDirectory) -> Instance | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _told(place, descriptor)
+        return _read_instance(place, descriptor)
     else:
         return None
     finally:
@@ -91,28 +91,28 @@ def instance_of(place: DataDirectory) -> Instance | None:
 
 
 def page_address(place: DataDirectory, instance: Instance) -> str:
-    """What opens the web page, for its owner alone: the token stands in it."""
+    """The URL that opens the web page. It contains the token: show it only to the owner."""
     try:
         return f"{instance.url}/?token={place.page_token.read_text().strip()}" if instance.url else ""
     except OSError:
         return ""
 
 
-def _locked(descriptor: int) -> bool:
-    for _ in range(TRIES):
+def _try_lock(descriptor: int) -> bool:
+    for _ in range(LOCK_ATTEMPTS):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            time.sleep(TRY_SECONDS)
+            time.sleep(LOCK_RETRY_SECONDS)
         else:
             return True
     return False
 
 
-def _told(place: DataDirectory, descriptor: int) -> Instance:
-    """What the holder wrote; what a process before it left behind does not count."""
-    written = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
-    pid = int(written) if written.isdigit() else 0
+def _read_instance(place: DataDirectory, descriptor: int) -> Instance:
+    """What the lock holder published; the file of an earlier process is ignored."""
+    text = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+    pid = int(text) if text.isdigit() else 0
     try:
         instance = Instance(**json.loads(place.instance.read_text()))
     except (OSError, ValueError, TypeError):

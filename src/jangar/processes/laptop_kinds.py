@@ -1,4 +1,4 @@
-"""The product's kinds in an API server: installed, brought up to date, or left alone when nothing changed."""
+"""Installs or updates Jangar's CRDs in an API server; does nothing if they are up to date."""
 
 import asyncio
 from collections.abc import Iterable
@@ -14,53 +14,51 @@ from kubekit.private_files import write_private
 DEFINITIONS: Final = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
-SERVED_SECONDS: Final = 30.0
-LOOK_SECONDS: Final = 0.01
+ESTABLISHED_TIMEOUT_SECONDS: Final = 30.0
+POLL_SECONDS: Final = 0.01
 
 
-async def ensure_kinds(client: Client, remembered: Path) -> bool:
-    """Every kind is served as this version defines it; whether anything had to be written.
+async def ensure_kinds(client: Client, fingerprint_file: Path) -> bool:
+    """Install the CRDs of this version and wait until they are established; returns whether any was written.
 
-    Which definitions were written last is remembered. What was changed by hand since then stays as it is, what was
-    removed comes back.
+    The file stores the fingerprint of the CRDs that were installed last. Manual changes since then are kept; deleted
+    CRDs are installed again.
     """
     prepared = Prepared.read()
-    there = {each["metadata"]["name"] for each in await client.list(DEFINITIONS)}
-    if _names() <= there and _read(remembered) == prepared.fingerprint:
+    existing = {definition["metadata"]["name"] for definition in await client.list(DEFINITIONS)}
+    if _names() <= existing and _read(fingerprint_file) == prepared.fingerprint:
         return False
     for definition in prepared.definitions():
-        # One after another: all at once would have the server decide again on each for every other.
-        if definition["metadata"]["name"] in there:
+        # Sequentially: the server re-evaluates all pending CRDs whenever one is written.
+        if definition["metadata"]["name"] in existing:
             await client.apply(DEFINITIONS, definition, force=True)
         else:
             await client.create(DEFINITIONS, definition)
-    await _served(client)
-    _write(remembered, prepared.fingerprint)
+    await _wait_until_established(client)
+    write_private(fingerprint_file, f"{prepared.fingerprint}\n")
     return True
 
 
-def _read(remembered: Path) -> str:
-    return remembered.read_text().strip() if remembered.exists() else ""
-
-
-def _write(remembered: Path, fingerprint: str) -> None:
-    write_private(remembered, f"{fingerprint}\n")
+def _read(fingerprint_file: Path) -> str:
+    return fingerprint_file.read_text().strip() if fingerprint_file.exists() else ""
 
 
 def _names() -> set[str]:
     return {f"{kind.plural}.{kind.group}" for kind in KINDS}
 
 
-async def _served(client: Client) -> None:
+async def _wait_until_established(client: Client) -> None:
     names = _names()
-    async with asyncio.timeout(SERVED_SECONDS):
+    async with asyncio.timeout(ESTABLISHED_TIMEOUT_SECONDS):
         while True:
-            found = await client.list(DEFINITIONS)
-            if names <= {each["metadata"]["name"] for each in found if _is_established(each)}:
+            definitions = await client.list(DEFINITIONS)
+            if names <= {item["metadata"]["name"] for item in definitions if _is_established(item)}:
                 return
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
 
 def _is_established(definition: Obj) -> bool:
     conditions: Iterable[Obj] = (definition.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+    return any(
+        condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
+    )

@@ -1,6 +1,7 @@
-"""The web page of a laptop: its socket listens from the start, and what answers is loaded when somebody first asks.
+"""The web page of the local control plane, served as plain HTTP on loopback.
 
-So that `jangar up` starts no later for it, and who never opens it pays nothing. Plain HTTP, on loopback alone.
+Its socket listens from the start, but its code is imported on the first request: `jangar up` starts faster, and a page
+that is never opened costs nothing.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from jangar.store.urls import SqliteFile
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.asgi_transport import AsgiTransport
 from kubekit.private_files import write_private
-from kubekit.serving.listening import listening, listening_as_asked
+from kubekit.serving.listening import listen_on_option, listening
 from picokube import Running
 
 if TYPE_CHECKING:
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jangar.laptop")
 
-MIN_TOKEN: Final = 32
-FIRST: Final = 7480
-SEVERAL: Final = 10
+MIN_TOKEN_LENGTH: Final = 32
+FIRST_PORT: Final = 7480
+PORT_COUNT: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A socket that listens, and what opens the page."""
+    """The listening socket, token and directories of the web page."""
 
     listener: socket.socket
     token: str
@@ -48,15 +49,12 @@ class Page:
     history: SqliteFile
 
     @classmethod
-    def of(cls, place: DataDirectory, asked: int | None = None) -> "Page":
-        """On the port asked for, else that of the last time where that is free; the token is made once.
-
-        Raises PortTaken for a port that was asked for.
-        """
+    def of(cls, place: DataDirectory, port: int | None = None) -> "Page":
+        """Listen on the given port, or the last one, or a free one. Raises PortTaken if the given port is in use."""
         listener = (
             _listener(place.page_port)
-            if asked is None
-            else listening_as_asked(HOST, asked, "--web-port, or leave it out for one that is free")
+            if port is None
+            else listen_on_option(HOST, port, "--web-port, or omit it to use a free port")
         )
         write_private(place.page_port, str(listener.getsockname()[1]))
         return cls(
@@ -77,17 +75,17 @@ class Page:
 
 
 def _token(path: Path) -> str:
-    """What opens the page. A file that was cut short, as on a full disk, would open it to anybody: it is made anew."""
-    known = path.read_text().strip() if path.exists() else ""
-    if len(known) < MIN_TOKEN:
-        known = secrets.token_urlsafe(MIN_TOKEN)
-        write_private(path, known)
-    return known
+    """The token that opens the page. A truncated file, as after a full disk, would be guessable: replace it."""
+    token = path.read_text().strip() if path.exists() else ""
+    if len(token) < MIN_TOKEN_LENGTH:
+        token = secrets.token_urlsafe(MIN_TOKEN_LENGTH)
+        write_private(path, token)
+    return token
 
 
-def _listener(remembered: Path) -> socket.socket:
-    last = remembered.read_text().strip() if remembered.exists() else ""
-    for port in (*([int(last)] if last.isdecimal() else ()), *range(FIRST, FIRST + SEVERAL)):
+def _listener(port_file: Path) -> socket.socket:
+    last = port_file.read_text().strip() if port_file.exists() else ""
+    for port in (*([int(last)] if last.isdecimal() else ()), *range(FIRST_PORT, FIRST_PORT + PORT_COUNT)):
         with contextlib.suppress(OSError, OverflowError):
             return listening(HOST, port)
     return listening(HOST, 0)
@@ -97,9 +95,9 @@ def _listener(remembered: Path) -> socket.socket:
 async def page_served(
     page: Page, server: Running, *, parts: "Parts", metrics: Callable[[], bytes]
 ) -> AsyncIterator[None]:
-    """While the block runs. A page that cannot be served is told in the log, and stops nothing else."""
+    """Serve the page while the block runs. A failure is logged and affects nothing else."""
     stop = asyncio.Event()
-    task = asyncio.create_task(_served(page, server, parts, metrics, stop), name="page")
+    task = asyncio.create_task(_serve(page, server, parts, metrics, stop), name="page")
     try:
         yield
     finally:
@@ -108,26 +106,26 @@ async def page_served(
         page.listener.close()
 
 
-async def _served(
+async def _serve(
     page: Page, server: Running, parts: "Parts", metrics: Callable[[], bytes], stop: asyncio.Event
 ) -> None:
-    if not await _asked(page.listener, stop):
+    if not await _wait_for_request(page.listener, stop):
         return
     try:
-        # In a thread: the loop has work to do.
+        # The import takes long enough to block the loop.
         await asyncio.to_thread(_load)
-        from jangar.processes.control_plane import Facts, Way, face  # noqa: PLC0415 - heavy
+        from jangar.processes.control_plane import ApiAccess, FrontendSettings, http_frontend  # noqa: PLC0415 - heavy
         from jangar.server.http.guards import AllowedHosts  # noqa: PLC0415
         from jangar.server.http.identity import MANAGER, Sessions  # noqa: PLC0415
         from jangar.server.http.service import HistoryKept  # noqa: PLC0415
 
         settings = controller_settings(os.environ)
         own = AsgiTransport(server.application, token=server.token, user_agent=MANAGER)
-        way = Way(
+        access = ApiAccess(
             own=own,
             caller=lambda token: AsgiTransport(server.application, token=token, user_agent=MANAGER),
         )
-        facts = Facts(
+        frontend = FrontendSettings(
             parts=parts,
             namespaces=Namespaces.every(),
             metrics=metrics,
@@ -140,15 +138,17 @@ async def _served(
             ),
         )
         sessions = Sessions(page.token, f"jangar-session-{page.port}")
-        async with face(way, facts, page.listener, AllowedHosts.loopback(page.port), sessions=sessions):
+        async with http_frontend(
+            access, frontend, page.listener, AllowedHosts.loopback(page.port), sessions=sessions
+        ):
             await stop.wait()
         await own.close()
     except Exception:
-        log.exception("the web page cannot be served")
+        log.exception("web page failed")
 
 
 def command_prefix(directory: Path, environment: Mapping[str, str]) -> str:
-    """How the command line is called for the instance in this directory, from any shell of its owner."""
+    """The CLI command that targets the instance in this directory from any shell of its owner."""
     is_default = directory == DataDirectory.of(None, {**environment, "JANGAR_DATA_DIR": ""}).directory
     return "jangar" if is_default else f"jangar --data-dir {shlex.quote(str(directory))}"
 
@@ -157,15 +157,15 @@ def _load() -> None:
     import jangar.processes.control_plane  # noqa: F401, PLC0415 - heavy
 
 
-async def _asked(listener: socket.socket, stop: asyncio.Event) -> bool:
-    """Whether somebody knocked before the end. They are let in by what is loaded then."""
-    loop, knocked = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(listener, knocked.set)
-    waiting = [asyncio.create_task(each.wait()) for each in (knocked, stop)]
+async def _wait_for_request(listener: socket.socket, stop: asyncio.Event) -> bool:
+    """Wait for the first connection, without accepting it; False if the process stops first."""
+    loop, connected = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(listener, connected.set)
+    waiting = [asyncio.create_task(event.wait()) for event in (connected, stop)]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:
         loop.remove_reader(listener)
-        for each in waiting:
-            each.cancel()
+        for task in waiting:
+            task.cancel()
     return not stop.is_set()

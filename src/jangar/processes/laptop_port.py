@@ -1,4 +1,4 @@
-"""The port of a laptop's API: the same at every start where that can be, so that a kubeconfig stays good."""
+"""The port of the local API server: the previous one if possible, which keeps existing kubeconfigs valid."""
 
 import errno
 import socket
@@ -8,21 +8,21 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from kubekit.serving.listening import listening, listening_as_asked
+from kubekit.serving.listening import listen_on_option, listening
 
 HOST = "127.0.0.1"
-FIRST = 7443
-SEVERAL = 10
-"""So many data directories side by side have ports next to each other."""
+FIRST_PORT = 7443
+PORT_COUNT = 10
+"""Number of data directories that get consecutive ports."""
 
 
-def listener(asked: int | None, kubeconfig: Path) -> socket.socket:
-    """On the port asked for, else the one written in the kubeconfig, else the first that is free. Raises PortTaken."""
-    if asked is not None:
-        return listening_as_asked(HOST, asked, "--port, or leave it out for one that is free")
-    for port in _candidates(port_in(kubeconfig)):
+def listener(port: int | None, kubeconfig: Path) -> socket.socket:
+    """Listen on the given port, or the one in the kubeconfig, or the first free one. Raises PortTaken."""
+    if port is not None:
+        return listen_on_option(HOST, port, "--port, or omit it to use a free port")
+    for candidate in _candidates(port_in(kubeconfig)):
         try:
-            return listening(HOST, port)
+            return listening(HOST, candidate)
         except OSError as error:
             if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
                 raise
@@ -30,10 +30,10 @@ def listener(asked: int | None, kubeconfig: Path) -> socket.socket:
 
 
 def port_in(kubeconfig: Path) -> int | None:
-    """Where clients that have this kubeconfig look for the server."""
+    """The server port in the kubeconfig; None if it cannot be read."""
     try:
-        found = yaml.load(kubeconfig.read_text(), Loader=yaml.CSafeLoader)
-        return urlsplit(str(found["clusters"][0]["cluster"]["server"])).port
+        config = yaml.load(kubeconfig.read_text(), Loader=yaml.CSafeLoader)
+        return urlsplit(str(config["clusters"][0]["cluster"]["server"])).port
     except (OSError, yaml.YAMLError, KeyError, IndexError, TypeError, ValueError):
         return None
 
@@ -41,4 +41,4 @@ def port_in(kubeconfig: Path) -> int | None:
 def _candidates(last: int | None) -> Iterator[int]:
     if last is not None:
         yield last
-    yield from (port for port in range(FIRST, FIRST + SEVERAL) if port != last)
+    yield from (port for port in range(FIRST_PORT, FIRST_PORT + PORT_COUNT) if port != last)

@@ -1,4 +1,4 @@
-"""Serves the state of the laptop process beside the Kubernetes API, for its administrator."""
+"""Serves the state of `jangar up` to administrators, next to the Kubernetes API."""
 
 import hmac
 from collections.abc import Callable
@@ -13,18 +13,18 @@ STATE_PATH: Final = "/jangar/state"
 
 
 def with_state(kubernetes: App, parts: Parts, token: Callable[[], str]) -> App:
-    """The API, and for its administrator the state of the process."""
+    """The Kubernetes API with a route that returns the state of the process to its administrator."""
 
-    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+    async def respond(scope: Message, receive: Receive, send: Send) -> None:
         if scope["path"] != STATE_PATH:
             await kubernetes(scope, receive, send)
             return
-        known = f"Bearer {token()}".encode()
+        expected = f"Bearer {token()}".encode()
         is_admin = any(
-            name.lower() == b"authorization" and hmac.compare_digest(value, known)
+            name.lower() == b"authorization" and hmac.compare_digest(value, expected)
             for name, value in scope["headers"]
         )
-        status, said = (200, {"parts": parts()}) if is_admin else (401, {"message": "Unauthorized"})
-        await send_response(send, status, orjson.dumps(said), b"application/json")
+        status, body = (200, {"parts": parts()}) if is_admin else (401, {"message": "Unauthorized"})
+        await send_response(send, status, orjson.dumps(body), b"application/json")
 
-    return answer
+    return respond

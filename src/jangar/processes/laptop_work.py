@@ -1,7 +1,7 @@
-"""The work of a laptop as a whole: how much of it is alive, and ending all of it through the API.
+"""Counts and stops the workloads of the local control plane through the API.
 
-A live run is cancelled, for that is what stops its steps and keeps its record; a Job of somebody else is suspended,
-which ends its process and keeps the object; a pod of nobody is deleted.
+Active runs are canceled, which stops their steps and keeps their records. Jobs of other owners are suspended,
+which stops their processes and keeps the objects. Unowned pods are deleted.
 """
 
 import asyncio
@@ -20,65 +20,65 @@ from kubekit.client.builtin import JOBS, PODS
 from kubekit.client.errors import Conflict, Invalid, NotFound
 from kubekit.client.resource import Obj, Resource
 
-LOOK_SECONDS: Final = 0.1
+POLL_SECONDS: Final = 0.1
 LIVE_PODS: Final = frozenset({"Pending", "Running"})
-OURS: Final = frozenset(kind.name for kind in (ORCHESTRATION_RUN, TOOL_RUN, AGENT_RUN))
+RUN_KINDS: Final = frozenset(kind.name for kind in (ORCHESTRATION_RUN, TOOL_RUN, AGENT_RUN))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """What was asked to stop, and what had not ended in time."""
+    """What was asked to stop, and what was still running at the timeout."""
 
     runs: tuple[str, ...]
     others: tuple[str, ...]
-    """Jobs and pods that belong to no run."""
+    """Jobs and pods that do not belong to a run."""
     left: tuple[str, ...]
 
 
 async def stop_work(client: Client, *, seconds: float) -> Stopped:
-    """Ask everything that runs to stop, and wait until it has, at most so long."""
+    """Ask all workloads to stop and wait for them, for at most `seconds`."""
     runs = await _cancel_runs(client)
     others = [*await _suspend_jobs(client), *await _delete_pods(client)]
     deadline = time.monotonic() + seconds
     while (left := await _alive(client)) and time.monotonic() < deadline:  # noqa: ASYNC110 - several kinds
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
     return Stopped(runs=tuple(runs), others=tuple(others), left=tuple(left))
 
 
 async def live_pods(client: Client) -> list[Obj]:
-    """Pods whose processes run, or will without anybody asking."""
+    """Pods that are pending or running."""
     return [pod for pod in await client.list(PODS) if _phase(pod, "Pending") in LIVE_PODS]
 
 
 async def _cancel_runs(client: Client) -> list[str]:
-    """Those that belong to no other run: they pass it on."""
-    found = []
+    """Cancel top-level runs, which cancel their children."""
+    cancelled = []
     for kind in (ORCHESTRATION_RUN, TOOL_RUN, AGENT_RUN):
         resource = _resource(kind)
         for run in await client.list(resource):
             if _controller(run) is None and _phase(run, "Pending") not in TERMINAL | {"Template"}:
-                await _unless_gone(_patched(client, resource, run, {"cancel": True}))
-                found.append(_told(run))
-    return found
+                await _ignore_if_gone(_patch(client, resource, run, {"cancel": True}))
+                cancelled.append(_describe(run))
+    return cancelled
 
 
 async def _suspend_jobs(client: Client) -> list[str]:
-    found = []
+    suspended = []
     for job in await client.list(JOBS):
-        if _controller(job) in OURS or job["spec"].get("suspend") or _is_finished(job):
+        if _controller(job) in RUN_KINDS or job["spec"].get("suspend") or _is_finished(job):
             continue
-        await _unless_gone(_patched(client, JOBS, job, {"suspend": True}))
-        found.append(_told(job))
-    return found
+        await _ignore_if_gone(_patch(client, JOBS, job, {"suspend": True}))
+        suspended.append(_describe(job))
+    return suspended
 
 
 async def _delete_pods(client: Client) -> list[str]:
-    found = []
+    deleted = []
     for pod in await live_pods(client):
         if _controller(pod) is None:
-            await _unless_gone(_deleted(client, pod))
-            found.append(_told(pod))
-    return found
+            await _ignore_if_gone(_delete(client, pod))
+            deleted.append(_describe(pod))
+    return deleted
 
 
 async def _alive(client: Client) -> list[str]:
@@ -87,24 +87,24 @@ async def _alive(client: Client) -> list[str]:
         for run in await client.list(_resource(ORCHESTRATION_RUN))
         if _controller(run) is None and _phase(run, "Pending") not in TERMINAL
     ]
-    return [_told(each) for each in (*runs, *await live_pods(client))]
+    return [_describe(obj) for obj in (*runs, *await live_pods(client))]
 
 
-def _patched(client: Client, resource: Resource, obj: Obj, spec: Obj) -> Callable[[], Awaitable[Any]]:
+def _patch(client: Client, resource: Resource, obj: Obj, spec: Obj) -> Callable[[], Awaitable[Any]]:
     meta = obj["metadata"]
     body = {"metadata": {"uid": meta["uid"]}, "spec": spec}
     return lambda: client.patch(resource, meta["name"], meta["namespace"], body, kind=PatchKind.MERGE)
 
 
-def _deleted(client: Client, pod: Obj) -> Callable[[], Awaitable[Any]]:
+def _delete(client: Client, pod: Obj) -> Callable[[], Awaitable[Any]]:
     meta = pod["metadata"]
     return lambda: client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])
 
 
-async def _unless_gone(work: Callable[[], Awaitable[Any]]) -> None:
-    """What ended meanwhile needs no order."""
+async def _ignore_if_gone(request: Callable[[], Awaitable[Any]]) -> None:
+    """Send the request; ignore that the object ended or was replaced in the meantime."""
     try:
-        await work()
+        await request()
     except (NotFound, Conflict, Invalid):
         return
 
@@ -118,16 +118,19 @@ def _phase(obj: Obj, default: str) -> str:
 
 
 def _controller(obj: Obj) -> str | None:
-    """The kind of what manages the object."""
+    """The kind of the owner reference with `controller: true`."""
     owners: Iterable[Obj] = obj["metadata"].get("ownerReferences") or ()
-    return next((each["kind"] for each in owners if each.get("controller")), None)
+    return next((owner["kind"] for owner in owners if owner.get("controller")), None)
 
 
 def _is_finished(job: Obj) -> bool:
     conditions: Iterable[Obj] = (job.get("status") or {}).get("conditions") or ()
-    return any(each["type"] in {"Complete", "Failed"} and each["status"] == "True" for each in conditions)
+    return any(
+        condition["type"] in {"Complete", "Failed"} and condition["status"] == "True"
+        for condition in conditions
+    )
 
 
-def _told(obj: Obj) -> str:
+def _describe(obj: Obj) -> str:
     meta = obj["metadata"]
     return f"{obj['kind']} {meta['namespace']}/{meta['name']}"

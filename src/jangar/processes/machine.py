@@ -1,4 +1,4 @@
-"""What the machine has left for the control plane, as `jangar status` and `jangar doctor` tell it."""
+"""Free disk space and file descriptors of the machine, as `jangar status` and `jangar doctor` report them."""
 
 import os
 import resource
@@ -11,7 +11,7 @@ _MEGABYTE: Final = 1024 * 1024
 
 
 class Machine(NamedTuple):
-    """As it was found. None stands for what the system does not tell."""
+    """A measurement; None if the system does not report the value."""
 
     free_bytes: int | None
     descriptors: int | None
@@ -19,7 +19,7 @@ class Machine(NamedTuple):
 
 
 def machine_at(directory: Path) -> Machine:
-    """The disk of a directory, and the descriptors of this process."""
+    """Measure the file system of the directory and the descriptors of this process."""
     try:
         disk = os.statvfs(directory)
         free: int | None = disk.f_bavail * disk.f_frsize
@@ -33,13 +33,15 @@ def machine_at(directory: Path) -> Machine:
     return Machine(free, descriptors, None if soft == resource.RLIM_INFINITY else soft)
 
 
-def machine_problems(found: Machine, directory: Path) -> list[str]:
-    """What is about to run out, as sentences."""
-    told = []
-    if found.free_bytes is not None and found.free_bytes < MIN_FREE_BYTES:
-        left = f"{found.free_bytes / _MEGABYTE:.0f} MB"
-        told.append(f"the disk of {directory} has {left} left: free space, or writes will be refused")
-    limit, used = found.descriptors_limit, found.descriptors
+def machine_problems(machine: Machine, directory: Path) -> list[str]:
+    """A message for each resource that is about to run out."""
+    problems = []
+    if machine.free_bytes is not None and machine.free_bytes < MIN_FREE_BYTES:
+        left = f"{machine.free_bytes / _MEGABYTE:.0f} MB"
+        problems.append(f"the disk of {directory} has {left} left: free space, or writes will fail")
+    limit, used = machine.descriptors_limit, machine.descriptors
     if limit is not None and used is not None and used > limit * MAX_DESCRIPTORS_SHARE:
-        told.append(f"{used} of {limit} file descriptors are in use: raise the limit (ulimit -n) and restart")
-    return told
+        problems.append(
+            f"{used} of {limit} file descriptors are in use: raise the limit (ulimit -n) and restart"
+        )
+    return problems

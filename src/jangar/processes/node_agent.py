@@ -1,4 +1,4 @@
-"""The process `jangar node-agent`: Jobs, CronJobs and Pods of a Kubernetes API as processes of this machine."""
+"""The process `jangar node-agent`: runs the Jobs, CronJobs and Pods of a Kubernetes API as local processes."""
 
 import asyncio
 import signal
@@ -20,7 +20,7 @@ FALLBACK_NAME = "laptop"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeAgentProcess:
-    """Which API, which directory, which limits."""
+    """Command-line options of the node agent."""
 
     data_dir: Path
     kubeconfig: Path | None = None
@@ -32,15 +32,15 @@ class NodeAgentProcess:
 
 
 def host_name() -> str:
-    """The machine's name, if an object may be called so, else `laptop`."""
+    """The host name if it is a valid object name, otherwise `laptop`."""
     name = socket.gethostname().lower()
     allowed = all(letter.isascii() and (letter.isalnum() or letter in "-.") for letter in name)
     return name if name and allowed and name[0].isalnum() and name[-1].isalnum() else FALLBACK_NAME
 
 
 async def serve(settings: NodeAgentProcess) -> None:
-    """Run until a signal asks to stop. Containers go on, and the next agent finds them."""
-    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - heavy, and a laptop has no need of it
+    """Run until SIGINT or SIGTERM. Containers keep running, and the next node agent re-adopts them."""
+    from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - slow import that a laptop does not need
 
     private_data_directory(settings.data_dir)
     clock = SteadyClock()
@@ -64,8 +64,8 @@ async def serve(settings: NodeAgentProcess) -> None:
     agent.manager.add_service("clock", clock.run)
     clock.on_set.append(agent.manager.clock_was_set)
     loop = asyncio.get_running_loop()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, agent.manager.stop)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, agent.manager.stop)
     print(f"running pods of node {settings.node_name or host_name()}", flush=True)  # noqa: T201 - what the user waits for
     try:
         await agent.run()

@@ -1,4 +1,4 @@
-"""What the machine has run out of, read from an error: a sentence with the limit and what to do about it."""
+"""Detects in an error which resource ran out, and explains the limit and what to do."""
 
 import errno
 import os
@@ -7,80 +7,82 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NO_THREAD: Final = "can't start new thread"
 
 
 def shortage(error: BaseException) -> str | None:
-    """The first shortage among the error and its causes; None if no resource was missing."""
-    return next((found for each in causes(error) if (found := _shortage(each)) is not None), None)
+    """A message for the first shortage among the error and its causes; None if there is none."""
+    return next((message for cause in causes(error) if (message := _shortage(cause)) is not None), None)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it, the members of groups included; outermost first."""
-    seen: set[int] = set()
-    left: list[BaseException] = [error]
-    while left:
-        current = left.pop(0)
-        if id(current) in seen:
+    """The error, its causes and contexts, and the members of exception groups; outermost first."""
+    visited: set[int] = set()
+    pending: list[BaseException] = [error]
+    while pending:
+        current = pending.pop(0)
+        if id(current) in visited:
             continue
-        seen.add(id(current))
+        visited.add(id(current))
         yield current
         if isinstance(current, BaseExceptionGroup):
-            left.extend(current.exceptions)
+            pending.extend(current.exceptions)
         if current.__cause__ is not None:
-            left.append(current.__cause__)
+            pending.append(current.__cause__)
         elif current.__context__ is not None and not current.__suppress_context__:
-            left.append(current.__context__)
+            pending.append(current.__context__)
 
 
 def _shortage(error: BaseException) -> str | None:
     match error:
         case MemoryError():
-            return "out of memory: end other programs, or raise the memory limit of this one"
+            return "out of memory: close other programs, or raise the memory limit of this one"
         case RuntimeError() if _NO_THREAD in str(error):
-            return _no_processes()
+            return _process_limit_message()
         case sqlite3.Error() if error_is_full(error):
             return "no space left on device: free space and start again"
         case OSError():
-            return _of_number(error)
+            return _os_shortage(error)
         case _:
             return None
 
 
 def error_is_full(error: sqlite3.Error) -> bool:
-    """Whether SQLite found no room on the disk."""
+    """Whether SQLite failed because the disk is full."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF == sqlite3.SQLITE_FULL
 
 
-def _of_number(error: OSError) -> str | None:
+def _os_shortage(error: OSError) -> str | None:
     where = f" ({error.filename})" if error.filename else ""
-    if error.errno in _NO_ROOM:
+    if error.errno in _DISK_FULL:
         return f"{_strerror(error)}{where}: free space and start again"
     match error.errno:
         case errno.EMFILE:
             limit = _soft_limit(resource.RLIMIT_NOFILE)
-            return f"too many open files: this process may open {limit} (ulimit -n); raise the limit"
+            return f"too many open files: the limit of this process is {limit} (ulimit -n); raise the limit"
         case errno.ENFILE:
-            return "too many open files on this machine (fs.file-max): end other programs, or raise the limit"
+            return (
+                "too many open files on this machine (fs.file-max): close other programs, or raise the limit"
+            )
         case errno.EAGAIN:
-            return _no_processes()
+            return _process_limit_message()
         case errno.ENOMEM:
-            return "out of memory: end other programs, or raise the memory limit of this one"
+            return "out of memory: close other programs, or raise the memory limit of this one"
         case _:
             return None
 
 
-def _no_processes() -> str:
+def _process_limit_message() -> str:
     return (
-        f"no more processes or threads can be started: this user may have {_soft_limit(resource.RLIMIT_NPROC)}; "
+        f"cannot start more processes or threads: the limit of this user is {_soft_limit(resource.RLIMIT_NPROC)}; "
         "raise the limit (ulimit -u), or the pids limit of the container"
     )
 
 
 def _soft_limit(which: int) -> str:
     soft, _ = resource.getrlimit(which)
-    return "any number" if soft == resource.RLIM_INFINITY else str(soft)
+    return "unlimited" if soft == resource.RLIM_INFINITY else str(soft)
 
 
 def _strerror(error: OSError) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jangar.runner.rooted_files import Refused, Root
 from jangar.runner.spec import OutputArtifact
 
-MOST_HASHED = 1 << 30
+MAX_HASHED = 1 << 30
 """Bytes that are read for checksums in one run: the end of a run does not wait for a disk."""
 _CHUNK = 1 << 20
 
@@ -24,12 +24,12 @@ class Collected:
 
 
 def collect(
-    root: Root, wanted: Iterable[OutputArtifact], *, most_hashed: int = MOST_HASHED
+    root: Root, wanted: Iterable[OutputArtifact], *, most_hashed: int = MAX_HASHED
 ) -> list[Collected]:
     """In the order in which they were asked for; those without a path are told as they are."""
     found, left = [], most_hashed
-    for each in wanted:
-        one = _collected(root, each, left)
+    for item in wanted:
+        one = _collected(root, item, left)
         left -= one.size or 0 if one.sha256 else 0
         found.append(one)
     return found

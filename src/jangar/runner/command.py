@@ -17,7 +17,7 @@ from jangar.runner import kernel
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 CHUNK = 64 * 1024
-MOST_TAKEN_AT_THE_END = 64
+MAX_FINAL_READS = 64
 """Chunks read of a pipe that somebody else holds open and goes on filling."""
 CLEARING_SECONDS = 2.0
 
@@ -74,7 +74,7 @@ class Command:
         signal.setitimer(signal.ITIMER_REAL, 0)
         ended = self._clear()
         for stream, fd in enumerate(pipes):
-            for _ in range(MOST_TAKEN_AT_THE_END):
+            for _ in range(MAX_FINAL_READS):
                 if not _take(fd, stream, take, at_most=True):
                     break
             os.close(fd)
@@ -154,11 +154,11 @@ class Command:
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         until = time.monotonic() + CLEARING_SECONDS
         while (left := kernel.children()) and time.monotonic() < until:
-            for each in left:
+            for item in left:
                 with suppress(ProcessLookupError, PermissionError):
-                    os.kill(each, signal.SIGKILL)
-            for each in left:
-                _reap(each)
+                    os.kill(item, signal.SIGKILL)
+            for item in left:
+                _reap(item)
             time.sleep(0.001)
         if code >= 0:
             return Ended(code=code, signal=None)

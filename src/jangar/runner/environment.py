@@ -60,4 +60,4 @@ def looks_secret(name: str) -> bool:
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(each.endswith("*") and name.startswith(each[:-1]) for each in patterns)
+    return any(pattern.endswith("*") and name.startswith(pattern[:-1]) for pattern in patterns)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from jangar.runner.masking import Mask
 
-LONGEST = 64 * 1024
+MAX_LENGTH = 64 * 1024
 
 
 class Lines:
@@ -22,12 +22,12 @@ class Lines:
         *lines, self._rest = (self._rest + data).split(b"\n")
         shown = b"".join(map(self._whole, lines))
         # A value that has begun and not ended is within the last bytes: those stay here.
-        while len(self._rest) >= LONGEST + self._mask.longest:
+        while len(self._rest) >= MAX_LENGTH + self._mask.longest:
             self._rest = self._mask.data(self._rest)
-            if len(self._rest) < LONGEST + self._mask.longest:
+            if len(self._rest) < MAX_LENGTH + self._mask.longest:
                 break
-            shown += self._rest[:LONGEST] + b"\n"
-            self._rest, self._is_cut = self._rest[LONGEST:], True
+            shown += self._rest[:MAX_LENGTH] + b"\n"
+            self._rest, self._is_cut = self._rest[MAX_LENGTH:], True
         return shown
 
     def end(self) -> bytes:
@@ -37,9 +37,9 @@ class Lines:
 
     def _whole(self, line: bytes) -> bytes:
         if self._heard is not None:
-            self._heard(line if not self._is_cut and len(line) <= LONGEST else None)
+            self._heard(line if not self._is_cut and len(line) <= MAX_LENGTH else None)
         self._is_cut = False
         masked = self._mask.data(line)
-        if len(masked) <= LONGEST:
+        if len(masked) <= MAX_LENGTH:
             return masked + b"\n"
-        return b"".join(masked[at : at + LONGEST] + b"\n" for at in range(0, len(masked), LONGEST))
+        return b"".join(masked[at : at + MAX_LENGTH] + b"\n" for at in range(0, len(masked), MAX_LENGTH))

@@ -10,7 +10,7 @@ import orjson
 from jangar.runner.masking import Mask
 from jangar.runner.rooted_files import Refused, Root
 
-LONGEST = 2048
+MAX_LENGTH = 2048
 """Bytes: outputs travel in the same message."""
 MISSING = "missing"
 
@@ -32,13 +32,13 @@ def read_control(root: Root, path: str, mask: Mask) -> LoopControl:
     except (Refused, OSError) as error:
         return LoopControl(problem=mask.text(str(error)))
     try:
-        content = os.read(file, LONGEST + 1)
+        content = os.read(file, MAX_LENGTH + 1)
     except OSError as error:
         return LoopControl(problem=error.strerror)
     finally:
         os.close(file)
-    if len(content) > LONGEST:
-        return LoopControl(problem=f"has more than {LONGEST} bytes")
+    if len(content) > MAX_LENGTH:
+        return LoopControl(problem=f"has more than {MAX_LENGTH} bytes")
     try:
         read = orjson.loads(mask.json(content.decode()))
     except (UnicodeDecodeError, orjson.JSONDecodeError):

@@ -19,7 +19,7 @@ from jangar.runner.masking import Mask
 from jangar.runner.preparing import check_system_prompt, git_variables, write_input_files
 from jangar.runner.problem import RunnerProblem
 from jangar.runner.report import (
-    LONGEST,
+    MAX_LENGTH,
     Ending,
     Outputs,
     TooLarge,
@@ -32,7 +32,7 @@ from jangar.runner.runner_log import RunnerLog
 from jangar.runner.secret_files import VARIABLE as SECRET_FILES
 from jangar.runner.secret_files import values_in_files
 from jangar.runner.spec import LOG_PATH, STATUS_PATH, RunnerSpec, runner_spec
-from jangar.runner.usage import LONGEST_TEXT, UsageReader
+from jangar.runner.usage import MAX_TEXT_LENGTH, UsageReader
 
 RESULT_VARIABLE = "JANGAR_RESULT_PATH"
 CONTROL_VARIABLE = "AGENT_LOOP_CONTROL_PATH"
@@ -41,9 +41,9 @@ TERMINATION_LOG = "/dev/termination-log"
 OUTPUTS = ".agent/outputs.json"
 GRACE_SECONDS = 25.0
 """Less than the 30 seconds that a pod is given: what follows the end needs some of them."""
-LARGEST_DOCUMENT = 8 * 1024 * 1024
+MAX_DOCUMENT = 8 * 1024 * 1024
 FAILED = 1
-MOST_WITHHELD = 20
+MAX_WITHHELD = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class _Run:
 
     def go(self, command: Command, asked: Asked, started_at: datetime) -> int:
         spec = self._spec
-        command.grace = next(each for each in (asked.grace, spec.grace, GRACE_SECONDS) if each is not None)
+        command.grace = next(item for item in (asked.grace, spec.grace, GRACE_SECONDS) if item is not None)
         ending = Ending(
             provider=spec.provider,
             argv=spec.argv,
@@ -109,7 +109,7 @@ class _Run:
         try:
             env = self._prepare()
             ended = command.run(
-                [self._root.here(each) for each in spec.argv], env, self._root.path, self._take
+                [self._root.here(item) for item in spec.argv], env, self._root.path, self._take
             )
             ending = replace(ending, code=ended.code, signal=ended.signal)
         except NotStarted as error:
@@ -138,7 +138,7 @@ class _Run:
     def _prepare(self) -> dict[str, str]:
         """The command's environment, once everything else is there. Raises RunnerProblem."""
         if self._clean.withheld:
-            named = ", ".join(self._clean.withheld[:MOST_WITHHELD])
+            named = ", ".join(self._clean.withheld[:MAX_WITHHELD])
             self._say(f"variables not passed on (name them in environment.pass): {named}")
         check_system_prompt(self._clean.given)
         # What an earlier attempt left in a volume is not this one's result.
@@ -170,13 +170,13 @@ class _Run:
             file = self._root.open(OUTPUTS)
             try:
                 size = os.fstat(file).st_size
-                written = os.read(file, LONGEST)
+                written = os.read(file, MAX_LENGTH)
             finally:
                 os.close(file)
         words = self._reader.last_words
-        if words is not None and len(words.encode("utf-8", "replace")) > LONGEST_TEXT:
+        if words is not None and len(words.encode("utf-8", "replace")) > MAX_TEXT_LENGTH:
             if not written:
-                self._say(f"the last message is longer than {LONGEST_TEXT} bytes and is no output")
+                self._say(f"the last message is longer than {MAX_TEXT_LENGTH} bytes and is no output")
             words = None
         return outputs_of(written, size, words, self._mask)
 
@@ -209,9 +209,9 @@ def _tell(
 
 def _root(asked: Asked, environ: Mapping[str, str]) -> Path:
     """Where the work is: as told, else /workspace if it can be written to and the spec is not elsewhere, else here."""
-    told = asked.root or environ.get("AGENT_WORKSPACE")
-    if told:
-        return Path(told)
+    reported = asked.root or environ.get("AGENT_WORKSPACE")
+    if reported:
+        return Path(reported)
     spec = asked.spec or environ.get("AGENT_RUNNER_SPEC_PATH")
     elsewhere = spec is not None and not Path(spec).is_relative_to(WORKSPACE)
     return Path(WORKSPACE) if not elsewhere and os.access(WORKSPACE, os.W_OK | os.X_OK) else Path.cwd()
@@ -234,15 +234,15 @@ def _run_document(environ: Mapping[str, str]) -> Mapping[str, Any]:
 def _document(path: Path, *, optional: bool) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST_DOCUMENT + 1)
+            content = file.read(MAX_DOCUMENT + 1)
     except FileNotFoundError as error:
         if optional:
             return {}
         raise RunnerProblem(f"{path}: no such file; give a spec, or a command after --") from error
     except OSError as error:
         raise RunnerProblem(f"{path}: {error.strerror}") from error
-    if len(content) > LARGEST_DOCUMENT:
-        raise RunnerProblem(f"{path}: is larger than {LARGEST_DOCUMENT} bytes")
+    if len(content) > MAX_DOCUMENT:
+        raise RunnerProblem(f"{path}: is larger than {MAX_DOCUMENT} bytes")
     return _parsed(content, str(path))
 
 

@@ -1,4 +1,4 @@
-"""What is told of an end: `status.json` and the termination message, each within what a pod can report. Pure.
+"""The result of a run: `status.json` and the termination message, each within the size that a pod can report. Pure.
 
 The message is what the command wrote as its outputs with one member more, `runner`: how it ended, what it used, what it
 left. Outputs come first: where room is short, `runner` tells less, and nothing at last.
@@ -16,12 +16,12 @@ from jangar.runner.loop_control import LoopControl
 from jangar.runner.masking import Mask
 from jangar.runner.usage import ToolCalls, Usage
 
-LONGEST = 4096
-FITS = LONGEST - 1
+MAX_LENGTH = 4096
+FITS = MAX_LENGTH - 1
 """Nodes cut at 4,096 bytes and do not say so: a message that fills them counts as cut."""
 OWN = "runner"
 TOO_LARGE = "OutputsTooLarge"
-LONGEST_ERROR = 640
+MAX_ERROR = 640
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +68,8 @@ class TooLarge:
 
 def outputs_of(written: bytes, size: int, last_words: str | None, mask: Mask) -> Outputs | TooLarge:
     """From what the command wrote to its result file (`size` bytes, of which these were read), else its last words."""
-    if size > LONGEST:
-        return TooLarge(message=f"the result has {size} bytes; at most {LONGEST} are allowed")
+    if size > MAX_LENGTH:
+        return TooLarge(message=f"the result has {size} bytes; at most {MAX_LENGTH} are allowed")
     text = written.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
     if not text:
         return _as_result(mask.text(last_words)) if last_words else Outputs()
@@ -98,7 +98,7 @@ def termination_message(outputs: Outputs | TooLarge, ending: Ending, mask: Mask)
     if isinstance(outputs, Outputs):
         head = outputs.text.rstrip().removesuffix("}").rstrip().encode("utf-8", "replace")
         comma = b"," if outputs.names else b""
-        for own in _told(ending, mask):
+        for own in _reported(ending, mask):
             message = head + comma + b'"' + OWN.encode() + b'":' + orjson.dumps(own) + b"}"
             if len(message) <= FITS:
                 return message
@@ -108,21 +108,21 @@ def termination_message(outputs: Outputs | TooLarge, ending: Ending, mask: Mask)
             return alone
         outputs = TooLarge(message=f"the result does not fit into the {FITS} bytes that a pod can report")
     own = {"status": "failed", "exitCode": ending.code, "reason": TOO_LARGE, "error": outputs.message}
-    return orjson.dumps({OWN: own}).ljust(LONGEST)
+    return orjson.dumps({OWN: own}).ljust(MAX_LENGTH)
 
 
 def status_document(ending: Ending, mask: Mask) -> bytes:
-    """In the words of the existing runner, with usage; whole where it fits, else without what is longest."""
+    """The legacy status document, with usage; drops its longest parts until it fits."""
     places = {"statusPath": ending.status_path, "logPath": ending.log_path}
-    outputs = [_artifact(each, mask) for each in ending.artifacts]
-    argv = [mask.text(each) for each in ending.argv]
+    outputs = [_artifact(artifact, mask) for artifact in ending.artifacts]
+    argv = [mask.text(item) for item in ending.argv]
     whole = _present(
         {
             "provider": mask.text(ending.provider),
             "adapter": "exec",
             "binary": argv[0] if argv else None,
             "args": argv[1:],
-            **_facts(ending, mask, LONGEST_ERROR),
+            **_facts(ending, mask, MAX_ERROR),
             "artifacts": places | {"outputArtifacts": outputs},
         }
     )
@@ -130,15 +130,21 @@ def status_document(ending: Ending, mask: Mask) -> bytes:
     for document in (whole, fewer, fewer | {"artifacts": places | {"outputArtifacts": []}}):
         if len(text := orjson.dumps(document)) <= FITS:
             return text
-    return orjson.dumps({"provider": mask.text(ending.provider)[:253]} | _facts(ending, mask, LONGEST_ERROR))
+    return orjson.dumps({"provider": mask.text(ending.provider)[:253]} | _facts(ending, mask, MAX_ERROR))
 
 
-def _told(ending: Ending, mask: Mask) -> Iterator[dict[str, Any]]:
+def _reported(ending: Ending, mask: Mask) -> Iterator[dict[str, Any]]:
     """The same end in ever fewer words."""
-    facts = _facts(ending, mask, LONGEST_ERROR)
-    yield _present(facts | {"artifacts": [_artifact(each, mask) for each in ending.artifacts] or None})
+    facts = _facts(ending, mask, MAX_ERROR)
     yield _present(
-        facts | {"artifacts": [{"name": mask.text(each.artifact.name)} for each in ending.artifacts] or None}
+        facts | {"artifacts": [_artifact(artifact, mask) for artifact in ending.artifacts] or None}
+    )
+    yield _present(
+        facts
+        | {
+            "artifacts": [{"name": mask.text(artifact.artifact.name)} for artifact in ending.artifacts]
+            or None
+        }
     )
     yield facts
     yield {"status": ending.status, "exitCode": ending.code, **_control(ending)}
@@ -177,8 +183,14 @@ def _tool_calls(tools: ToolCalls) -> dict[str, int] | None:
 
 
 def _artifact(found: Collected, mask: Mask) -> dict[str, Any]:
-    told = found.artifact
-    texts = {"name": told.name, "path": told.path, "key": told.key, "url": told.url, "problem": found.problem}
+    artifact = found.artifact
+    texts = {
+        "name": artifact.name,
+        "path": artifact.path,
+        "key": artifact.key,
+        "url": artifact.url,
+        "problem": found.problem,
+    }
     masked = {name: mask.text(text) if text else None for name, text in texts.items()}
     return _present(masked | {"size": found.size, "sha256": found.sha256})
 

@@ -47,7 +47,7 @@ class Root:
 
     def here(self, word: str) -> str:
         """A word that is a path below what documents call the root, as the path that it is here; any other as it is."""
-        if self._is_workspace or not word.startswith(WORKSPACE) or any(each.isspace() for each in word):
+        if self._is_workspace or not word.startswith(WORKSPACE) or any(item.isspace() for item in word):
             return word
         rest = word.removeprefix(WORKSPACE)
         return f"{self.path}{rest}" if rest == "" or rest.startswith("/") else word

@@ -5,13 +5,13 @@ from contextlib import suppress
 
 from jangar.runner.rooted_files import Refused, Root
 
-LARGEST = 16 * 1024 * 1024
+MAX_SIZE = 16 * 1024 * 1024
 
 
 class RunnerLog:
     """The log keeps the last 16 to 32 MiB: a full file makes room, and is `<name>.1` then."""
 
-    def __init__(self, root: Root, path: str, *, largest: int = LARGEST) -> None:
+    def __init__(self, root: Root, path: str, *, largest: int = MAX_SIZE) -> None:
         self._root, self._path, self._largest = root, path, largest
         self._file: int | None = None
         self._size = 0

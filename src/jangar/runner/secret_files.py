@@ -1,13 +1,13 @@
 """The values of Secrets that a container is given as files: they may be read in nothing that is reported.
 
-Whoever made the container says in a variable where such files are, separated by colons.
+A variable of the container lists their paths, separated by colons.
 """
 
 from pathlib import Path
 
 VARIABLE = "JANGAR_SECRET_FILES"
-MOST_FILES = 200
-LONGEST = 64 * 1024
+MAX_FILE_COUNT = 200
+MAX_LENGTH = 64 * 1024
 """Bytes of one file that are read: a longer one is no secret that somebody would tell as a whole."""
 
 
@@ -16,11 +16,11 @@ def values_in_files(places: str) -> list[str]:
     found: list[str] = []
     for place in filter(None, places.split(":")):
         for path in _files(Path(place)):
-            if len(found) >= MOST_FILES:
+            if len(found) >= MAX_FILE_COUNT:
                 return found
             try:
                 with path.open("rb") as file:
-                    found.append(file.read(LONGEST).decode("utf-8", "surrogateescape"))
+                    found.append(file.read(MAX_LENGTH).decode("utf-8", "surrogateescape"))
             except OSError:
                 continue
     return found
@@ -29,9 +29,9 @@ def values_in_files(places: str) -> list[str]:
 def _files(place: Path) -> list[Path]:
     try:
         # A volume has its files in a directory `..data`, with a link to each beside it.
-        listed = sorted(each for each in place.iterdir() if not each.name.startswith(".."))
+        listed = sorted(path for path in place.iterdir() if not path.name.startswith(".."))
     except NotADirectoryError:
         return [place]
     except OSError:
         return []
-    return [each for each in listed if each.is_file()]
+    return [item for item in listed if item.is_file()]

@@ -12,7 +12,7 @@ from jangar.runner.problem import RunnerProblem
 SCHEMA_VERSION = "agents.proompteng.ai/runner/v1"
 STATUS_PATH = "/workspace/.agent/status.json"
 LOG_PATH = "/workspace/.agent/runner.log"
-MOST_ARTIFACTS = 50
+MAX_REPORTED_ARTIFACTS = 50
 
 UsageFormat = Literal["auto", "claude", "codex", "none"]
 Document = Mapping[str, Any]
@@ -74,7 +74,7 @@ def runner_spec(runner: Document, run: Document, command: Sequence[str] = ()) ->
     environment, places = _document(runner, "environment"), _document(runner, "artifacts")
     secret = (
         *_names(environment, "secret"),
-        *(name for each in sources for name in _names(each, "secretEnv")),
+        *(name for source in sources for name in _names(source, "secretEnv")),
     )
     return RunnerSpec(
         provider=str(runner.get("provider") or run.get("provider") or ""),
@@ -97,7 +97,7 @@ def _argv(sources: Sequence[Document]) -> tuple[str, ...]:
     if not binary:
         raise RunnerProblem("there is no command: agent-runner.json has no adapter.exec.binary")
     args = _first(sources, "args", "argsTemplate")
-    return (_text(binary, "binary"), *(_text(each, "args") for each in _list(args, "args")))
+    return (_text(binary, "binary"), *(_text(item, "args") for item in _list(args, "args")))
 
 
 def _env(sources: Sequence[Document]) -> dict[str, str]:
@@ -121,12 +121,12 @@ def _input_file(given: Any) -> InputFile:
 
 def _artifacts(given: Any) -> tuple[OutputArtifact, ...]:
     found = []
-    for each in _list(given, "outputArtifacts")[:MOST_ARTIFACTS]:
-        if not isinstance(each, Mapping):
+    for item in _list(given, "outputArtifacts")[:MAX_REPORTED_ARTIFACTS]:
+        if not isinstance(item, Mapping):
             raise RunnerProblem("outputArtifacts must be objects with a name")
-        known = {name: each[name] for name in ("path", "key", "url") if each.get(name) is not None}
+        known = {name: item[name] for name in ("path", "key", "url") if item.get(name) is not None}
         texts = {name: _text(value, f"outputArtifacts.{name}") for name, value in known.items()}
-        found.append(OutputArtifact(name=_text(each.get("name"), "outputArtifacts.name"), **texts))
+        found.append(OutputArtifact(name=_text(item.get("name"), "outputArtifacts.name"), **texts))
     return tuple(found)
 
 
@@ -148,11 +148,11 @@ def _grace(given: Any) -> float | None:
 def _names(source: Document, field: str) -> tuple[str, ...]:
     """Names of variables, or objects that have one as the API's secretEnv does."""
     listed = _list(source.get(field), field)
-    return tuple(_text(each.get("name") if isinstance(each, Mapping) else each, field) for each in listed)
+    return tuple(_text(item.get("name") if isinstance(item, Mapping) else item, field) for item in listed)
 
 
 def _first(sources: Sequence[Document], *names: str) -> Any:
-    return next((each[name] for each in sources for name in names if each.get(name) is not None), None)
+    return next((source[name] for source in sources for name in names if source.get(name) is not None), None)
 
 
 def _document(source: Document, field: str) -> Document:

@@ -15,9 +15,9 @@ import orjson
 
 from jangar.runner.spec import UsageFormat
 
-MOST_TOKENS = 10**12
-MOST_USD = 10**6
-LONGEST_TEXT = 2048
+MAX_TOKENS = 10**12
+MAX_USD = 10**6
+MAX_TEXT_LENGTH = 2048
 """Bytes of an agent's last message that become the output `result` where the agent wrote none."""
 
 MAX_DENIED = 1000
@@ -169,7 +169,7 @@ def _form_of(first: Mapping[str, Any] | None) -> UsageFormat:
 
 
 def _is_count(given: Any) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= MOST_TOKENS
+    return isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= MAX_TOKENS
 
 
 def _is_cost(given: Any) -> bool:
@@ -177,5 +177,5 @@ def _is_cost(given: Any) -> bool:
         isinstance(given, int | float)
         and not isinstance(given, bool)
         and math.isfinite(given)
-        and 0 <= given <= MOST_USD
+        and 0 <= given <= MAX_USD
     )

@@ -1,4 +1,4 @@
-"""The control plane's own face: one way in, runs as they are and were, and HTTP for programs and for the web page.
+"""The control plane frontend: run submission, live and past runs, and the HTTP API for programs and the web UI.
 
 Imports: controllers (names and pages), lint, kube, settings, telemetry, domain, api. Starlette only below `http/`.
 """

@@ -35,7 +35,7 @@ GIVEN: Final = (
     "systemPromptRef",
     "ttlSecondsAfterFinished",
 )
-"""Fields of a run's spec that whoever orders it may give."""
+"""Fields of a run's spec that a client may set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,8 @@ async def submit_agent_run(client: "Client", order: AgentOrder, ring: KeyRing | 
     try:
         await client.get(AGENTS, order.agent, order.namespace)
     except NotFound as error:
-        told = f"there is no Agent {order.agent} in {order.namespace}: apply it first"
-        raise Refused(told, Why.MISSING) from error
+        message = f"Agent {order.agent} not found in {order.namespace}: apply it first"
+        raise Refused(message, Why.MISSING) from error
     notes = {CREATED_BY: order.by, RERUN_OF: order.rerun_of}
     wanted = {
         "apiVersion": AGENT_RUNS.api_version,
@@ -78,8 +78,8 @@ def rerun_of(
     """The run that repeats an ended one (DAG-16): one for each parent and attempt, however often it is asked for."""
     meta, spec = parent["metadata"], parent.get("spec") or {}
     if not is_over(parent):
-        told = f"{meta['name']} is {phase_of(parent)}: only an AgentRun that has ended can be run again"
-        raise Refused(told, Why.STATE)
+        message = f"{meta['name']} is {phase_of(parent)}: only an ended AgentRun can run again"
+        raise Refused(message, Why.STATE)
     given = {name: spec[name] for name in (*GIVEN, "onJobMissing") if name in spec}
     if prompt is not None:
         given.pop("implementationSpecRef", None)

@@ -20,7 +20,7 @@ log = logging.getLogger("jangar.audit")
 WAIT: Final = 2.0
 """Seconds that an answer waits for its row."""
 AGAIN: Final = 30.0
-MOST: Final = 10_000
+MAX_COUNT: Final = 10_000
 SOME: Final = 200
 TIDY: Final = 3600.0
 PAUSE: Final = 0.05
@@ -40,7 +40,7 @@ class AuditTrail:
         self._history = history
         self._now = now
         self._keep = keep
-        self._waiting: deque[AuditRow] = deque(maxlen=MOST)
+        self._waiting: deque[AuditRow] = deque(maxlen=MAX_COUNT)
         self._storing = asyncio.Lock()
 
     @property
@@ -48,8 +48,10 @@ class AuditTrail:
         return len(self._waiting)
 
     async def add(self, row: AuditRow) -> None:
-        told = {name: value for name, value in asdict(row).items() if value is not None and name != "name"}
-        log.info("audit", extra={"audit": told | {"object": row.name, "at": row.at.isoformat()}})
+        reported = {
+            name: value for name, value in asdict(row).items() if value is not None and name != "name"
+        }
+        log.info("audit", extra={"audit": reported | {"object": row.name, "at": row.at.isoformat()}})
         if self._history is None:
             return
         self._waiting.append(row)
@@ -57,7 +59,7 @@ class AuditTrail:
             async with asyncio.timeout(WAIT):
                 await self._stored()
         except (StoreError, TimeoutError, OSError) as error:
-            log.warning("an audit row waits for the database", extra={"reason": str(error)})
+            log.warning("audit row waiting for the database", extra={"reason": str(error)})
 
     async def run(self) -> None:
         """Store what waits, and delete what is too old."""
@@ -72,7 +74,7 @@ class AuditTrail:
                     gone = await (await self._history()).prune(before)
                     tidied = tidied if any(gone.values()) else clock
             except (StoreError, OSError) as error:
-                log.warning("the audit trail cannot be stored now", extra={"reason": str(error)})
+                log.warning("audit rows not stored; retrying", extra={"reason": str(error)})
             await asyncio.sleep(PAUSE if any(gone.values()) else AGAIN)
 
     async def _stored(self) -> None:
@@ -84,6 +86,6 @@ class AuditTrail:
                 try:
                     await (await self._history()).add_audit(some)
                 except Refused:
-                    log.exception("the database refuses audit rows; they are in the log alone")
+                    log.exception("database rejected audit rows; they are only in the log")
                 for _ in some:
                     self._waiting.popleft()

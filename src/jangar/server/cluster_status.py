@@ -21,8 +21,8 @@ OK: Final = 200
 RUNTIMES: Final = {
     "job": "",
     "workflow": "",
-    "temporal": "not built yet: AgentRuns of it are refused",
-    "custom": "not built yet: AgentRuns of it are refused",
+    "temporal": "not implemented: AgentRuns with this runtime are rejected",
+    "custom": "not implemented: AgentRuns with this runtime are rejected",
 }
 
 
@@ -44,25 +44,25 @@ class ClusterStatus:
                 continue
         return [
             {
-                "name": each.name,
-                "version": each.version,
-                "alive": each.is_alive,
-                "shards": len(each.holds),
-                "renewedAt": each.renewed_at,
+                "name": member.name,
+                "version": member.version,
+                "alive": member.is_alive,
+                "shards": len(member.holds),
+                "renewedAt": member.renewed_at,
             }
             for work in shared_work(leases, now)
-            for each in work.members
+            for member in work.members
         ]
 
     async def crds(self) -> list[dict[str, Any]]:
         at, known = self._crds
         if time.monotonic() - at < BELIEVED:
             return known
-        groups = sorted({each.group for each in KINDS})
+        groups = sorted({kind.group for kind in KINDS})
         served = dict(zip(groups, await asyncio.gather(*map(self._served, groups)), strict=True))
         found = [
-            {"kind": each.name, "group": each.group, "served": each.plural in served[each.group]}
-            for each in KINDS
+            {"kind": kind.name, "group": kind.group, "served": kind.plural in served[kind.group]}
+            for kind in KINDS
         ]
         self._crds = (time.monotonic(), found)
         return found
@@ -76,4 +76,4 @@ class ClusterStatus:
         except ApiError:
             return frozenset()
         found = orjson.loads(answer.body) if answer.status == OK else {}
-        return frozenset(each["name"] for each in found.get("resources") or ())
+        return frozenset(resource["name"] for resource in found.get("resources") or ())

@@ -61,7 +61,7 @@ def detailed(read: ReadRun, *, now: datetime, retried_by: Sequence[str] = ()) ->
     """Everything about a run that its page shows."""
     obj = read.obj
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    told: Document = {
+    reported: Document = {
         **listed(obj),
         "live": read.is_live,
         "durationSeconds": seconds(_row(read, now).duration),
@@ -75,15 +75,15 @@ def detailed(read: ReadRun, *, now: datetime, retried_by: Sequence[str] = ()) ->
         "deletionRequested": bool(obj["metadata"].get("deletionTimestamp")),
         "resourceVersion": obj["metadata"]["resourceVersion"],
         "mode": str(read.record.mode) if read.record.mode else None,
-        "conditions": [_condition(each) for each in read.record.lifecycle.conditions],
+        "conditions": [_condition(condition) for condition in read.record.lifecycle.conditions],
         "steps": [],
         "leftBehind": [],
         "cancelRequestedAt": None,
     }
     if read.view is None:
-        return told
+        return reported
     detail = run_detail(read.identity, read.view, now=now)
-    return told | _parts(detail)
+    return reported | _parts(detail)
 
 
 def _parts(detail: RunDetail) -> Document:
@@ -91,10 +91,10 @@ def _parts(detail: RunDetail) -> Document:
         "mode": str(detail.mode) if detail.mode else None,
         "counts": dict(detail.counts),
         "stepsTotal": detail.counts["total"],
-        "steps": [_step(each) for each in detail.steps],
+        "steps": [_step(step) for step in detail.steps],
         "leftBehind": [
-            {"kind": each.kind, "name": each.name, "endedAt": moment(each.ended_at)}
-            for each in detail.left_behind
+            {"kind": item.kind, "name": item.name, "endedAt": moment(item.ended_at)}
+            for item in detail.left_behind
         ],
         "cancelRequestedAt": moment(detail.cancel_requested_at),
     }
@@ -110,15 +110,15 @@ def _step(step: StepRow) -> Document:
         "attempt": step.attempt,
         "attempts": [
             {
-                "attempt": each.attempt,
-                "phase": str(each.phase),
-                "reason": str(each.reason),
-                "message": each.message,
-                "startedAt": moment(each.started_at),
-                "finishedAt": moment(each.finished_at),
-                "exitCode": each.exit_code,
+                "attempt": attempt.attempt,
+                "phase": str(attempt.phase),
+                "reason": str(attempt.reason),
+                "message": attempt.message,
+                "startedAt": moment(attempt.started_at),
+                "finishedAt": moment(attempt.finished_at),
+                "exitCode": attempt.exit_code,
             }
-            for each in step.attempts
+            for attempt in step.attempts
         ],
         "child": step.child,
         "dependsOn": list(step.depends_on),
@@ -170,14 +170,14 @@ def explained(read: ReadRun, found: Sequence[Explanation]) -> Document:
         "message": lifecycle.message or "",
         "steps": [
             {
-                "name": each.step,
-                "phase": str(each.phase),
-                "reason": each.reason,
-                "sentence": each.sentence,
-                "waitsFor": list(each.waits_for),
-                "until": moment(each.until),
+                "name": item.step,
+                "phase": str(item.phase),
+                "reason": item.reason,
+                "sentence": item.sentence,
+                "waitsFor": list(item.waits_for),
+                "until": moment(item.until),
             }
-            for each in found
+            for item in found
         ],
     }
 
@@ -232,6 +232,10 @@ def parent(obj: Mapping[str, Any]) -> str | None:
     """Name of the run that this one is a step of."""
     owners = obj["metadata"].get("ownerReferences") or ()
     return next(
-        (each["name"] for each in owners if each.get("controller") and each["kind"] == "OrchestrationRun"),
+        (
+            owner["name"]
+            for owner in owners
+            if owner.get("controller") and owner["kind"] == "OrchestrationRun"
+        ),
         None,
     )

@@ -107,7 +107,7 @@ async def _there(client: "Client", resource: Resource, row: KeyRow, ring: KeyRin
     past = await ring.past(row)
     if past is None:
         raise Refused(
-            f"the key {row.key!r} has made {row.name}, which is gone: use a new key to make another",
+            f"the idempotency key {row.key!r} created {row.name}, which was deleted: use a new key",
             Why.STATE,
         )
     return past
@@ -125,7 +125,10 @@ async def _made(client: "Client", resource: Resource, wanted: Obj, key: str, fie
 
 
 def _used(key: str, name: str) -> Refused:
-    return Refused(f"the key {key!r} was used for another order, which made {name}: use a new key", Why.WRONG)
+    return Refused(
+        f"the idempotency key {key!r} was used for a different request, which created {name}: use a new key",
+        Why.WRONG,
+    )
 
 
 def _is_same(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -138,12 +138,12 @@ class LiveRuns:
         oldest = self._past[0][0] if self._past else self._number + 1
         if life != self._life or not oldest - 1 <= number <= self._number:
             return [self._reset()]
-        return [told for at, told in self._past if at > number]
+        return [reported for at, reported in self._past if at > number]
 
     def _reset(self) -> RunChange:
-        return self._told("reset", {})
+        return self._reported("reset", {})
 
-    def _told(self, kind: Literal["run", "gone", "reset"], row: Row) -> RunChange:
+    def _reported(self, kind: Literal["run", "gone", "reset"], row: Row) -> RunChange:
         namespace = sys.intern(str(row.get("namespace", "")))
         return RunChange(self.position, kind, namespace, self._written(self.position, kind, row))
 
@@ -187,11 +187,11 @@ class LiveRuns:
 
     def _tell(self, kind: Literal["run", "gone"], row: Row) -> None:
         self._number += 1
-        told = self._told(kind, row)
-        self._past.append((self._number, told))
+        reported = self._reported(kind, row)
+        self._past.append((self._number, reported))
         for queue in tuple(self._listeners):
             try:
-                queue.put_nowait(told)
+                queue.put_nowait(reported)
             except asyncio.QueueFull:
                 self._listeners.discard(queue)
                 _end(queue)

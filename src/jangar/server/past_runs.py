@@ -10,7 +10,7 @@ from jangar.api.phases import TERMINAL
 from jangar.controllers.resources import CREATED_BY
 from jangar.domain.times import parse_rfc3339, rfc3339
 from jangar.server.reading import RUNS, ReadRun, read_past
-from jangar.server.run_list import Row, Wanted
+from jangar.server.run_list import Row, RunOptions
 from jangar.store.errors import StoreError
 from jangar.store.history import History
 from jangar.store.rows import EventRow, KeyRow, Line, Listing, Place, Query, RunRow, StepRow
@@ -36,9 +36,9 @@ class PastRuns:
                 self._history = await self._open()
         return self._history
 
-    async def listed(self, wanted: Wanted, *, after: tuple[str, str] | None, limit: int) -> Sequence[Row]:
+    async def listed(self, wanted: RunOptions, *, after: tuple[str, str] | None, limit: int) -> Sequence[Row]:
         """Rows as `documents.listed` makes them, the newest first."""
-        phases = sorted(str(each) for each in wanted.phases if each in TERMINAL)
+        phases = sorted(str(phase) for phase in wanted.phases if phase in TERMINAL)
         if wanted.phases and not phases:
             return ()
         listing = Listing(
@@ -52,7 +52,7 @@ class PastRuns:
             after=Place(created_at=parse_rfc3339(after[0]), uid=after[1]) if after else None,
             limit=limit,
         )
-        return [_listed(each) for each in await (await self.history()).listed(listing)]
+        return [_listed(item) for item in await (await self.history()).listed(listing)]
 
     async def namespaces(self) -> frozenset[str]:
         """Those that have runs; none while they cannot be known."""
@@ -155,7 +155,7 @@ def _rebuilt(row: RunRow, steps: Sequence[StepRow]) -> Obj:
         "steps": f"{row.steps_ended or 0}/{row.steps_total or 0}",
         "counts": row.counts,
         "outputs": row.outputs,
-        "stepStatuses": [_step(each) for each in steps],
+        "stepStatuses": [_step(step) for step in steps],
     }
     return {
         "apiVersion": RUNS.api_version,
@@ -174,7 +174,7 @@ def _rebuilt(row: RunRow, steps: Sequence[StepRow]) -> Obj:
 
 
 def _step(step: StepRow) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "name": step.name,
         "kind": step.kind,
         "phase": step.phase,
@@ -186,5 +186,5 @@ def _step(step: StepRow) -> dict[str, Any]:
         "outputs": step.outputs,
     }
     if step.child_name:
-        told["resourceRef"] = {"kind": step.kind, "name": step.child_name, "uid": step.child_uid}
-    return {name: value for name, value in told.items() if value is not None}
+        reported["resourceRef"] = {"kind": step.kind, "name": step.child_name, "uid": step.child_uid}
+    return {name: value for name, value in reported.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What cannot be done, and why: told alike by the command line, HTTP and the web page."""
+"""Rejected requests, shared by the command line, the HTTP API and the web UI."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -16,7 +16,7 @@ class Why(Enum):
 
 
 class Refused(Exception):
-    """Somebody asked for what cannot be done; the message says why, and what to do."""
+    """A request was rejected; the message says why and what to do."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ class BadCursor(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RunOptions:
     """What a list lets through."""
 
     namespaces: frozenset[str] | None = None
@@ -33,7 +33,7 @@ class Wanted:
     nested: bool = False
     """Also runs that are a step of another."""
 
-    def lets_through(self, row: Row) -> bool:
+    def matches(self, row: Row) -> bool:
         return (
             (self.namespaces is None or row["namespace"] in self.namespaces)
             and (not self.phases or row["phase"] in self.phases)
@@ -55,14 +55,14 @@ def place(row: Row) -> tuple[str, str]:
 
 
 def page(
-    rows: Iterable[Row], wanted: Wanted, *, after: tuple[str, str] | None, limit: int
+    rows: Iterable[Row], wanted: RunOptions, *, after: tuple[str, str] | None, limit: int
 ) -> tuple[list[Row], str | None]:
     """So many rows behind a place, and the cursor of the next page. `rows` come newest first."""
     found: list[Row] = []
     for row in rows:
         if after is not None and place(row) >= after:
             continue
-        if wanted.lets_through(row):
+        if wanted.matches(row):
             if len(found) == limit:
                 return found, cursor(place(found[-1]))
             found.append(row)
@@ -79,7 +79,7 @@ def place_of(text: str) -> tuple[str, str]:
         created, uid = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().split("\n")
         created = rfc3339(parse_rfc3339(created))
     except (ValueError, binascii.Error, OverflowError) as error:
-        raise BadCursor("this is no cursor of ours: begin again without one") from error
+        raise BadCursor("invalid cursor: list again without a cursor") from error
     if UID.fullmatch(uid) is None:
-        raise BadCursor("this is no cursor of ours: begin again without one")
+        raise BadCursor("invalid cursor: list again without a cursor")
     return created, uid

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from jangar.server.live_runs import LiveRuns
 from jangar.server.past_runs import PastRuns
-from jangar.server.run_list import Row, Wanted, cursor, page, place
+from jangar.server.run_list import Row, RunOptions, cursor, page, place
 from jangar.store.errors import StoreError
 
 
@@ -19,7 +19,7 @@ class RunPage(NamedTuple):
 
 
 async def run_page(
-    live: LiveRuns, past: PastRuns | None, wanted: Wanted, *, after: tuple[str, str] | None, limit: int
+    live: LiveRuns, past: PastRuns | None, wanted: RunOptions, *, after: tuple[str, str] | None, limit: int
 ) -> RunPage:
     """So many rows behind a place, the newest first."""
     found, _ = page(live.newest_first(), wanted, after=after, limit=limit + 1)
@@ -39,7 +39,7 @@ async def run_page(
 async def _gone(
     live: LiveRuns,
     past: PastRuns,
-    wanted: Wanted,
+    wanted: RunOptions,
     *,
     after: tuple[str, str] | None,
     until: tuple[str, str] | None,

@@ -30,7 +30,7 @@ class RunReads:
             return await self.whole(live)
         past = await self._past.read(namespace, name=name, uid=uid) if self._past else None
         if past is None:
-            raise NotFound(f"there is no run {uid or name} in {namespace}, nor in its history", status=404)
+            raise NotFound(f"run {uid or name} not found in {namespace} or its history", status=404)
         return past
 
     async def _live_object(self, namespace: str, name: str) -> Mapping[str, Any] | None:

@@ -52,29 +52,29 @@ def shared_work(leases: Iterable[Obj], now: datetime) -> list[SharedWork]:
         metadata = lease["metadata"]
         label = (metadata.get("labels") or {}).get(SELECTOR, "")
         sets.setdefault((metadata.get("namespace", ""), label), []).append(lease)
-    return [_shared(namespace, label, each, now) for (namespace, label), each in sorted(sets.items())]
+    return [_shared(namespace, label, item, now) for (namespace, label), item in sorted(sets.items())]
 
 
 def _shared(namespace: str, label: str, leases: Sequence[Obj], now: datetime) -> SharedWork:
     names = SetNames(name=label, namespace=namespace, domain=DOMAIN)
     records = [record_of(names, lease) for lease in leases]
-    members = {each.holder: each for each in records if each.role is Role.MEMBER}
+    members = {item.holder: item for item in records if item.role is Role.MEMBER}
     count = agreed_count(records) or 0
     holds: dict[str, list[Holding]] = {name: [] for name in members}
-    for each in sorted(records, key=lambda record: record.number or 0):
-        if each.number is not None and each.number < count and each.holder:
-            holds.setdefault(each.holder, []).append(Holding(number=each.number, since=each.since))
-    held = {one.number for each in holds.values() for one in each}
+    for item in sorted(records, key=lambda record: record.number or 0):
+        if item.number is not None and item.number < count and item.holder:
+            holds.setdefault(item.holder, []).append(Holding(number=item.number, since=item.since))
+    held = {one.number for hold in holds.values() for one in hold}
     return SharedWork(
-        name=next((each.name for each in records if each.role is Role.SET), label),
+        name=next((item.name for item in records if item.role is Role.SET), label),
         namespace=namespace,
         count=count,
-        members=[_sharer(name, members.get(name), tuple(holds[name]), now) for name in sorted(holds)],
+        members=[_member(name, members.get(name), tuple(holds[name]), now) for name in sorted(holds)],
         unheld=[number for number in range(count) if number not in held],
     )
 
 
-def _sharer(name: str, member: LeaseRecord | None, holds: Sequence[Holding], now: datetime) -> ShardMember:
+def _member(name: str, member: LeaseRecord | None, holds: Sequence[Holding], now: datetime) -> ShardMember:
     about: Mapping[str, str] = member.about if member else {}
     renewed = moment(member.renewed) if member else None
     return ShardMember(

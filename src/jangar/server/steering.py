@@ -20,7 +20,7 @@ class Steered:
     run: Obj
     changed: bool
     """False if it was so already."""
-    told: str
+    message: str
     """What there is to say of it, without its name: "is being cancelled"."""
 
 
@@ -33,12 +33,14 @@ def is_cancelled(run: Mapping[str, Any]) -> bool:
 async def cancel(client: "Client", run: Obj) -> Steered:
     """Ask a run to end. It cannot be taken back (CAN-1)."""
     if is_over(run):
-        return _as_it_was(run, f"is over already: {phase_of(run)}; nothing to cancel")
+        return _as_it_was(run, f"has already ended: {phase_of(run)}; nothing to cancel")
     if is_cancelled(run):
-        return _as_it_was(run, "is being cancelled already")
+        return _as_it_was(run, "is already being cancelled")
     changed = await _patched(client, run, cancel=True)
     return Steered(
-        run=changed, changed=True, told="is being cancelled: what runs is stopped, nothing new starts"
+        run=changed,
+        changed=True,
+        message="is being cancelled: running work is stopped and no further step starts",
     )
 
 
@@ -47,13 +49,13 @@ async def hold(client: "Client", run: Obj, *, suspend: bool) -> Steered:
     if is_over(run):
         name = run["metadata"]["name"]
         raise Refused(
-            f"{name} is over already: {phase_of(run)} (jangar resubmit {name} runs it again)", Why.STATE
+            f"{name} has already ended: {phase_of(run)} (jangar resubmit {name} runs it again)", Why.STATE
         )
     if bool((run.get("spec") or {}).get("suspend")) == suspend:
-        return _as_it_was(run, f"is {'suspended' if suspend else 'not suspended'} already")
+        return _as_it_was(run, "is already suspended" if suspend else "is not suspended")
     changed = await _patched(client, run, suspend=suspend)
-    told = "is suspended: no further step starts; what runs goes on" if suspend else "goes on"
-    return Steered(run=changed, changed=True, told=told)
+    reported = "is suspended: no further step starts; running steps continue" if suspend else "is resumed"
+    return Steered(run=changed, changed=True, message=reported)
 
 
 async def retry(
@@ -62,8 +64,8 @@ async def retry(
     """A new run that repeats an ended one (DAG-16). Raises Refused."""
     if not read.is_live:
         raise Refused(
-            f"{read.identity.name} is history: its steps are gone, so they cannot be kept; "
-            f"resubmit it to run it all again",
+            f"{read.identity.name} was deleted and exists only in the history: its steps cannot be reused; "
+            f"resubmit it to run all steps again",
             Why.STATE,
         )
     return await make(client, retry_of(read, from_step, name), by)
@@ -96,8 +98,8 @@ async def delete(client: "Client", run: Obj) -> bool:
     return await client.delete(RUNS, meta["name"], meta["namespace"], uid=meta["uid"]) is None
 
 
-def _as_it_was(run: Obj, told: str) -> Steered:
-    return Steered(run=run, changed=False, told=told)
+def _as_it_was(run: Obj, reported: str) -> Steered:
+    return Steered(run=run, changed=False, message=reported)
 
 
 async def _patched(client: "Client", run: Obj, **spec: Any) -> Obj:

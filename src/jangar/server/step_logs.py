@@ -1,6 +1,6 @@
 """What one attempt of a step wrote: from its pod while that is there, else the end of it that was kept.
 
-Every face finds logs here, with the rights of the one who asks. `deploy/build` is a step of a nested run.
+All frontends read logs here, with the caller's permissions. `deploy/build` is a step of a nested run.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from kubekit.client.transport import Transport
 AGAIN_SECONDS: Final = 0.3
 SILENCE: Final = 3600.0
 LAST_LINE_SECONDS: Final = 30.0
-LONGEST: Final = 4 * 1024 * 1024
+MAX_LENGTH: Final = 4 * 1024 * 1024
 """Bytes of a log that are read at once; of a longer one, the end."""
 TOGETHER: Final = 16
 STAMPED: Final = {"timestamps": "true"}
@@ -71,7 +71,9 @@ class Source:
     def child(self) -> str | None:
         if self.is_current:
             return self.state.child
-        return next((each.child for each in self.state.attempts if each.attempt == self.attempt), None)
+        return next(
+            (attempt.child for attempt in self.state.attempts if attempt.attempt == self.attempt), None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +120,14 @@ def source(run: ReadRun, state: StepState, path: str, attempt: int | None) -> So
 async def source_of(read: ReadOne, run: ReadRun, path: str, attempt: int | None) -> Source:
     """By the path of a step; raises Refused if there is no such step or attempt."""
     first, _, rest = path.partition("/")
-    states = {each.name: each for each in (run.view.states if run.view else run.record.steps)}
+    states = {item.name: item for item in (run.view.states if run.view else run.record.steps)}
     if first not in states:
         raise no_step(run.identity.name, first, list(states))
     state = states[first]
     if not rest:
         return source(run, state, path, attempt)
     if state.kind is not StepKind.SUB_ORCHESTRATION or not state.child:
-        raise Refused(f"{first} is no nested run that has started: it has no step {rest}", Why.MISSING)
+        raise Refused(f"{first} is not a started nested run: it has no step {rest}", Why.MISSING)
     inner = await source_of(read, await read(run.identity.namespace, state.child), rest, attempt)
     return replace(inner, path=path)
 
@@ -162,7 +164,9 @@ class StepLogs:
             return StepLog(source=source, missing=_without_work(source))
         uid = source.child_uid or await self._uid(source)
         if uid is None:
-            return StepLog(source=source, missing=f"{source.child} of attempt {source.attempt} is gone")
+            return StepLog(
+                source=source, missing=f"{source.child} of attempt {source.attempt} no longer exists"
+            )
         pod, why = await self._pod(source, uid), ""
         if pod is not None:
             try:
@@ -174,7 +178,7 @@ class StepLogs:
                 why = error.message
         kept = await self._kept(source.namespace, uid)
         if kept is not None:
-            note = "its pod is gone; this is the kept tail"
+            note = "the pod no longer exists; this is the stored tail of its log"
             return StepLog(source=source, lines=_lines(kept, tail), note=note)
         return StepLog(source=source, missing=why or self._gone(source))
 
@@ -182,7 +186,7 @@ class StepLogs:
         """In their order, some of them at once."""
         for start in range(0, len(found), TOGETHER):
             some = found[start : start + TOGETHER]
-            for log in await asyncio.gather(*(self.read(each, tail) for each in some)):
+            for log in await asyncio.gather(*(self.read(item, tail) for item in some)):
                 yield log
 
     async def follow(self, source: Source, skip: int = 0) -> AsyncGenerator[str]:
@@ -212,13 +216,13 @@ class StepLogs:
         except NotFound:
             return known
         states = run.view.states if run.view else run.record.steps
-        found = next((each for each in states if each.name == known.state.name), None)
+        found = next((state for state in states if state.name == known.state.name), None)
         return source(run, found, known.path, known.attempt or None) if found is not None else known
 
     async def _streamed(self, namespace: str, pod: str) -> AsyncGenerator[str]:
         """A stream that breaks is begun again, and what was told is passed over."""
         path = PODS.path(namespace, pod, "log")
-        told, last = 0, b""
+        reported, last = 0, b""
         for _ in range(round(60 / AGAIN_SECONDS)):
             passed = 0
             try:
@@ -226,11 +230,11 @@ class StepLogs:
                 async with self._transport.stream(path, query=query, idle_timeout=SILENCE) as lines:
                     async for line in lines:
                         passed += 1
-                        if passed > told:
-                            told, last = passed, line
+                        if passed > reported:
+                            reported, last = passed, line
                             yield _text(line)
             except ApiError as error:
-                if not told or error.status not in {400, 0}:
+                if not reported or error.status not in {400, 0}:
                     # The container has not started, or the pod has gone.
                     break
                 await asyncio.sleep(AGAIN_SECONDS)
@@ -259,7 +263,7 @@ class StepLogs:
 
     async def _listed(self, namespace: str, labels: str) -> Mapping[str, _Pod]:
         """By uid of the child, the newest pod of each."""
-        found = [each["metadata"] for each in await self._client.list(PODS, namespace, labels=labels)]
+        found = [item["metadata"] for item in await self._client.list(PODS, namespace, labels=labels)]
         # Times are of whole seconds. One Job follows another: the pod that was written last is the later one's.
         found.sort(key=lambda pod: (pod["creationTimestamp"], int(pod["resourceVersion"])))
         return {
@@ -307,31 +311,31 @@ class StepLogs:
 
     def _gone(self, source: Source) -> str:
         if source.is_live:
-            return "its pod has not started yet"
+            return "the pod has not started yet"
         if self._tails is None and self._past is None:
-            return (
-                "its pod is gone, and a cluster's logs go with the pods: look where the cluster collects them"
-            )
-        return "its pod is gone and no tail of its log was kept (it never started, or the tail has expired)"
+            return "the pod no longer exists and its log was deleted with it: check the log collector of the cluster"
+        return (
+            "the pod no longer exists and no log tail is stored (it never started, or the tail has expired)"
+        )
 
 
 def _without_work(source: Source) -> str:
     state = source.state
     if state.kind not in CHILD_KINDS:
-        return f"a step of kind {state.kind} does no work that could write a log"
+        return f"a step of kind {state.kind} has no log"
     if state.phase is StepPhase.SUCCEEDED and not state.child:
-        return "it did not run here: its outcome was taken from the run that this one repeats"
+        return "the step did not run: its outcome was copied from the retried run"
     if state.kind is StepKind.SUB_ORCHESTRATION:
-        return f"its own run is not there: {source.why}"
-    return f"it has not run: {source.why}"
+        return f"the nested run does not exist: {source.why}"
+    return f"the step has not run: {source.why}"
 
 
 def _lines(text: bytes, tail: int | None) -> list[str]:
     """All lines, or the last ones; of a log that is too long, the end under a line that says so."""
-    start = text.find(b"\n", len(text) - LONGEST) + 1 if len(text) > LONGEST else 0
+    start = text.find(b"\n", len(text) - MAX_LENGTH) + 1 if len(text) > MAX_LENGTH else 0
     lines = text[start:].decode(errors="replace").splitlines()
     if start:
-        lines.insert(0, f"... {start:,} earlier bytes are not shown: the last {LONGEST // 2**20} MiB are")
+        lines.insert(0, f"... {start:,} earlier bytes omitted; showing the last {MAX_LENGTH // 2**20} MiB")
     return lines if tail is None else lines[-tail:] if tail else []
 
 

@@ -15,8 +15,8 @@ from jangar.api.phases import TERMINAL
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.controllers.resources import CREATED_BY
+from jangar.domain.orchestration.message_text import Guesses
 from jangar.domain.orchestration.parameters import resolve_parameters
-from jangar.domain.orchestration.wording import Guesses
 from jangar.server.idempotency import DELIVERY_ID, KeyRing, Made, label_of, make_once, named_by
 from jangar.server.reading import ORCHESTRATIONS, RUNS, ReadRun
 from jangar.server.refusals import Refused, Why
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REPEATED: Final = ("orchestrationRef", "orchestration", "parameters", "policies", "ttlSecondsAfterFinished")
 OURS: Final = ("jangar.proompteng.ai/", "app.kubernetes.io/managed-by")
 LABEL: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-LONGEST_PREFIX: Final = 200
+MAX_PREFIX: Final = 200
 SHOWN: Final = 20
 
 
@@ -71,9 +71,11 @@ def is_over(run: Mapping[str, Any]) -> bool:
 async def submit(client: "Client", order: RunSubmission, ring: KeyRing | None = None) -> Made:
     """Make the run. Raises Refused, and what the API says. `ring` keeps keys for longer than runs."""
     if (order.orchestration is None) == (order.definition is None):
-        raise Refused("name an orchestration, or send a definition: exactly one of the two", Why.WRONG)
+        raise Refused("specify exactly one of an orchestration name and an inline definition", Why.WRONG)
     if order.key is not None and order.name:
-        raise Refused("a run with an idempotency key is named by it: leave out one of the two", Why.WRONG)
+        raise Refused(
+            "a run with an idempotency key gets its name from the key: omit the name or the key", Why.WRONG
+        )
     await _check_parameters(client, order)
     run = manifest(order)
     if order.key is not None:
@@ -82,7 +84,7 @@ async def submit(client: "Client", order: RunSubmission, ring: KeyRing | None = 
 
 
 async def make(client: "Client", run: Obj, by: str | None) -> Obj:
-    """Create a run that was made here, for whoever asked. Raises Refused if its name is taken."""
+    """Create a run on behalf of its requester. Raises Refused if its name is taken."""
     meta = run["metadata"]
     if by:
         notes = {**(meta.get("annotations") or {}), CREATED_BY: by}
@@ -95,7 +97,7 @@ async def make(client: "Client", run: Obj, by: str | None) -> Obj:
             raise
         there = await client.get(RUNS, name, meta["namespace"])
     raise NameTaken(
-        f"there is a run {name} already, {phase_of(there)}: choose another name, or none", there=there
+        f"run {name} already exists ({phase_of(there)}): choose another name, or omit it", there=there
     )
 
 
@@ -111,7 +113,7 @@ def manifest(order: RunSubmission) -> Obj:
     if order.policies:
         spec["policies"] = dict(order.policies)
     labels = dict(order.labels)
-    called: Obj = {"generateName": f"{(order.orchestration or 'run')[:LONGEST_PREFIX]}-"}
+    called: Obj = {"generateName": f"{(order.orchestration or 'run')[:MAX_PREFIX]}-"}
     if order.key is not None:
         called = {"name": named_by(order.key)}
         spec["deliveryId"] = order.key
@@ -131,16 +133,16 @@ def retry_of(read: ReadRun, from_step: str | None, name: str | None) -> Obj:
     run, meta = read.obj, read.obj["metadata"]
     if not is_over(run):
         raise Refused(
-            f"{meta['name']} is {phase_of(run)}: only a run that has ended can be retried "
-            f"(jangar cancel {meta['name']} --wait ends it)",
+            f"{meta['name']} is {phase_of(run)}: only an ended run can be retried "
+            f"(jangar cancel {meta['name']} --wait cancels it)",
             Why.STATE,
         )
     if from_step is not None:
         _check_step(read, from_step)
     elif phase_of(run) == "Succeeded":
         raise Refused(
-            f"every step of {meta['name']} succeeded: name the step to begin with by --from, "
-            f"or run it all again with jangar resubmit {meta['name']}",
+            f"every step of {meta['name']} succeeded: pass the first step to repeat with --from, "
+            f"or run all steps again with jangar resubmit {meta['name']}",
             Why.STATE,
         )
     repeated: Obj = {"name": meta["name"], "uid": meta["uid"]}
@@ -157,7 +159,9 @@ def resubmission_of(read: ReadRun, name: str | None, parameters: Mapping[str, st
     spec = read.obj.get("spec") or {}
     if not spec.get("orchestrationRef") and not spec.get("orchestration"):
         original = (spec.get("retryOf") or {}).get("name")
-        raise Refused(f"{read.obj['metadata']['name']} repeats {original}: resubmit that one", Why.STATE)
+        raise Refused(
+            f"{read.obj['metadata']['name']} is a retry of {original}: resubmit {original} instead", Why.STATE
+        )
     made = _again(read.obj, name)
     if parameters is not None:
         made["spec"]["parameters"] = dict(parameters)
@@ -167,7 +171,7 @@ def resubmission_of(read: ReadRun, name: str | None, parameters: Mapping[str, st
 def _again(run: Mapping[str, Any], name: str | None) -> Obj:
     meta, spec = run["metadata"], run.get("spec") or {}
     labels = {key: text for key, text in (meta.get("labels") or {}).items() if not key.startswith(OURS)}
-    called: Obj = {"name": name} if name else {"generateName": f"{meta['name'][:LONGEST_PREFIX]}-"}
+    called: Obj = {"name": name} if name else {"generateName": f"{meta['name'][:MAX_PREFIX]}-"}
     return {
         "apiVersion": RUNS.api_version,
         "kind": RUNS.kind,
@@ -195,7 +199,7 @@ async def _check_parameters(client: "Client", order: RunSubmission) -> None:
             found = await client.get(ORCHESTRATIONS, order.orchestration, order.namespace)
         except NotFound as error:
             raise Refused(
-                f"there is no Orchestration {order.orchestration} in {order.namespace}: apply it first",
+                f"Orchestration {order.orchestration} not found in {order.namespace}: apply it first",
                 Why.MISSING,
             ) from error
         definition = found.get("spec") or {}
@@ -204,13 +208,15 @@ async def _check_parameters(client: "Client", order: RunSubmission) -> None:
     except ValidationError as error:
         if order.definition is None:
             return
-        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
-        raise Refused("the definition cannot be read", Why.WRONG, problems=told) from error
+        reported = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
+        raise Refused("the definition is invalid", Why.WRONG, problems=reported) from error
     resolved = resolve_parameters(read, order.parameters)
     if isinstance(resolved, list):
-        told = _sentences(resolved)
-        fields = {f"parameters.{each.path[-1]}": _plain(each) for each in resolved}
-        raise Refused(f"the parameters are wrong: {'; '.join(told)}", Why.WRONG, problems=told, fields=fields)
+        reported = _sentences(resolved)
+        fields = {f"parameters.{item.path[-1]}": _plain(item) for item in resolved}
+        raise Refused(
+            f"invalid parameters: {'; '.join(reported)}", Why.WRONG, problems=reported, fields=fields
+        )
 
 
 async def check_parameters(client: "Client", run: Mapping[str, Any]) -> None:
@@ -241,7 +247,7 @@ def parameter_problems(definition: OrchestrationSpec, given: Mapping[str, str]) 
 
 
 def _sentences(problems: Sequence[Problem]) -> list[str]:
-    return [f"{each.message} ({each.fix})" if each.fix else each.message for each in problems]
+    return [f"{problem.message} ({problem.fix})" if problem.fix else problem.message for problem in problems]
 
 
 def _is_label(text: str) -> bool:

@@ -1,1 +1,1 @@
-"""What operators can set: one table of environment variables, read once. Imports: jangar.api, jangar.domain."""
+"""Settings: one table of environment variables, read once at startup. Imports: jangar.api, jangar.domain."""

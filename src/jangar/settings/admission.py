@@ -1,4 +1,4 @@
-"""From settings to the policy of admission. Knows both, decides nothing."""
+"""Converts settings to the admission policy."""
 
 from jangar.domain.policies.policy import (
     PROVIDER_HOSTS,
@@ -14,7 +14,7 @@ from jangar.settings.controllers import ControllerSettings
 
 
 def admission_policy(settings: ControllerSettings) -> AdmissionPolicy:
-    """What the operator lets AgentRuns and ToolRuns do."""
+    """The admission policy for AgentRuns and ToolRuns that the settings describe."""
     concurrency = Concurrency(
         namespace=settings.concurrency_namespace,
         agent=settings.concurrency_agent,
@@ -29,13 +29,13 @@ def admission_policy(settings: ControllerSettings) -> AdmissionPolicy:
         repo=settings.rate_repo,
         cluster=settings.rate_cluster,
     )
-    # The defaults are made for agents; a limit that somebody chose is meant for every run.
-    is_chosen = (concurrency, queue, rate) != (Concurrency(), Queue(), Rate())
+    # The defaults are sized for agents; a limit that the operator set applies to ToolRuns as well.
+    has_custom_limits = (concurrency, queue, rate) != (Concurrency(), Queue(), Rate())
     return AdmissionPolicy(
         concurrency=concurrency,
         queue=queue,
         rate=rate,
-        counts_tool_runs=is_chosen
+        counts_tool_runs=has_custom_limits
         if settings.toolrun_limits == "auto"
         else settings.toolrun_limits == "always",
         labels=Labels(

@@ -1,4 +1,4 @@
-"""The part of the table of variables that is about the admission of AgentRuns and ToolRuns."""
+"""Environment variables that configure the admission of AgentRuns and ToolRuns."""
 
 import re
 from collections.abc import Callable
@@ -15,73 +15,71 @@ from jangar.settings.variable import Variable
 T = TypeVar("T")
 
 _PREFIX = "JANGAR_AGENTS_CONTROLLER_"
-_MOST = 1_000_000
+_MAX_COUNT = 1_000_000
 _LABEL_KEY = re.compile(r"[A-Za-z0-9*]([A-Za-z0-9._/*-]*[A-Za-z0-9*])?")
 _NAME_PATTERN = re.compile(r"[a-z0-9*]([a-z0-9.*-]*[a-z0-9*])?")
 _HOST_PATTERN = re.compile(r"[a-z0-9*]([a-z0-9.*-]*[a-z0-9*])?|\[[0-9a-f:]+\]")
-_SECRET = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+_OBJECT_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _CONCURRENCY, _QUEUE, _RATE = Concurrency(), Queue(), Rate()
 
 
-def _count(name: str, helm_value: str, default: int, sentence: str, *, least: int = 0) -> Variable[int]:
+def _count(name: str, helm_value: str, default: int, description: str, *, minimum: int = 0) -> Variable[int]:
     return Variable(
         name=f"{_PREFIX}{name}",
-        form=forms.whole_number(least=least, most=_MOST),
+        form=forms.integer(minimum=minimum, maximum=_MAX_COUNT),
         default=default,
         shown_default=str(default),
         helm_value=f"controller.{helm_value}",
-        sentence=sentence,
+        description=description,
     )
 
 
-def _texts(
-    name: str, what: str, read: Callable[[str], T], helm_value: str, sentence: str
+def _list(
+    name: str, items: str, read: Callable[[str], T], helm_value: str, description: str
 ) -> Variable[tuple[T, ...]]:
     return Variable(
         name=name,
-        form=forms.texts(what, read),
+        form=forms.list_of(items, read),
         default=(),
         shown_default="",
         helm_value=helm_value,
-        sentence=sentence,
+        description=description,
     )
 
 
 def _label_key(text: str) -> str:
     if "*" in text or not _LABEL_KEY.fullmatch(text):
-        raise ValueError(f"{text!r} is no key of a label")
+        raise ValueError(f"{text!r} is not a label key")
     return text
 
 
 def _label_pattern(text: str) -> str:
     if not _LABEL_KEY.fullmatch(text):
-        raise ValueError(f"{text!r} is no pattern of keys of labels")
+        raise ValueError(f"{text!r} is not a label key pattern")
     return text
 
 
-def _secret_name(text: str) -> str:
-    if not _SECRET.fullmatch(text):
-        raise ValueError(f"{text!r} is no name of a Secret")
+def _object_name(text: str) -> str:
+    if not _OBJECT_NAME.fullmatch(text):
+        raise ValueError(f"{text!r} is not a valid name")
     return text
 
 
 def _name_pattern(text: str) -> str:
     if not _NAME_PATTERN.fullmatch(text):
-        raise ValueError(f"{text!r} is no pattern of names")
+        raise ValueError(f"{text!r} is not a name pattern")
     return text
 
 
 def _audience_pattern(text: str) -> str:
-    if any(each.isspace() for each in text):
-        raise ValueError(f"{text!r} is no pattern of audiences")
+    if any(character.isspace() for character in text):
+        raise ValueError(f"{text!r} is not an audience pattern")
     return text
 
 
 def _host_pattern(text: str) -> str:
     if not _HOST_PATTERN.fullmatch(text.lower()):
-        raise ValueError(
-            f"{text!r} is no host: write it without scheme, port and path, such as ghe.example.com"
-        )
+        raise ValueError(f"{text!r} is not a host: omit the scheme, port and path, as in ghe.example.com")
     return text.lower()
 
 
@@ -89,169 +87,169 @@ CONCURRENCY_NAMESPACE = _count(
     "CONCURRENCY_NAMESPACE",
     "concurrency.perNamespace",
     _CONCURRENCY.namespace,
-    "How many AgentRuns may be live at once in a namespace.",
-    least=1,
+    "Maximum number of active AgentRuns per namespace.",
+    minimum=1,
 )
 CONCURRENCY_AGENT = _count(
     "CONCURRENCY_AGENT",
     "concurrency.perAgent",
     _CONCURRENCY.agent,
-    "How many AgentRuns of one Agent may be live at once.",
-    least=1,
+    "Maximum number of active AgentRuns per Agent.",
+    minimum=1,
 )
 CONCURRENCY_CLUSTER = _count(
     "CONCURRENCY_CLUSTER",
     "concurrency.cluster",
     _CONCURRENCY.cluster,
-    "How many AgentRuns may be live at once in all namespaces that are looked after.",
-    least=1,
+    "Maximum number of active AgentRuns across all watched namespaces.",
+    minimum=1,
 )
 QUEUE_NAMESPACE = _count(
     "QUEUE_NAMESPACE",
     "queue.perNamespace",
     _QUEUE.namespace,
-    "How many waiting AgentRuns of a namespace have a place in the queue; 0 is unbounded.",
+    "Maximum number of queued AgentRuns per namespace; 0 is unlimited.",
 )
 QUEUE_REPO = _count(
     "QUEUE_REPO",
     "queue.perRepo",
     _QUEUE.repo,
-    "How many waiting AgentRuns for a repository have a place in the queue; 0 is unbounded.",
+    "Maximum number of queued AgentRuns per repository; 0 is unlimited.",
 )
 QUEUE_CLUSTER = _count(
     "QUEUE_CLUSTER",
     "queue.cluster",
     _QUEUE.cluster,
-    "How many waiting AgentRuns have a place in the queue in all; 0 is unbounded.",
+    "Maximum number of queued AgentRuns in total; 0 is unlimited.",
 )
 RATE_WINDOW = Variable(
     name=f"{_PREFIX}RATE_WINDOW_SECONDS",
-    form=forms.seconds(least=1),
+    form=forms.seconds(minimum=1),
     default=_RATE.window,
     shown_default=str(_RATE.window // timedelta(seconds=1)),
     helm_value="controller.rate.windowSeconds",
-    sentence="The length of time that rates are counted over; it slides.",
+    description="Length of the sliding window for the rate limits.",
 )
 RATE_NAMESPACE = _count(
     "RATE_NAMESPACE",
     "rate.perNamespace",
     _RATE.namespace,
-    "How many AgentRuns of a namespace may be admitted within the window; 0 is unbounded.",
+    "Maximum number of AgentRuns admitted per namespace within the window; 0 is unlimited.",
 )
 RATE_REPO = _count(
     "RATE_REPO",
     "rate.perRepo",
     _RATE.repo,
-    "How many AgentRuns for a repository may be admitted within the window; 0 is unbounded.",
+    "Maximum number of AgentRuns admitted per repository within the window; 0 is unlimited.",
 )
 RATE_CLUSTER = _count(
     "RATE_CLUSTER",
     "rate.cluster",
     _RATE.cluster,
-    "How many AgentRuns may be admitted within the window in all; 0 is unbounded.",
+    "Maximum number of AgentRuns admitted in total within the window; 0 is unlimited.",
 )
-LABELS_REQUIRED = _texts(
+LABELS_REQUIRED = _list(
     f"{_PREFIX}LABELS_REQUIRED",
-    "keys of labels",
+    "label keys",
     _label_key,
     "controller.admissionPolicy.labels.required",
-    "Labels that every AgentRun must have.",
+    "Require these labels on every AgentRun.",
 )
-LABELS_ALLOWED = _texts(
+LABELS_ALLOWED = _list(
     f"{_PREFIX}LABELS_ALLOWED",
-    "patterns of keys of labels",
+    "label key patterns",
     _label_pattern,
     "controller.admissionPolicy.labels.allowed",
-    "The only labels that AgentRuns may have, where * stands for any text; not set, any.",
+    "Allow only these labels on AgentRuns; * matches any text. Unset allows any label.",
 )
-LABELS_DENIED = _texts(
+LABELS_DENIED = _list(
     f"{_PREFIX}LABELS_DENIED",
-    "patterns of keys of labels",
+    "label key patterns",
     _label_pattern,
     "controller.admissionPolicy.labels.denied",
-    "Labels that no AgentRun may have, where * stands for any text.",
+    "Reject AgentRuns with any of these labels; * matches any text.",
 )
-IMAGES_ALLOWED: Variable[tuple[ImagePattern, ...]] = _texts(
+IMAGES_ALLOWED: Variable[tuple[ImagePattern, ...]] = _list(
     f"{_PREFIX}IMAGES_ALLOWED",
-    "patterns of images",
+    "image patterns",
     parse_pattern,
     "controller.admissionPolicy.images.allowed",
-    "The only images that AgentRuns may use, such as ghcr.io/team/*; hosts are exact; not set, any.",
+    "Allow only these images in AgentRuns, as in ghcr.io/team/*. Hosts match exactly. Unset allows any image.",
 )
-IMAGES_DENIED: Variable[tuple[ImagePattern, ...]] = _texts(
+IMAGES_DENIED: Variable[tuple[ImagePattern, ...]] = _list(
     f"{_PREFIX}IMAGES_DENIED",
-    "patterns of images",
+    "image patterns",
     parse_pattern,
     "controller.admissionPolicy.images.denied",
-    "Images that no AgentRun may use; it wins over those that are allowed.",
+    "Reject AgentRuns that use any of these images. Takes precedence over the allowed images.",
 )
-BLOCKED_SECRETS = _texts(
+BLOCKED_SECRETS = _list(
     f"{_PREFIX}BLOCKED_SECRETS",
-    "names of Secrets",
-    _secret_name,
+    "Secret names",
+    _object_name,
     "controller.admissionPolicy.secrets.blocked",
-    "Secrets that no AgentRun is ever given, whatever a SecretBinding says.",
+    "Never pass these Secrets to an AgentRun, even if a SecretBinding allows them.",
 )
-SERVICE_ACCOUNTS_ALLOWED = _texts(
+SERVICE_ACCOUNTS_ALLOWED = _list(
     f"{_PREFIX}SERVICE_ACCOUNTS_ALLOWED",
-    "patterns of names of service accounts",
+    "service account name patterns",
     _name_pattern,
     "controller.admissionPolicy.serviceAccounts.allowed",
-    "The only service accounts that runs may name beside the default one, where * stands for any text; not set, any "
-    "but the controllers' own.",
+    "Allow runs to use only these service accounts and the default one; * matches any text. Unset allows any "
+    "except those of Jangar itself.",
 )
-OWN_SERVICE_ACCOUNTS = _texts(
+OWN_SERVICE_ACCOUNTS = _list(
     "JANGAR_OWN_SERVICE_ACCOUNTS",
-    "names of service accounts",
-    _secret_name,
+    "service account names",
+    _object_name,
     "",
-    "Service accounts of the controllers and the control plane, which no run may use; the chart fills them in.",
+    "Service accounts of the controllers and the control plane, which runs must not use. The chart sets it.",
 )
-PRIORITY_CLASSES_ALLOWED = _texts(
+PRIORITY_CLASSES_ALLOWED = _list(
     f"{_PREFIX}PRIORITY_CLASSES_ALLOWED",
-    "patterns of names of priority classes",
+    "priority class name patterns",
     _name_pattern,
     "controller.admissionPolicy.priorityClasses.allowed",
-    "The only priority classes that runs may name, where * stands for any text; not set, any but system-*.",
+    "Allow runs to use only these priority classes; * matches any text. Unset allows any except system-*.",
 )
-TOLERATIONS_ALLOWED = _texts(
+TOLERATIONS_ALLOWED = _list(
     f"{_PREFIX}TOLERATIONS_ALLOWED",
     "tolerations",
     parse_toleration_pattern,
     "controller.admissionPolicy.tolerations.allowed",
-    "Tolerations that runs may ask for, as KEY, KEY=VALUE or KEY=VALUE:EFFECT, where * stands for any text; "
-    "not set, none.",
+    "Allow runs to set these tolerations, as KEY, KEY=VALUE or KEY=VALUE:EFFECT; * matches any text. "
+    "Unset allows none.",
 )
-NODE_SELECTORS_ALLOWED = _texts(
+NODE_SELECTORS_ALLOWED = _list(
     f"{_PREFIX}NODE_SELECTORS_ALLOWED",
-    "labels of nodes",
+    "node labels",
     parse_node_label_pattern,
     "controller.admissionPolicy.nodeSelectors.allowed",
-    "Labels by which runs may choose nodes, in a node selector or a node affinity, as KEY or KEY=VALUE, where * stands "
-    "for any text; not set, none.",
+    "Allow runs to select nodes by these labels, in a node selector or node affinity, as KEY or KEY=VALUE; * matches "
+    "any text. Unset allows none.",
 )
-RUNTIME_CLASSES_ALLOWED = _texts(
+RUNTIME_CLASSES_ALLOWED = _list(
     f"{_PREFIX}RUNTIME_CLASSES_ALLOWED",
-    "patterns of names of runtime classes",
+    "runtime class name patterns",
     _name_pattern,
     "controller.admissionPolicy.runtimeClasses.allowed",
-    "Runtime classes that runs may name, where * stands for any text; not set, none.",
+    "Allow runs to use these runtime classes; * matches any text. Unset allows none.",
 )
-TOKEN_AUDIENCES_ALLOWED = _texts(
+TOKEN_AUDIENCES_ALLOWED = _list(
     f"{_PREFIX}TOKEN_AUDIENCES_ALLOWED",
-    "patterns of audiences",
+    "audience patterns",
     _audience_pattern,
     "controller.admissionPolicy.tokenAudiences.allowed",
-    "Audiences that service account tokens of AgentProviders may have, where * stands for any text; not set, none. "
+    "Allow these audiences for the service account tokens of AgentProviders; * matches any text. Unset allows none. "
     "Audiences of the Kubernetes API are never allowed.",
 )
-PROVIDER_HOSTS_ALLOWED = _texts(
+PROVIDER_HOSTS_ALLOWED = _list(
     f"{_PREFIX}PROVIDER_HOSTS_ALLOWED",
-    "patterns of host names",
+    "host name patterns",
     _host_pattern,
     "controller.admissionPolicy.providerHosts.allowed",
-    "Hosts beside api.github.com that a VersionControlProvider may send the sign-in of an app to, where * stands for "
-    "any text.",
+    "Allow a VersionControlProvider to send GitHub App credentials to these hosts, in addition to api.github.com; "
+    "* matches any text.",
 )
 TOOLRUN_LIMITS = Variable(
     name=f"{_PREFIX}TOOLRUN_LIMITS",
@@ -259,13 +257,13 @@ TOOLRUN_LIMITS = Variable(
     default="auto",
     shown_default="auto",
     helm_value="controller.admissionPolicy.toolRunLimits",
-    sentence="Count ToolRuns by the limits of concurrency, rate and queue: always, never, or auto, which counts "
-    "them as soon as one of these limits is not its default.",
+    description="Count ToolRuns toward the concurrency, rate and queue limits: always, never, or auto, which counts "
+    "them if any of these limits differs from its default.",
 )
-REPOSITORIES_ALLOWED = _texts(
+REPOSITORIES_ALLOWED = _list(
     "JANGAR_GITHUB_REPOS_ALLOWED",
     "repositories",
     parse_repository_pattern,
     "env.vars.JANGAR_GITHUB_REPOS_ALLOWED",
-    "The only GitHub repositories that AgentRuns may work on, as owner/name or owner/*; not set, any.",
+    "Allow AgentRuns to use only these GitHub repositories, as owner/name or owner/*. Unset allows any.",
 )

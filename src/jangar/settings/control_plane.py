@@ -1,6 +1,6 @@
-"""What `jangar control-plane` is told by its environment, and what is wrong with that. Knows nothing of its use."""
+"""The settings of `jangar control-plane`, read from its environment and validated."""
 
-# ruff: noqa: RUF009 (`setting` makes a field, not a value that instances would share)
+# ruff: noqa: RUF009 (`setting` returns a dataclass field, not a value that instances share)
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from typing import Final
 
 from jangar.domain.retention.values import Keep
 from jangar.settings import control_plane_table, table
+from jangar.settings.environment import BadSettings, read
 from jangar.settings.forms import Scope
-from jangar.settings.reading import BadSettings, read
 from jangar.settings.variable import setting
 
-LEAST_SECRET: Final = 16
+MIN_SECRET_LENGTH: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneSettings:
-    """Every setting of the process; one that is not set has its default."""
+    """Every setting of the process; unset ones have their defaults."""
 
     host: str = setting(control_plane_table.HOST)
     port: int = setting(control_plane_table.PORT)
@@ -35,16 +35,16 @@ class ControlPlaneSettings:
 
 
 def control_plane_settings(environment: Mapping[str, str]) -> ControlPlaneSettings:
-    """What the environment says; raises BadSettings with every problem at once."""
+    """Read and validate the environment; raises BadSettings with every problem at once."""
     settings = read(ControlPlaneSettings, environment)
     user, secret = control_plane_table.PROXY_USER_HEADER.name, control_plane_table.PROXY_SECRET.name
-    if settings.proxy_user_header and len(settings.proxy_secret) < LEAST_SECRET:
-        raise BadSettings([f"{user} is set: set {secret} too, with at least {LEAST_SECRET} characters"])
+    if settings.proxy_user_header and len(settings.proxy_secret) < MIN_SECRET_LENGTH:
+        raise BadSettings([f"{user} is set: also set {secret}, with at least {MIN_SECRET_LENGTH} characters"])
     if settings.proxy_user_header and not (settings.proxy_users or settings.proxy_groups):
         users, groups = control_plane_table.PROXY_USERS.name, control_plane_table.PROXY_GROUPS.name
         raise BadSettings(
-            [f"{user} is set: name who may sign in, in {users} or {groups} ({users}=* is anybody)"]
+            [f"{user} is set: also list who may sign in, in {users} or {groups} ({users}=* allows anyone)"]
         )
     if settings.proxy_secret and not settings.proxy_user_header:
-        raise BadSettings([f"{secret} is set: name the header that holds the user in {user}, too"])
+        raise BadSettings([f"{secret} is set: also name the header with the user in {user}"])
     return settings

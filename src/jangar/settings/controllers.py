@@ -1,6 +1,6 @@
-"""What `jangar controllers` is told by its environment, and what is wrong with that. Knows nothing of its use."""
+"""The settings of `jangar controllers`, read from its environment and validated."""
 
-# ruff: noqa: RUF009 (`setting` makes a field, not a value that instances would share)
+# ruff: noqa: RUF009 (`setting` returns a dataclass field, not a value that instances share)
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from jangar.domain.policies.images import ImagePattern
 from jangar.domain.retention.values import Keep
 from jangar.settings import admission_table, table
 from jangar.settings.control_plane import ControlPlaneSettings
+from jangar.settings.environment import BadSettings, read_values
 from jangar.settings.forms import Scope
-from jangar.settings.reading import BadSettings, read_values
 from jangar.settings.variable import setting, variables_of
 
 PREFIX = "JANGAR_"
-__all__ = ["BadSettings", "ControllerSettings", "controller_settings", "remarks"]
+__all__ = ["BadSettings", "ControllerSettings", "controller_settings", "startup_warnings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
-    """Every setting of the process; one that is not set has its default."""
+    """Every setting of the process; unset ones have their defaults."""
 
     agents_enabled: bool = setting(table.AGENTS_ENABLED)
     agents_namespaces: Scope = setting(table.AGENTS_NAMESPACES)
@@ -91,12 +91,12 @@ class ControllerSettings:
 
     @property
     def workload_image(self) -> str:
-        """The image of work that names none; empty if operators name none either."""
+        """The default image of workloads; empty if the operator sets none."""
         return self.runner_image or self.agent_image
 
 
 def controller_settings(environment: Mapping[str, str]) -> ControllerSettings:
-    """What the environment says; raises BadSettings with every problem at once."""
+    """Read and validate the environment; raises BadSettings with every problem at once."""
     values, problems = read_values(ControllerSettings, environment)
     settings = ControllerSettings(**values)
     if values.keys() >= {"retry_period", "renew_deadline", "lease_duration"}:
@@ -106,15 +106,15 @@ def controller_settings(environment: Mapping[str, str]) -> ControllerSettings:
     return settings
 
 
-def remarks(settings: ControllerSettings, environment: Mapping[str, str]) -> list[str]:
-    """What an operator should read at start: values that mean something else elsewhere, names that nobody reads."""
-    return [*_zero_remarks(settings), *_unknown_names(environment)]
+def startup_warnings(settings: ControllerSettings, environment: Mapping[str, str]) -> list[str]:
+    """Warnings to log at startup: retention of zero, and unknown variable names."""
+    return [*_zero_retention_warnings(settings), *_unknown_name_warnings(environment)]
 
 
 def _lease_problems(settings: ControllerSettings) -> list[str]:
     if settings.retry_period < settings.renew_deadline < settings.lease_duration:
         return []
-    told = [
+    retry, renew, duration = [
         f"{variable.name}={int(value.total_seconds())}"
         for variable, value in (
             (table.RETRY_PERIOD, settings.retry_period),
@@ -122,44 +122,44 @@ def _lease_problems(settings: ControllerSettings) -> list[str]:
             (table.LEASE_DURATION, settings.lease_duration),
         )
     ]
-    return [f"{told[0]}, {told[1]}, {told[2]}: each must be less than the next"]
+    return [f"{retry}, {renew}, {duration}: each must be less than the next"]
 
 
-def _zero_remarks(settings: ControllerSettings) -> list[str]:
-    kept = (
+def _zero_retention_warnings(settings: ControllerSettings) -> list[str]:
+    retentions = (
         (table.JOB_TTL, settings.job_ttl, "Jobs are deleted as soon as their outcome is recorded"),
         (
             table.AGENTRUN_RETENTION,
             settings.agentrun_retention,
-            "runs are deleted as soon as they have ended",
+            "runs are deleted as soon as they end",
         ),
         (
             table.ORCHESTRATION_RETENTION,
             settings.orchestration_retention,
-            "OrchestrationRuns and ToolRuns are deleted as soon as they have ended",
+            "OrchestrationRuns and ToolRuns are deleted as soon as they end",
         ),
-        (table.LOG_RETENTION, settings.log_retention, "log tails are deleted as soon as work has ended"),
+        (table.LOG_RETENTION, settings.log_retention, "log tails are deleted as soon as a workload ends"),
         (table.HISTORY_RETENTION, settings.history_retention, "history is deleted soon after it is stored"),
     )
     return [
-        f"{variable.name}=0: {meaning}; write never to keep them"
-        for variable, keep, meaning in kept
+        f"{variable.name}=0: {meaning}; set it to never to keep them"
+        for variable, keep, meaning in retentions
         if keep is not None and keep.seconds == 0
     ]
 
 
-def _unknown_names(environment: Mapping[str, str]) -> list[str]:
-    read_somewhere = (
+def _unknown_name_warnings(environment: Mapping[str, str]) -> list[str]:
+    variables = (
         *variables_of(ControllerSettings).values(),
         *variables_of(ControlPlaneSettings).values(),
     )
-    known = {variable.name for variable in read_somewhere}
-    found = []
+    known = {variable.name for variable in variables}
+    warnings = []
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.85)
-            found.append(
-                f"{name} is set, but no part of this process reads it"
-                + (f"; did you mean {near[0]}?" if near else "")
+            matches = get_close_matches(name, known, n=1, cutoff=0.85)
+            warnings.append(
+                f"{name} is set but is not a known setting"
+                + (f"; did you mean {matches[0]}?" if matches else "")
             )
-    return found
+    return warnings

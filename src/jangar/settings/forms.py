@@ -1,4 +1,4 @@
-"""The forms that a variable's text can have, and the value that each gives. Knows no variable."""
+"""Value types of environment variables: how each parses its text, and which list_of it allows."""
 
 import json
 import re
@@ -15,24 +15,24 @@ T_co = TypeVar("T_co", covariant=True)
 _ON = frozenset({"1", "true", "yes", "y", "on", "enabled"})
 _OFF = frozenset({"0", "false", "no", "n", "off", "disabled"})
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_LONGEST_NAME = 253
-_LARGEST_PORT = 65535
+_MAX_NAME_LENGTH = 253
+_MAX_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form(Generic[T_co]):
-    """How a text is read; `allowed` says what may be written, `read` raises ValueError with what is wrong."""
+    """A value type: `allowed` describes valid texts, `read` raises ValueError with what is wrong."""
 
     type: str
     allowed: str
     read: Callable[[str], T_co]
-    takes_empty: bool = False
-    """Whether an empty text is a value; else it counts as not set."""
+    accepts_empty: bool = False
+    """Whether an empty text is a value; otherwise the variable counts as unset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Namespaces by name, or with None all of them."""
+    """Namespaces by name; None means all."""
 
     names: tuple[str, ...] | None
 
@@ -41,190 +41,190 @@ class Scope:
 
 
 def switch() -> Form[bool]:
-    """On or off."""
+    """A boolean."""
 
-    def read(text: str) -> bool:
-        word = text.lower()
-        if word in _ON:
+    def read(raw: str) -> bool:
+        text = raw.lower()
+        if text in _ON:
             return True
-        if word in _OFF:
+        if text in _OFF:
             return False
-        raise ValueError("it is neither on nor off")
+        raise ValueError("not a boolean")
 
-    return Form(type="switch", allowed="true or false (also 1, 0, yes, no, on, off)", read=read)
+    return Form(type="boolean", allowed="true or false (also 1, 0, yes, no, on, off)", read=read)
 
 
-def whole_number(*, least: int, most: int) -> Form[int]:
-    """A number without a fraction, within bounds."""
+def integer(*, minimum: int, maximum: int) -> Form[int]:
+    """An integer within bounds."""
     return Form(
-        type="whole number",
-        allowed=f"a whole number from {least} to {most}",
-        read=lambda text: _number(text, least=least, most=most),
+        type="integer",
+        allowed=f"an integer from {minimum} to {maximum}",
+        read=lambda text: _parse_integer(text, minimum=minimum, maximum=maximum),
     )
 
 
-def seconds(*, least: int, most: int = 86_400) -> Form[timedelta]:
-    """A duration."""
+def seconds(*, minimum: int, maximum: int = 86_400) -> Form[timedelta]:
+    """A duration in whole seconds."""
     return Form(
         type="seconds",
-        allowed=f"a whole number of seconds from {least} to {most}",
-        read=lambda text: timedelta(seconds=_number(text, least=least, most=most)),
+        allowed=f"a whole number of seconds from {minimum} to {maximum}",
+        read=lambda text: timedelta(seconds=_parse_integer(text, minimum=minimum, maximum=maximum)),
     )
 
 
-def milliseconds(*, least: int, most: int = 86_400_000) -> Form[timedelta]:
-    """A duration."""
+def milliseconds(*, minimum: int, maximum: int = 86_400_000) -> Form[timedelta]:
+    """A duration in whole milliseconds."""
     return Form(
         type="milliseconds",
-        allowed=f"a whole number of milliseconds from {least} to {most}",
-        read=lambda text: timedelta(milliseconds=_number(text, least=least, most=most)),
+        allowed=f"a whole number of milliseconds from {minimum} to {maximum}",
+        read=lambda text: timedelta(milliseconds=_parse_integer(text, minimum=minimum, maximum=maximum)),
     )
 
 
 def retention(variable: str) -> Form[Keep]:
-    """How long something is kept; an empty text, a null of the chart, means for ever."""
+    """A retention period; an empty text, which the chart renders for null, means forever."""
     return Form(
         type="seconds or never",
-        allowed="a whole number of seconds, 0 to delete as soon as the end is recorded, or never",
+        allowed="a whole number of seconds, 0 to delete as soon as the outcome is recorded, or never",
         read=lambda text: parse_seconds(text, variable=variable),
-        takes_empty=True,
+        accepts_empty=True,
     )
 
 
 def text() -> Form[str]:
-    """Any text."""
-    return Form(type="text", allowed="any text", read=str)
+    """Any string."""
+    return Form(type="string", allowed="any string", read=str)
 
 
-def one_of(*words: str) -> Form[str]:
-    """One of a few words."""
+def one_of(*choices: str) -> Form[str]:
+    """One of the choices, in any case."""
 
-    def read(written: str) -> str:
-        if written.lower() not in words:
-            raise ValueError("it is none of the words")
-        return written.lower()
+    def read(raw: str) -> str:
+        if raw.lower() not in choices:
+            raise ValueError("unknown value")
+        return raw.lower()
 
-    return Form(type="word", allowed=", ".join(words), read=read)
+    return Form(type="choice", allowed=", ".join(choices), read=read)
 
 
 def path() -> Form[str]:
     """The path of a URL."""
 
-    def read(written: str) -> str:
-        if not written.startswith("/") or " " in written:
-            raise ValueError("it does not begin with / or has a space")
-        return written
+    def read(raw: str) -> str:
+        if not raw.startswith("/") or " " in raw:
+            raise ValueError("the path does not start with / or contains a space")
+        return raw
 
-    return Form(type="path", allowed="a path that begins with /", read=read)
+    return Form(type="path", allowed="a path that starts with /", read=read)
 
 
 def object_name() -> Form[str]:
-    """The name of an object: labels joined by dots."""
+    """The name of a Kubernetes object: DNS labels joined by dots."""
 
-    def read(written: str) -> str:
-        if len(written) > _LONGEST_NAME or not all(_LABEL.fullmatch(part) for part in written.split(".")):
-            raise ValueError("it is no name of an object")
-        return written
+    def read(raw: str) -> str:
+        if len(raw) > _MAX_NAME_LENGTH or not all(_LABEL.fullmatch(part) for part in raw.split(".")):
+            raise ValueError("not a valid object name")
+        return raw
 
     return Form(
         type="name",
-        allowed="lower case letters, digits, - and ., with a letter or digit at both ends",
+        allowed="lowercase letters, digits, - and ., starting and ending with a letter or digit",
         read=read,
     )
 
 
 def namespaces() -> Form[Scope]:
-    """A list of namespaces, or all."""
+    """A list of namespaces, or * for all."""
 
-    def read(written: str) -> Scope:
-        names = _items(written)
+    def read(raw: str) -> Scope:
+        names = _parse_list(raw)
         if names == ["*"]:
             return Scope(None)
         if "*" in names:
-            raise ValueError("* means all namespaces and stands alone")
+            raise ValueError("* means all namespaces and cannot be combined with names")
         for name in names:
             if not _LABEL.fullmatch(name):
-                raise ValueError(f"{name!r} is no namespace")
+                raise ValueError(f"{name!r} is not a valid namespace name")
         return Scope(tuple(dict.fromkeys(names)))
 
     return Form(
         type="namespaces",
-        allowed="names separated by commas (or a JSON list), each of at most 63 lower case letters, "
+        allowed="names separated by commas or as a JSON array, each of at most 63 lowercase letters, "
         "digits and -; or * for all",
         read=read,
     )
 
 
 def address() -> Form[str]:
-    """Where to listen."""
+    """An address to listen on, with its port."""
 
-    def read(written: str) -> str:
-        host, _, port = written.rpartition(":")
-        if not (host and port.isascii() and port.isdigit() and int(port) <= _LARGEST_PORT):
-            raise ValueError("it is no address with a port")
-        return written
+    def read(raw: str) -> str:
+        host, _, port = raw.rpartition(":")
+        if not (host and port.isascii() and port.isdigit() and int(port) <= _MAX_PORT):
+            raise ValueError("not an address with a port")
+        return raw
 
     return Form(type="address", allowed="an address and a port, such as 0.0.0.0:8080", read=read)
 
 
-def texts(what: str, read_one: Callable[[str], T]) -> Form[tuple[T, ...]]:
-    """A list, each item read by itself."""
+def list_of(items: str, read_item: Callable[[str], T]) -> Form[tuple[T, ...]]:
+    """A list whose items are parsed with `read_item`; duplicates are dropped."""
 
-    def read(written: str) -> tuple[T, ...]:
-        return tuple(dict.fromkeys(read_one(item) for item in _items(written))) if written != "[]" else ()
+    def read(raw: str) -> tuple[T, ...]:
+        return tuple(dict.fromkeys(read_item(item) for item in _parse_list(raw))) if raw != "[]" else ()
 
-    return Form(type=f"list of {what}", allowed=f"{what} separated by commas, or as a JSON list", read=read)
+    return Form(type=f"list of {items}", allowed=f"{items} separated by commas or as a JSON array", read=read)
 
 
 def json_object() -> Form[Mapping[str, Any]]:
     """A JSON object."""
-    return Form(type="JSON object", allowed="a JSON object", read=lambda text: _json(text, dict))
+    return Form(type="JSON object", allowed="a JSON object", read=lambda text: _parse_json(text, dict))
 
 
 def json_list() -> Form[Sequence[Any]]:
-    """A JSON list."""
-    return Form(type="JSON list", allowed="a JSON list", read=lambda text: tuple(_json(text, list)))
+    """A JSON array."""
+    return Form(type="JSON array", allowed="a JSON array", read=lambda text: tuple(_parse_json(text, list)))
 
 
-def _number(written: str, *, least: int, most: int) -> int:
-    if not re.fullmatch(r"-?[0-9]{1,18}", written):
-        raise ValueError("it is not a whole number")
-    number = int(written)
-    if not least <= number <= most:
-        raise ValueError(f"it is less than {least}" if number < least else f"it is more than {most}")
+def _parse_integer(raw: str, *, minimum: int, maximum: int) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,18}", raw):
+        raise ValueError("not an integer")
+    number = int(raw)
+    if not minimum <= number <= maximum:
+        raise ValueError(f"less than {minimum}" if number < minimum else f"more than {maximum}")
     return number
 
 
-def _items(written: str) -> list[str]:
-    if written.startswith("["):
-        items = _json(written, list)
+def _parse_list(raw: str) -> list[str]:
+    if raw.startswith("["):
+        items = _parse_json(raw, list)
         if not all(isinstance(item, str) for item in items):
-            raise ValueError("not every item of the list is a text")
+            raise ValueError("not every item of the array is a string")
     else:
-        items = written.split(",")
+        items = raw.split(",")
     names = [item.strip() for item in items]
     if not names or not all(names):
-        raise ValueError("it has an empty name")
+        raise ValueError("the list has an empty item")
     return names
 
 
-def _json(written: str, kind: type[Any]) -> Any:
+def _parse_json(raw: str, kind: type[Any]) -> Any:
     try:
-        value = json.loads(written)
+        value = json.loads(raw)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError("it is no JSON") from error
+        raise ValueError("not valid JSON") from error
     if not isinstance(value, kind):
-        raise ValueError(  # noqa: TRY004 (a wrong text, not a wrong argument)
-            f"it is JSON, but {_KINDS.get(type(value), 'null')}"
+        raise ValueError(  # noqa: TRY004 (the value is wrong, not the type of an argument)
+            f"the JSON value is {_KINDS.get(type(value), 'null')}"
         )
     return value
 
 
 _KINDS = {
     dict: "an object",
-    list: "a list",
-    str: "a text",
+    list: "an array",
+    str: "a string",
     int: "a number",
     float: "a number",
-    bool: "a switch",
+    bool: "a boolean",
 }

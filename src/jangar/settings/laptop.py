@@ -1,4 +1,4 @@
-"""What `jangar up`, and the commands that talk to it, are told by their environment."""
+"""The settings of `jangar up` and of the commands that talk to it."""
 
 from dataclasses import dataclass
 
@@ -12,23 +12,23 @@ DATA_DIR: Variable[str] = Variable(
     shown_default="$XDG_DATA_HOME/jangar",
     helm_value="",
     processes=frozenset({Process.UP}),
-    sentence="The data directory of the laptop's control plane, for jangar up and for every command that talks to it; "
-    "--data-dir wins.",
+    description="Data directory of the local control plane, for jangar up and every command that talks to it; "
+    "--data-dir overrides it.",
 )
 WEB_PORT: Variable[int] = Variable(
     name="JANGAR_WEB_PORT",
-    form=forms.whole_number(least=0, most=65535),
+    form=forms.integer(minimum=0, maximum=65535),
     default=0,
     shown_default="0",
     helm_value="",
     processes=frozenset({Process.UP}),
-    sentence="The port of the laptop's web page; --web-port wins. 0 takes the last one, or one that is free.",
+    description="Port of the local web page; --web-port overrides it. 0 uses the previous port, or a free one.",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaptopSettings:
-    """Every setting of the laptop's own; one that is not set has its default."""
+    """Every setting of the local control plane; unset ones have their defaults."""
 
     data_dir: str = setting(DATA_DIR)
     web_port: int = setting(WEB_PORT)

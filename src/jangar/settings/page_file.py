@@ -1,4 +1,4 @@
-"""A generated page of the reference in the repository: written, or with --check only told to be out of date."""
+"""Writes a generated page of the reference, or with --check reports whether it is out of date."""
 
 import argparse
 import sys
@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 
-def keep_page(
+def write_or_check_page(
     page: PurePosixPath, text: str, *, program: str, source: str, arguments: Sequence[str] | None
 ) -> int:
-    """The command that keeps one page; returns its exit code."""
-    asked = _parser(program, f"Write {page} from {source}.").parse_args(arguments)
-    file: Path = asked.root / page
+    """Run the command that writes or checks one page; returns its exit code."""
+    options = _parser(program, f"Write {page} from {source}.").parse_args(arguments)
+    file: Path = options.root / page
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return 0
-    if asked.check:
+    if options.check:
         sys.stderr.write(f"{page}: out of date; run 'make generate'\n")
         return 1
     if not file.parent.is_dir():
-        sys.stderr.write(f"{file.parent} is not a directory; name the repository with --root\n")
+        sys.stderr.write(f"{file.parent} is not a directory; pass the repository with --root\n")
         return 2
     file.write_text(text, encoding="utf-8", newline="\n")
-    sys.stdout.write(f"{page}: mended\n")
+    sys.stdout.write(f"{page}: updated\n")
     return 0
 
 
@@ -30,5 +30,7 @@ def _parser(program: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 if the page is out of date"
     )
-    parser.add_argument("--root", type=Path, default=Path(), help="the repository (default: here)")
+    parser.add_argument(
+        "--root", type=Path, default=Path(), help="the repository (default: the current directory)"
+    )
     return parser

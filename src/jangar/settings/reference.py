@@ -1,4 +1,4 @@
-"""The page of the table: every variable with its form, default, Helm value and meaning, as Markdown. Pure."""
+"""Formats the settings reference: every variable with its type, default, Helm value and description. Pure."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -13,25 +13,25 @@ _HEAD = """\
 
 # Settings
 
-Every environment variable that a process reads. A variable that is not set, or empty where its form does not say
-otherwise, has its default. A value of another form stops the process at start, with every problem at once.
+Environment variables of the Jangar processes. An unset variable has its default, and so has an empty one unless its
+type says otherwise. If a value is invalid, the process exits at startup and reports every problem at once.
 """
 
 
 def page(variables: Sequence[Variable[Any]]) -> str:
-    """The whole text."""
+    """The page as Markdown."""
     rows = [_row(variable) for variable in variables]
     forms = {variable.form.type: variable.form.allowed for variable in variables}
     return "\n".join(
         [
             _HEAD,
-            "| variable | form | default | Helm value | processes | meaning |",
+            "| variable | type | default | Helm value | processes | description |",
             "|---|---|---|---|---|---|",
             *rows,
             "",
-            "## Forms",
+            "## Types",
             "",
-            *(f"- {name}: {_bounds_aside(allowed)}." for name, allowed in sorted(forms.items())),
+            *(f"- {name}: {_without_bounds(allowed)}." for name, allowed in sorted(forms.items())),
             "",
         ]
     )
@@ -44,13 +44,13 @@ def _row(variable: Variable[Any]) -> str:
         f"`{variable.shown_default}`" if variable.shown_default else "",
         f"`{variable.helm_value}`" if variable.helm_value else "",
         ", ".join(sorted(variable.processes)),
-        variable.sentence + (" A secret: its value is never shown." if variable.is_secret else ""),
+        variable.description + (" Secret: the value is never shown." if variable.is_secret else ""),
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-_BOUNDED = frozenset({"whole number", "seconds", "milliseconds"})
+_BOUNDED = frozenset({"integer", "seconds", "milliseconds"})
 
 
-def _bounds_aside(allowed: str) -> str:
+def _without_bounds(allowed: str) -> str:
     return allowed.partition(" from ")[0]

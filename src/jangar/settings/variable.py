@@ -1,4 +1,4 @@
-"""One environment variable: what it is called, what it may say, what it means. Knows no particular one."""
+"""The definition of one environment variable: name, value type, default, Helm value and description."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -13,7 +13,7 @@ _METADATA = "variable"
 
 
 class Process(StrEnum):
-    """Who reads it, as the command line calls it."""
+    """A process that reads the variable, named as its CLI command."""
 
     CONTROLLERS = "controllers"
     CONTROL_PLANE = "control-plane"
@@ -25,45 +25,45 @@ BOTH = frozenset({Process.CONTROLLERS, Process.CONTROL_PLANE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable(Generic[T]):
-    """A row of the table."""
+    """One environment variable."""
 
     name: str
     form: Form[T]
     default: T
     shown_default: str
-    """The default as one would write it; empty if it is not set."""
+    """The default as text; empty if the variable is unset by default."""
     helm_value: str
-    """Where the chart has it; empty if the chart sets it by itself."""
+    """The chart value that sets it; empty if the chart computes it."""
     processes: frozenset[Process] = frozenset({Process.CONTROLLERS})
-    sentence: str
+    description: str
     is_secret: bool = False
 
     def read(self, environment: Mapping[str, str]) -> T:
-        """Its value; raises ValueError with a whole sentence about a bad one."""
-        written = environment.get(self.name)
-        if written is None:
+        """The value in the environment, or the default; raises ValueError with the name and what is allowed."""
+        raw = environment.get(self.name)
+        if raw is None:
             return self.default
-        word = written.strip()
-        if not word and not self.form.takes_empty:
+        text = raw.strip()
+        if not text and not self.form.accepts_empty:
             return self.default
         try:
-            return self.form.read(word)
+            return self.form.read(text)
         except ValueError as error:
-            raise ValueError(self._problem(written, str(error))) from None
+            raise ValueError(self._error_message(raw, str(error))) from None
 
-    def _problem(self, written: str, reason: str) -> str:
+    def _error_message(self, raw: str, reason: str) -> str:
         if self.is_secret:
-            return f"{self.name} (its value is not shown): it is not of its form; write {self.form.allowed}"
+            return f"{self.name} (value not shown): the value is invalid; use {self.form.allowed}"
         if reason.startswith(self.name):
             return reason
-        return f"{self.name}={written!r}: {reason}; write {self.form.allowed}"
+        return f"{self.name}={raw!r}: {reason}; use {self.form.allowed}"
 
 
 def setting(variable: Variable[T]) -> T:
-    """A field of a settings dataclass, with the variable that it comes from."""
+    """A field of a settings dataclass that is read from the variable."""
     return field(default=variable.default, metadata={_METADATA: variable})
 
 
 def variables_of(settings: type[Any]) -> dict[str, Variable[Any]]:
     """The variables of a settings dataclass, by field."""
-    return {each.name: cast("Variable[Any]", each.metadata[_METADATA]) for each in fields(settings)}
+    return {item.name: cast("Variable[Any]", item.metadata[_METADATA]) for item in fields(settings)}

@@ -1,7 +1,7 @@
-"""Two kinds of database behind one question: do this in one transaction.
+"""One interface to SQLite and PostgreSQL that runs work in a transaction.
 
-What is done is plain code on a SQLAlchemy connection. For SQLite a thread does it, for PostgreSQL the event loop with
-asyncpg; the code cannot tell.
+The work is synchronous code on a SQLAlchemy connection. SQLite runs it in a thread, PostgreSQL on the event loop with
+asyncpg.
 """
 
 import asyncio
@@ -26,24 +26,24 @@ BUSY_SECONDS: Final = 10.0
 CONNECT_SECONDS: Final = 10.0
 TRANSACTION_SECONDS: Final = 30.0
 _POSTGRES_DISK_FULL: Final = "53100"
-_FOR_GOOD: Final = (exc.DataError, exc.IntegrityError)
+_PERMANENT_ERRORS: Final = (exc.DataError, exc.IntegrityError)
 
 
 class Database(Protocol):
     """One database."""
 
     async def run(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do the work in one transaction: after it returns, the work is durable. Raises StoreError."""
+        """Run the work in one transaction and commit it durably. Raises StoreError."""
 
     async def read(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do work that changes nothing, without a writer's turn. Raises StoreError."""
+        """Run read-only work without a write lock. Raises StoreError."""
         ...
 
     async def close(self) -> None: ...
 
 
 def database_at(address: DatabaseAddress, *, read_only: bool = False) -> Database:
-    """Opens nothing yet."""
+    """The database at the address, opened when it is first used."""
     match address:
         case SqliteFile(path=path):
             return SqliteDatabase(path, read_only=read_only)
@@ -52,7 +52,7 @@ def database_at(address: DatabaseAddress, *, read_only: bool = False) -> Databas
 
 
 class SqliteDatabase:
-    """A file; one thread does all the work."""
+    """A SQLite file, used from one thread."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
@@ -83,17 +83,17 @@ class SqliteDatabase:
         except StoreError:
             raise
         except (exc.SQLAlchemyError, OSError, sqlite3.Error) as error:
-            raise _told(error) from error
+            raise _translate_error(error) from error
 
     def _open(self) -> sa.Engine:
         if self._read_only and not self._path.exists():
-            raise NotHistory(f"there is no history at {self._path}")
+            raise NotHistory(f"no history database at {self._path}")
         if not self._read_only:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         engine = sa.create_engine(
             "sqlite://", creator=self._connect, poolclass=sa.StaticPool, isolation_level=None
         )
-        # The driver would begin a transaction for some statements only, and for none that changes a table.
+        # The driver itself would start a transaction only for some statements, and never for DDL.
         sa.event.listen(engine, "begin", self._begin)
         return engine
 
@@ -111,7 +111,7 @@ class SqliteDatabase:
         if not self._read_only:
             self._path.chmod(0o600)
             with suppress(sqlite3.OperationalError):
-                # A full disk, or a reader beside us: the file works as it is, and the next start tries again.
+                # The disk is full or another process reads the file. It stays usable; the next start tries again.
                 enable_shrinking(connection)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
@@ -127,7 +127,7 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """A server, asked over few connections; one that broke is replaced."""
+    """A PostgreSQL server with a small connection pool that replaces broken connections."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -149,11 +149,11 @@ class PostgresDatabase:
         except StoreError:
             raise
         except (exc.SQLAlchemyError, OSError, TimeoutError) as error:
-            raise _told(error) from error
+            raise _translate_error(error) from error
         except Exception as error:
             if not isinstance(error, _asyncpg_errors()):
                 raise
-            raise _told(error) from error
+            raise _translate_error(error) from error
 
     async def read(self, work: Callable[[sa.Connection], T]) -> T:
         return await self.run(work)
@@ -180,10 +180,10 @@ def _asyncpg_errors() -> tuple[type[Exception], ...]:
     return (asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
-def _told(error: Exception) -> StoreError:
-    """For good only where what was given is at fault; anything else may pass."""
+def _translate_error(error: Exception) -> StoreError:
+    """Refused if the data is at fault; other errors may be temporary."""
     match error:
-        case exc.DBAPIError(connection_invalidated=False) if isinstance(error, _FOR_GOOD):
+        case exc.DBAPIError(connection_invalidated=False) if isinstance(error, _PERMANENT_ERRORS):
             return Refused(_first_line(error.orig))
         case exc.DBAPIError() if _is_full(error.orig):
             return NoSpace(_first_line(error.orig))
@@ -203,4 +203,4 @@ def _is_full(error: object) -> bool:
 
 
 def _first_line(error: object) -> str:
-    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no words'}"
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"

@@ -14,10 +14,10 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from jangar.store import listing as lists
-from jangar.store import log_parts, pruning, reading, trails, writing
+from jangar.store import log_parts, pruning, queries, trails, upserts
 from jangar.store.database import database_at
 from jangar.store.errors import NoSpace, NotHistory
-from jangar.store.migrations.place import NEWEST
+from jangar.store.migrations.location import NEWEST
 from jangar.store.rows import (
     AuditRow,
     Before,
@@ -31,7 +31,7 @@ from jangar.store.rows import (
     Query,
     RunRow,
     StepRow,
-    Whole,
+    StoredObject,
 )
 from jangar.store.urls import DatabaseAddress
 from jangar.store.versions import version_of
@@ -58,13 +58,13 @@ class DatabaseHistory:
             await self._ask(partial(_store, ended=ended))
         except NoSpace:
             # What became of the work counts for more than its log.
-            await self._ask(partial(_store, ended=[_without_log(each) for each in ended]))
+            await self._ask(partial(_store, ended=[_without_log(item) for item in ended]))
 
     async def known(self, uids: Sequence[str]) -> Mapping[str, Known]:
-        return await self._read(partial(reading.known, uids=uids))
+        return await self._read(partial(queries.known, uids=uids))
 
     async def page(self, query: Query) -> list[RunRow]:
-        return await self._read(partial(reading.page, query=query))
+        return await self._read(partial(queries.page, query=query))
 
     async def listed(self, listing: Listing) -> list[Line]:
         return await self._read(partial(lists.listed, listing=listing))
@@ -73,10 +73,10 @@ class DatabaseHistory:
         return await self._read(partial(lists.namespaces, kind=kind))
 
     async def run(self, uid: str) -> RunRow | None:
-        return await self._read(partial(reading.run, uid=uid))
+        return await self._read(partial(queries.run, uid=uid))
 
     async def steps(self, run_uid: str) -> list[StepRow]:
-        return await self._read(partial(reading.steps, run_uid=run_uid))
+        return await self._read(partial(queries.steps, run_uid=run_uid))
 
     async def log_tail(self, uid: str) -> str | None:
         return await self._read(partial(_log_tail, uid=uid))
@@ -87,8 +87,8 @@ class DatabaseHistory:
     async def log_parts(self, uid: str) -> list[LogPart]:
         return await self._read(partial(log_parts.read, uid=uid))
 
-    async def whole(self, uid: str) -> Whole | None:
-        return await self._read(partial(reading.whole, uid=uid))
+    async def whole(self, uid: str) -> StoredObject | None:
+        return await self._read(partial(queries.whole, uid=uid))
 
     async def add_events(self, rows: Sequence[EventRow]) -> None:
         await self._ask(partial(trails.add_events, rows=rows))
@@ -116,8 +116,8 @@ class DatabaseHistory:
         if before.runs is None or any(gone.values()):
             return gone
         await self._database.run(_release_pages)
-        left = await self._read(partial(pruning.leftovers, before=before.runs, limit=limit))
-        return await self._ask(partial(pruning.prune_leftovers, found=left)) if any(left) else gone
+        left = await self._read(partial(pruning.remnants, before=before.runs, limit=limit))
+        return await self._ask(partial(pruning.prune_remnants, found=left)) if any(left) else gone
 
     async def migrate(self, version: str) -> None:
         """Forward or back to a version, or to `base`: no tables at all."""
@@ -151,9 +151,9 @@ class DatabaseHistory:
 def _check(connection: sa.Connection) -> None:
     at = version_of(connection)
     if at is None:
-        raise NotHistory("there is no history in this database")
+        raise NotHistory("this database has no history")
     if at != NEWEST:
-        raise NotHistory(f"the history is of version {at}, and this program reads {NEWEST}")
+        raise NotHistory(f"the history has version {at}, but this program reads {NEWEST}")
 
 
 def _bring_up(connection: sa.Connection) -> None:
@@ -164,8 +164,8 @@ def _bring_up(connection: sa.Connection) -> None:
 
 
 def _store(connection: sa.Connection, ended: Sequence[Ended]) -> None:
-    writing.store(connection, ended)
-    log_parts.forget(connection, [each.run.uid for each in ended if each.log_tail is not None])
+    upserts.store(connection, ended)
+    log_parts.forget(connection, [item.run.uid for item in ended if item.log_tail is not None])
 
 
 def _without_log(ended: Ended) -> Ended:
@@ -181,7 +181,7 @@ def _release_pages(connection: sa.Connection) -> None:
 
 
 def _log_tail(connection: sa.Connection, uid: str) -> str | None:
-    whole = reading.log_tail(connection, uid)
+    whole = queries.log_tail(connection, uid)
     if whole is not None:
         return whole
-    return "".join(each.text for each in log_parts.read(connection, uid)) or None
+    return "".join(item.text for item in log_parts.read(connection, uid)) or None

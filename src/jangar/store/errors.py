@@ -1,21 +1,21 @@
-"""How a database refuses: for now, for good, or because it is not ours."""
+"""Errors of the history database: temporary, permanent, or not a history database."""
 
 
 class StoreError(Exception):
-    """What a database did not do; the message says why."""
+    """A database operation failed; the message says why."""
 
 
 class Unavailable(StoreError):
-    """It cannot be reached or is busy: the same again, later, may succeed. Whether a write arrived is not known."""
+    """The database cannot be reached or is busy. A retry may succeed; a write may have taken effect."""
 
 
 class NoSpace(Unavailable):
-    """Its disk is full. Less may fit."""
+    """The disk of the database is full. A smaller write may fit."""
 
 
 class Refused(StoreError):
-    """It will not take this, now or later."""
+    """The database rejects the data; a retry cannot succeed."""
 
 
 class NotHistory(StoreError):
-    """There is no history in it, or one of a newer version."""
+    """The database has no history, or one of a newer version."""

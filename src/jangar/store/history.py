@@ -1,4 +1,4 @@
-"""What happened, kept for longer than the objects: the one seam through which it is written and read."""
+"""The interface of the history, which stores finished objects beyond their lifetime."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -16,15 +16,15 @@ from jangar.store.rows import (
     Query,
     RunRow,
     StepRow,
-    Whole,
+    StoredObject,
 )
 
 
 class History(Protocol):
-    """Rows of what ended. Every answer is durable; every call may raise StoreError."""
+    """Stores finished objects durably. Every call may raise StoreError."""
 
     async def store(self, ended: Sequence[Ended]) -> None:
-        """All of them or none. Storing again is nothing new; an older version of a row is passed over."""
+        """Store all rows or none. Idempotent; older versions of a row are ignored."""
 
     async def known(self, uids: Sequence[str]) -> Mapping[str, Known]:
         """Which of these objects have a row."""
@@ -44,7 +44,7 @@ class History(Protocol):
 
     async def run(self, uid: str) -> RunRow | None: ...
 
-    async def whole(self, uid: str) -> Whole | None:
+    async def whole(self, uid: str) -> StoredObject | None:
         """The object as it was last seen; None for one that was stored before objects were."""
         ...
 
@@ -62,7 +62,7 @@ class History(Protocol):
         ...
 
     async def add_events(self, rows: Sequence[EventRow]) -> None:
-        """The same told again is one row with the higher count."""
+        """Store Events; a repeated Event updates the count of its row."""
 
     async def events(self, uid: str, limit: int) -> list[EventRow]: ...
 
@@ -77,10 +77,10 @@ class History(Protocol):
         ...
 
     async def settle(self, made: KeyRow) -> None:
-        """What was made with a key is known now."""
+        """Record what was created with a key."""
 
     async def forget(self, unused: KeyRow) -> None:
-        """Nothing was made with it after all."""
+        """Remove a key with which nothing was created."""
 
     async def prune(self, before: Before, *, limit: int = ...) -> Mapping[str, int]:
         """Delete some of what is older: how many rows of what, in a short transaction.

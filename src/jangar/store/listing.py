@@ -14,13 +14,13 @@ import sqlalchemy as sa
 from jangar.store.rows import Line, Listing
 from jangar.store.tables import RUNS
 
-LONGEST_SEARCH = 600
+MAX_SEARCH = 600
 _COLUMNS = [RUNS.c[name] for name in Line.__dataclass_fields__]
 
 
 def search_text(name: str, namespace: str, *others: str | None) -> str:
     """What a text is looked for in."""
-    return " ".join([name, namespace, *(each or "" for each in others)])[:LONGEST_SEARCH].casefold()
+    return " ".join([name, namespace, *(other or "" for other in others)])[:MAX_SEARCH].casefold()
 
 
 def listed(connection: sa.Connection, listing: Listing) -> list[Line]:
@@ -31,7 +31,7 @@ def listed(connection: sa.Connection, listing: Listing) -> list[Line]:
             listing.namespaces if listing.namespaces is not None else (None,), listing.phases or (None,)
         )
     ]
-    merged = heapq.merge(*walks, key=lambda each: (each.created_at, each.uid), reverse=True)
+    merged = heapq.merge(*walks, key=lambda item: (item.created_at, item.uid), reverse=True)
     return list(islice(merged, listing.limit))
 
 

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 
 from jangar.store.rows import LogPart
 from jangar.store.tables import LOG_TAILS
-from jangar.store.writing import insert_into
+from jangar.store.upserts import insert_into
 
-MOST_BYTES: Final = 1024 * 1024
+MAX_BYTES: Final = 1024 * 1024
 """Of one row: the oldest go first."""
 
 
@@ -25,7 +25,9 @@ def place_of(uid: str) -> str:
 def read(connection: sa.Connection, uid: str) -> list[LogPart]:
     chosen = sa.select(LOG_TAILS.c.text).where(LOG_TAILS.c.uid == place_of(uid))
     text = connection.execute(chosen).scalar_one_or_none()
-    return [LogPart(job=job, text=told) for job, told in orjson.loads(text)] if text is not None else []
+    return (
+        [LogPart(job=job, text=reported) for job, reported in orjson.loads(text)] if text is not None else []
+    )
 
 
 def add(connection: sa.Connection, uid: str, parts: Sequence[LogPart]) -> None:
@@ -33,14 +35,14 @@ def add(connection: sa.Connection, uid: str, parts: Sequence[LogPart]) -> None:
     if connection.execute(sa.select(LOG_TAILS.c.uid).where(LOG_TAILS.c.uid == uid)).first() is not None:
         return
     before = read(connection, uid)
-    known = {each.job for each in before}
-    new = [each for each in parts if each.job not in known]
+    known = {item.job for item in before}
+    new = [part for part in parts if part.job not in known]
     if not new:
         return
     kept = _newest([*before, *new])
     row = {
         "uid": place_of(uid),
-        "text": orjson.dumps([(each.job, each.text) for each in kept]).decode(),
+        "text": orjson.dumps([(item.job, item.text) for item in kept]).decode(),
         "stored_at": datetime.now(UTC),
     }
     insert = insert_into(connection, LOG_TAILS)
@@ -50,15 +52,15 @@ def add(connection: sa.Connection, uid: str, parts: Sequence[LogPart]) -> None:
 
 def forget(connection: sa.Connection, uids: Sequence[str]) -> None:
     """The logs of these are stored whole now, or not wanted any more."""
-    connection.execute(sa.delete(LOG_TAILS).where(LOG_TAILS.c.uid.in_([place_of(each) for each in uids])))
+    connection.execute(sa.delete(LOG_TAILS).where(LOG_TAILS.c.uid.in_([place_of(uid) for uid in uids])))
 
 
 def _newest(parts: Sequence[LogPart]) -> list[LogPart]:
-    room = MOST_BYTES
+    room = MAX_BYTES
     kept: list[LogPart] = []
-    for each in reversed(parts):
-        room -= len(each.text.encode())
+    for part in reversed(parts):
+        room -= len(part.text.encode())
         if room < 0 and kept:
             break
-        kept.append(each)
+        kept.append(part)
     return kept[::-1]

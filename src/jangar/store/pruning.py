@@ -21,7 +21,7 @@ _TURN: Final = 7_243_094_417
 _OF_ROOT = RUNS.alias("top")
 
 
-class Leftovers(NamedTuple):
+class Remnants(NamedTuple):
     """What belongs to no run that is stored."""
 
     events: Sequence[tuple[str, str]] = ()
@@ -44,7 +44,7 @@ def prune(connection: sa.Connection, before: Before, limit: int) -> dict[str, in
     return found
 
 
-def leftovers(connection: sa.Connection, before: datetime, limit: int) -> Leftovers:
+def remnants(connection: sa.Connection, before: datetime, limit: int) -> Remnants:
     """Changes nothing."""
     events = (
         sa.select(EVENTS.c.uid, EVENTS.c.digest)
@@ -56,13 +56,13 @@ def leftovers(connection: sa.Connection, before: datetime, limit: int) -> Leftov
         .where(KEYS.c.created_at < before, ~sa.exists().where(RUNS.c.uid == KEYS.c.uid))
         .limit(limit)
     )
-    return Leftovers(
+    return Remnants(
         events=[(row[0], row[1]) for row in connection.execute(events)],
         keys=[(row[0], row[1], row[2]) for row in connection.execute(keys)],
     )
 
 
-def prune_leftovers(connection: sa.Connection, found: Leftovers) -> dict[str, int]:
+def prune_remnants(connection: sa.Connection, found: Remnants) -> dict[str, int]:
     if not _is_our_turn(connection):
         return {}
     for uid, digest in found.events:

@@ -97,7 +97,7 @@ class Ended:
     run: RunRow
     steps: tuple[StepRow, ...] = ()
     log_tail: str | None = None
-    whole: "Whole | None" = None
+    whole: "StoredObject | None" = None
     key: str | None = None
     """The idempotency key that it was made with."""
 
@@ -111,7 +111,7 @@ class LogPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class StoredObject:
     """An object as it was last seen, with all of its steps, and what it executed."""
 
     obj: Mapping[str, Any]

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from jangar.store.rows import AuditRow, EventRow, KeyRow
 from jangar.store.tables import AUDIT, EVENTS, KEYS
-from jangar.store.writing import clean, insert_into
+from jangar.store.upserts import clean, insert_into
 
 
 def add_events(connection: sa.Connection, rows: Sequence[EventRow]) -> None:
@@ -24,7 +24,7 @@ def add_events(connection: sa.Connection, rows: Sequence[EventRow]) -> None:
             "last_at": higher(EVENTS.c.last_at, new.last_at),
         },
     )
-    connection.execute(upsert, [{"digest": _digest(each), **clean(asdict(each))} for each in rows])
+    connection.execute(upsert, [{"digest": _digest(row), **clean(asdict(row))} for row in rows])
 
 
 def events(connection: sa.Connection, uid: str, limit: int) -> list[EventRow]:
@@ -36,10 +36,10 @@ def events(connection: sa.Connection, uid: str, limit: int) -> list[EventRow]:
 
 def add_audit(connection: sa.Connection, rows: Sequence[AuditRow]) -> None:
     if rows:
-        told = [clean(asdict(each)) for each in rows]
-        for each in told:
-            del each["number"]
-        connection.execute(sa.insert(AUDIT), told)
+        reported = [clean(asdict(row)) for row in rows]
+        for item in reported:
+            del item["number"]
+        connection.execute(sa.insert(AUDIT), reported)
 
 
 def audit(

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from jangar.store.migrations.place import VERSION_TABLE
+from jangar.store.migrations.location import VERSION_TABLE
 
 _VERSION = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 

@@ -1,4 +1,4 @@
-"""An object as a cache keeps it: metadata to decide by, and the whole as bytes to decode when it is needed."""
+"""A cached object: decoded metadata, and the object as JSON bytes that are decoded on demand."""
 
 from collections import deque
 from sys import intern
@@ -20,11 +20,11 @@ class Owner(NamedTuple):
 
 
 class Cached:
-    """One version of one object, never changed.
+    """One immutable version of one object.
 
-    `raw` is the object written anew, without `metadata.managedFields`: those are a third of a real object, nobody
-    here reads them, and a server that gets a PUT without them keeps its own. 10,000 objects of 2 KB with their indexes
-    take 30 MB. The decoded form takes ten times as much and is kept only of what was looked at last.
+    `raw` is the object without `metadata.managedFields`, which are a third of a typical object and unused here; a
+    server keeps its own if a PUT omits them. 10,000 objects of 2 KB with their indexes take 30 MB. The decoded form
+    takes ten times as much and is kept only for the most recently used objects.
     """
 
     __slots__ = (
@@ -57,31 +57,33 @@ class Cached:
         self.uid: str = get("uid", "")
         self.resource_version: str = get("resourceVersion", "")
         self.revision = int(self.resource_version or 0)
-        """Versions are ordered numbers: Kubernetes says so since 1.35 and did so before."""
+        """resourceVersions are ordered integers: documented since Kubernetes 1.35 and true before."""
         self.generation: int = get("generation", 0)
         self.labels: dict[str, str] = (
             {intern(key): intern(value) for key, value in labels.items()} if labels else {}
         )
-        self.finalizers: tuple[str, ...] = tuple([intern(each) for each in finalizers]) if finalizers else ()
-        self.owners: tuple[Owner, ...] = tuple([_owner(each) for each in owners]) if owners else ()
+        self.finalizers: tuple[str, ...] = (
+            tuple([intern(finalizer) for finalizer in finalizers]) if finalizers else ()
+        )
+        self.owners: tuple[Owner, ...] = tuple([_owner(owner) for owner in owners]) if owners else ()
         self.deletion_timestamp: str | None = get("deletionTimestamp")
         self.creation_timestamp: str = get("creationTimestamp") or ""
-        # A copy of the right size: orjson's own keeps the room that it wrote in, 4 KiB for 2 KiB.
+        # A copy of exact size: orjson over-allocates, 4 KiB for 2 KiB.
         self.raw = bytes(memoryview(orjson.dumps(obj)))
         self._view: Obj | None = None
 
     @classmethod
     def of(cls, obj: Obj) -> "Cached":
-        """From an object as the server sent it, which is left as it is."""
+        """From an object as the server sent it, which is not modified."""
         return cls(obj)
 
     @classmethod
-    def taking(cls, obj: Obj) -> "Cached":
-        """The same of an object that nobody changes from now on: it need not be decoded to be looked at."""
+    def adopt(cls, obj: Obj) -> "Cached":
+        """From an object that the caller no longer modifies; it becomes the decoded view without copying."""
         obj["metadata"].pop("managedFields", None)
-        made = cls(obj)
-        made._look(obj)
-        return made
+        cached = cls(obj)
+        cached._keep_view(obj)
+        return cached
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -93,25 +95,25 @@ class Cached:
 
     @property
     def controller(self) -> Owner | None:
-        """The one owner that manages this object."""
+        """The owner reference with `controller: true`."""
         return next((owner for owner in self.owners if owner.controller), None)
 
     @property
     def view(self) -> Obj:
-        """The object, shared by all who look at it: not to be changed."""
-        return self._view if self._view is not None else self._look(cast("Obj", orjson.loads(self.raw)))
+        """The decoded object, shared by all callers: do not modify it."""
+        return self._view if self._view is not None else self._keep_view(cast("Obj", orjson.loads(self.raw)))
 
     def decode(self) -> Obj:
-        """The object, fresh on every call: it may be changed freely."""
+        """A new copy of the object on every call, which the caller may modify."""
         return cast("Obj", orjson.loads(self.raw))
 
-    def _look(self, view: Obj) -> Obj:
+    def _keep_view(self, view: Obj) -> Obj:
         self._view = view
         _recent.add(self)
         return view
 
-    def look_away(self) -> None:
-        """Keep the bytes alone."""
+    def drop_view(self) -> None:
+        """Drop the decoded object and keep the bytes."""
         self._view = None
 
     def __repr__(self) -> str:
@@ -119,20 +121,20 @@ class Cached:
 
 
 class _Recent:
-    """The objects whose decoded form is kept: the latest, as many as their bytes allow."""
+    """The most recently used objects, whose decoded form is kept up to a limit of bytes."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._bytes = 0
         self._objects: deque[Cached] = deque()
 
     def add(self, cached: Cached) -> None:
         self._objects.append(cached)
         self._bytes += len(cached.raw)
-        while self._bytes > self._most and len(self._objects) > 1:
+        while self._bytes > self._max_bytes and len(self._objects) > 1:
             oldest = self._objects.popleft()
             self._bytes -= len(oldest.raw)
-            oldest.look_away()
+            oldest.drop_view()
 
 
 _recent = _Recent(2 * 1024 * 1024)

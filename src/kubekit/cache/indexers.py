@@ -1,4 +1,4 @@
-"""Under which keys a cached object is found besides its name."""
+"""Secondary indexes of a cache."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -6,13 +6,13 @@ from typing import Final
 from kubekit.cache.cached_object import Cached
 
 Indexer = Callable[[Cached], Iterable[str]]
-"""Pure: asked again for the same object, it gives the same keys."""
+"""Returns the index keys of an object; must be pure."""
 
 OWNER_UID: Final = "owner-uid"
-"""The index of every cache by the uid of each owner, controlling or not."""
+"""The index by the uid of each owner, controlling or not."""
 
 NAMESPACE: Final = "namespace"
-"""The index of every cache by namespace."""
+"""The index by namespace."""
 
 
 def owner_uids(cached: Cached) -> Iterable[str]:
@@ -20,7 +20,7 @@ def owner_uids(cached: Cached) -> Iterable[str]:
 
 
 def label_index(label: str) -> Indexer:
-    """By the value of a label; objects without it are not in the index."""
+    """Index by the value of a label; objects without it are not indexed."""
 
     def values(cached: Cached) -> Iterable[str]:
         value = cached.labels.get(label)
@@ -30,7 +30,7 @@ def label_index(label: str) -> Indexer:
 
 
 class Index:
-    """Objects by key and uid, in the order in which they came."""
+    """Objects by key and uid, in insertion order."""
 
     __slots__ = ("_by_key", "_keys")
 
@@ -39,7 +39,7 @@ class Index:
         self._by_key: dict[str, dict[str, Cached]] = {}
 
     def replace(self, old: Cached | None, new: Cached | None) -> None:
-        """Take out the one, put in the other; the same object in a newer version keeps its place."""
+        """Replace an object; a newer version of the same object keeps its position."""
         before = list(self._keys(old)) if old is not None else []
         after = list(self._keys(new)) if new is not None else []
         if new is not None:
@@ -58,10 +58,10 @@ class Index:
         return self._by_key.keys()
 
     def _remove(self, key: str, uid: str) -> None:
-        found = self._by_key.get(key)
-        if found is not None:
-            found.pop(uid, None)
-            if not found:
+        objects = self._by_key.get(key)
+        if objects is not None:
+            objects.pop(uid, None)
+            if not objects:
                 del self._by_key[key]
 
 

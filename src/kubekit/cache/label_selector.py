@@ -1,4 +1,4 @@
-"""Whether labels match a selector, read as an API server reads it."""
+"""Label selectors, parsed as an API server parses them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -16,31 +16,31 @@ REQUIREMENT: Final = re2.compile(
 
 
 def label_selector(text: str) -> Matches:
-    """Of `a=b,c!=d,e in (f,g),h notin (i),j,!k`; the empty text selects everything. ValueError names a bad part."""
+    """Parse a selector such as `a=b,c!=d,e in (f,g),h notin (i),j,!k`; empty matches all. Raises ValueError."""
     if len(text) > MAX_SELECTOR:
         raise ValueError(f"a label selector has at most {MAX_SELECTOR:,} characters")
     requirements: list[Matches] = []
     at = 0
     while at < len(text):
-        found = REQUIREMENT.match(text, at)
-        if found is None or found.end() == at:
-            raise ValueError(f"{text!r} is no label selector: at {text[at:]!r}")
-        requirements.append(_requirement(found))
-        at = found.end()
+        match = REQUIREMENT.match(text, at)
+        if match is None or match.end() == at:
+            raise ValueError(f"{text!r} is not a label selector: error at {text[at:]!r}")
+        requirements.append(_requirement(match))
+        at = match.end()
     return lambda labels: all(matches(labels) for matches in requirements)
 
 
-def _requirement(found: Any) -> Matches:
-    if (key := found["key"]) is not None:
-        values = frozenset(value.strip() for value in found["values"].split(","))
-        wanted = found["set"] == "in"
-        return (lambda labels: labels.get(key) in values) if wanted else _absent_or_not(key, values)
-    if (left := found["left"]) is not None:
-        right = found["right"]
-        if found["sign"] == "!=":
+def _requirement(match: Any) -> Matches:
+    if (key := match["key"]) is not None:
+        values = frozenset(value.strip() for value in match["values"].split(","))
+        is_in = match["set"] == "in"
+        return (lambda labels: labels.get(key) in values) if is_in else _absent_or_not(key, values)
+    if (left := match["left"]) is not None:
+        right = match["right"]
+        if match["sign"] == "!=":
             return _absent_or_not(left, frozenset({right}))
         return lambda labels: labels.get(left) == right
-    there, is_absent = found["there"], bool(found["not"])
+    there, is_absent = match["there"], bool(match["not"])
     return lambda labels: (there in labels) != is_absent
 
 

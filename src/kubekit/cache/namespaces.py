@@ -1,4 +1,4 @@
-"""Which namespaces a process looks after: a list, or all."""
+"""A set of namespaces: some by name, or all."""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class BadNamespaces(ValueError):
-    """The text names no set of namespaces; the message says which part is at fault."""
+    """The text is not a list of namespaces; the message says which part is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """A few by name, or with None all of them, also those to come."""
+    """Namespaces by name; None means all, including future ones."""
 
     names: tuple[str, ...] | None
 
@@ -27,26 +27,26 @@ class Namespaces:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """From `a,b` or `*`. Spaces around names are nothing; a name told twice is told once."""
+        """Parse `a,b` or `*`. Spaces around names and duplicates are ignored."""
         parts = [part.strip() for part in text.split(",")]
         if parts == ["*"]:
             return cls(None)
         if parts == [""]:
-            raise BadNamespaces("no namespace: name one or more, separated by commas, or '*' for all")
-        for place, part in enumerate(parts, start=1):
+            raise BadNamespaces("no namespace: pass one or more, separated by commas, or '*' for all")
+        for number, part in enumerate(parts, start=1):
             if part == "*":
-                raise BadNamespaces(f"{text!r}: '*' means all namespaces and stands alone")
+                raise BadNamespaces(f"{text!r}: '*' means all namespaces and cannot be combined with names")
             if not part:
-                raise BadNamespaces(f"{text!r}: part {place} is empty")
+                raise BadNamespaces(f"{text!r}: part {number} is empty")
             if not LABEL.fullmatch(part):
                 raise BadNamespaces(
-                    f"{part!r} is no namespace: at most 63 lower case letters, digits and '-', "
-                    "with a letter or digit at both ends"
+                    f"{part!r} is not a valid namespace name: use at most 63 lowercase letters, digits and '-', "
+                    "starting and ending with a letter or digit"
                 )
         return cls(tuple(dict.fromkeys(parts)))
 
     def union(self, other: "Namespaces") -> "Namespaces":
-        """Those of both."""
+        """The namespaces in either set."""
         if self.names is None or other.names is None:
             return Namespaces.every()
         return Namespaces.of(*dict.fromkeys((*self.names, *other.names)))

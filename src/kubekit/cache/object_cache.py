@@ -1,7 +1,7 @@
-"""What is known of one kind: the newest version of each object that a list, a watch or an own write has told.
+"""The newest known version of each object of one kind.
 
-Every fact has a resourceVersion, and the newer wins whatever road it came. A watch tells in the order of versions, so
-an answer to a write that is not newer than what the watch has told is already in here, or already gone again.
+The higher resourceVersion wins regardless of source (list, watch or own write). A watch delivers versions in order, so
+the response to a write that is not newer than the observed version is already in the cache, or was deleted again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,11 +14,11 @@ from kubekit.client.resource import Obj
 __all__ = ["Cache", "Cached", "Change", "Handler", "Owner"]
 
 EVERY: Final = ""
-"""The place of all namespaces at once, and of kinds without namespaces."""
+"""The scope of all namespaces, and of cluster-scoped kinds."""
 
 
 class Change(NamedTuple):
-    """One step of one object. An object made anew under an old name is first deleted, then added."""
+    """One change of one object. A recreated object is reported as deleted, then added."""
 
     kind: Literal["added", "changed", "deleted"]
     old: Cached | None
@@ -26,17 +26,17 @@ class Change(NamedTuple):
 
     @property
     def subject(self) -> Cached:
-        """The object as it is, or as it was last known."""
-        found = self.new or self.old
-        assert found is not None  # noqa: S101 - a change has at least one side
-        return found
+        """The current object, or the last known version of a deleted one."""
+        cached = self.new or self.old
+        assert cached is not None  # noqa: S101 - a change has at least one side
+        return cached
 
 
 Handler = Callable[[Change], None]
 
 
 class Cache:
-    """Answers are snapshots: lists are the caller's, objects are never changed."""
+    """Objects of one kind with indexes. Returned lists are copies; objects are immutable."""
 
     def __init__(
         self,
@@ -59,8 +59,8 @@ class Cache:
         return self._size
 
     def get(self, namespace: str | None, name: str) -> Cached | None:
-        found = self._objects.get(namespace or "")
-        return found.get(name) if found is not None else None
+        objects = self._objects.get(namespace or "")
+        return objects.get(name) if objects is not None else None
 
     def all(self, namespace: str | None = None) -> list[Cached]:
         if namespace is not None:
@@ -68,47 +68,51 @@ class Cache:
         return [cached for objects in self._objects.values() for cached in objects.values()]
 
     def by(self, index: str, key: str) -> list[Cached]:
-        """The objects under a key of an index. KeyError if the cache has no such index."""
+        """The objects under a key of an index. Raises KeyError if there is no such index."""
         if index == NAMESPACE:
             return self.all(key)
         return self._indexes[index].get(key)
 
     def subscribe(self, handler: Handler) -> None:
-        """Call `handler` at each change, in order; the objects already here are told to it now, as added."""
+        """Call `handler` for each change in order, and now for each existing object as added."""
         self._handlers.append(handler)
         for cached in self.all():
             self._call(handler, Change("added", None, cached))
 
-    def note_written(self, obj: Obj) -> Cached:
-        """The answer to an own write, not to be changed from now on.
+    def record_write(self, obj: Obj) -> Cached:
+        """Store the response to an own write, which the caller must not modify afterward.
 
-        Seen by readers at once; the watch will tell the same, and that is no change.
+        Readers see it at once; the event that the watch delivers later is not reported as a change.
         """
-        new = Cached.taking(obj)
-        if new.revision > self._told(new.namespace) and new.uid not in self._departing and self._admits(new):
+        new = Cached.adopt(obj)
+        if (
+            new.revision > self._observed_version(new.namespace)
+            and new.uid not in self._departing
+            and self._admits(new)
+        ):
             old = self.get(new.namespace, new.name)
             if old is None or new.revision > old.revision:
                 self._put(old, new)
         return new
 
-    def note_deleted(self, namespace: str | None, name: str, uid: str) -> None:
-        """The answer to an own delete that left nothing. What the watch tells of its last days is passed over."""
+    def record_delete(self, namespace: str | None, name: str, uid: str) -> None:
+        """Remove an object after an own delete that completed; earlier watch events about it are ignored."""
         old = self.get(namespace, name)
         if old is not None and old.uid == uid:
             self._departing[uid] = old.namespace
             self._drop(old)
 
-    # What follows is the informer's.
+    # The following methods are for the informer.
 
-    def told(self, place: str) -> int:
+    def observed_version(self, place: str) -> int:
         return self._progress.get(place, 0)
 
     def progressed(self, place: str, resource_version: str) -> None:
-        """Everything up to this version has been told."""
+        """Record that all events up to this version have been observed."""
         self._progress[place] = _number(resource_version)
 
     def knows(self, obj: Obj) -> bool:
-        """Whether this very version, or a newer one of the same object, is here already."""
+        """Whether the cache has this version of the object or a newer one."""
         metadata = obj["metadata"]
         old = self.get(metadata.get("namespace"), metadata["name"])
         return (
@@ -117,40 +121,40 @@ class Cache:
             and old.revision >= _number(metadata.get("resourceVersion", ""))
         )
 
-    def saw(self, new: Cached) -> None:
-        """A watch says that an object is so."""
+    def upsert(self, new: Cached) -> None:
+        """Store a version from a watch."""
         if new.uid in self._departing:
             return
         old = self.get(new.namespace, new.name)
         if old is None or new.revision > old.revision:
             self._put(old, new)
 
-    def saw_gone(self, last: Cached) -> None:
-        """A watch says that an object is no more, or no longer selected. What was written since then stays."""
+    def remove_observed(self, last: Cached) -> None:
+        """Remove an object that a watch reports as deleted or no longer selected, unless a newer write is known."""
         self._departing.pop(last.uid, None)
         old = self.get(last.namespace, last.name)
         if old is not None and last.revision >= old.revision:
             self._drop(old)
 
     def replace(self, place: str, listed: Iterable[Cached], resource_version: str) -> None:
-        """A whole list of a place: what is missing in it is gone, unless it was written after the list was made.
+        """Apply a complete list: objects missing from it were deleted, unless they were written after the list.
 
-        A list older than what was told before comes from a server that has lost its past, say one restored from a
-        backup: then the list is the truth and versions mean nothing.
+        A list older than the observed version comes from a server that was restored from a backup: then the list
+        replaces the cache regardless of versions.
         """
         revision = _number(resource_version)
-        is_reset = revision < self.told(place)
-        found = {(each.namespace, each.name): each for each in listed}
-        uids = {each.uid for each in found.values()}
+        is_reset = revision < self.observed_version(place)
+        objects = {(cached.namespace, cached.name): cached for cached in listed}
+        uids = {cached.uid for cached in objects.values()}
         self._departing = {
             uid: namespace
             for uid, namespace in self._departing.items()
             if not self._is_in(place, namespace) or (uid in uids and not is_reset)
         }
         for old in list(self._within(place)):
-            if (old.namespace, old.name) not in found and (is_reset or old.revision <= revision):
+            if (old.namespace, old.name) not in objects and (is_reset or old.revision <= revision):
                 self._drop(old)
-        for new in found.values():
+        for new in objects.values():
             if is_reset:
                 old_one = self.get(new.namespace, new.name)
                 if old_one is None or (old_one.uid, old_one.resource_version) != (
@@ -159,10 +163,10 @@ class Cache:
                 ):
                     self._put(old_one, new)
             else:
-                self.saw(new)
+                self.upsert(new)
         self._progress[place] = revision
 
-    def _told(self, namespace: str) -> int:
+    def _observed_version(self, namespace: str) -> int:
         return max(self._progress.get(namespace, 0), self._progress.get(EVERY, 0))
 
     def _within(self, place: str) -> Iterator[Cached]:
@@ -185,7 +189,7 @@ class Cache:
             self._size += 1
         for index in self._indexes.values():
             index.replace(old, new)
-        self._tell(Change("added" if old is None else "changed", old, new))
+        self._notify(Change("added" if old is None else "changed", old, new))
 
     def _drop(self, old: Cached) -> None:
         objects = self._objects[old.namespace]
@@ -195,16 +199,16 @@ class Cache:
         self._size -= 1
         for index in self._indexes.values():
             index.replace(old, None)
-        self._tell(Change("deleted", old, None))
+        self._notify(Change("deleted", old, None))
 
-    def _tell(self, change: Change) -> None:
+    def _notify(self, change: Change) -> None:
         for handler in self._handlers:
             self._call(handler, change)
 
     def _call(self, handler: Handler, change: Change) -> None:
         try:
             handler(change)
-        except Exception as error:  # noqa: BLE001 - one listener's mistake must not make the others deaf
+        except Exception as error:  # noqa: BLE001 - a failing handler must not affect the others
             self._report(error)
 
 

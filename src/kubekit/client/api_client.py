@@ -1,7 +1,7 @@
-"""The verbs of a Kubernetes API on plain JSON objects. Each call asks once: asking again is the caller's matter.
+"""A Kubernetes API client for plain JSON objects. Each call sends one request; callers retry.
 
-No write goes out that could hit another object, or another version, than the one meant: an update carries its
-resourceVersion, a delete the uid, a patch one of both, an apply its manager.
+Every write carries a precondition and cannot change another object or version than intended: an update has a
+resourceVersion, a delete a uid, a patch either of them, an apply its field manager.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 import orjson
 
 from kubekit.client.builtin import PODS
-from kubekit.client.errors import ApiError, Expired, from_answer
+from kubekit.client.errors import ApiError, Expired, from_response
 from kubekit.client.resource import Obj, Resource
 from kubekit.client.transport import NO_QUERY, Response, Transport
 from kubekit.client.watch import WatchEvent, parse
@@ -20,14 +20,14 @@ from kubekit.client.watch import WatchEvent, parse
 __all__ = ["Client", "Obj", "Page", "PatchKind"]
 
 APPLY: Final = "application/apply-patch+yaml"
-FIRST_FAILURE: Final = 300
+MIN_ERROR_STATUS: Final = 300
 LIST_ATTEMPTS: Final = 5
-SILENCE_AFTER_END: Final = 15.0
-"""A watch that should have ended this many seconds ago is dead."""
+WATCH_END_GRACE: Final = 15.0
+"""Seconds after its timeout at which a silent watch counts as broken."""
 
 
 class PatchKind(StrEnum):
-    """How the body of a patch is read."""
+    """The content type of a patch."""
 
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
@@ -35,7 +35,7 @@ class PatchKind(StrEnum):
 
 
 class Page(NamedTuple):
-    """A part of a list. All parts show one moment, named by the resourceVersion."""
+    """One page of a list. All pages show the same resourceVersion."""
 
     items: list[Obj]
     resource_version: str
@@ -51,7 +51,7 @@ class Client:
         self._timeout = request_timeout
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Obj:
-        return await self._ask("GET", resource.path(namespace, name))
+        return await self._send("GET", resource.path(namespace, name))
 
     async def list(
         self,
@@ -62,20 +62,20 @@ class Client:
         fields: str = "",
         page_size: int = 500,
     ) -> list[Obj]:
-        """Everything at one moment. If the server forgets that moment between two pages, all is read anew."""
+        """All objects at one resourceVersion. If it expires between two pages, the list restarts."""
         for attempt in range(1, LIST_ATTEMPTS + 1):
-            found: list[Obj] = []
+            objects: list[Obj] = []
             try:
                 async for page in self.pages(
                     resource, namespace, labels=labels, fields=fields, page_size=page_size
                 ):
-                    found += page.items
+                    objects += page.items
             except Expired:
                 if attempt == LIST_ATTEMPTS:
                     raise
             else:
                 break
-        return found
+        return objects
 
     async def pages(
         self,
@@ -86,13 +86,13 @@ class Client:
         fields: str = "",
         page_size: int = 500,
     ) -> AsyncIterator[Page]:
-        """The pages of a list. Expired if the server forgets between two: what came before is then worth nothing."""
+        """The pages of a list. Raises Expired if the resourceVersion expires; discard the earlier pages then."""
         query = _selection(labels, fields)
         if page_size:
             query["limit"] = str(page_size)
         path = resource.path(namespace)
         while True:
-            page = _page(await self._ask("GET", path, query=query), resource)
+            page = _page(await self._send("GET", path, query=query), resource)
             yield page
             if not page.next:
                 return
@@ -101,17 +101,15 @@ class Client:
     async def create(self, resource: Resource, obj: Obj) -> Obj:
         namespace = obj.get("metadata", {}).get("namespace")
         if resource.namespaced and not namespace:
-            raise ValueError(f"{resource.kind}: an object to create names its namespace")
-        return await self._ask("POST", resource.path(namespace), obj, query=self._manager)
+            raise ValueError(f"{resource.kind}: cannot create an object without metadata.namespace")
+        return await self._send("POST", resource.path(namespace), obj, query=self._manager)
 
     async def update(self, resource: Resource, obj: Obj, *, subresource: str = "") -> Obj:
         metadata = obj["metadata"]
         if not metadata.get("resourceVersion"):
-            raise ValueError(
-                f"{_told(resource, metadata)}: an update carries the resourceVersion it was made from"
-            )
+            raise ValueError(f"{_describe(resource, metadata)}: an update requires metadata.resourceVersion")
         path = resource.path(metadata.get("namespace"), metadata["name"], subresource)
-        return await self._ask("PUT", path, obj, query=self._manager)
+        return await self._send("PUT", path, obj, query=self._manager)
 
     async def patch(
         self,
@@ -123,21 +121,21 @@ class Client:
         kind: PatchKind,
         subresource: str = "",
     ) -> Obj:
-        """A merge patch carries metadata.uid or resourceVersion, a JSON patch tests or replaces one of them."""
+        """Patch an object. The patch must set, test or replace metadata.uid or metadata.resourceVersion."""
         if not _is_guarded(body, kind):
             raise ValueError(
-                f"{resource.kind} {name}: a patch carries the uid or resourceVersion of what it is for"
+                f"{resource.kind} {name}: a patch requires metadata.uid or metadata.resourceVersion"
             )
         path = resource.path(namespace, name, subresource)
-        return await self._ask("PATCH", path, body, query=self._manager, content_type=kind.value)
+        return await self._send("PATCH", path, body, query=self._manager, content_type=kind.value)
 
     async def apply(self, resource: Resource, obj: Obj, *, force: bool = False, subresource: str = "") -> Obj:
-        """Server-side apply: create, or own these fields. Conflict names other owners, unless forced."""
+        """Server-side apply. Raises Conflict if other managers own the fields, unless forced."""
         metadata = obj["metadata"]
         path = resource.path(metadata.get("namespace"), metadata["name"], subresource)
         query = {**self._manager, "force": "true" if force else "false"}
         body = {"apiVersion": resource.api_version, "kind": resource.kind, **obj}
-        return await self._ask("PATCH", path, body, query=query, content_type=APPLY)
+        return await self._send("PATCH", path, body, query=query, content_type=APPLY)
 
     async def delete(
         self,
@@ -150,12 +148,12 @@ class Client:
         propagation: str = "Background",
         grace_seconds: int | None = None,
     ) -> Obj | None:
-        """Delete this object and no other of its name: Conflict if there is one, NotFound if there is none.
+        """Delete the object with this uid. Raises Conflict if the name has another uid, NotFound if it does not exist.
 
-        None if the server says only that it is done; else the object as it stands, which may still be ending.
+        Returns the object if it is still terminating, None if the server only confirms the deletion.
         """
         if not uid:
-            raise ValueError(f"{resource.kind} {name}: a delete names the uid of what it is for")
+            raise ValueError(f"{resource.kind} {name}: a delete requires a uid")
         preconditions = {"uid": uid}
         if resource_version:
             preconditions["resourceVersion"] = resource_version
@@ -167,8 +165,8 @@ class Client:
         }
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
-        said = await self._ask("DELETE", resource.path(namespace, name), options)
-        return None if said.get("kind") == "Status" else said
+        result = await self._send("DELETE", resource.path(namespace, name), options)
+        return None if result.get("kind") == "Status" else result
 
     @asynccontextmanager
     async def watch(
@@ -182,7 +180,7 @@ class Client:
         timeout_seconds: float,
         bookmarks: bool = True,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        """What happens after a version, until the server ends it in time. Raises what refuses or breaks it."""
+        """The events after a resourceVersion, until the server ends the watch at its timeout."""
         query = _selection(labels, fields)
         query["watch"] = "true"
         query["resourceVersion"] = resource_version
@@ -190,7 +188,7 @@ class Client:
         if bookmarks:
             query["allowWatchBookmarks"] = "true"
         lines = self._transport.stream(
-            resource.path(namespace), query=query, idle_timeout=timeout_seconds + SILENCE_AFTER_END
+            resource.path(namespace), query=query, idle_timeout=timeout_seconds + WATCH_END_GRACE
         )
         async with lines as stream, aclosing(_events(stream)) as events:
             yield events
@@ -204,16 +202,16 @@ class Client:
         tail_lines: int | None = None,
         limit_bytes: int | None = None,
     ) -> bytes:
-        asked = {"container": container, "tailLines": tail_lines, "limitBytes": limit_bytes}
-        query = {key: str(value) for key, value in asked.items() if value not in ("", None)}
+        options = {"container": container, "tailLines": tail_lines, "limitBytes": limit_bytes}
+        query = {key: str(value) for key, value in options.items() if value not in ("", None)}
         path = PODS.path(namespace, name, "log")
-        answer = await self._transport.request("GET", path, query=query, timeout=self._timeout)
-        return _unless_refused(answer).body
+        response = await self._transport.request("GET", path, query=query, timeout=self._timeout)
+        return _raise_for_status(response).body
 
     async def close(self) -> None:
         await self._transport.close()
 
-    async def _ask(
+    async def _send(
         self,
         method: str,
         path: str,
@@ -222,7 +220,7 @@ class Client:
         query: Mapping[str, str] = NO_QUERY,
         content_type: str = "application/json",
     ) -> Obj:
-        answer = await self._transport.request(
+        response = await self._transport.request(
             method,
             path,
             query=query,
@@ -230,33 +228,33 @@ class Client:
             content_type=content_type,
             timeout=self._timeout,
         )
-        return _object(_unless_refused(answer), method)
+        return _object(_raise_for_status(response), method)
 
 
-def _unless_refused(answer: Response) -> Response:
-    if answer.status >= FIRST_FAILURE:
-        raise from_answer(answer.status, answer.headers, answer.body)
-    return answer
+def _raise_for_status(response: Response) -> Response:
+    if response.status >= MIN_ERROR_STATUS:
+        raise from_response(response.status, response.headers, response.body)
+    return response
 
 
-def _object(answer: Response, method: str) -> Obj:
+def _object(response: Response, method: str) -> Obj:
     try:
-        said = orjson.loads(answer.body)
+        obj = orjson.loads(response.body)
     except orjson.JSONDecodeError:
-        said = None
-    if not isinstance(said, dict):
+        obj = None
+    if not isinstance(obj, dict):
         raise ApiError(
-            f"the answer to {method} is no JSON object: {answer.body[:200]!r}", status=answer.status
+            f"the response to {method} is not a JSON object: {response.body[:200]!r}", status=response.status
         )
-    return cast("Obj", said)
+    return cast("Obj", obj)
 
 
-def _page(said: Obj, resource: Resource) -> Page:
-    """Lists of built-in kinds leave kind and version out of their items."""
-    items = said.get("items") or []
+def _page(listing: Obj, resource: Resource) -> Page:
+    """Parse a page. Lists of built-in kinds omit kind and apiVersion of their items; they are added."""
+    items = listing.get("items") or []
     if items and "kind" not in items[0]:
         items = [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
-    metadata = said.get("metadata", {})
+    metadata = listing.get("metadata", {})
     return Page(items, metadata.get("resourceVersion", ""), metadata.get("continue") or "")
 
 
@@ -266,8 +264,8 @@ async def _events(lines: AsyncIterator[bytes]) -> AsyncGenerator[WatchEvent]:
 
 
 def _selection(labels: str, fields: str) -> dict[str, str]:
-    asked = {"labelSelector": labels, "fieldSelector": fields}
-    return {key: value for key, value in asked.items() if value}
+    selectors = {"labelSelector": labels, "fieldSelector": fields}
+    return {key: value for key, value in selectors.items() if value}
 
 
 def _is_guarded(body: Any, kind: PatchKind) -> bool:
@@ -278,5 +276,5 @@ def _is_guarded(body: Any, kind: PatchKind) -> bool:
     return bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
-def _told(resource: Resource, metadata: Mapping[str, Any]) -> str:
+def _describe(resource: Resource, metadata: Mapping[str, Any]) -> str:
     return f"{resource.kind} {metadata.get('namespace', '')}/{metadata.get('name', '')}"

@@ -1,6 +1,6 @@
-"""An API server in this process, asked through its ASGI face: no sockets, the same meaning.
+"""A transport to an API server in the same process, through ASGI instead of a socket.
 
-As behind a socket, a request that its caller gives up runs to its end, and a watch that is left hears
+As with a socket, a request whose caller times out still completes, and a watch that is abandoned receives
 `http.disconnect`.
 """
 
@@ -11,20 +11,20 @@ from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
-from kubekit.client.errors import Ambiguous, NotSent, from_answer
-from kubekit.client.line_splitting import LineSplitter
-from kubekit.client.transport import JSON, NO_QUERY, MayLeave, Response, always
+from kubekit.client.errors import Ambiguous, NotSent, from_response
+from kubekit.client.line_splitter import LineSplitter
+from kubekit.client.transport import JSON, NO_QUERY, Response, WriteGuard, always
 
 Message = MutableMapping[str, Any]
 App = Callable[
     [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
 ]
 
-FIRST_FAILURE: Final = 300
-FAREWELL: Final = 5.0
-"""Seconds that an application has to end a stream that was left."""
-CHUNKS_AHEAD: Final = 64
-"""How many chunks of a stream wait for a slow reader before the server does."""
+MIN_ERROR_STATUS: Final = 300
+STREAM_END_TIMEOUT: Final = 5.0
+"""Seconds that the application has to end an abandoned stream."""
+MAX_BUFFERED_CHUNKS: Final = 64
+"""Chunks of a stream to buffer for a slow reader before the server has to wait."""
 
 
 class AsgiTransport:
@@ -48,10 +48,10 @@ class AsgiTransport:
         body: bytes | None = None,
         content_type: str = JSON,
         timeout: float,  # noqa: ASYNC109 - a timeout leaves the request running
-        may_leave: MayLeave = always,
+        may_leave: WriteGuard = always,
     ) -> Response:
         if not may_leave():
-            raise NotSent(f"{method} {path}: held back")
+            raise NotSent(f"{method} {path}: write prevented")
         exchange = _Exchange(body or b"")
         self._start(exchange, method, path, query, content_type)
         chunks: list[bytes] = []
@@ -60,11 +60,11 @@ class AsgiTransport:
                 while (chunk := await exchange.next_chunk()) is not None:
                     chunks.append(chunk)
         except TimeoutError as error:
-            raise Ambiguous(f"{method} {path}: no answer in time") from error
+            raise Ambiguous(f"{method} {path}: no response in time") from error
         finally:
-            exchange.leave()
+            exchange.abandon()
         if not exchange.is_complete:
-            raise Ambiguous(f"{method} {path}: the server ended without an answer") from exchange.failure
+            raise Ambiguous(f"{method} {path}: the server failed without a response") from exchange.failure
         return Response(exchange.status, exchange.headers, b"".join(chunks))
 
     @asynccontextmanager
@@ -75,18 +75,18 @@ class AsgiTransport:
         task = self._start(exchange, "GET", path, query, JSON)
         try:
             async with _limit(idle_timeout, path):
-                await exchange.begun()
-            if exchange.status >= FIRST_FAILURE:
+                await exchange.started()
+            if exchange.status >= MIN_ERROR_STATUS:
                 chunks = []
                 async with _limit(idle_timeout, path):
                     while (chunk := await exchange.next_chunk()) is not None:
                         chunks.append(chunk)
-                raise from_answer(exchange.status, exchange.headers, b"".join(chunks))
+                raise from_response(exchange.status, exchange.headers, b"".join(chunks))
             async with aclosing(_lines(exchange, path, idle_timeout)) as lines:
                 yield lines
         finally:
-            exchange.leave()
-            await _ended(task)
+            exchange.abandon()
+            await _wait_for_end(task)
 
     async def close(self) -> None:
         self._is_closed = True
@@ -98,7 +98,7 @@ class AsgiTransport:
         self, exchange: "_Exchange", method: str, path: str, query: Mapping[str, str], content_type: str
     ) -> asyncio.Task[None]:
         if self._is_closed:
-            raise NotSent(f"{method} {path}: the connection was closed on this side")
+            raise NotSent(f"{method} {path}: the client is closed")
         headers = [*self._headers, (b"content-length", str(len(exchange.body)).encode())]
         if exchange.body:
             headers.append((b"content-type", content_type.encode()))
@@ -110,7 +110,7 @@ class AsgiTransport:
             "scheme": "http",
             "path": unquote(path),
             "raw_path": path.encode(),
-            "query_string": _written(tuple(query.items())),
+            "query_string": _encode_query(tuple(query.items())),
             "root_path": "",
             "headers": headers,
             "client": ("127.0.0.1", 0),
@@ -124,14 +124,14 @@ class AsgiTransport:
     async def _answer(self, scope: Message, exchange: "_Exchange") -> None:
         try:
             await self._app(scope, exchange.receive, exchange.send)
-        except Exception as error:  # noqa: BLE001 - behind a socket it would be the server's to report, too
+        except Exception as error:  # noqa: BLE001 - with a socket, the server would report it
             exchange.failure = error
         finally:
             exchange.end()
 
 
 class _Exchange:
-    """One request and its answer, seen from both sides."""
+    """One request and its response, with methods for the application and for the caller."""
 
     def __init__(self, body: bytes) -> None:
         self.body = body
@@ -141,8 +141,8 @@ class _Exchange:
         self.failure: Exception | None = None
         self._is_read = False
         self._chunks: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._begun = asyncio.Event()
-        self._left = asyncio.Event()
+        self._started = asyncio.Event()
+        self._abandoned = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
 
@@ -152,7 +152,7 @@ class _Exchange:
         if not self._is_read:
             self._is_read = True
             return {"type": "http.request", "body": self.body, "more_body": False}
-        await self._left.wait()
+        await self._abandoned.wait()
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
@@ -162,27 +162,27 @@ class _Exchange:
                 name.decode("latin-1").lower(): value.decode("latin-1")
                 for name, value in message.get("headers", ())
             }
-            self._begun.set()
+            self._started.set()
             return
-        if self._left.is_set():
+        if self._abandoned.is_set():
             return
         if chunk := message.get("body", b""):
             self._chunks.put_nowait(chunk)
         if not message.get("more_body"):
             self.is_complete = True
             self.end()
-        elif self._chunks.qsize() >= CHUNKS_AHEAD:
+        elif self._chunks.qsize() >= MAX_BUFFERED_CHUNKS:
             self._room.clear()
             await self._room.wait()
 
     def end(self) -> None:
-        self._begun.set()
+        self._started.set()
         self._chunks.put_nowait(None)
 
     # The caller's side.
 
-    async def begun(self) -> None:
-        await self._begun.wait()
+    async def started(self) -> None:
+        await self._started.wait()
 
     @property
     def has_chunk(self) -> bool:
@@ -195,14 +195,14 @@ class _Exchange:
             self._room.set()
         return chunk
 
-    def leave(self) -> None:
-        self._left.set()
+    def abandon(self) -> None:
+        self._abandoned.set()
         self._room.set()
 
 
 @lru_cache(maxsize=64)
-def _written(query: tuple[tuple[str, str], ...]) -> bytes:
-    """A query; that of every write of a client is the same."""
+def _encode_query(query: tuple[tuple[str, str], ...]) -> bytes:
+    """Encode a query; cached, because all writes of a client have the same one."""
     return urlencode(query, quote_via=quote).encode()
 
 
@@ -219,7 +219,7 @@ async def _lines(exchange: _Exchange, path: str, idle_timeout: float) -> AsyncGe
         for line in splitter.feed(chunk):
             yield line
     if not exchange.is_complete:
-        raise Ambiguous(f"GET {path}: the stream broke") from exchange.failure
+        raise Ambiguous(f"GET {path}: the stream was interrupted") from exchange.failure
 
 
 @asynccontextmanager
@@ -228,10 +228,10 @@ async def _limit(seconds: float, path: str) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError as error:
-        raise Ambiguous(f"GET {path}: silent for {seconds:.0f} s") from error
+        raise Ambiguous(f"GET {path}: no data for {seconds:.0f} s") from error
 
 
-async def _ended(task: asyncio.Task[None]) -> None:
-    """A stream that was left is over when the application says so, or soon."""
-    await asyncio.wait({task}, timeout=FAREWELL)
+async def _wait_for_end(task: asyncio.Task[None]) -> None:
+    """Wait for the application to end an abandoned stream, then cancel it."""
+    await asyncio.wait({task}, timeout=STREAM_END_TIMEOUT)
     task.cancel()

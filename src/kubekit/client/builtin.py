@@ -1,4 +1,4 @@
-"""The kinds of Kubernetes itself that this code talks about."""
+"""Built-in Kubernetes resources that this code uses."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Where a server is and how it is entered: told by a kubeconfig, or by the pod this runs in."""
+"""Address and credentials of an API server, from a kubeconfig or the pod's service account."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ PLUGINS: Final = ("exec", "auth-provider")
 
 
 class NoConnection(Exception):
-    """There is nothing to connect to, or what is there cannot be used; the message says what to do."""
+    """No usable connection is configured; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,58 +29,58 @@ class Connection:
     proxy: str | None = None
     token: str = field(default="", repr=False)
     token_file: Path | None = None
-    """Read again every minute: tokens of service accounts are replaced while a pod runs."""
+    """Reread every minute: Kubernetes rotates service account tokens while a pod runs."""
     certificate: bytes | None = None
     key: bytes | None = field(default=None, repr=False)
     user_name: str = ""
     password: str = field(default="", repr=False)
     fresh_token: Callable[[], str] | None = field(default=None, repr=False)
-    """Asked for a bearer token every minute, in a thread: a plugin may run a program."""
+    """Called for a bearer token every minute, in a thread because a plugin may run a program."""
     impersonate: "Impersonated | None" = None
     namespace: str = "default"
     extensions: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """What the kubeconfig says about the cluster beyond how to reach it, by name."""
+    """Extensions of the cluster entry in the kubeconfig, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Impersonated:
-    """Somebody in whose name requests are sent; whoever sends them needs the right to."""
+    """A user to impersonate; the connection's own user needs the permission to do so."""
 
     user: str
     groups: tuple[str, ...] = ()
 
     def headers(self) -> list[tuple[str, str]]:
-        return [("Impersonate-User", self.user), *(("Impersonate-Group", each) for each in self.groups)]
+        return [("Impersonate-User", self.user), *(("Impersonate-Group", group) for group in self.groups)]
 
 
 def default(
     path: Path | None = None, context: str = "", *, environ: Mapping[str, str] | None = None
 ) -> Connection:
-    """The file given, else those in $KUBECONFIG, else ~/.kube/config, else the service account of this pod."""
+    """The given file, or those in $KUBECONFIG, or ~/.kube/config, or the service account of this pod."""
     environ = os.environ if environ is None else environ
     if path is not None:
         return from_kubeconfig(path, context)
     listed = [Path(part) for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     if listed:
-        return from_kubeconfig([each for each in listed if each.exists()] or listed, context)
+        return from_kubeconfig([item for item in listed if item.exists()] or listed, context)
     home = Path(environ.get("HOME") or Path.home()) / ".kube" / "config"
     if home.exists():
         return from_kubeconfig(home, context)
     if context:
-        raise NoConnection(f"context {context!r}: there is no kubeconfig; name one with --kubeconfig")
+        raise NoConnection(f"context {context!r}: no kubeconfig found; pass one with --kubeconfig")
     if "KUBERNETES_SERVICE_HOST" in environ:
         return in_cluster(environ=environ)
     raise NoConnection(
-        "no Kubernetes API: name a kubeconfig with --kubeconfig or $KUBECONFIG, or put one at ~/.kube/config"
+        "no Kubernetes API configured: pass a kubeconfig with --kubeconfig or $KUBECONFIG, or create ~/.kube/config"
     )
 
 
 def in_cluster(*, environ: Mapping[str, str] | None = None, directory: Path = SERVICE_ACCOUNT) -> Connection:
-    """As the service account of the pod in which this runs."""
+    """The service account of the pod that this process runs in."""
     environ = os.environ if environ is None else environ
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
-        raise NoConnection("not in a cluster: $KUBERNETES_SERVICE_HOST is not set")
+        raise NoConnection("not running in a cluster: $KUBERNETES_SERVICE_HOST is not set")
     token_file, namespace = directory / "token", directory / "namespace"
     if not token_file.exists():
         raise NoConnection(f"no service account: {token_file} is missing (automountServiceAccountToken?)")
@@ -93,25 +93,27 @@ def in_cluster(*, environ: Mapping[str, str] | None = None, directory: Path = SE
 
 
 def from_kubeconfig(paths: Path | Sequence[Path], context: str = "") -> Connection:
-    """A context of a kubeconfig, the current one if none is named. Of several files the first to name a thing wins."""
+    """A context of a kubeconfig, by default the current one. In several files, the first entry of a name applies."""
     files = [paths] if isinstance(paths, Path) else list(paths)
     config = _Config(files)
     chosen = context or config.current
     if not chosen:
-        raise NoConnection(f"{config.told}: no current context; name one of {config.names('contexts')}")
-    about = config.find("contexts", "context", chosen)
-    cluster = config.find("clusters", "cluster", about.get("cluster", ""))
-    user = config.find("users", "user", about["user"]) if about.get("user") else {}
+        raise NoConnection(
+            f"{config.file_names}: no current context; choose one of {config.names('contexts')}"
+        )
+    entry = config.find("contexts", "context", chosen)
+    cluster = config.find("clusters", "cluster", entry.get("cluster", ""))
+    user = config.find("users", "user", entry["user"]) if entry.get("user") else {}
     if not cluster.get("server"):
-        raise NoConnection(f"{config.told}: cluster {about.get('cluster')!r} has no server")
-    if any(user.get(each) for each in PLUGINS):
-        from kubekit.client.plugin_users import plugin_connection  # noqa: PLC0415 - knows this module
+        raise NoConnection(f"{config.file_names}: cluster {entry.get('cluster')!r} has no server")
+    if any(user.get(plugin) for plugin in PLUGINS):
+        from kubekit.client.plugin_users import plugin_connection  # noqa: PLC0415 - imports this module
 
-        return plugin_connection(files, chosen, namespace=about.get("namespace") or "default")
+        return plugin_connection(files, chosen, namespace=entry.get("namespace") or "default")
     certificate, key = _pem(user, "client-certificate"), _pem(user, "client-key")
     if (certificate is None) != (key is None):
         raise NoConnection(
-            f"{config.told}: user {about['user']!r} has a certificate without key, or a key without"
+            f"{config.file_names}: user {entry['user']!r} must have both a client certificate and a key"
         )
     return Connection(
         server=cluster["server"],
@@ -125,30 +127,30 @@ def from_kubeconfig(paths: Path | Sequence[Path], context: str = "") -> Connecti
         key=key,
         user_name=user.get("username") or "",
         password=user.get("password") or "",
-        namespace=about.get("namespace") or "default",
+        namespace=entry.get("namespace") or "default",
         extensions={
-            each["name"]: each.get("extension")
-            for each in cluster.get("extensions") or ()
-            if isinstance(each, dict) and "name" in each
+            extension["name"]: extension.get("extension")
+            for extension in cluster.get("extensions") or ()
+            if isinstance(extension, dict) and "name" in extension
         },
     )
 
 
 _FOLDER: Final = " folder"
-"""Marks in a read entry the folder of its file: paths within are relative to that."""
+"""Key under which an entry stores the folder of its file: its paths are relative to it."""
 
 
 class _Config:
-    """Kubeconfig files as one."""
+    """Several kubeconfig files, merged."""
 
     def __init__(self, files: Sequence[Path]) -> None:
-        self.told = ", ".join(map(str, files))
+        self.file_names = ", ".join(map(str, files))
         self._documents = [(file, _document(file)) for file in files]
 
     @property
     def current(self) -> str:
-        found = (document.get("current-context") for _, document in self._documents)
-        return next((each for each in found if each), "")
+        contexts = (document.get("current-context") for _, document in self._documents)
+        return next((context for context in contexts if context), "")
 
     def names(self, section: str) -> list[str]:
         return [
@@ -160,21 +162,21 @@ class _Config:
             for entry in document.get(section) or ():
                 if entry.get("name") == name:
                     return {**(entry.get(key) or {}), _FOLDER: file.parent}
-        raise NoConnection(f"{self.told}: no {key} {name!r}; there are {self.names(section)}")
+        raise NoConnection(f"{self.file_names}: no {key} {name!r}; choose one of {self.names(section)}")
 
 
 def _document(file: Path) -> dict[str, Any]:
     try:
         document = yaml.safe_load(file.read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise NoConnection(f"{file} cannot be read: {error}") from error
+        raise NoConnection(f"cannot read {file}: {error}") from error
     if not isinstance(document, dict):
-        raise NoConnection(f"{file} is no kubeconfig")
+        raise NoConnection(f"{file} is not a kubeconfig")
     return document
 
 
 def _pem(entry: Mapping[str, Any], key: str) -> bytes | None:
-    """Given in place, or as a file."""
+    """PEM data from the entry itself or from the file it names."""
     if data := entry.get(f"{key}-data"):
         try:
             return base64.b64decode(data, validate=True)
@@ -185,12 +187,12 @@ def _pem(entry: Mapping[str, Any], key: str) -> bytes | None:
 
 
 def _path(entry: Mapping[str, Any], key: str) -> Path | None:
-    given = entry.get(key)
-    return Path(entry[_FOLDER]) / given if given else None
+    path = entry.get(key)
+    return Path(entry[_FOLDER]) / path if path else None
 
 
 def _file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise NoConnection(f"{path} cannot be read: {error}") from error
+        raise NoConnection(f"cannot read {path}: {error}") from error

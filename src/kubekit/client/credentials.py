@@ -1,4 +1,4 @@
-"""What a connection shows at the door: a TLS context, and a header that is fresh enough."""
+"""Credentials of a connection: the TLS context and an Authorization header with a refreshed token."""
 
 import asyncio
 import base64
@@ -9,8 +9,8 @@ from typing import Final
 
 from kubekit.client.connection import Connection, NoConnection
 
-FRESH: Final = 60.0
-"""Seconds for which a token from a file or a plugin is used without looking again."""
+TOKEN_REFRESH_SECONDS: Final = 60.0
+"""How long a token from a file or plugin is used before it is read again."""
 
 
 class Credentials:
@@ -23,7 +23,7 @@ class Credentials:
         self._reading = asyncio.Lock()
 
     async def authorization(self) -> str:
-        """Empty if the user has none, or shows a certificate."""
+        """The header value; empty for a user without a token or password."""
         connection = self._connection
         if connection.token_file is not None or connection.fresh_token is not None:
             async with self._reading:
@@ -37,11 +37,11 @@ class Credentials:
         return ""
 
     def distrust(self) -> None:
-        """The server did not believe it: look again next time."""
+        """Read the token again for the next request, because the server rejected it."""
         self._fresh_until = float("-inf")
 
     async def _refresh(self) -> None:
-        """A file that cannot be read just now, as while it is replaced, leaves the token that was good before."""
+        """Read the token again. If that fails, as while the file is replaced, keep the previous token."""
         now = asyncio.get_running_loop().time()
         if now < self._fresh_until:
             return
@@ -53,8 +53,8 @@ class Credentials:
                 self._token = _read(connection.token_file)
         except Exception as error:
             if not self._token:
-                raise NoConnection(f"no token: {error}") from error
-        self._fresh_until = now + FRESH
+                raise NoConnection(f"cannot get a token: {error}") from error
+        self._fresh_until = now + TOKEN_REFRESH_SECONDS
 
 
 def _read(path: Path) -> str:
@@ -65,7 +65,7 @@ def _read(path: Path) -> str:
 
 
 def tls_context(connection: Connection) -> ssl.SSLContext:
-    """Trust the connection's authority, or the system's where it names none; show its certificate."""
+    """A TLS context with the connection's CA, or the system's if it has none, and its client certificate."""
     try:
         authority = connection.authority.decode("ascii") if connection.authority else None
         context = ssl.create_default_context(cadata=authority)
@@ -73,14 +73,14 @@ def tls_context(connection: Connection) -> ssl.SSLContext:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if connection.certificate and connection.key:
-            _show(context, connection.certificate, connection.key)
+            _load_certificate(context, connection.certificate, connection.key)
     except (ssl.SSLError, ValueError, OSError) as error:
-        raise NoConnection(f"{connection.server}: the certificates cannot be used: {error}") from error
+        raise NoConnection(f"{connection.server}: cannot use the certificates: {error}") from error
     return context
 
 
-def _show(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """The ssl module reads certificates from files only; this one is readable by its owner and gone at once."""
+def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """The ssl module reads certificates only from files; this one is private and deleted at once."""
     with tempfile.NamedTemporaryFile(prefix="jangar-") as file:
         file.write(certificate + b"\n" + key)
         file.flush()

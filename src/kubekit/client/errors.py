@@ -1,11 +1,11 @@
-"""What an API server refuses and what a connection loses, told apart by what the caller may conclude.
+"""Errors of API requests, distinguished by whether the request may have taken effect.
 
 ApiError
-├── NotSent            the request surely did nothing: it never left
-├── Ambiguous          it was sent and no answer came: it may have been done
+├── NotSent            the request was not sent and had no effect
+├── Ambiguous          the request was sent without a response and may have taken effect
 ├── BadRequest 400 · Unauthorized 401 · Forbidden 403 · NotFound 404 · Invalid 422
 ├── AlreadyExists, Conflict 409 · Expired 410 · TooManyRequests 429
-└── ServerFailure      5xx: a write may have been done all the same
+└── ServerFailure      5xx: a write may have taken effect
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import orjson
 
-SERVER_FAILURES: Final = 500
-SHOWN: Final = 500
+MIN_SERVER_ERROR: Final = 500
+MAX_SHOWN_BYTES: Final = 500
 
 
 class ApiError(Exception):
-    """No answer, or one that refuses."""
+    """A request failed: no response, or an error response."""
 
     def __init__(
         self,
@@ -38,11 +38,11 @@ class ApiError(Exception):
 
 
 class NotSent(ApiError):
-    """The request never reached a server: refused, unknown host, no TLS. Sending it again is safe."""
+    """The request never reached a server: connection refused, unknown host, TLS failure. Retrying is safe."""
 
 
 class Ambiguous(ApiError):
-    """The request was sent and the answer was lost. A write may have been done: look before doing it again."""
+    """The request was sent and the response was lost. A write may have taken effect: read before retrying."""
 
 
 class BadRequest(ApiError):
@@ -66,11 +66,11 @@ class AlreadyExists(ApiError):
 
 
 class Conflict(ApiError):
-    """409: the object is not the one, or not the version, that the request spoke of."""
+    """409: the uid or resourceVersion in the request does not match the object."""
 
 
 class Expired(ApiError):
-    """410: the resourceVersion or the page is older than the server remembers."""
+    """410: the resourceVersion or continue token is too old."""
 
 
 class Invalid(ApiError):
@@ -82,7 +82,7 @@ class TooManyRequests(ApiError):
 
 
 class ServerFailure(ApiError):
-    """5xx. The server, or something before it, failed midway: a write may have been done."""
+    """5xx: the server or a proxy failed; a write may have taken effect."""
 
 
 _BY_REASON: Final[Mapping[str, type[ApiError]]] = {
@@ -110,43 +110,45 @@ _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same request may succeed later without anyone changing anything."""
+    """Whether the same request may succeed later without changes."""
     return isinstance(error, NotSent | Ambiguous | TooManyRequests | ServerFailure)
 
 
 def is_beyond_server(error: BaseException) -> bool:
-    """Whether a resourceVersion was asked for that the server has not reached, as after a restore of its data."""
+    """Whether the requested resourceVersion is newer than the server's, as after a restore from backup."""
     causes = error.details.get("causes") if isinstance(error, ApiError) else None
     return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes or ())
 
 
-def may_have_been_done(error: BaseException) -> bool:
-    """Whether a write that ended so may have taken effect."""
+def may_have_taken_effect(error: BaseException) -> bool:
+    """Whether a write that failed with this error may have taken effect."""
     return isinstance(error, Ambiguous | ServerFailure)
 
 
-def from_answer(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The error that a refusing answer says. Headers are named in lower case."""
+def from_response(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    """The error in an error response. Header names are lower case."""
     try:
-        said = orjson.loads(body)
+        content = orjson.loads(body)
     except orjson.JSONDecodeError:
-        said = None
-    if not isinstance(said, dict) or said.get("kind") != "Status":
-        text = body[:SHOWN].decode(errors="replace").strip()
-        said = {"message": text or f"the server answered {status} without a word"}
-    return from_status({**said, "code": status}, retry_after=_seconds(headers.get("retry-after")))
+        content = None
+    if not isinstance(content, dict) or content.get("kind") != "Status":
+        text = body[:MAX_SHOWN_BYTES].decode(errors="replace").strip()
+        content = {"message": text or f"the server returned {status} with an empty body"}
+    return from_status({**content, "code": status}, retry_after=_seconds(headers.get("retry-after")))
 
 
 def from_status(status: Mapping[str, Any], *, retry_after: float | None = None) -> ApiError:
-    """The error that a Status object says, in an answer or within a watch."""
+    """The error in a Status object, from a response or a watch."""
     code = int(status.get("code") or 0)
     reason = str(status.get("reason") or "")
     details = status.get("details") or {}
     kind = (
-        ServerFailure if code >= SERVER_FAILURES else _BY_REASON.get(reason) or _BY_STATUS.get(code, ApiError)
+        ServerFailure
+        if code >= MIN_SERVER_ERROR
+        else _BY_REASON.get(reason) or _BY_STATUS.get(code, ApiError)
     )
     if kind is Invalid and any(cause.get("field") == "metadata.uid" for cause in details.get("causes") or ()):
-        # A patch that carries the uid of another object: servers call the uid immutable.
+        # The server reports a patch with the uid of another object as a change of an immutable field.
         kind = Conflict
     if retry_after is None:
         retry_after = _seconds(details.get("retryAfterSeconds"))
@@ -155,7 +157,7 @@ def from_status(status: Mapping[str, Any], *, retry_after: float | None = None) 
 
 
 def _seconds(text: Any) -> float | None:
-    """Of a Retry-After in seconds; its form as a date is not used by API servers."""
+    """Parse Retry-After in seconds; API servers do not use the date form."""
     try:
         return max(0.0, float(text)) or None
     except (TypeError, ValueError):

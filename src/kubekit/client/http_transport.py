@@ -1,7 +1,7 @@
-"""HTTP to an API server over aiohttp. Knows which failures are certain to have done nothing.
+"""HTTP to an API server over aiohttp. Distinguishes failures that certainly had no effect.
 
-aiohttp sends PUT and DELETE again by itself when a kept connection turns out to be closed. A write sent twice could
-meet its own first coming as a conflict, so that is switched off for everything but GET.
+aiohttp retries PUT and DELETE when a kept-alive connection turns out to be closed. A write that is sent twice could
+conflict with itself, so retries are disabled for everything but GET.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from yarl import URL
 
 from kubekit.client.connection import Connection, NoConnection
 from kubekit.client.credentials import Credentials, tls_context
-from kubekit.client.errors import Ambiguous, ApiError, NotSent, from_answer
-from kubekit.client.line_splitting import LineSplitter
-from kubekit.client.transport import JSON, NO_QUERY, MayLeave, Response, always
+from kubekit.client.errors import Ambiguous, ApiError, NotSent, from_response
+from kubekit.client.line_splitter import LineSplitter
+from kubekit.client.transport import JSON, NO_QUERY, Response, WriteGuard, always
 
-CONNECTIONS: Final = 1000
+MAX_CONNECTIONS: Final = 1000
 KEEP_ALIVE: Final = 30.0
-"""Below the 75 s and 90 s after which servers close: a kept connection is seldom closed under a request."""
-OPENING: Final = 30.0
-FIRST_FAILURE: Final = 300
+"""Below the 75 s and 90 s after which servers close idle connections, which would break a request."""
+CONNECT_TIMEOUT: Final = 30.0
+MIN_ERROR_STATUS: Final = 300
 READ_BUFFER: Final = 1 << 18
 KEEP_ALIVE_PROBES: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
@@ -39,27 +39,27 @@ _NEVER_CONNECTED: Final = (
 )
 
 
-class _Lost(aiohttp.ClientError):
-    """A connection that broke under a request, in a form that aiohttp does not answer by sending again."""
+class _ConnectionBroken(aiohttp.ClientError):
+    """A connection broke during a request; aiohttp does not retry after this error."""
 
 
 class _GuardedBody(aiohttp.BytesPayload):
-    """A body that is asked for when the connection is there; the head of the request leaves with it, or not at all."""
+    """A body that checks `may_leave` when the connection is open; aiohttp sends the headers together with it."""
 
-    def __init__(self, body: bytes, content_type: str, may_leave: MayLeave) -> None:
+    def __init__(self, body: bytes, content_type: str, may_leave: WriteGuard) -> None:
         super().__init__(body, content_type=content_type)
         self._may_leave = may_leave
-        self.was_held_back = False
+        self.was_prevented = False
 
     async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
-        self.was_held_back = not self._may_leave()
-        if self.was_held_back:
-            raise _Lost("held back")
+        self.was_prevented = not self._may_leave()
+        if self.was_prevented:
+            raise _ConnectionBroken("write prevented")
         await super().write_with_length(writer, content_length)
 
 
 class HttpTransport:
-    """One session. Made before the loop runs or within it; opened by the first request."""
+    """One HTTP session, opened by the first request. Can be created before the loop runs."""
 
     def __init__(self, connection: Connection, *, user_agent: str = "jangar") -> None:
         self._connection = connection
@@ -78,47 +78,49 @@ class HttpTransport:
         query: Mapping[str, str] = NO_QUERY,
         body: bytes | None = None,
         content_type: str = JSON,
-        timeout: float,  # noqa: ASYNC109 - aiohttp tells apart which part of the way took too long
-        may_leave: MayLeave = always,
+        timeout: float,  # noqa: ASYNC109 - aiohttp reports which phase timed out
+        may_leave: WriteGuard = always,
     ) -> Response:
-        # Half the time for the connection: so a timeout while connecting is never taken for one while waiting.
+        # Half the time for connecting: a timeout while connecting is then never mistaken for one while waiting.
         limits = aiohttp.ClientTimeout(total=timeout, connect=timeout / 2)
         headers = {} if body is None else {"Content-Type": content_type}
         guarded = None if body is None else _GuardedBody(body, content_type, may_leave)
         try:
-            asking = self._ask(method, path, query, headers, guarded, limits)
-            async with await asking as answer:
-                return Response(answer.status, _lower(answer.headers), await answer.read())
+            sending = self._send(method, path, query, headers, guarded, limits)
+            async with await sending as response:
+                return Response(response.status, _lower(response.headers), await response.read())
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            if guarded is not None and guarded.was_held_back:
-                raise NotSent(f"{method} {path}: held back") from error
-            raise _translated(error, f"{method} {path}") from error
+            if guarded is not None and guarded.was_prevented:
+                raise NotSent(f"{method} {path}: write prevented") from error
+            raise _translate_error(error, f"{method} {path}") from error
 
     @asynccontextmanager
     async def stream(
         self, path: str, *, query: Mapping[str, str], idle_timeout: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        limits = aiohttp.ClientTimeout(total=None, connect=OPENING, sock_read=idle_timeout)
+        limits = aiohttp.ClientTimeout(total=None, connect=CONNECT_TIMEOUT, sock_read=idle_timeout)
         what = f"GET {path}"
         try:
-            async with asyncio.timeout(min(OPENING * 2, idle_timeout)):
-                answer = await self._ask("GET", path, query, {"Accept-Encoding": "identity"}, None, limits)
+            async with asyncio.timeout(min(CONNECT_TIMEOUT * 2, idle_timeout)):
+                response = await self._send("GET", path, query, {"Accept-Encoding": "identity"}, None, limits)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise _translated(error, what) from error
+            raise _translate_error(error, what) from error
         try:
-            if answer.status >= FIRST_FAILURE:
-                raise from_answer(answer.status, _lower(answer.headers), await _whole(answer, what))
-            async with aclosing(_lines(answer, what)) as lines:
+            if response.status >= MIN_ERROR_STATUS:
+                raise from_response(
+                    response.status, _lower(response.headers), await _read_body(response, what)
+                )
+            async with aclosing(_lines(response, what)) as lines:
                 yield lines
         finally:
-            _abandon(answer)
+            _abandon(response)
 
     async def close(self) -> None:
         self._is_closed = True
         if self._session is not None:
             await self._session.close()
 
-    async def _ask(
+    async def _send(
         self,
         method: str,
         path: str,
@@ -128,7 +130,7 @@ class HttpTransport:
         limits: aiohttp.ClientTimeout,
     ) -> aiohttp.ClientResponse:
         if self._is_closed:
-            raise NotSent(f"{method} {path}: the connection was closed on this side")
+            raise NotSent(f"{method} {path}: the client is closed")
         try:
             authorization = await self._credentials.authorization()
         except NoConnection as error:
@@ -137,7 +139,7 @@ class HttpTransport:
             headers["Authorization"] = authorization
         if self._session is None:
             self._session = self._open()
-        answer = await self._session.request(
+        response = await self._session.request(
             method,
             self._url(path, query),
             headers=headers,
@@ -147,36 +149,38 @@ class HttpTransport:
             proxy=self._connection.proxy,
             server_hostname=self._connection.server_name,
         )
-        if answer.status == HTTPStatus.UNAUTHORIZED:
+        if response.status == HTTPStatus.UNAUTHORIZED:
             self._credentials.distrust()
-        return answer
+        return response
 
     def _url(self, path: str, query: Mapping[str, str]) -> URL:
         text = f"{self._base}{path}"
         return URL(f"{text}?{urlencode(query, quote_via=quote)}" if query else text, encoded=True)
 
-    def _standing_headers(self) -> CIMultiDict[str]:
-        someone = self._connection.impersonate
-        told = [("User-Agent", self._user_agent), ("Accept", JSON)]
-        return CIMultiDict([*told, *(someone.headers() if someone is not None else ())])
+    def _default_headers(self) -> CIMultiDict[str]:
+        impersonated = self._connection.impersonate
+        headers = [("User-Agent", self._user_agent), ("Accept", JSON)]
+        return CIMultiDict([*headers, *(impersonated.headers() if impersonated is not None else ())])
 
     def _open(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
-            limit=CONNECTIONS,
+            limit=MAX_CONNECTIONS,
             ssl=self._tls,
             keepalive_timeout=KEEP_ALIVE,
             socket_factory=_probed_socket,
         )
         return aiohttp.ClientSession(
             connector=connector,
-            headers=self._standing_headers(),
+            headers=self._default_headers(),
             cookie_jar=aiohttp.DummyCookieJar(),
-            middlewares=(_once,),
+            middlewares=(_prevent_retry,),
             read_bufsize=READ_BUFFER,
         )
 
 
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+async def _prevent_retry(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
     try:
         return await handler(request)
     except _NEVER_CONNECTED:
@@ -184,43 +188,43 @@ async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerTy
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
         if request.method == "GET":
             raise
-        raise _Lost(str(error)) from error
+        raise _ConnectionBroken(str(error)) from error
 
 
-async def _lines(answer: aiohttp.ClientResponse, what: str) -> AsyncGenerator[bytes]:
+async def _lines(response: aiohttp.ClientResponse, what: str) -> AsyncGenerator[bytes]:
     splitter = LineSplitter()
     try:
-        async for chunk in answer.content.iter_any():
+        async for chunk in response.content.iter_any():
             for line in splitter.feed(chunk):
                 yield line
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise _translated(error, what) from error
+        raise _translate_error(error, what) from error
 
 
-def _abandon(answer: aiohttp.ClientResponse) -> None:
-    """End at once: a farewell over TLS would outlive the one who leaves."""
-    connection = answer.connection
+def _abandon(response: aiohttp.ClientResponse) -> None:
+    """Close at once, without the TLS shutdown handshake, which would outlive the caller."""
+    connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
-    answer.close()
+    response.close()
 
 
-async def _whole(answer: aiohttp.ClientResponse, what: str) -> bytes:
+async def _read_body(response: aiohttp.ClientResponse, what: str) -> bytes:
     try:
-        async with asyncio.timeout(OPENING):
-            return await answer.read()
+        async with asyncio.timeout(CONNECT_TIMEOUT):
+            return await response.read()
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise _translated(error, what) from error
+        raise _translate_error(error, what) from error
 
 
-def _translated(error: Exception, what: str) -> ApiError:
-    """NotSent only where it is certain; everything else may have been done."""
-    said = str(error) or type(error).__name__
+def _translate_error(error: Exception, what: str) -> ApiError:
+    """NotSent if the request certainly had no effect, otherwise Ambiguous."""
+    reason = str(error) or type(error).__name__
     if isinstance(error, _NEVER_CONNECTED):
-        return NotSent(f"{what}: {said}")
+        return NotSent(f"{what}: {reason}")
     if isinstance(error, TimeoutError):
-        return Ambiguous(f"{what}: no answer in time")
-    return Ambiguous(f"{what}: the connection broke: {said}")
+        return Ambiguous(f"{what}: no response in time")
+    return Ambiguous(f"{what}: the connection broke: {reason}")
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:
@@ -228,7 +232,7 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _probed_socket(address: Any) -> socket.socket:
-    """A socket on which the kernel notices a peer that vanished without a word."""
+    """A socket with TCP keep-alive probes, which detect a peer that disappeared."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family=family, type=kind, proto=protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -1,4 +1,4 @@
-"""A transport that tells of every request: verb, status code, seconds. Knows nothing of what is done with that."""
+"""A transport that reports the verb, status code and duration of every request to a callback."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 from kubekit.client.errors import ApiError
-from kubekit.client.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
+from kubekit.client.transport import JSON, NO_QUERY, Response, Transport, WriteGuard, always
 
 OnRequest: TypeAlias = Callable[[str, int, float], None]
-"""Told the verb (of a stream: WATCH), the status code (0 without an answer) and the seconds until the answer."""
+"""Called with the verb (WATCH for a stream), the status code (0 without a response) and the seconds to the response."""
 
 WATCH = "WATCH"
 _ACCEPTED = 200
 
 
 class ObservedTransport:
-    """Another transport, with somebody listening."""
+    """Wraps a transport and calls `on_request` after each request."""
 
     def __init__(self, transport: Transport, on_request: OnRequest) -> None:
         self._transport = transport
@@ -30,13 +30,13 @@ class ObservedTransport:
         query: Mapping[str, str] = NO_QUERY,
         body: bytes | None = None,
         content_type: str = JSON,
-        timeout: float,  # noqa: ASYNC109 - handed on
-        may_leave: MayLeave = always,
+        timeout: float,  # noqa: ASYNC109 - passed on
+        may_leave: WriteGuard = always,
     ) -> Response:
-        began = asyncio.get_running_loop().time()
+        started_at = asyncio.get_running_loop().time()
         code = 0
         try:
-            answer = await self._transport.request(
+            response = await self._transport.request(
                 method,
                 path,
                 query=query,
@@ -45,29 +45,29 @@ class ObservedTransport:
                 timeout=timeout,
                 may_leave=may_leave,
             )
-            code = answer.status
-            return answer
+            code = response.status
+            return response
         finally:
-            self._tell(method, code, began)
+            self._report(method, code, started_at)
 
     @asynccontextmanager
     async def stream(
         self, path: str, *, query: Mapping[str, str], idle_timeout: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        began = asyncio.get_running_loop().time()
+        started_at = asyncio.get_running_loop().time()
         opened = False
         try:
             async with self._transport.stream(path, query=query, idle_timeout=idle_timeout) as lines:
                 opened = True
-                self._tell(WATCH, _ACCEPTED, began)
+                self._report(WATCH, _ACCEPTED, started_at)
                 yield lines
         except ApiError as error:
             if not opened:
-                self._tell(WATCH, error.status, began)
+                self._report(WATCH, error.status, started_at)
             raise
 
     async def close(self) -> None:
         await self._transport.close()
 
-    def _tell(self, verb: str, code: int, began: float) -> None:
-        self._on_request(verb, code, asyncio.get_running_loop().time() - began)
+    def _report(self, verb: str, code: int, started_at: float) -> None:
+        self._on_request(verb, code, asyncio.get_running_loop().time() - started_at)

@@ -1,4 +1,4 @@
-"""Users whose kubeconfig names a program or a provider to ask for a token: the official client knows how."""
+"""Kubeconfig users with an exec or auth-provider plugin, through the official Kubernetes client."""
 
 import os
 from collections.abc import Sequence
@@ -11,37 +11,37 @@ from kubekit.client.connection import Connection, NoConnection
 
 
 def plugin_connection(files: Sequence[Path], context: str, *, namespace: str) -> Connection:
-    told = os.pathsep.join(map(str, files))
+    paths = os.pathsep.join(map(str, files))
     try:
         config: Any = import_module("kubernetes.config")
     except ImportError as error:
         raise NoConnection(
-            f"{told}: the user of context {context!r} authenticates by a plugin; "
-            "for these the official client is needed: pip install jangar[cluster]"
+            f"{paths}: the user of context {context!r} authenticates with a plugin; "
+            "install the official client for it: pip install jangar[cluster]"
         ) from error
     try:
-        made = config.new_client_from_config(
-            config_file=told, context=context, persist_config=False
+        configuration = config.new_client_from_config(
+            config_file=paths, context=context, persist_config=False
         ).configuration
     except Exception as error:
-        raise NoConnection(f"{told}: context {context!r} cannot be used: {error}") from error
+        raise NoConnection(f"{paths}: cannot use context {context!r}: {error}") from error
     return Connection(
-        server=made.host,
-        authority=_read(made.ssl_ca_cert),
-        insecure=not made.verify_ssl,
-        server_name=getattr(made, "tls_server_name", None),
-        proxy=made.proxy,
-        certificate=_read(made.cert_file),
-        key=_read(made.key_file),
-        fresh_token=partial(_token, made) if _token(made) else None,
+        server=configuration.host,
+        authority=_read(configuration.ssl_ca_cert),
+        insecure=not configuration.verify_ssl,
+        server_name=getattr(configuration, "tls_server_name", None),
+        proxy=configuration.proxy,
+        certificate=_read(configuration.cert_file),
+        key=_read(configuration.key_file),
+        fresh_token=partial(_token, configuration) if _token(configuration) else None,
         namespace=namespace,
     )
 
 
 def _token(configuration: Any) -> str:
-    """The configuration renews it when it is asked; older and newer versions call it differently."""
-    said = (configuration.get_api_key_with_prefix(name) for name in ("BearerToken", "authorization"))
-    return (next(filter(None, said), "") or "").removeprefix("Bearer ").strip()
+    """The bearer token, which the configuration renews; its key differs between client versions."""
+    tokens = (configuration.get_api_key_with_prefix(name) for name in ("BearerToken", "authorization"))
+    return (next(filter(None, tokens), "") or "").removeprefix("Bearer ").strip()
 
 
 def _read(path: str | None) -> bytes | None:

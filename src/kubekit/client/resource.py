@@ -1,4 +1,4 @@
-"""A kind of object as an API server addresses it: its group, version, plural, and the paths they make."""
+"""A Kubernetes resource: its group, version, plural and kind, and the URL paths of its objects."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,14 +22,12 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str | None = None, name: str = "", subresource: str = "") -> str:
-        """The path of an object, or without a name of a collection; without a namespace of all namespaces."""
+        """The path of an object, or of a collection if no name is given; no namespace means all namespaces."""
         parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
         if namespace and self.namespaced:
             parts += ["namespaces", quote(namespace, safe="")]
         elif self.namespaced and name:
-            raise ValueError(
-                f"{self.kind} {name}: a namespaced object is not addressed without its namespace"
-            )
+            raise ValueError(f"{self.kind} {name}: the path of a namespaced object requires its namespace")
         parts.append(self.plural)
         if name:
             parts.append(quote(name, safe=""))

@@ -1,4 +1,4 @@
-"""The seam between the client and the way to a server: bytes there, bytes back, and lines that keep coming."""
+"""The interface between the client and a connection to a server: requests and line streams as bytes."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -8,17 +8,17 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
 JSON: Final = "application/json"
 
-MayLeave: TypeAlias = Callable[[], bool]
-"""Asked at the last moment before a write is on its way."""
+WriteGuard: TypeAlias = Callable[[], bool]
+"""Called immediately before a write is sent; False prevents it."""
 
 
 def always() -> bool:
-    """For a write that nothing holds back."""
+    """Allow every write."""
     return True
 
 
 class Response(NamedTuple):
-    """An answer, refusing or not. Headers are named in lower case."""
+    """A response of any status. Header names are lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -26,7 +26,7 @@ class Response(NamedTuple):
 
 
 class Transport(Protocol):
-    """A way to one API server, as one user."""
+    """A connection to one API server as one user."""
 
     async def request(
         self,
@@ -36,21 +36,21 @@ class Transport(Protocol):
         query: Mapping[str, str] = NO_QUERY,
         body: bytes | None = None,
         content_type: str = JSON,
-        timeout: float,  # noqa: ASYNC109 - what is said when it passes depends on how far the request came
-        may_leave: MayLeave = always,
+        timeout: float,  # noqa: ASYNC109 - the error depends on how far the request got
+        may_leave: WriteGuard = always,
     ) -> Response:
-        """Ask once, never twice. Raises NotSent if the request surely did nothing, Ambiguous if it may have.
+        """Send the request once, without retries. Raises NotSent if it had no effect, Ambiguous if it may have had one.
 
-        With a body, `may_leave` is asked when there is a connection and nothing but the writing is left to do; its
-        refusal is NotSent.
+        For a request with a body, `may_leave` is called when the connection is open, immediately before the body is
+        written; if it returns False, the request raises NotSent.
         """
 
     def stream(
         self, path: str, *, query: Mapping[str, str], idle_timeout: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """The lines of an answer without end. Raises what a refusal says, and Ambiguous when the stream breaks or
-        is silent for `idle_timeout` seconds. Leaving the context ends the request.
+        """The lines of a streaming response. Raises the error of an error response, and Ambiguous if the stream breaks
+        or is silent for `idle_timeout` seconds. Leaving the context ends the request.
         """
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Close the connection and end requests in progress."""

@@ -1,4 +1,4 @@
-"""What a line of a watch says."""
+"""Parses the events of a watch."""
 
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -12,7 +12,7 @@ KINDS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
 
 
 class WatchEvent(NamedTuple):
-    """One change, or with BOOKMARK the news that everything up to its resourceVersion has been told."""
+    """One change, or a BOOKMARK: all events up to its resourceVersion have been sent."""
 
     kind: WatchKind
     object: Obj
@@ -23,14 +23,14 @@ class WatchEvent(NamedTuple):
 
 
 def parse(line: bytes) -> WatchEvent:
-    """Raises what an ERROR says; ApiError if the line is no watch event."""
+    """Parse a line. Raises the error in an ERROR event, and ApiError if the line is not a watch event."""
     try:
-        said: Any = orjson.loads(line)
-        kind, subject = said["type"], said["object"]
+        event: Any = orjson.loads(line)
+        kind, obj = event["type"], event["object"]
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise ApiError(f"not a watch event: {line[:200]!r}") from error
     if kind == "ERROR":
-        raise from_status(subject)
+        raise from_status(obj)
     if kind not in KINDS:
-        raise ApiError(f"a watch event of an unknown type: {kind!r}")
-    return WatchEvent(cast("WatchKind", kind), subject)
+        raise ApiError(f"unknown type of watch event: {kind!r}")
+    return WatchEvent(cast("WatchKind", kind), obj)

@@ -1,12 +1,12 @@
-"""Workers that take keys and reconcile them: errors, time limits, authority. Knows nothing of what is reconciled.
+"""Workers that reconcile keys from a queue, with retries, timeouts and authority checks.
 
-One key is never in two passes at once. A pass that fails is tried again: soon after a conflict, with growing waits
-after anything else, not at all after a TerminalError.
+A key is never reconciled twice at the same time. A failed pass is retried: soon after a conflict, with exponential
+backoff after other errors, not at all after a TerminalError.
 """
 
 import asyncio
 import logging
-import random as chance
+import random
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol, TypeAlias, assert_never
@@ -16,7 +16,7 @@ from kubekit.client.errors import ApiError, Conflict, is_transient
 from kubekit.controller.backoff import Backoff
 from kubekit.controller.fence import acting_on
 from kubekit.controller.quarantine import MAX_TIMEOUTS, Quarantine
-from kubekit.controller.reconcile import Done, Key, LookAgain, Reconciler, Result, TerminalError
+from kubekit.controller.reconcile import Done, Key, Reconciler, RequeueAfter, Result, TerminalError
 from kubekit.controller.sources import Mapping, own_key
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.watchdog import PassTooLong, Watchdog
@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 
 CONFLICT_BACKOFF = Backoff(first=0.005, limit=1.0)
 _STUCK_LIMITS = 2
-"""After so many time limits a pass that ignores its cancellation is told as stuck."""
+"""Number of time limits after which a pass that ignores cancellation is reported as stuck."""
 
 
 class Outcome(StrEnum):
-    """How a pass ended, as metrics say it."""
+    """How a pass ended; the values are metric labels."""
 
     DONE = "done"
     LOOK_AGAIN = "look_again"
@@ -46,11 +46,11 @@ class Outcome(StrEnum):
 
 
 OnPass: TypeAlias = Callable[[str, Outcome, float], None]
-"""Told the controller, how the pass ended and how many seconds it took."""
+"""Called with the controller name, the outcome of a pass and its duration in seconds."""
 
 
 class Authority(Protocol):
-    """Whether this process may act on a key now; asked before each pass, again while it runs when it is lost."""
+    """Whether this process may act on a key now; checked before each pass and when authority is lost during one."""
 
     def __call__(self, key: Key, /) -> bool: ...
 
@@ -67,17 +67,17 @@ class Controller:
         time_limit: float = 60.0,
         backoff: Backoff | None = None,
         may_act: Authority | None = None,
-        random: Callable[[], float] = chance.random,
-        haste: UrgentWorkGate | None = None,
+        random: Callable[[], float] = random.random,
+        urgent_work: UrgentWorkGate | None = None,
         quarantine: Quarantine | None = None,
     ) -> None:
         self.name = name
         self.quarantine = Quarantine() if quarantine is None else quarantine
         self.watchdog: Watchdog | None = None
-        """Watches the pieces of passes, where there is one."""
-        self.queue: WorkQueue[Key] = WorkQueue(backoff=backoff, random=random, haste=haste)
+        """Detects passes that block the event loop, if set."""
+        self.queue: WorkQueue[Key] = WorkQueue(backoff=backoff, random=random, urgent_work=urgent_work)
         self.informers: list[Informer] = []
-        """Every informer it watches; none of its passes runs before all are synced."""
+        """Every informer that it watches; no pass runs before all are synced."""
         self.on_pass: OnPass | None = None
         self._reconcile = reconcile
         self._workers = workers
@@ -95,10 +95,10 @@ class Controller:
         after: float | Callable[[Change], float] = 0.0,
         first: bool = False,
     ) -> None:
-        """Have the keys that `mapping` names looked at whenever an object of the informer changes, or so much later.
+        """Enqueue the keys that `mapping` returns when an object of the informer changes, after an optional delay.
 
-        `first` says that they go before all that wait, in whichever queue that shares the haste. How much later is
-        asked only of a change that names a key.
+        With `first`, they go ahead of other keys in all queues that share the urgent-work gate. `after` is called only
+        for a change that maps to a key.
         """
 
         def handle(change: Change) -> None:
@@ -119,48 +119,48 @@ class Controller:
         informer.subscribe(handle)
 
     def enqueue(self, key: Key) -> None:
-        """Have the key looked at."""
+        """Add the key to the queue."""
         self.queue.add(key)
 
     def enqueue_all(self) -> None:
-        """Have everything looked at that the caches hold: for a process that has just been given authority."""
+        """Enqueue every object in the caches, as after gaining authority."""
         for informer, handle in self._sources:
-            for each in informer.cache.all():
-                handle(Change(kind="added", old=None, new=each))
+            for cached in informer.cache.all():
+                handle(Change(kind="added", old=None, new=cached))
 
     @property
     def under_way(self) -> list[Key]:
-        """The keys that passes are at work on."""
+        """The keys that are being reconciled."""
         return list(self._passes)
 
     def abandon_lost(self, may_go_on: Authority | None = None) -> None:
-        """End the passes under way whose key this process may not act on any more.
+        """Cancel the passes for keys that this process may no longer act on.
 
-        `may_go_on` lets those end by themselves whose like would not be begun.
+        `may_go_on` lets a pass finish although a new one for its key would not start.
         """
         now = asyncio.get_running_loop().time()
-        goes_on = may_go_on or self.may_act
+        may_continue = may_go_on or self.may_act
         for key, limit in self._passes.items():
-            if not limit.expired() and not goes_on(key):
+            if not limit.expired() and not may_continue(key):
                 limit.reschedule(now)
 
     async def run(self) -> None:
-        """Work until `stop`; then the passes under way are finished and it returns."""
+        """Reconcile until `stop`, then finish the passes in progress."""
         async with asyncio.TaskGroup() as group:
             for number in range(self._workers):
                 group.create_task(self._work(), name=f"{self.name}-worker-{number}")
 
     def stop(self) -> None:
-        """Begin no further pass."""
+        """Start no further pass."""
         self.queue.shut_down()
 
     def problems(self) -> list[str]:
-        """Why it should be restarted, as sentences."""
+        """Reasons to restart the process."""
         longest = self.queue.longest_processing()
         if longest is None or longest[1] <= _STUCK_LIMITS * self._time_limit:
             return []
         key, seconds = longest
-        return [f"controller {self.name}: a pass over {key} has run for {seconds:.0f} s and does not end"]
+        return [f"controller {self.name}: reconciling {key} is stuck (running for {seconds:.0f} s)"]
 
     async def _work(self) -> None:
         while True:
@@ -172,34 +172,34 @@ class Controller:
                 await self._pass(key)
             finally:
                 self.queue.done(key)
-            # A pass with nothing to do never waits: thousands of them must not keep the loop from others.
+            # A pass with nothing to do never awaits: thousands of them must not block the loop.
             await asyncio.sleep(0)
 
     async def _pass(self, key: Key) -> None:
         if not self.may_act(key):
             self.queue.forget(key)
-            self._note(Outcome.NOT_OURS, 0.0)
+            self._report(Outcome.NOT_OURS, 0.0)
             return
         if self.quarantine.holds(key):
             self.queue.forget(key)
-            self._note(Outcome.QUARANTINED, 0.0)
+            self._report(Outcome.QUARANTINED, 0.0)
             return
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        started_at = loop.time()
         limit = asyncio.timeout(self._time_limit)
         self._passes[key] = limit
         try:
             with acting_on(key):
                 async with limit:
                     outcome = self._after(key, await self._guarded(key))
-        except Exception as error:  # noqa: BLE001 (a reconciler's error is told and tried again here, and only here)
-            outcome = self._after_error(key, error, ran_out=limit.expired())
+        except Exception as error:  # noqa: BLE001 (the only place that logs and retries errors of reconcilers)
+            outcome = self._after_error(key, error, timed_out=limit.expired())
             await self._quarantine_after(key, outcome)
         else:
             self.quarantine.passed(key)
         finally:
             del self._passes[key]
-        self._note(outcome, loop.time() - began)
+        self._report(outcome, loop.time() - started_at)
 
     async def _guarded(self, key: Key) -> Result:
         if self.watchdog is None:
@@ -207,12 +207,14 @@ class Controller:
         return await self.watchdog.guarded(_coroutine(self._reconcile, key), f"{self.name} {key}")
 
     async def _quarantine_after(self, key: Key, outcome: Outcome) -> None:
-        """An object whose passes do not end is left alone until somebody changes it."""
+        """Quarantine an object whose passes block the loop or keep timing out, until its spec changes."""
         match outcome:
             case Outcome.ABORTED:
-                reason = "a pass over it held the event loop for too long and was aborted"
+                reason = "reconciling it blocked the event loop for too long and was aborted"
             case Outcome.TIMED_OUT if self.quarantine.timed_out(key):
-                reason = f"{MAX_TIMEOUTS} passes over it in a row did not end within {self._time_limit:.0f} s"
+                reason = (
+                    f"reconciling it timed out {MAX_TIMEOUTS} times in a row after {self._time_limit:.0f} s"
+                )
             case _:
                 return
         log.error("object quarantined", extra={"controller": self.name, "key": str(key), "reason": reason})
@@ -220,58 +222,56 @@ class Controller:
             async with asyncio.timeout(self._time_limit):
                 await self.quarantine.add(key, reason)
         except (ApiError, TimeoutError) as error:
-            told = {"controller": self.name, "key": str(key), "error": str(error)}
-            log.warning("quarantine not recorded on the object", extra=told)
+            fields = {"controller": self.name, "key": str(key), "error": str(error)}
+            log.warning("quarantine not recorded on the object", extra=fields)
 
     def _after(self, key: Key, result: Result) -> Outcome:
         self.queue.forget(key)
         match result:
             case Done():
                 return Outcome.DONE
-            case LookAgain(after=seconds):
+            case RequeueAfter(after=seconds):
                 self.queue.add_after(key, seconds)
                 return Outcome.LOOK_AGAIN
             case _:
                 assert_never(result)
 
-    def _after_error(self, key: Key, error: Exception, *, ran_out: bool) -> Outcome:
-        told = {"controller": self.name, "key": str(key), "error": str(error)}
-        if ran_out and not self.may_act(key):
+    def _after_error(self, key: Key, error: Exception, *, timed_out: bool) -> Outcome:
+        fields = {"controller": self.name, "key": str(key), "error": str(error)}
+        if timed_out and not self.may_act(key):
             self.queue.forget(key)
-            log.info("pass abandoned: no authority over the object any more", extra=told)
+            log.info("pass abandoned; authority lost", extra=fields)
             return Outcome.ABANDONED
         match error:
-            case TimeoutError() if ran_out:
+            case TimeoutError() if timed_out:
                 wait = self.queue.add_rate_limited(key)
-                log.warning(
-                    "pass ran out of time", extra=told | {"limit": self._time_limit, "again_in": wait}
-                )
+                log.warning("pass timed out", extra=fields | {"limit": self._time_limit, "retry_in": wait})
                 return Outcome.TIMED_OUT
             case PassTooLong():
                 wait = self.queue.add_rate_limited(key)
-                log.error("pass aborted: it held the event loop", extra=told | {"again_in": wait})
+                log.error("pass aborted; event loop blocked", extra=fields | {"retry_in": wait})
                 return Outcome.ABORTED
             case Conflict():
                 wait = self.queue.add_rate_limited(key, backoff=CONFLICT_BACKOFF)
-                log.debug("pass met a newer version", extra=told | {"again_in": wait})
+                log.debug("pass conflicted", extra=fields | {"retry_in": wait})
                 return Outcome.CONFLICT
             case TerminalError():
                 self.queue.forget(key)
-                log.warning("pass failed for good", extra=told)
+                log.warning("pass failed; not retrying", extra=fields)
                 return Outcome.TERMINAL
             case ApiError() if is_transient(error):
                 wait = self.queue.add_rate_limited(key, at_least=error.retry_after or 0.0)
-                log.info("pass failed for now", extra=told | {"again_in": wait})
+                log.info("pass failed; retrying", extra=fields | {"retry_in": wait})
                 return Outcome.TRANSIENT
             case _:
                 wait = self.queue.add_rate_limited(key)
-                log.error("pass failed", extra=told | {"again_in": wait}, exc_info=error)
+                log.error("pass failed", extra=fields | {"retry_in": wait}, exc_info=error)
                 return Outcome.ERROR
 
     def may_act(self, key: Key) -> bool:
         return self._may_act is None or self._may_act(key)
 
-    def _note(self, outcome: Outcome, seconds: float) -> None:
+    def _report(self, outcome: Outcome, seconds: float) -> None:
         if self.on_pass is not None:
             self.on_pass(self.name, outcome, seconds)
 

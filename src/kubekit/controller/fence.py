@@ -1,7 +1,7 @@
-"""The last check before a write leaves: whoever lost the authority over an object while deciding about it is refused.
+"""Rejects writes for objects over which this process has lost authority, immediately before they are sent.
 
-A pass says which object it is about (`acting_on`); its tasks inherit that. A process that stood still finds out here,
-before its timers have told anybody that its authority is over; also if it stood still while it waited for a connection.
+A pass declares its object with `acting_on`; its tasks inherit that. A process that was paused is stopped here even
+before its lease timers fire, also if it was paused while it waited for a connection.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from kubekit.client.errors import NotSent
-from kubekit.client.transport import JSON, NO_QUERY, MayLeave, Response, Transport, always
+from kubekit.client.transport import JSON, NO_QUERY, Response, Transport, WriteGuard, always
 from kubekit.controller.reconcile import Key
 
 _ACTING_ON: ContextVar[Key | None] = ContextVar("acting_on", default=None)
@@ -18,12 +18,12 @@ _READS: Final = frozenset({"GET", "HEAD"})
 
 
 class AuthorityLost(NotSent):
-    """The write was for an object that this process may not act on any more; it never left."""
+    """The write was not sent, because this process has lost authority over the object."""
 
 
 @contextmanager
 def acting_on(key: Key) -> Iterator[None]:
-    """What is written in this block is written for that object."""
+    """Attribute the writes in this block to the object."""
     token = _ACTING_ON.set(key)
     try:
         yield
@@ -31,13 +31,13 @@ def acting_on(key: Key) -> Iterator[None]:
         _ACTING_ON.reset(token)
 
 
-def acted_on() -> Key | None:
-    """The object that the code which asks acts on; None outside of any pass."""
+def current_key() -> Key | None:
+    """The object of the current pass; None outside of a pass."""
     return _ACTING_ON.get()
 
 
 class FencedTransport:
-    """Another transport that sends no write for an object that `may_write` refuses. Writes for none are let through."""
+    """Wraps a transport and rejects writes for objects that `may_write` denies. Writes outside a pass are allowed."""
 
     def __init__(self, transport: Transport, may_write: Callable[[Key], bool]) -> None:
         self._transport = transport
@@ -51,16 +51,16 @@ class FencedTransport:
         query: Mapping[str, str] = NO_QUERY,
         body: bytes | None = None,
         content_type: str = JSON,
-        timeout: float,  # noqa: ASYNC109 - handed on
-        may_leave: MayLeave = always,
+        timeout: float,  # noqa: ASYNC109 - passed on
+        may_leave: WriteGuard = always,
     ) -> Response:
         key = _ACTING_ON.get()
         if key is None or method in _READS:
-            look = may_leave
+            check = may_leave
         else:
-            look = self._look(key, may_leave)
-            if not look():
-                raise _lost(method, path, key)
+            check = self._check(key, may_leave)
+            if not check():
+                raise _authority_lost(method, path, key)
         try:
             return await self._transport.request(
                 method,
@@ -69,14 +69,14 @@ class FencedTransport:
                 body=body,
                 content_type=content_type,
                 timeout=timeout,
-                may_leave=look,
+                may_leave=check,
             )
         except NotSent as error:
             if key is not None and not self._may_write(key):
-                raise _lost(method, path, key) from error
+                raise _authority_lost(method, path, key) from error
             raise
 
-    def _look(self, key: Key, may_leave: MayLeave) -> MayLeave:
+    def _check(self, key: Key, may_leave: WriteGuard) -> WriteGuard:
         return lambda: self._may_write(key) and may_leave()
 
     def stream(
@@ -88,5 +88,5 @@ class FencedTransport:
         await self._transport.close()
 
 
-def _lost(method: str, path: str, key: Key) -> AuthorityLost:
+def _authority_lost(method: str, path: str, key: Key) -> AuthorityLost:
     return AuthorityLost(f"{method} {path} was not sent: another process may act on {key} now")

@@ -1,9 +1,8 @@
-"""One process made of parts: what starts after what, what stops before what, and whether it is well.
+"""Starts and stops the services, informers and controllers of a process in order, and reports its health.
 
-Services start first and stop last (the event recorder, the elector), then the informers, and when these know
-everything the controllers. A part that fails takes the whole process down, with the reason: half a control plane is
-worse than none. A service that fails because the machine ran out of something is started again instead: the process
-would find the machine no better.
+Services (the event recorder, the elector) start first and stop last; informers follow, and controllers when the
+informers are synced. If a component fails, the process exits with the reason, because a partial control plane does more
+harm than none. A service that lacks a resource is restarted instead, because a new process would lack it too.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ NO_THREAD = "can't start new thread"
 
 
 class PartFailed(Exception):
-    """A part of the process ended that should have gone on; the cause is the part's own error."""
+    """A component of the process ended unexpectedly; its error is the cause."""
 
     def __init__(self, part: str, reason: str) -> None:
         super().__init__(f"{part} {reason}")
@@ -35,7 +34,7 @@ class PartFailed(Exception):
 
 
 class Stage(StrEnum):
-    """How far the process has come."""
+    """Lifecycle stage of the process."""
 
     STARTING = "starting"
     SYNCING = "syncing"
@@ -51,7 +50,7 @@ class _Service:
 
 
 class Manager:
-    """Runs services, informers and controllers until it is told to stop or one of them fails."""
+    """Runs services, informers and controllers until `stop` is called or one of them fails."""
 
     def __init__(
         self, *, stop_bound: float = 20.0, service_stop_bound: float = 10.0, informer_silence: float = 900.0
@@ -67,55 +66,55 @@ class Manager:
         self._ready_checks: list[Callable[[], Iterable[str]]] = []
         self._stopping = asyncio.Event()
         self._tasks: dict[asyncio.Task[None], str] = {}
-        self._told: set[asyncio.Task[None]] = set()
+        self._reported: set[asyncio.Task[None]] = set()
 
     def add_service(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        """A coroutine that lives as long as the process; it is cancelled last, and may tidy up within a bound."""
+        """Run a coroutine for the lifetime of the process; it is cancelled last and has a timeout for cleanup."""
         self._services.append(_Service(name, run))
 
     def add_informer(self, name: str, informer: Informer) -> None:
-        """An informer to run; `name` is what health and metrics call it."""
+        """Run an informer; health messages and metrics use `name`."""
         self._informers[name] = informer
 
     def add_controller(self, controller: Controller) -> None:
-        """A controller to run once every informer is synced."""
+        """Run a controller once every informer is synced."""
         self._controllers.append(controller)
 
     def add_check(self, alive: Callable[[], Iterable[str]]) -> None:
-        """Something else that says, in sentences, why the process should be restarted."""
+        """Add a check that returns reasons to restart the process."""
         self._checks.append(alive)
 
     def add_ready_check(self, ready: Callable[[], Iterable[str]]) -> None:
-        """Something else that says, in sentences, why the process is not ready."""
+        """Add a check that returns reasons why the process is not ready."""
         self._ready_checks.append(ready)
 
     def use_watchdog(self, watchdog: Watchdog) -> None:
-        """Have the passes of all controllers watched; call it when all are added."""
+        """Watch the passes of all controllers; call it after adding them."""
         self.add_service("watchdog", watchdog.run)
         for controller in self._controllers:
             controller.watchdog = watchdog
 
     @property
     def informers(self) -> dict[str, Informer]:
-        """By name."""
+        """The informers by name."""
         return dict(self._informers)
 
     @property
     def controllers(self) -> list[Controller]:
-        """In the order of adding."""
+        """The controllers in the order in which they were added."""
         return list(self._controllers)
 
     def stop(self) -> None:
-        """Ask for a graceful end; `run` returns when it is over. Safe in a signal handler of the loop."""
+        """Request a graceful stop, after which `run` returns. Safe in a signal handler of the loop."""
         self._stopping.set()
 
     def clock_was_set(self) -> None:
-        """Look at everything that waits for its time: by the new one it may be due."""
+        """Enqueue all delayed keys at once: they may be due by the new time."""
         for controller in self._controllers:
             controller.queue.release_delayed()
 
     async def run(self) -> None:
-        """Start everything, work, and stop everything; raises PartFailed if a part ended by itself."""
+        """Start all components, run until stopped, and stop them. Raises PartFailed if one ends early."""
         try:
             self._start_services()
             self._start_informers()
@@ -126,35 +125,35 @@ class Manager:
             await self._stop_all()
 
     def ready(self) -> list[str]:
-        """Why it should get no traffic, as sentences; empty when it is ready."""
+        """Reasons why the process is not ready; empty if it is."""
         if self.stage in {Stage.STOPPING, Stage.STOPPED}:
             return [f"the process is {self.stage}"]
-        found = [
-            f"informer {name} has not listed its objects yet"
+        reasons = [
+            f"informer {name} has not synced"
             for name, informer in self._informers.items()
             if not informer.has_synced
         ]
-        found += [
-            f"informer {name} may be deaf: no word from the API server for {informer.age():.0f} s"
+        reasons += [
+            f"informer {name} may be stale: no response from the API server for {informer.age():.0f} s"
             for name, informer in self._informers.items()
             if informer.has_synced and informer.age() > informer.longest_silence
         ]
         if self.stage is Stage.STARTING:
-            found.append("the process is starting")
-        found += [sentence for check in self._ready_checks for sentence in check()]
-        return found
+            reasons.append("the process is starting")
+        reasons += [reason for check in self._ready_checks for reason in check()]
+        return reasons
 
     def alive(self) -> list[str]:
-        """Why it should be restarted, as sentences; empty when it is well."""
-        found = [
-            f"informer {name} has heard nothing from the API server for {informer.age():.0f} s"
+        """Reasons to restart the process; empty if it is healthy."""
+        reasons = [
+            f"informer {name} has had no response from the API server for {informer.age():.0f} s"
             for name, informer in self._informers.items()
             if informer.age() > self._informer_silence
         ]
         for controller in self._controllers:
-            found += controller.problems()
-        found += [sentence for check in self._checks for sentence in check()]
-        return found
+            reasons += controller.problems()
+        reasons += [reason for check in self._checks for reason in check()]
+        return reasons
 
     def _start_services(self) -> None:
         for service in self._services:
@@ -167,7 +166,7 @@ class Manager:
 
     def _start_controllers(self) -> None:
         self.stage = Stage.RUNNING
-        log.info("all informers are synced", extra={"informers": len(self._informers)})
+        log.info("informers synced", extra={"informers": len(self._informers)})
         for controller in self._controllers:
             self._start(f"controller {controller.name}", controller.run())
 
@@ -185,7 +184,7 @@ class Manager:
         await self._unless_stopped(None)
 
     async def _unless_stopped(self, work: Awaitable[None] | None) -> bool:
-        """Whether the work got done; False if the process was told to stop first. Raises if a part ended."""
+        """Whether the work completed; False if `stop` was called first. Raises PartFailed if a component ended."""
         stopping = asyncio.create_task(_wait(self._stopping), name="stop requested")
         watched: set[asyncio.Task[None]] = {stopping}
         working: asyncio.Task[None] | None = None
@@ -208,7 +207,7 @@ class Manager:
         for task, name in self._tasks.items():
             if task.done():
                 error = None if task.cancelled() else task.exception()
-                self._told.add(task)
+                self._reported.add(task)
                 reason = "ended" if error is None else f"failed: {_first_cause(error)}"
                 raise PartFailed(name, reason) from error
 
@@ -221,28 +220,30 @@ class Manager:
             _, late = await asyncio.wait(controllers, timeout=self._stop_bound)
             if late:
                 log.warning(
-                    "passes were still under way at the end of the bound and were ended",
+                    "passes canceled; stop timeout exceeded",
                     extra={"controllers": sorted(self._tasks[task] for task in late)},
                 )
             await self._end(controllers)
         await self._end(self._named("informer "))
-        # One after another, the last started first: what a service needs of another is still there.
+        # In reverse order: a service may need one that was started before it.
         for task in reversed(self._named("service ")):
             await self._end([task])
         self.stage = Stage.STOPPED
 
     async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
-        """Cancel what still runs and wait for it; what else failed is logged, for one reason is raised already."""
+        """Cancel the tasks and wait for them. Further failures are only logged; the first one was raised already."""
         for task in tasks:
             task.cancel()
         if not tasks:
             return
         done, late = await asyncio.wait(tasks, timeout=self._service_stop_bound)
-        for task in done - self._told:
+        for task in done - self._reported:
             if not task.cancelled() and (error := task.exception()) is not None:
-                log.warning("a part failed too", extra={"part": self._tasks[task]}, exc_info=error)
+                log.warning(
+                    "component failed while stopping", extra={"part": self._tasks[task]}, exc_info=error
+                )
         for task in late:
-            log.warning("a part did not stop within its bound", extra={"part": self._tasks[task]})
+            log.warning("component did not stop in time", extra={"part": self._tasks[task]})
 
     def _named(self, prefix: str) -> list[asyncio.Task[None]]:
         return [task for task, name in self._tasks.items() if name.startswith(prefix)]
@@ -257,7 +258,7 @@ async def _finish(work: Awaitable[None]) -> None:
 
 
 async def _run_service(service: _Service) -> None:
-    """Until it ends, or fails for another reason than the machine's."""
+    """Run the service; restart it with backoff if it fails for lack of a resource."""
     failures = 0
     while True:
         try:
@@ -269,7 +270,7 @@ async def _run_service(service: _Service) -> None:
             failures += 1
             log.warning(
                 "service failed; restarting",
-                extra={"service": service.name, "reason": _first_cause(error), "again_in": round(wait, 1)},
+                extra={"service": service.name, "reason": _first_cause(error), "retry_in": round(wait, 1)},
             )
             await asyncio.sleep(wait)
         else:
@@ -277,9 +278,9 @@ async def _run_service(service: _Service) -> None:
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether the operating system refused something: descriptors, disk space, memory, threads."""
+    """Whether the operating system lacks a resource: descriptors, disk space, memory or threads."""
     if isinstance(error, BaseExceptionGroup):
-        return all(is_shortage(each) for each in error.exceptions)
+        return all(is_shortage(exception) for exception in error.exceptions)
     return isinstance(error, OSError | MemoryError) or (
         isinstance(error, RuntimeError) and NO_THREAD in str(error)
     )

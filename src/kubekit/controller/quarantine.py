@@ -1,6 +1,6 @@
-"""Objects that no pass is begun for: one of theirs held the event loop, or never ended. Knows no kind.
+"""Objects that are not reconciled because a pass blocked the event loop or kept timing out.
 
-An object is released when its generation changes, because somebody wrote another spec, and once when it is deleted.
+An object is released when its generation changes, that is, its spec was edited, and once when it is deleted.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,11 +11,11 @@ from kubekit.cache.cached_object import Cached
 from kubekit.controller.reconcile import Key
 
 MAX_TIMEOUTS = 3
-"""So many passes in a row that run out of time, while others do not, quarantine an object."""
+"""Consecutive timeouts, while other objects do not time out, after which an object is quarantined."""
 
 
 class Subject(Protocol):
-    """Where a controller finds the objects of its keys; None for one that is gone."""
+    """Returns the object of a key; None if it does not exist."""
 
     def __call__(self, key: Key, /) -> Cached | None: ...
 
@@ -26,38 +26,38 @@ class Quarantine:
 
     subject: Subject = field(default=lambda _: None)
     is_recorded: Callable[[Cached], bool] = field(default=lambda _: False)
-    """Whether the object itself says that it is in quarantine: so it was before this process started."""
+    """Whether the object's status says that it is quarantined, as from an earlier process."""
     record: Callable[[Cached, str], Awaitable[None]] | None = None
-    """Writes onto the object that it is in quarantine, and why."""
-    _held: dict[Key, tuple[int, bool]] = field(default_factory=dict)
+    """Records the quarantine and its reason on the object."""
+    _quarantined: dict[Key, tuple[int, bool]] = field(default_factory=dict)
     _timeouts: dict[Key, tuple[int, int]] = field(default_factory=dict)
     _passes: int = 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._quarantined)
 
     def holds(self, key: Key) -> bool:
-        """Whether no pass may begin for the key."""
-        found = self.subject(key)
-        if found is None:
-            self._held.pop(key, None)
+        """Whether the key must not be reconciled."""
+        cached = self.subject(key)
+        if cached is None:
+            self._quarantined.pop(key, None)
             return False
-        if key not in self._held and not found.is_being_deleted and self.is_recorded(found):
-            self._held[key] = _version(found)
-        if self._held.get(key) == _version(found):
+        if key not in self._quarantined and not cached.is_being_deleted and self.is_recorded(cached):
+            self._quarantined[key] = _version(cached)
+        if self._quarantined.get(key) == _version(cached):
             return True
-        self._held.pop(key, None)
+        self._quarantined.pop(key, None)
         return False
 
     def passed(self, key: Key) -> None:
-        """A pass over the key ended by itself."""
+        """Record that a pass over the key completed."""
         self._passes += 1
         self._timeouts.pop(key, None)
 
     def timed_out(self, key: Key) -> bool:
-        """Count a pass that ran out of time; whether that was one too many.
+        """Count a timeout of a pass; returns whether the maximum is reached.
 
-        It counts if other passes ended since the last one: with a server that does not answer, none does.
+        It counts only if another pass completed since the last timeout: if the server is down, none does.
         """
         count, passes = self._timeouts.get(key, (0, -1))
         if passes != self._passes:
@@ -66,15 +66,15 @@ class Quarantine:
         return count >= MAX_TIMEOUTS
 
     async def add(self, key: Key, reason: str) -> None:
-        """Begin no pass for the key until its generation changes."""
-        found = self.subject(key)
-        if found is None:
+        """Quarantine the key until its generation changes."""
+        cached = self.subject(key)
+        if cached is None:
             return
-        self._held[key] = _version(found)
+        self._quarantined[key] = _version(cached)
         self._timeouts.pop(key, None)
         if self.record is not None:
-            await self.record(found, reason)
+            await self.record(cached, reason)
 
 
-def _version(seen: Cached) -> tuple[int, bool]:
-    return seen.generation, seen.is_being_deleted
+def _version(cached: Cached) -> tuple[int, bool]:
+    return cached.generation, cached.is_being_deleted

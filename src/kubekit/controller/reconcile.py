@@ -1,7 +1,7 @@
-"""The contract of a reconciler: a key in; done, look again, or an error out. Knows nothing of queues.
+"""The contract of a reconciler: it takes a key and returns Done or LookAgain, or raises an error.
 
-It is told which object to look at and never what happened to it, so that one pass after many changes, after a restart
-or after a missed event does the right thing.
+It is level-triggered: it gets the key but not the event. One pass after many changes, after a restart or after a missed
+event does the right thing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class Key(NamedTuple):
-    """Which object; the namespace of a cluster-scoped one is empty."""
+    """Namespace and name of an object; the namespace is empty for a cluster-scoped one."""
 
     namespace: str
     name: str
@@ -25,17 +25,17 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class LookAgain:
-    """Come back after that many seconds even if nothing changes."""
+class RequeueAfter:
+    """Reconcile again after that many seconds even if nothing changes."""
 
     after: float
 
 
-Result: TypeAlias = Done | LookAgain
+Result: TypeAlias = Done | RequeueAfter
 Reconciler: TypeAlias = Callable[[Key], Awaitable[Result]]
 
 DONE = Done()
 
 
 class TerminalError(Exception):
-    """A failure that trying again cannot mend: it is logged and the key waits for a change."""
+    """A failure that retries cannot fix: it is logged, and the key waits for a change."""

@@ -1,4 +1,4 @@
-"""From a change of an object to the keys that must be looked at. Knows caches, not controllers."""
+"""Maps a change of an object to the keys to reconcile."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -12,19 +12,19 @@ Mapping: TypeAlias = Callable[[Change], Iterable[Key]]
 
 def own_key(change: Change) -> Iterable[Key]:
     """The object itself."""
-    for each in versions(change):
-        return (Key(each.namespace, each.name),)
+    for version in versions(change):
+        return (Key(version.namespace, version.name),)
     return ()
 
 
 def owner_key(kind: str) -> Mapping:
-    """The owner of that kind which controls the object; both, if a change moved it from one to another."""
+    """The controlling owner of that kind; both owners if the change replaced it."""
 
     def keys(change: Change) -> Iterable[Key]:
         return {
-            Key(each.namespace, owner.name)
-            for each in versions(change)
-            for owner in each.owners
+            Key(version.namespace, owner.name)
+            for version in versions(change)
+            for owner in version.owners
             if owner.controller and owner.kind == kind
         }
 
@@ -32,7 +32,7 @@ def owner_key(kind: str) -> Mapping:
 
 
 def versions(change: Change) -> Iterator[Cached]:
-    """The new version and the old one, as far as there are any."""
+    """The new and the old version, if they exist."""
     if change.new is not None:
         yield change.new
     if change.old is not None:

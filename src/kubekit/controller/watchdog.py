@@ -1,8 +1,8 @@
-"""Knows which pass runs on the event loop, reports one that holds it, and aborts one that does not let go.
+"""Detects passes that block the event loop, reports them, and aborts those that exceed the limit.
 
-A pass is pure Python between two awaits. Each such piece is marked with its object. A thread looks at the mark: when
-the loop's thread has spent more CPU time in one piece than the limit, it raises `PassAborted` there. Only CPU time
-counts: a loaded machine aborts nothing. Code in C cannot be interrupted, so its callers bound its input.
+A pass is pure Python between two awaits. Each such piece is labeled with its object. If the loop's thread spends more
+CPU time in one piece than the limit, a watching thread raises `PassAborted` there. Only CPU time counts: a loaded
+machine aborts nothing. C code cannot be interrupted, so its callers bound its input.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-REPORTED_SECONDS: Final = 0.1
-_LOOK_SECONDS: Final = 0.02
+MIN_REPORTED_SECONDS: Final = 0.1
+_POLL_SECONDS: Final = 0.02
 _LAG_SECONDS: Final = 0.25
 _SWITCH_SECONDS: Final = 0.001
 
@@ -29,7 +29,7 @@ class PassAborted(BaseException):
 
 
 class PassTooLong(Exception):
-    """A pass held the event loop for longer than it may."""
+    """A pass blocked the event loop for longer than the limit."""
 
 
 class _Piece:
@@ -43,17 +43,17 @@ class _Piece:
 
 
 class Watchdog:
-    """Watches one event loop, from the thread that runs it and from one of its own."""
+    """Watches one event loop from a separate thread."""
 
     def __init__(
         self,
         *,
         limit: float = 2.0,
         on_lag: Callable[[float], None] | None = None,
-        reported: float = REPORTED_SECONDS,
+        reported: float = MIN_REPORTED_SECONDS,
     ) -> None:
         self.on_lag = on_lag
-        """Called with the seconds that the loop was late, every quarter of a second."""
+        """Called every 0.25 s with the lag of the loop in seconds."""
         self._limit = limit
         self._reported = reported
         self._piece: _Piece | None = None
@@ -62,7 +62,7 @@ class Watchdog:
 
     async def run(self) -> None:
         """Watch until cancelled. Belongs to the loop that it watches."""
-        # Work in threads gives the interpreter back sooner, and the loop waits less for it.
+        # Threads release the interpreter lock sooner, which reduces the lag of the loop.
         sys.setswitchinterval(_SWITCH_SECONDS)
         ident = threading.get_ident()
         clock = time.pthread_getcpuclockid(ident)
@@ -79,15 +79,15 @@ class Watchdog:
             thread.join()
 
     def guarded(self, work: Coroutine[Any, Any, T], label: str) -> "Guarded[T]":
-        """The work, to be awaited: each piece of it between two awaits is marked. Raises PassTooLong."""
+        """Wrap a coroutine; each piece of it between two awaits is watched. Raises PassTooLong."""
         return Guarded(self, work, label)
 
     def enter(self, label: str) -> None:
-        """A piece begins, on the loop's thread."""
+        """Start a piece, on the loop's thread."""
         self._piece = _Piece(label)
 
     def leave(self) -> None:
-        """The piece is over. What was raised for it and has not arrived is taken back."""
+        """End the piece and revoke an abort that has not been delivered."""
         with self._lock:
             piece, self._piece = self._piece, None
             if piece is not None and piece.aborted:
@@ -95,12 +95,12 @@ class Watchdog:
         if piece is not None and (seconds := time.monotonic() - piece.since) > self._reported:
             cpu = time.thread_time() - piece.cpu
             log.warning(
-                "event loop held",
+                "event loop blocked",
                 extra={"by": piece.label, "seconds": round(seconds, 3), "cpu": round(cpu, 3)},
             )
 
     def _watch(self, ident: int, clock: int) -> None:
-        while not self._stopped.wait(_LOOK_SECONDS):
+        while not self._stopped.wait(_POLL_SECONDS):
             with self._lock:
                 piece = self._piece
                 if piece is None or piece.aborted:
@@ -111,7 +111,7 @@ class Watchdog:
 
 
 class Guarded(Awaitable[T]):
-    """Drives a coroutine and marks what runs between its awaits."""
+    """Drives a coroutine and labels what runs between its awaits."""
 
     __slots__ = ("_label", "_watchdog", "_work")
 
@@ -132,7 +132,7 @@ class Guarded(Awaitable[T]):
             try:
                 argument = yield waited_for
                 step = self._work.send
-            except BaseException as error:  # noqa: BLE001 - handed to the work, a cancellation above all
+            except BaseException as error:  # noqa: BLE001 - passed to the work, cancellation above all
                 step, argument = self._work.throw, error
 
     def _piece(self, step: Callable[[Any], Any], argument: Any) -> Any:
@@ -143,13 +143,13 @@ class Guarded(Awaitable[T]):
             finally:
                 self._watchdog.leave()
         except PassAborted:
-            # It may also arrive while the piece is left; then leaving was not finished.
+            # The abort may arrive while `leave` runs, which then did not finish.
             self._watchdog.leave()
-            raise PassTooLong(f"{self._label} held the event loop for too long") from None
+            raise PassTooLong(f"{self._label} blocked the event loop for too long") from None
 
 
 def raise_in(ident: int, error: type[BaseException] | None) -> None:
-    """Raise an error in another thread when it next runs Python; None takes back what has not arrived."""
+    """Raise an error in another thread when it next runs Python; None revokes one that was not delivered."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(ident), ctypes.py_object(error) if error is not None else None
     )

@@ -1,4 +1,4 @@
-"""Keys waiting to be worked on: each once, never two workers on one key, delays, back-off. Knows nothing of keys.
+"""A deduplicating work queue with delays and backoff; a key is never processed by two workers at once.
 
 The semantics are those of client-go's work queue: a key added while it is worked on is queued again when that work is
 `done`; a delayed key keeps only its earliest time; a key that failed waits longer each time until it is forgotten.
@@ -7,7 +7,7 @@ Everything but the constructor needs a running event loop.
 
 import asyncio
 import heapq
-import random as chance
+import random
 from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -21,7 +21,7 @@ _SLACK = 64
 
 
 class ShutDown(Exception):
-    """The queue gives out nothing more."""
+    """The queue is shut down."""
 
 
 class WorkQueue(Generic[K]):
@@ -31,22 +31,22 @@ class WorkQueue(Generic[K]):
         self,
         *,
         backoff: Backoff | None = None,
-        random: Callable[[], float] = chance.random,
+        random: Callable[[], float] = random.random,
         on_wait: Callable[[float], None] | None = None,
-        haste: UrgentWorkGate | None = None,
+        urgent_work: UrgentWorkGate | None = None,
     ) -> None:
         self.on_wait = on_wait
-        """Told the seconds between a key's adding and its being taken."""
+        """Called with the seconds that a key waited for a worker."""
         self._backoff = backoff or Backoff()
         self._random = random
         self._ready: deque[K] = deque()
         self._first: deque[K] = deque()
-        """Ready, too, and taken before the others, of all queues that share the haste."""
+        """Ready keys that go ahead of others in all queues that share the gate."""
         self._urgent: set[K] = set()
-        self._hurried: set[K] = set()
-        """Urgent ones that workers have."""
-        self._haste = haste or UrgentWorkGate()
-        self._haste.subscribe(self._wake_waiting)
+        self._urgent_processing: set[K] = set()
+        """Urgent keys that are being processed."""
+        self._gate = urgent_work or UrgentWorkGate()
+        self._gate.subscribe(self._wake_waiting)
         self._dirty: dict[K, float] = {}
         self._processing: dict[K, float] = {}
         self._failures: dict[K, int] = {}
@@ -55,17 +55,17 @@ class WorkQueue(Generic[K]):
         self._sequence = 0
         self._timer: asyncio.Handle | None = None
         self._timer_at = 0.0
-        """Kept beside the timer: uvloop's has no such answer when it is due at once."""
+        """Kept separately, because a uvloop timer that is due at once does not report it."""
         self._getters: deque[asyncio.Future[None]] = deque()
         self._is_shut_down = False
 
     def add(self, key: K, *, first: bool = False) -> None:
-        """Have the key worked on, before those that are not `first`; nothing else changes if it waits already."""
+        """Add a key; with `first`, ahead of others. A key that is already queued is not added twice."""
         if self._is_shut_down:
             return
         if first and key not in self._urgent:
             self._urgent.add(key)
-            self._haste.begin()
+            self._gate.begin()
             if key in self._dirty and key not in self._processing:
                 self._ready.remove(key)
                 self._first.append(key)
@@ -77,7 +77,7 @@ class WorkQueue(Generic[K]):
             self._append(key)
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Add the key then; of several times for one key the earliest counts."""
+        """Add the key after a delay; of several delays the earliest applies."""
         if self._is_shut_down:
             return
         if seconds <= 0:
@@ -94,7 +94,7 @@ class WorkQueue(Generic[K]):
         self._set_timer()
 
     def release_delayed(self) -> None:
-        """Add every delayed key now: its time was reckoned by a clock that has been set since."""
+        """Add every delayed key now, because the clock was set and its delay may be wrong."""
         delayed, self._delayed = self._delayed, {}
         self._heap.clear()
         if self._timer is not None:
@@ -104,7 +104,7 @@ class WorkQueue(Generic[K]):
             self.add(key)
 
     def add_rate_limited(self, key: K, *, backoff: Backoff | None = None, at_least: float = 0.0) -> float:
-        """Add the key after a wait that grows with every call until `forget`; returns the wait."""
+        """Add the key after a backoff that grows with every call until `forget`; returns the delay."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         delay = max(at_least, (backoff or self._backoff).delay(failures, self._random))
@@ -112,15 +112,15 @@ class WorkQueue(Generic[K]):
         return delay
 
     def forget(self, key: K) -> None:
-        """The key did well: its next failure counts as the first."""
+        """Reset the backoff of the key after a success."""
         self._failures.pop(key, None)
 
     def failures(self, key: K) -> int:
-        """How many times in a row the key was added rate limited."""
+        """The number of consecutive failures of the key."""
         return self._failures.get(key, 0)
 
     async def get(self) -> K:
-        """The next key, which is the caller's alone until `done`; raises ShutDown when there will be none."""
+        """The next key, reserved for the caller until `done`. Raises ShutDown after `shut_down`."""
         while not self._has_next:
             if self._is_shut_down:
                 raise ShutDown
@@ -128,7 +128,7 @@ class WorkQueue(Generic[K]):
         key = (self._first or self._ready).popleft()
         if key in self._urgent:
             self._urgent.remove(key)
-            self._hurried.add(key)
+            self._urgent_processing.add(key)
         now = asyncio.get_running_loop().time()
         added = self._dirty.pop(key)
         self._processing[key] = now
@@ -137,21 +137,21 @@ class WorkQueue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """The work on a key that `get` gave out is over; if it was added meanwhile it is queued again."""
+        """Mark a key from `get` as processed; if it was added in the meantime, it is queued again."""
         self._processing.pop(key, None)
         if key in self._dirty:
             self._append(key)
-        if key in self._hurried:
-            self._hurried.remove(key)
-            self._haste.end()
+        if key in self._urgent_processing:
+            self._urgent_processing.remove(key)
+            self._gate.end()
 
     def shut_down(self) -> None:
-        """Take nothing more and give out nothing more: what still waits is dropped, work under way is not touched."""
+        """Drop all waiting keys and accept no more; keys being processed are not affected."""
         self._is_shut_down = True
         self._ready.clear()
         self._first.clear()
         for _ in self._urgent:
-            self._haste.end()
+            self._gate.end()
         self._urgent.clear()
         self._dirty.clear()
         self._delayed.clear()
@@ -164,28 +164,28 @@ class WorkQueue(Generic[K]):
             self._wake_one()
 
     def __len__(self) -> int:
-        """Keys that a worker could take now."""
+        """The number of ready keys."""
         return len(self._first) + len(self._ready)
 
     @property
     def delayed(self) -> int:
-        """Keys that wait for their time."""
+        """The number of delayed keys."""
         return len(self._delayed)
 
     @property
     def processing(self) -> int:
-        """Keys that workers have."""
+        """The number of keys being processed."""
         return len(self._processing)
 
     def oldest_age(self) -> float:
-        """Seconds that a key next in line has waited; 0 if none waits."""
+        """Seconds that the oldest ready key has waited; 0 if there is none."""
         heads = [queue[0] for queue in (self._first, self._ready) if queue]
         if not heads:
             return 0.0
         return asyncio.get_running_loop().time() - min(self._dirty[key] for key in heads)
 
     def longest_processing(self) -> tuple[K, float] | None:
-        """The key that a worker has had for longest, and the seconds."""
+        """The key that has been processed for the longest time, and the seconds."""
         if not self._processing:
             return None
         key = next(iter(self._processing))
@@ -193,7 +193,7 @@ class WorkQueue(Generic[K]):
 
     @property
     def _has_next(self) -> bool:
-        return bool(self._first or (self._ready and not self._haste.is_on))
+        return bool(self._first or (self._ready and not self._gate.is_on))
 
     def _wake_waiting(self) -> None:
         for _ in range(len(self._ready)):
@@ -217,7 +217,7 @@ class WorkQueue(Generic[K]):
             await getter
         except asyncio.CancelledError:
             if getter.done() and not getter.cancelled():
-                # Woken and cancelled at once: the key is for another.
+                # Woken and canceled at the same time: wake another getter for the key.
                 if self._has_next:
                     self._wake_one()
             else:

@@ -6,7 +6,7 @@ full drops, and both are counted. Only `now` reads a wall clock.
 
 import asyncio
 import logging
-import random as chance
+import random
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ from kubekit.client.errors import AlreadyExists, ApiError, Conflict, NotFound, i
 from kubekit.controller.backoff import Backoff
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.controller.workqueue import ShutDown, WorkQueue
-from kubekit.events.event_values import EventLimits, Told
+from kubekit.events.event_values import EventLimits, RepeatedEvent
 
 log = logging.getLogger(__name__)
 
 EventType: TypeAlias = Literal["Normal", "Warning"]
 
-LONGEST_MESSAGE = 1024
+MAX_MESSAGE_LENGTH = 1024
 """What the API server accepts of a message."""
 _LONGEST_REASON = 128
 _NAME_ROOM = 253 - 17
@@ -121,21 +121,21 @@ class EventRecorder:
         component: str,
         now: Callable[[], datetime],
         instance: str = "",
-        random: Callable[[], float] = chance.random,
+        random: Callable[[], float] = random.random,
         limits: EventLimits | None = None,
-        haste: UrgentWorkGate | None = None,
+        urgent_work: UrgentWorkGate | None = None,
     ) -> None:
         self.dropped = 0
         """Records that never became an Event: too many about one object, a full queue, a refusal, the end."""
-        self.on_told: Callable[[Told], None] = lambda _: None
-        """Told of every record that becomes an Event, at once and whether or not that can be written."""
+        self.on_recorded: Callable[[RepeatedEvent], None] = lambda _: None
+        """RepeatedEvent of every record that becomes an Event, at once and whether or not that can be written."""
         self._client = client
         self.component = component
         self._instance = instance or component
         self._now = now
         self._limits = limits or EventLimits()
         self._queue: WorkQueue[_Same] = WorkQueue(
-            backoff=Backoff(first=0.1, limit=10.0), random=random, haste=haste
+            backoff=Backoff(first=0.1, limit=10.0), random=random, urgent_work=urgent_work
         )
         self._pending: set[_Same] = set()
         self._series: OrderedDict[_Same, _Series] = OrderedDict()
@@ -160,14 +160,14 @@ class EventRecorder:
         now = self._now().astimezone(UTC)
         series = self._series.get(same)
         if series is None and self._alike.get(_Alike(*same[:3]), 0) >= self._limits.similar:
-            told, same = same.message, same._replace(message=_COMBINED)
+            reported, same = same.message, same._replace(message=_COMBINED)
             series = self._series.get(same)
         else:
-            told = same.message
+            reported = same.message
         if series is not None:
             series.count += 1
             series.last = now
-            series.message = told
+            series.message = reported
             self._tell(same, series)
         if same in self._pending:
             return
@@ -175,7 +175,7 @@ class EventRecorder:
             self.dropped += 1
             return
         if series is None:
-            series = _Series(about=reference, action=action, message=told, first=now, last=now)
+            series = _Series(about=reference, action=action, message=reported, first=now, last=now)
             self._series[same] = series
             self._tell(same, series)
             self._count_alike(_Alike(*same[:3]))
@@ -187,7 +187,7 @@ class EventRecorder:
         )
 
     def _tell(self, same: _Same, series: _Series) -> None:
-        self.on_told(Told(*same, series.count, series.first, series.last))
+        self.on_recorded(RepeatedEvent(*same, series.count, series.first, series.last))
 
     def _count_alike(self, alike: _Alike) -> None:
         self._alike[alike] = self._alike.get(alike, 0) + 1
@@ -213,10 +213,10 @@ class EventRecorder:
         self._queue.shut_down()
         try:
             async with asyncio.timeout(self._limits.flush_bound):
-                for same in sorted(self._pending, key=lambda each: self._series[each].first):
+                for same in sorted(self._pending, key=lambda item: self._series[item].first):
                     await self._try(same)
         except TimeoutError:
-            log.warning("events were not written before the end", extra={"events": len(self._pending)})
+            log.warning("events dropped at shutdown", extra={"events": len(self._pending)})
         self.dropped += len(self._pending)
         self._pending.clear()
 
@@ -376,6 +376,6 @@ def _seconds(moment: datetime) -> str:
 
 def _shortened(message: str) -> str:
     encoded = message.encode()
-    if len(encoded) <= LONGEST_MESSAGE:
+    if len(encoded) <= MAX_MESSAGE_LENGTH:
         return message
-    return encoded[: LONGEST_MESSAGE - 3].decode(errors="ignore") + "..."
+    return encoded[: MAX_MESSAGE_LENGTH - 3].decode(errors="ignore") + "..."

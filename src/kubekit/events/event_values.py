@@ -31,8 +31,8 @@ class EventLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What was told about an object so far, so often."""
+class RepeatedEvent:
+    """An event that was recorded before, with its count and times."""
 
     uid: str
     type: str

@@ -1,19 +1,19 @@
-"""Which process may act on which shard, agreed through Lease objects. Knows nothing of what is done with it.
+"""Elects the process that may act on each shard, through Lease objects.
 
-Safe against clocks that disagree, pauses and partitions, as long as clocks run at about the same rate: a holder counts
-its authority from *before* it sent the renewal that succeeded, and only for `renew_deadline`; another takes the Lease
-only after it has itself seen the record unchanged for the whole `duration`, which is longer. Wall times in the record
-are for people. What a holder had on the wire when it lost authority can still arrive: writes carry preconditions for
-that. A Lease deleted by hand is made anew by the holder; a process that never saw it may take it at once.
+Safe with clock skew, pauses and partitions, as long as clocks run at about the same rate: a holder counts its
+authority from *before* it sent the successful renewal, and only for `renew_deadline`; a candidate acquires the Lease
+only after it has observed the record unchanged for the longer `duration`. Wall times in the record are informational.
+A request that a holder sent before it lost authority can still arrive, so writes carry preconditions. If a Lease is
+deleted manually, its holder recreates it; a process that never observed it may acquire it at once.
 
-A shard that is not wanted any more is handed over: nothing new is begun, what is under way ends, then the record is
-given back. It is renewed meanwhile.
+To hand a shard over, the holder starts nothing new, finishes what is in progress while it renews the Lease, then
+releases it.
 """
 
 import asyncio
 import contextlib
 import logging
-import random as chance
+import random
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,16 +27,16 @@ from kubekit.client.errors import AlreadyExists, ApiError, Conflict, NotFound
 log = logging.getLogger(__name__)
 
 OnChange: TypeAlias = Callable[[int, bool], None]
-"""Told the shard and whether it is held now."""
+"""Called with the shard and whether it is held now."""
 
 _EXPIRED = float("-inf")
-_LOOK = 0.02
-"""Seconds between two looks at what is under way."""
+_POLL_SECONDS = 0.02
+"""Interval at which a handover checks for passes in progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTiming:
-    """Seconds: how long a silent holder is waited for, how long a holder trusts a renewal, how often each tries."""
+    """Seconds: when a silent holder is replaced, how long a holder trusts a renewal, how often both try."""
 
     duration: int = 30
     renew_deadline: float = 20.0
@@ -52,31 +52,31 @@ class LeaseTiming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTerms:
-    """How shards are shared: what their Leases look like, and whether one is wanted and can be let go."""
+    """Naming and metadata of the shard Leases, and which shards this process wants and has finished with."""
 
     naming: Callable[[int], str] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     wants: Callable[[int], bool] = lambda _: True
     is_idle: Callable[[int], bool] = lambda _: True
-    """Whether nothing is under way on a shard."""
+    """Whether no pass is in progress on a shard."""
 
 
 @dataclass(slots=True)
 class Turnover:
-    """How often shards came and went."""
+    """Counts of acquired and lost shards."""
 
     taken: int = 0
     taken_over: int = 0
-    """Of these, from a holder that fell silent."""
+    """Of these, from an unresponsive holder."""
     handed_over: int = 0
-    """Given back because another should have them."""
+    """Released because another process should hold them."""
     lost: int = 0
-    """Run out, or taken by another."""
+    """Expired, or acquired by another process."""
 
 
 class Elector:
-    """Takes and keeps the Leases `<name>` (one shard) or `<name>-<shard>` (several): all, or as the terms say."""
+    """Acquires and renews the Leases `<name>` (one shard) or `<name>-<shard>` (several) that the terms select."""
 
     def __init__(  # noqa: PLR0913 - one lease needs the first eight, a share the last
         self,
@@ -88,7 +88,7 @@ class Elector:
         now: Callable[[], datetime],
         shards: int = 1,
         timing: LeaseTiming | None = None,
-        random: Callable[[], float] = chance.random,
+        random: Callable[[], float] = random.random,
         terms: LeaseTerms | None = None,
     ) -> None:
         self.identity = identity
@@ -105,53 +105,53 @@ class Elector:
 
     @property
     def shards(self) -> int:
-        """How many there are."""
+        """The number of shards."""
         return len(self._seats)
 
     def shard_of(self, text: str) -> int:
-        """The shard that a name belongs to; every process says the same."""
+        """The shard of a name, which is the same in every process."""
         return zlib.crc32(text.encode()) % len(self._seats)
 
     def holds(self, shard: int = 0) -> bool:
-        """Whether this process may act on the shard at this moment."""
+        """Whether this process may act on the shard now."""
         return asyncio.get_running_loop().time() < self._seats[shard].trusted_until
 
     def accepts(self, shard: int = 0) -> bool:
-        """Whether this process may begin something on the shard at this moment."""
+        """Whether this process may start new work on the shard now."""
         return not self._seats[shard].is_leaving and self.holds(shard)
 
     def held_shards(self) -> list[int]:
-        """The shards that this process may act on at this moment."""
+        """The shards that this process may act on now."""
         return [seat.shard for seat in self._seats if self.holds(seat.shard)]
 
     def observe(self, shard: int, lease: Obj) -> None:
-        """The record as somebody saw it: silence counts from the first sight of it."""
+        """Record an observed Lease; its expiry counts from the first observation of this version."""
         self._observe(self._seats[shard], lease)
 
     def free_in(self, shard: int) -> float:
-        """Seconds until the shard may be taken by this process, as far as it knows; 0 is now."""
+        """Seconds until this process may acquire the shard, as far as it knows; 0 means now."""
         seat = self._seats[shard]
         if seat.seen_holder in {"", self.identity}:
             return 0.0
         return max(0.0, seat.seen_at + seat.seen_duration - asyncio.get_running_loop().time())
 
     def reconsider(self, shard: int) -> None:
-        """Look at the shard now: it may be wanted, unwanted or free."""
+        """Check the shard now, because it may be wanted, unwanted or free."""
         self._seats[shard].nudge.set()
 
     def subscribe(self, listener: OnChange) -> None:
-        """Be told of every gain and loss; of a loss at the moment that it happens."""
+        """Call `listener` for every gained and lost shard; for a loss immediately."""
         self._listeners.append(listener)
 
     async def held(self, shard: int = 0) -> None:
         """Wait until the shard is held."""
         while not self.holds(shard):
             await self._seats[shard].gained.wait()
-            # Gained and run out already: let the loss be told first.
+            # Gained and already expired: let the listeners run first.
             await asyncio.sleep(0)
 
     async def run(self) -> None:
-        """Be a candidate until cancelled; then give back what is held."""
+        """Compete for the Leases until canceled, then release those held."""
         try:
             async with asyncio.TaskGroup() as group:
                 for seat in self._seats:
@@ -167,7 +167,7 @@ class Elector:
                 await self._attempt(seat)
             elif seat.was_held:
                 await self._hand_over(seat)
-            # Candidates spread out; a holder keeps its beat.
+            # Candidates add jitter; a holder renews at a fixed interval.
             wait = period if self.holds(seat.shard) else period * (0.5 + self._random())
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):
@@ -177,7 +177,7 @@ class Elector:
         seat.is_leaving = True
         try:
             await self._finish(seat)
-            # Run out meanwhile: then it is lost, and told as that.
+            # If it expired in the meantime, it was lost and reported as such.
             if seat.was_held:
                 await self._release(seat)
                 self.turnover.handed_over += 1
@@ -185,12 +185,12 @@ class Elector:
             seat.is_leaving = False
 
     async def _finish(self, seat: "_Seat") -> None:
-        """Until nothing is under way, but not for ever; renewed meanwhile."""
+        """Wait, with a timeout, until no pass is in progress, and renew the Lease in the meantime."""
         clock = asyncio.get_running_loop().time
         bound = clock() + self._timing.renew_deadline
         renew_at = clock() + self._timing.retry_period
         while seat.was_held and clock() < bound and not self._terms.is_idle(seat.shard):
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_SECONDS)
             if clock() >= renew_at:
                 renew_at = clock() + self._timing.retry_period
                 await self._attempt(seat)
@@ -201,11 +201,11 @@ class Elector:
             async with asyncio.timeout(self._timing.retry_period):
                 has_it = await self._take_or_renew(seat)
         except TimeoutError:
-            log.info("lease not answered in time", extra={"lease": seat.name})
+            log.info("lease request timed out", extra={"lease": seat.name})
         except (Conflict, AlreadyExists):
-            log.debug("another was faster", extra={"lease": seat.name})
+            log.debug("lease changed concurrently", extra={"lease": seat.name})
         except ApiError as error:
-            log.warning("lease not renewed or taken", extra={"lease": seat.name, "error": str(error)})
+            log.warning("lease not renewed or acquired", extra={"lease": seat.name, "error": str(error)})
         else:
             if has_it:
                 self._trust(seat, before + self._timing.renew_deadline)
@@ -213,13 +213,13 @@ class Elector:
                 self._lose(seat)
 
     async def _take_or_renew(self, seat: "_Seat") -> bool:
-        """One try; whether this process has the Lease now."""
+        """Try once to acquire or renew; returns whether this process holds the Lease now."""
         known, seat.known = seat.known, None
         if known is not None:
             try:
                 return await self._write(seat, known)
             except (Conflict, NotFound):
-                # A hand was on the record that this process wrote last: look at what it is now.
+                # The Lease was modified externally since the last write: read it again.
                 pass
         try:
             current = await self._client.get(LEASES, seat.name, self._namespace)
@@ -252,7 +252,7 @@ class Elector:
         return holder in {"", self.identity} or self._has_waited(seat)
 
     def _may_create(self, seat: "_Seat") -> bool:
-        # Deleted by hand, the one who held it does not know yet.
+        # If it was deleted manually, its holder may not know yet.
         return seat.seen_holder in {"", self.identity} or self._has_waited(seat)
 
     def _has_waited(self, seat: "_Seat") -> bool:
@@ -281,13 +281,13 @@ class Elector:
 
     def _trust(self, seat: "_Seat", until: float) -> None:
         if seat.was_held and not self.holds(seat.shard):
-            # Run out a moment before this answer: whoever asked in between was told no, so the loss is told too.
+            # It expired just before this response; callers may have observed that, so report the loss.
             self._lose(seat)
         seat.trusted_until = until
         if seat.expiry is not None:
             seat.expiry.cancel()
         if not self.holds(seat.shard):
-            # The answer came so late that it says nothing about now.
+            # The response came too late to prove anything about the present.
             self._lose(seat)
             return
         seat.expiry = asyncio.get_running_loop().call_at(until, self._lose, seat)
@@ -296,8 +296,8 @@ class Elector:
             seat.gained.set()
             self.turnover.taken += 1
             self.turnover.taken_over += seat.is_inherited
-            log.info("lease taken", extra={"lease": seat.name, "identity": self.identity})
-            self._tell(seat.shard, is_held=True)
+            log.info("lease acquired", extra={"lease": seat.name, "identity": self.identity})
+            self._notify(seat.shard, has_finalizer=True)
 
     def _lose(self, seat: "_Seat") -> None:
         self.turnover.lost += seat.was_held
@@ -311,24 +311,24 @@ class Elector:
         if seat.was_held:
             seat.was_held = False
             seat.gained.clear()
-            log.info("authority over the lease ended", extra={"lease": seat.name, "identity": self.identity})
-            self._tell(seat.shard, is_held=False)
+            log.info("lease lost", extra={"lease": seat.name, "identity": self.identity})
+            self._notify(seat.shard, has_finalizer=False)
 
-    def _tell(self, shard: int, *, is_held: bool) -> None:
+    def _notify(self, shard: int, *, has_finalizer: bool) -> None:
         for listener in self._listeners:
-            listener(shard, is_held)
+            listener(shard, has_finalizer)
 
     async def _release(self, seat: "_Seat") -> None:
         if not seat.was_held:
             return
-        # First the authority, then the record: never the other way round.
+        # Give up the authority before the record, never the other way round.
         self._distrust(seat)
         seat.known = None
         try:
             async with asyncio.timeout(self._timing.retry_period):
-                # What was under way was told to end: its last request comes before the record.
-                while not self._terms.is_idle(seat.shard):  # noqa: ASYNC110 - what is waited for tells nobody
-                    await asyncio.sleep(_LOOK)
+                # Passes in progress were canceled: their last request must precede the release.
+                while not self._terms.is_idle(seat.shard):  # noqa: ASYNC110 - there is no event to wait for
+                    await asyncio.sleep(_POLL_SECONDS)
                 current = await self._client.get(LEASES, seat.name, self._namespace)
                 before = current.get("spec") or {}
                 if before.get("holderIdentity") != self.identity:
@@ -341,11 +341,11 @@ class Elector:
                 }
                 self._observe(seat, await self._client.update(LEASES, current | {"spec": spec}))
         except (ApiError, TimeoutError) as error:
-            log.info("lease not given back", extra={"lease": seat.name, "error": str(error)})
+            log.info("lease not released", extra={"lease": seat.name, "error": str(error)})
 
 
 class _Seat:
-    """One shard: what the record said, since when it has said so, and until when our own renewal is good."""
+    """State of one shard: the last observed record, since when, and until when our own renewal is valid."""
 
     def __init__(self, shard: int, name: str) -> None:
         self.shard = shard

@@ -1,6 +1,6 @@
-"""The Lease of this process among the members: renewed while it is ready, deleted at its end.
+"""The member Lease of this process: renewed while it is ready, deleted when it stops.
 
-Decides nothing: a member that others cannot see gets no shards, and what it holds is fenced by the shards' own Leases.
+It only makes the process eligible for shards; the Leases of the shards fence their holders.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _EXPIRED = float("-inf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """Who a process is among others, and what it tells people about itself."""
+    """The identity of a process and information about it for operators."""
 
     identity: str
     about: Mapping[str, str] = field(default_factory=dict)
@@ -52,24 +52,24 @@ class Membership:
 
     @property
     def is_known(self) -> bool:
-        """Whether others count this process, as far as it knows."""
+        """Whether other members count this process, as far as it knows."""
         return asyncio.get_running_loop().time() < self._good_until
 
     async def renew(self) -> None:
-        """One try to say that this process lives."""
+        """Try once to renew the Lease."""
         before = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(self._timing.retry_period):
                 await self._write()
         except (Conflict, AlreadyExists):
-            log.info("a hand was on this member's lease", extra={"member": self._identity})
+            log.info("member lease was modified externally", extra={"member": self._identity})
         except (ApiError, TimeoutError) as error:
-            log.warning("member not renewed", extra={"member": self._identity, "error": str(error)})
+            log.warning("member lease not renewed", extra={"member": self._identity, "error": str(error)})
         else:
             self._good_until = before + self._timing.duration
 
     async def leave(self) -> None:
-        """At the end, so that nobody waits for this process."""
+        """Delete the Lease, which lets other members take over at once."""
         known, self._good_until = self._known, _EXPIRED
         if known is None:
             return
@@ -82,7 +82,7 @@ class Membership:
         except NotFound:
             pass
         except (ApiError, TimeoutError) as error:
-            log.info("member's lease not deleted", extra={"member": self._identity, "error": str(error)})
+            log.info("member lease not deleted", extra={"member": self._identity, "error": str(error)})
 
     async def _write(self) -> None:
         known, self._known = self._known, None
@@ -94,12 +94,14 @@ class Membership:
             else:
                 return
         try:
-            found = await self._client.get(LEASES, self._names.member(self._identity), self._names.namespace)
+            current = await self._client.get(
+                LEASES, self._names.member(self._identity), self._names.namespace
+            )
         except NotFound:
-            wanted = self._names.member_lease(self._identity, self._about, self._spec())
-            self._known = await self._client.create(LEASES, wanted)
+            lease = self._names.member_lease(self._identity, self._about, self._spec())
+            self._known = await self._client.create(LEASES, lease)
         else:
-            self._known = await self._client.update(LEASES, found | {"spec": self._spec()})
+            self._known = await self._client.update(LEASES, current | {"spec": self._spec()})
 
     def _spec(self) -> Obj:
         moment = self._now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

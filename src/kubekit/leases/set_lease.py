@@ -1,10 +1,10 @@
-"""The set's own Lease: it says how many shards there are, and keeps those away who know one Lease for everything.
+"""The Lease of the shard set: it stores the number of shards and blocks leaders of versions without shards.
 
-Versions without shards elect one leader by the Lease of this name. It is taken from such a leader only after that one
-has given it back or fallen silent, and no shard is taken before. From then on the members renew it, so that a candidate
-without shards waits for them as for any other holder. Each member looks at it once a period and renews it if nobody
-has meanwhile; whoever did so last looks a little sooner, so that mostly one writes. A member that could not see for
-itself that it was renewed lately may not write for any shard.
+Versions without shards elect one leader with the Lease of this name. Members acquire it only after such a leader has
+released it or become unresponsive, and acquire no shard before that. From then on the members renew it, and a
+candidate without shard support waits as for any other holder. Each member checks it once per period and renews it if
+no other member has; the last one to renew checks a little earlier, so usually one member writes. A member that has
+not observed a recent renewal may not write for any shard.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from kubekit.leases.shard_records import LeaseRecord, SetNames, record_of
 log = logging.getLogger(__name__)
 
 EVERY_MEMBER: Final = "every-member"
-"""The holder that the Lease names while the shards are shared."""
+"""The holder identity in the Lease while members share the shards."""
 _TRIES: Final = 3
 _SOONER: Final = 0.8
-"""Of a period, after which the last to renew it looks again."""
+"""Fraction of a period after which the last member to renew checks again."""
 _LONG_AGO: Final = float("-inf")
 
 
 class SetLease:
-    """The Lease as one member sees it."""
+    """The Lease of the shard set, from the view of one member."""
 
     def __init__(
         self, client: Client, names: SetNames, *, now: Callable[[], datetime], timing: LeaseTiming
@@ -44,25 +44,25 @@ class SetLease:
         self._look_at = _LONG_AGO
         self._read_version = ""
         self._read_at = _LONG_AGO
-        """When this member asked for the version that it read last: what is newer was written later."""
+        """When this member requested the version that it read last; newer versions were written later."""
         self._trusted_until = _LONG_AGO
-        self._told_of = ""
+        self._reported_leader = ""
 
     @property
     def is_trusted(self) -> bool:
-        """Whether nobody can act now who knows nothing of shards."""
+        """Whether no leader without shard support can act now."""
         return asyncio.get_running_loop().time() < self._trusted_until
 
     def due_in(self) -> float:
-        """Seconds until this member should look at it."""
+        """Seconds until this member should check the Lease."""
         return max(0.0, max(self._look_at, self._free_at()) - asyncio.get_running_loop().time())
 
     def doubted_in(self) -> float:
-        """Seconds until it is not trusted any more; 0 if it is not now."""
+        """Seconds until the Lease is no longer trusted; 0 if it is not trusted now."""
         return max(0.0, self._trusted_until - asyncio.get_running_loop().time())
 
     def observe(self, lease: Obj) -> None:
-        """The Lease as somebody saw it: a leader's silence counts from the first sight of it."""
+        """Record an observed Lease; the expiry of a leader counts from the first observation of a version."""
         record = record_of(self._names, lease)
         if self._record is None or record.version != self._record.version:
             if record.holder not in {EVERY_MEMBER, self._record.holder if self._record else None}:
@@ -71,63 +71,61 @@ class SetLease:
             self._seen_at = asyncio.get_running_loop().time()
 
     def forget(self) -> None:
-        """Somebody has deleted it."""
+        """Record that the Lease was deleted."""
         self._record, self._look_at = None, _LONG_AGO
 
     async def look(self, count: int) -> None:
-        """Make it, take it or see that it is renewed. Says `count` shards where it says nothing yet."""
+        """Create, acquire or renew the Lease as needed. A new Lease gets `count` shards."""
         self._look_at = asyncio.get_running_loop().time() + self._timing.retry_period
         try:
             async with asyncio.timeout(self._timing.retry_period):
                 for _ in range(_TRIES):
-                    if await self._is_settled(count):
+                    if await self._try_renew(count):
                         return
         except (ApiError, TimeoutError) as error:
-            log.warning(
-                "the set of shards was not renewed", extra={"lease": self._names.name, "error": str(error)}
-            )
+            log.warning("shard set lease not renewed", extra={"lease": self._names.name, "error": str(error)})
 
-    async def _is_settled(self, count: int) -> bool:
-        """One try; False if another was faster."""
+    async def _try_renew(self, count: int) -> bool:
+        """Try once; False if another process changed the Lease at the same time."""
         wanted = self._names.set_lease(count)
-        asked_at = asyncio.get_running_loop().time()
+        requested_at = asyncio.get_running_loop().time()
         try:
             current = await self._client.get(LEASES, self._names.name, self._names.namespace)
         except NotFound:
             made = wanted | {"spec": self._spec({})}
-            return await self._is_written(lambda: self._client.create(LEASES, made))
+            return await self._try_write(lambda: self._client.create(LEASES, made))
         self.observe(current)
         if self._free_at() > asyncio.get_running_loop().time():
-            self._tell_of_leader()
+            self._report_leader()
             return True
-        if self._is_renewed(current, asked_at):
+        if self._is_renewed(current, requested_at):
             return True
         metadata = dict(current["metadata"])
         metadata["labels"] = {**(metadata.get("labels") or {}), **wanted["metadata"]["labels"]}
         metadata["annotations"] = {**wanted["metadata"]["annotations"], **(metadata.get("annotations") or {})}
         made = current | {"metadata": metadata, "spec": self._spec(current.get("spec") or {})}
-        return await self._is_written(lambda: self._client.update(LEASES, made))
+        return await self._try_write(lambda: self._client.update(LEASES, made))
 
-    def _is_renewed(self, current: Obj, asked_at: float) -> bool:
-        """Whether members have written it since this one last read it."""
+    def _is_renewed(self, current: Obj, requested_at: float) -> bool:
+        """Whether another member has renewed the Lease since the last read."""
         record = record_of(self._names, current)
         before, at = self._read_version, self._read_at
-        self._read_version, self._read_at = record.version, asked_at
+        self._read_version, self._read_at = record.version, requested_at
         if record.holder != EVERY_MEMBER or before in {"", record.version}:
             return False
         self._trusted_until = max(self._trusted_until, at + self._timing.renew_deadline)
         return self.is_trusted
 
-    async def _is_written(self, write: Callable[[], Awaitable[Obj]]) -> bool:
-        asked_at = asyncio.get_running_loop().time()
+    async def _try_write(self, write: Callable[[], Awaitable[Obj]]) -> bool:
+        requested_at = asyncio.get_running_loop().time()
         try:
             written = await write()
         except (Conflict, AlreadyExists, NotFound):
             return False
         self.observe(written)
-        self._read_version, self._read_at = record_of(self._names, written).version, asked_at
-        self._trusted_until = asked_at + self._timing.renew_deadline
-        self._look_at = asked_at + _SOONER * self._timing.retry_period
+        self._read_version, self._read_at = record_of(self._names, written).version, requested_at
+        self._trusted_until = requested_at + self._timing.renew_deadline
+        self._look_at = requested_at + _SOONER * self._timing.retry_period
         return True
 
     def _free_at(self) -> float:
@@ -136,12 +134,12 @@ class SetLease:
             return _LONG_AGO
         return self._seen_at + (record.duration or self._timing.duration)
 
-    def _tell_of_leader(self) -> None:
+    def _report_leader(self) -> None:
         leader = self._record.holder if self._record is not None else ""
-        if leader != self._told_of:
-            self._told_of = leader
+        if leader != self._reported_leader:
+            self._reported_leader = leader
             log.warning(
-                "a leader that knows no shards holds the lease: shards are taken when it has ended",
+                "lease held by a leader without shard support; waiting",
                 extra={"lease": self._names.name, "leader": leader},
             )
 

@@ -13,7 +13,7 @@ from typing import Final
 from kubekit.client.builtin import LEASES
 from kubekit.client.resource import Obj
 
-MOST_SHARDS: Final = 1024
+MAX_SHARDS: Final = 1024
 _LONGEST_LABEL: Final = 63
 _LONGEST_IDENTITY: Final = 100
 
@@ -67,8 +67,8 @@ class SetNames:
         return self._lease(self.name, Role.SET, self.of_count(count), {})
 
     def member_lease(self, identity: str, about: Mapping[str, str], spec: Obj) -> Obj:
-        told = {self.key(word): text for word, text in about.items()}
-        return self._lease(self.member(identity), Role.MEMBER, told, spec)
+        reported = {self.key(word): text for word, text in about.items()}
+        return self._lease(self.member(identity), Role.MEMBER, reported, spec)
 
     def _lease(self, name: str, role: Role, annotations: Mapping[str, str], spec: Obj) -> Obj:
         return {
@@ -103,8 +103,8 @@ class LeaseRecord:
     @property
     def number(self) -> int | None:
         """Which shard it is."""
-        told = re.search(r"-shard-(\d+)$", self.name)
-        return int(told[1]) if self.role is Role.SHARD and told else None
+        reported = re.search(r"-shard-(\d+)$", self.name)
+        return int(reported[1]) if self.role is Role.SHARD and reported else None
 
 
 def record_of(names: SetNames, lease: Obj) -> LeaseRecord:
@@ -129,13 +129,13 @@ def record_of(names: SetNames, lease: Obj) -> LeaseRecord:
 
 def agreed_count(records: Iterable[LeaseRecord]) -> int | None:
     """How many shards there are: as the set's Lease says, or else the shards'. None if nobody says it."""
-    told: dict[int, int] = {}
-    for each in records:
-        if each.role is Role.SET:
-            return each.count
-        if each.role is Role.SHARD and each.count is not None:
-            told[each.count] = told.get(each.count, 0) + 1
-    return max(told, key=lambda count: (told[count], count), default=None)
+    reported: dict[int, int] = {}
+    for record in records:
+        if record.role is Role.SET:
+            return record.count
+        if record.role is Role.SHARD and record.count is not None:
+            reported[record.count] = reported.get(record.count, 0) + 1
+    return max(reported, key=lambda count: (reported[count], count), default=None)
 
 
 def identity_of(host: str, unique: str) -> str:
@@ -147,4 +147,4 @@ def identity_of(host: str, unique: str) -> str:
 def _count(text: str | None) -> int | None:
     if text is None or not re.fullmatch(r"[0-9]{1,4}", text):
         return None
-    return int(text) if 1 <= int(text) <= MOST_SHARDS else None
+    return int(text) if 1 <= int(text) <= MAX_SHARDS else None

@@ -1,14 +1,15 @@
-"""The shards of this process: how many there are, who shares them, and which of them are ours to take or hand over.
+"""The shards of this process: how many there are, which members share them, and which ones to acquire or hand over.
 
-Everybody watches the set's Leases and computes the same shares from the members that live. A wrong view costs balance,
-never safety: a shard is held by its own Lease alone. How many shards there are is said by the set's Lease; nobody takes
-a shard while one of another count may still be held, nor while a leader without shards may still act.
+Every member watches the Leases of the set and computes the same assignment from the live members. A stale view
+affects balance but not safety, because each shard has its own Lease. The set Lease stores the number of shards; no
+member acquires a shard while a shard of another count may still be held, or while a leader without shard support may
+still act.
 """
 
 import asyncio
 import contextlib
 import logging
-import random as chance
+import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,35 +29,35 @@ from kubekit.leases.shard_records import LeaseRecord, Role, SetNames, agreed_cou
 log = logging.getLogger(__name__)
 
 _MARGIN = 0.005
-"""Seconds after a silence is over at which it is looked at."""
-_FORGOTTEN = 10
-"""After so many durations of silence a member's Lease is rubbish."""
+"""Seconds to wait beyond an expiry before checking it."""
+_DELETE_AFTER_DURATIONS = 10
+"""Number of lease durations after which the Lease of an unresponsive member is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """A Lease, and since when it has said so."""
+class _ObservedLease:
+    """A Lease record and when this version was first observed."""
 
     record: LeaseRecord
     at: float
 
     def silent_in(self, now: float) -> float:
-        """Seconds until its holder has been silent for as long as it asked to be waited for."""
+        """Seconds until the Lease expires."""
         return max(0.0, self.at + self.record.duration - now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What a set must know of the work that is shared."""
+    """State of the process that the shard set needs."""
 
     is_ready: Callable[[], bool] = lambda: True
-    """Whether this process may hold anything."""
+    """Whether this process may hold shards."""
     is_idle: Callable[[int], bool] = lambda _: True
-    """Whether nothing is under way on a shard."""
+    """Whether no pass is in progress on a shard."""
 
 
 class ShardSet:
-    """The shards as one member sees them; `run` is its life."""
+    """The shard set from the view of one member; `run` participates in it."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class ShardSet:
         now: Callable[[], datetime],
         work: Work | None = None,
         timing: LeaseTiming | None = None,
-        random: Callable[[], float] = chance.random,
+        random: Callable[[], float] = random.random,
     ) -> None:
         self.identity = member.identity
         self.turnover = Turnover()
@@ -87,11 +88,11 @@ class ShardSet:
             namespaces=Namespaces.of(names.namespace),
             labels=names.selector,
             random=random,
-            # A deaf ear is a wrong share: it is noticed within the time that silence is waited for.
+            # A stale informer causes a wrong assignment: detect it within the lease duration.
             pace=Pace(watch=self._timing.duration / 2, last_retry=self._timing.retry_period),
         )
-        self._informer.subscribe(self._heard)
-        self._seen: dict[str, _Seen] = {}
+        self._informer.subscribe(self._on_lease_change)
+        self._observed: dict[str, _ObservedLease] = {}
         self._changed = asyncio.Event()
         self._listeners: list[OnChange] = []
         self._elector: Elector | None = None
@@ -99,46 +100,46 @@ class ShardSet:
 
     @property
     def shards(self) -> int:
-        """How many there are; 0 before that is known."""
+        """The number of shards; 0 before it is known."""
         return self._elector.shards if self._elector is not None else 0
 
     def held_shards(self) -> list[int]:
-        """Those that this process may act on at this moment."""
+        """The shards that this process may act on now."""
         return self._elector.held_shards() if self._elector is not None and self._set.is_trusted else []
 
     def shard_of(self, key: Key) -> int | None:
-        """Which shard an object belongs to; None before it is known how many there are."""
+        """The shard of an object; None before the number of shards is known."""
         return shard_of(key.namespace, key.name, self._elector.shards) if self._elector is not None else None
 
     def holds(self, key: Key) -> bool:
-        """Whether this process may write for the object at this moment."""
+        """Whether this process may write for the object now."""
         elector = self._elector
         if elector is None or not self._set.is_trusted:
             return False
         return elector.holds(shard_of(key.namespace, key.name, elector.shards))
 
     def accepts(self, key: Key) -> bool:
-        """Whether this process may begin to act on the object at this moment."""
+        """Whether this process may start to act on the object now."""
         elector = self._elector
         return elector is not None and elector.accepts(shard_of(key.namespace, key.name, elector.shards))
 
     def subscribe(self, listener: OnChange) -> None:
-        """Be told of every shard gained and lost; of a loss at the moment that it happens."""
+        """Call `listener` for every gained and lost shard; for a loss immediately."""
         self._listeners.append(listener)
 
     async def run(self) -> None:
-        """Be a member until cancelled; then give back what is held, and leave."""
+        """Be a member until canceled, then release all shards and delete the member Lease."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._informer.run(), name="shards-informer")
-                group.create_task(self._beat(), name="shards-member")
+                group.create_task(self._renew_membership(), name="shards-member")
                 await self._informer.synced()
                 while True:
                     await self._serve(await self._count())
         finally:
             await self._member.leave()
 
-    async def _beat(self) -> None:
+    async def _renew_membership(self) -> None:
         while True:
             if self._work.is_ready():
                 was_known = self._member.is_known
@@ -152,20 +153,20 @@ class ShardSet:
         return min(self._timing.retry_period, 0.1)
 
     async def _count(self) -> int:
-        """How many shards there are, once everybody can read it."""
+        """The number of shards, once it is stored in the set Lease."""
         while True:
             self._changed.clear()
-            told = agreed_count(self._records())
-            if told is not None and self._names.name in self._seen:
-                return told
-            if self._names.name in self._seen:
-                log.error("the set's lease does not say how many shards there are", extra=self._told())
+            count = agreed_count(self._records())
+            if count is not None and self._names.name in self._observed:
+                return count
+            if self._names.name in self._observed:
+                log.error("shard count missing from lease", extra=self._log_fields())
             elif self._work.is_ready():
-                await self._set.look(told or self._count_if_new)
+                await self._set.look(count or self._count_if_new)
             await self._until_changed(self._timing.retry_period)
 
     async def _serve(self, count: int) -> None:
-        """Take part until there is another number of shards."""
+        """Participate until the number of shards changes."""
         names = self._names
         self._wanted = frozenset()
         elector = Elector(
@@ -186,11 +187,11 @@ class ShardSet:
             ),
         )
         elector.turnover = self.turnover
-        elector.subscribe(self._tell)
+        elector.subscribe(self._notify)
         self._elector = elector
         for cached in self._informer.cache.all():
             self._show(elector, record_of(names, cached.view), cached.view)
-        log.info("shards are shared", extra=self._told() | {"shards": count})
+        log.info("sharding started", extra=self._log_fields() | {"shards": count})
         async with asyncio.TaskGroup() as group:
             running = group.create_task(elector.run(), name="shards-elector")
             try:
@@ -204,7 +205,7 @@ class ShardSet:
                 running.cancel()
 
     def _look(self, elector: Elector) -> float:
-        """Decide what is ours; seconds after which to look again even if nothing changes."""
+        """Compute the own shards; returns the seconds after which to check again even if nothing changes."""
         now = asyncio.get_running_loop().time()
         members = dict(self._members(now))
         waits = [self._timing.retry_period, *members.values()]
@@ -217,7 +218,10 @@ class ShardSet:
             shares = assignment(elector.shards, {*members, self.identity})
             ours = frozenset(shard for shard, member in shares.items() if member == self.identity)
         if ours != self._wanted:
-            log.info("shares changed", extra=self._told() | {"members": len(members), "shards": len(ours)})
+            log.info(
+                "shard assignment changed",
+                extra=self._log_fields() | {"members": len(members), "shards": len(ours)},
+            )
             self._wanted = ours
         for shard in range(elector.shards):
             held, wanted = elector.holds(shard), shard in ours
@@ -229,48 +233,50 @@ class ShardSet:
         return min(waits) + _MARGIN
 
     def _members(self, now: float) -> Iterator[tuple[str, float]]:
-        """The others that live, and in how many seconds each will have been silent for too long."""
-        for each in self._seen.values():
-            if each.record.role is Role.MEMBER and each.record.holder not in {"", self.identity}:
-                left = each.silent_in(now)
+        """The other live members, and the seconds until the Lease of each expires."""
+        for item in self._observed.values():
+            if item.record.role is Role.MEMBER and item.record.holder not in {"", self.identity}:
+                left = item.silent_in(now)
                 if left > 0:
-                    yield each.record.holder, left
+                    yield item.record.holder, left
 
     def _foreign(self, count: int, now: float) -> float:
         """Seconds for which a shard of another count may still be held; 0 if none is."""
         return max(
             (
-                each.silent_in(now)
-                for each in self._seen.values()
-                if each.record.role is Role.SHARD
-                and each.record.count != count
-                and each.record.holder not in {"", self.identity}
+                item.silent_in(now)
+                for item in self._observed.values()
+                if item.record.role is Role.SHARD
+                and item.record.count != count
+                and item.record.holder not in {"", self.identity}
             ),
             default=0.0,
         )
 
     async def _tidy(self) -> None:
-        """Delete the Leases of members that are long gone; one of the living does it."""
+        """Delete the Leases of members that stopped long ago; only one live member does so."""
         now = asyncio.get_running_loop().time()
         if self.identity != min([self.identity, *(name for name, _ in self._members(now))]):
             return
-        for each in list(self._seen.values()):
-            record = each.record
-            if record.role is Role.MEMBER and now > each.at + _FORGOTTEN * max(record.duration, 1.0):
+        for item in list(self._observed.values()):
+            record = item.record
+            if record.role is Role.MEMBER and now > item.at + _DELETE_AFTER_DURATIONS * max(
+                record.duration, 1.0
+            ):
                 with contextlib.suppress(NotFound, Conflict, ApiError):
                     await self._client.delete(LEASES, record.name, self._names.namespace, uid=record.uid)
 
-    def _heard(self, change: Change) -> None:
+    def _on_lease_change(self, change: Change) -> None:
         lease = change.subject
         if change.new is None:
-            self._seen.pop(lease.name, None)
+            self._observed.pop(lease.name, None)
             if lease.name == self._names.name:
                 self._set.forget()
         else:
             if lease.name == self._names.name:
                 self._set.observe(dict(lease.view))
             record = record_of(self._names, lease.view)
-            self._seen[lease.name] = _Seen(record, asyncio.get_running_loop().time())
+            self._observed[lease.name] = _ObservedLease(record, asyncio.get_running_loop().time())
             if self._elector is not None:
                 self._show(self._elector, record, lease.view)
         self._changed.set()
@@ -281,16 +287,16 @@ class ShardSet:
             elector.observe(record.number, dict(lease))
 
     def _records(self) -> list[LeaseRecord]:
-        return [each.record for each in self._seen.values()]
+        return [item.record for item in self._observed.values()]
 
     async def _until_changed(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
 
-    def _tell(self, shard: int, is_held: bool) -> None:
+    def _notify(self, shard: int, has_finalizer: bool) -> None:
         for listener in self._listeners:
-            listener(shard, is_held)
+            listener(shard, has_finalizer)
 
-    def _told(self) -> dict[str, str]:
+    def _log_fields(self) -> dict[str, str]:
         return {"set": self._names.name, "member": self.identity}

@@ -57,7 +57,7 @@ def _as_text(value: bytes) -> Iterator[Form]:
 def _as_url(value: bytes) -> Iterator[Form]:
     for quoted in (quote(value, safe=""), quote(value), quote_plus(value)):
         yield Form(quoted.encode())
-    yield Form("".join(f"%{each:02x}" for each in value).encode())
+    yield Form("".join(f"%{item:02x}" for item in value).encode())
 
 
 def _as_base64(value: bytes) -> Iterator[Form]:

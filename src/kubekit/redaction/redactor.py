@@ -68,7 +68,7 @@ def _compiled(forms: Sequence[Form]) -> Any:
     options.max_mem = 256 << 20
     options.log_errors = False
     literals = (
-        b"(?i:%s)" % re2.escape(each.data) if each.any_case else re2.escape(each.data) for each in forms
+        b"(?i:%s)" % re2.escape(form.data) if form.any_case else re2.escape(form.data) for form in forms
     )
     return re2.compile(b"|".join(literals), options)
 

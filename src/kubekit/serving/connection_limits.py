@@ -98,9 +98,9 @@ def is_overdue(connection: Connection, now: float) -> bool:
 def evicted(connections: Iterable[C], limit: int) -> list[C]:
     """Whom to disconnect so that others can connect: those without a whole request first, the oldest of them."""
     wanted = max(1, limit // EVICTED_AT_ONCE)
-    known = sorted(connections, key=lambda each: each.since)
+    known = sorted(connections, key=lambda item: item.since)
     for phases in _EVICTED_FIRST:
-        found = [each for each in known if each.phase in phases]
+        found = [item for item in known if item.phase in phases]
         if found:
             return found[:wanted]
     return []

@@ -145,7 +145,7 @@ class HttpServer(uvicorn.Server):
         return protocol
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self._acceptors = [Acceptor(self, each) for each in sockets or ()]
+        self._acceptors = [Acceptor(self, item) for item in sockets or ()]
         self.servers = self._acceptors  # type: ignore[assignment] # what is asked of them is close and wait_closed
         self.started = True
 

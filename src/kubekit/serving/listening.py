@@ -1,4 +1,4 @@
-"""Listening sockets, and a sentence for an address that cannot be used."""
+"""Listening sockets, with an actionable error for an address in use."""
 
 import socket
 from typing import Final
@@ -8,17 +8,17 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 class PortTaken(Exception):
-    """The address that was asked for cannot be used; the message says why and what to choose instead."""
+    """The requested address cannot be used; the message says why and which option to change."""
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections. Raises OSError."""
+    """A socket that accepts connections. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=BACKLOG)
 
 
-def listening_as_asked(host: str, port: int, option: str) -> socket.socket:
-    """The same for an address that a user chose by `option`. Raises PortTaken."""
+def listen_on_option(host: str, port: int, option: str) -> socket.socket:
+    """A socket on an address that the user set with `option`. Raises PortTaken."""
     try:
         return listening(host, port)
     except (OSError, OverflowError) as error:

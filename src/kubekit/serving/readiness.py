@@ -1,4 +1,4 @@
-"""Answers /readyz for a whole process, beside the application that it serves."""
+"""Serves /readyz for all components of a process, next to its application."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final
@@ -9,15 +9,15 @@ from kubekit.client.asgi_transport import App, Message
 READY_PATH: Final = "/readyz"
 
 Parts = Callable[[], Mapping[str, Sequence[str]]]
-"""By name what is wrong with each part, as sentences; nothing if it is well."""
+"""Returns the problems of each component by name; empty if it is ready."""
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
 def with_readiness(kubernetes: App, parts: Parts) -> App:
-    """The API, with /readyz answered for all of the process: 503 until every part is well."""
+    """The API with a /readyz that returns 503 until every component is ready."""
 
-    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+    async def respond(scope: Message, receive: Receive, send: Send) -> None:
         if scope["path"] != READY_PATH or scope["method"] != "GET":
             await kubernetes(scope, receive, send)
             return
@@ -25,13 +25,13 @@ def with_readiness(kubernetes: App, parts: Parts) -> App:
         status, text = readiness(parts(), verbose="verbose" in query, excluded=query.get("exclude", ()))
         await send_response(send, status, text.encode(), b"text/plain; charset=utf-8")
 
-    return answer
+    return respond
 
 
 def readiness(
     parts: Mapping[str, Sequence[str]], *, verbose: bool, excluded: Collection[str] = ()
 ) -> tuple[int, str]:
-    """Status and text of /readyz, in the form of kube-apiserver's; the reasons are always told."""
+    """Status and text of /readyz in the format of kube-apiserver, always with the reasons."""
     is_ready = not any(problems for name, problems in parts.items() if name not in excluded)
     if is_ready and not verbose:
         return 200, "ok"

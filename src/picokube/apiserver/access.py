@@ -57,8 +57,8 @@ class Access:
         if MASTERS in user.groups:
             return Decision(allowed=True)
         missing: list[str] = []
-        for each in self._grants(user, ask.namespace if isinstance(ask, ResourceAsk) else ""):
-            match each:
+        for grant in self._grants(user, ask.namespace if isinstance(ask, ResourceAsk) else ""):
+            match grant:
                 case _Missing(role=role):
                     missing.append(role)
                 case _Grant(ground=ground, rules=rules):
@@ -70,8 +70,8 @@ class Access:
         """Everything a user may do in a namespace, and which roles are missing."""
         found: list[Json] = [*EVERYTHING] if MASTERS in user.groups else []
         missing: list[str] = []
-        for each in self._grants(user, namespace):
-            match each:
+        for grant in self._grants(user, namespace):
+            match grant:
                 case _Missing(role=role):
                     missing.append(role)
                 case _Grant(rules=rules):
@@ -87,7 +87,7 @@ class Access:
     def _grants(self, user: User, namespace: str) -> Iterator[_Grant | _Missing]:
         bindings = list(self._all("clusterrolebindings").values())
         if namespace:
-            bindings += [each for (place, _), each in self._all("rolebindings").items() if place == namespace]
+            bindings += [item for (place, _), item in self._all("rolebindings").items() if place == namespace]
         for binding in bindings:
             subject = subject_of(binding, user)
             if subject is not None:
@@ -104,13 +104,13 @@ class Access:
         if plural not in self._read:
             stored = self._store.list(f"{plural}.{GROUP}").objects
             self._read[plural] = {
-                (each.key.namespace, each.key.name): orjson.loads(each.data) for each in stored
+                (item.key.namespace, item.key.name): orjson.loads(item.data) for item in stored
             }
         return self._read[plural]
 
 
 def _lacking(missing: list[str]) -> str:
-    told = list(dict.fromkeys(missing))
-    if not told:
+    reported = list(dict.fromkeys(missing))
+    if not reported:
         return ""
-    return f"RBAC: {told[0] if len(told) == 1 else '[' + ', '.join(told) + ']'}"
+    return f"RBAC: {reported[0] if len(reported) == 1 else '[' + ', '.join(reported) + ']'}"

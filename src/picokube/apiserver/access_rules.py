@@ -41,12 +41,12 @@ def rule_allows(rule: Json, ask: Ask) -> bool:
         return False
     match ask:
         case PathAsk(path=path):
-            return any(_path_matches(each, path) for each in rule.get("nonResourceURLs") or ())
+            return any(_path_matches(item, path) for item in rule.get("nonResourceURLs") or ())
         case ResourceAsk():
             names = rule.get("resourceNames") or ()
             return (
                 _among(rule, "apiGroups", ask.group)
-                and any(_resource_matches(each, ask) for each in rule.get("resources") or ())
+                and any(_resource_matches(resource, ask) for resource in rule.get("resources") or ())
                 and (not names or ask.name in names)
             )
 
@@ -69,7 +69,7 @@ def _path_matches(stated: str, path: str) -> bool:
 def subject_of(binding: Json, user: User) -> Json | None:
     """The first subject of a binding that means this user."""
     place = binding["metadata"].get("namespace", "")
-    return next((each for each in binding.get("subjects") or () if _means(each, user, place)), None)
+    return next((subject for subject in binding.get("subjects") or () if _means(subject, user, place)), None)
 
 
 def _means(subject: Json, user: User, place: str) -> bool:

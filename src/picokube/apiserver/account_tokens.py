@@ -47,7 +47,7 @@ class AccountTokens:
 
     def issued(self, grant: Grant) -> str:
         now, meta = int(self._clock().timestamp()), grant.account["metadata"]
-        return self._key.signed(
+        return self._key.sign(
             {
                 "aud": list(grant.audiences),
                 "exp": now + grant.seconds,
@@ -68,7 +68,7 @@ class AccountTokens:
         claims = self._key.claims(token) if token.count(".") == 2 else None  # noqa: PLR2004 - dots of a JWT
         if claims is None or claims.get("iss") != AUDIENCE:
             return Unknown()
-        meant = tuple(each for each in audiences if each in claims["aud"])
+        meant = tuple(audience for audience in audiences if audience in claims["aud"])
         if not meant:
             return Unknown(
                 why=f"token audiences {_quoted(claims['aud'])} is invalid for the target audiences {_quoted(audiences)}"
@@ -126,4 +126,4 @@ def _user(claims: JsonObject) -> User:
 
 def _quoted(names: Sequence[str]) -> str:
     """As Go shows a list of strings."""
-    return "[" + " ".join(f'"{each}"' for each in names) + "]"
+    return "[" + " ".join(f'"{name}"' for name in names) + "]"

@@ -140,7 +140,7 @@ def _of_another_version(
     else:
         known: JsonObject = {name: obj[name] for name in ("apiVersion", "kind", "metadata") if name in obj}
         unknown = [
-            *(each for each in resource.strategy.decode(known)[1] if each.path[0] == "metadata"),
+            *(item for item in resource.strategy.decode(known)[1] if item.path[0] == "metadata"),
             *(UnknownField(path=(name,)) for name in sorted(obj.keys() - known.keys())),
         ]
     return strict_check(replace(resource, version=version), unknown, decoded.strict_problems, options)

@@ -56,7 +56,7 @@ class ServerEnvironment:
     new_suffix: Callable[[], str]
     tokens: Mapping[str, User]
     everybody: User | None = None
-    """Whoever asks without a token, if that is allowed."""
+    """The user of requests without a token, if they are allowed."""
     authority: str | None = None
     """The certificate that pods are given to know the server by."""
     bare: bool = False

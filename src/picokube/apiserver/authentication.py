@@ -23,7 +23,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """A token that is nobody's; the reason is told to those who review tokens."""
+    """A token that identifies no user; TokenReview reports the reason."""
 
     why: str = ""
 

@@ -1,4 +1,4 @@
-"""Refusals of what a user may not do, in the words of Kubernetes, and on whose behalf a request is made."""
+"""Authorization and impersonation, with the error texts of Kubernetes."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -8,7 +8,7 @@ from picokube.apiserver.escalation import guard_of
 from picokube.apiserver.resources import ResourceType, TableColumn
 from picokube.apiserver.strategies.pod import Find
 from picokube.apiserver.strategies.reviews import Lookup
-from picokube.apiserver.strategies.table import Behaviour, behaviour_of
+from picokube.apiserver.strategies.table import Behavior, behavior_of
 
 
 def built_in_types(
@@ -20,10 +20,10 @@ def built_in_types(
     `lookup` tells whose a token is and `access` who may do what, for reviews and roles. Without them references are
     taken to be good, tokens bad, and nobody may do anything.
     """
-    return [_type(row, behaviour_of(row, find, lookup, access), access) for row in kinds().values()]
+    return [_type(row, behavior_of(row, find, lookup, access), access) for row in kinds().values()]
 
 
-def _type(row: dict[str, Any], behaviour: Behaviour, access: Access | None) -> ResourceType:
+def _type(row: dict[str, Any], behavior: Behavior, access: Access | None) -> ResourceType:
     return ResourceType(
         group=row["group"],
         version=row["version"],
@@ -35,20 +35,22 @@ def _type(row: dict[str, Any], behaviour: Behaviour, access: Access | None) -> R
         categories=tuple(row["categories"]),
         verbs=tuple(row["verbs"]),
         subresources=frozenset(row["subresources"]),
-        strategy=behaviour.strategy,
+        strategy=behavior.strategy,
         schema=lazy_schema(row["definition"]),
-        columns=tuple(_column(each) for each in row["columns"] if each["name"] != "Name" or each["priority"]),
-        has_generation=behaviour.has_generation,
-        selectable_fields=behaviour.selectable_fields,
-        name_problems=behaviour.name_problems,
-        unconditional_update=behaviour.unconditional_update,
-        create_on_update=behaviour.create_on_update,
-        grace_seconds=behaviour.grace_seconds,
-        stored_as=behaviour.stored_as,
-        stored_version=behaviour.stored_version,
-        scale=behaviour.scale,
-        orphans_by_default=behaviour.orphans_by_default,
-        review=behaviour.review,
+        columns=tuple(
+            _column(column) for column in row["columns"] if column["name"] != "Name" or column["priority"]
+        ),
+        has_generation=behavior.has_generation,
+        selectable_fields=behavior.selectable_fields,
+        name_problems=behavior.name_problems,
+        unconditional_update=behavior.unconditional_update,
+        create_on_update=behavior.create_on_update,
+        grace_seconds=behavior.grace_seconds,
+        stored_as=behavior.stored_as,
+        stored_version=behavior.stored_version,
+        scale=behavior.scale,
+        orphans_by_default=behavior.orphans_by_default,
+        review=behavior.review,
         guard=guard_of(row["kind"], access) if access else None,
     )
 

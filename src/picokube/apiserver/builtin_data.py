@@ -48,16 +48,16 @@ def _part(name: str, inside: tuple[str, ...]) -> JsonObject:
 def _expanded(schema: Any, inside: tuple[str, ...]) -> Any:
     """`inside` are definitions being expanded: one that holds itself ends in an open object."""
     if isinstance(schema, list):
-        return [_expanded(each, inside) for each in schema]
+        return [_expanded(item, inside) for item in schema]
     if not isinstance(schema, dict):
         return schema
     name = schema.get("$ref")
     if not isinstance(name, str):
-        return {key: _expanded(each, inside) for key, each in schema.items()}
-    beside = {key: each for key, each in schema.items() if key != "$ref"}
+        return {key: _expanded(item, inside) for key, item in schema.items()}
+    beside = {key: item for key, item in schema.items() if key != "$ref"}
     if name in inside:
         return _open(name) | beside
-    cycle = tuple(each for each in inside if each in _recursive())
+    cycle = tuple(item for item in inside if item in _recursive())
     return _part(name, cycle) | beside
 
 

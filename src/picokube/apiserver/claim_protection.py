@@ -58,15 +58,15 @@ class ClaimProtection:
         if stored is None:
             return
         meta = orjson.loads(stored.data)["metadata"]
-        is_held = meta.get("deletionTimestamp") and PROTECTION in (meta.get("finalizers") or ())
-        if is_held and not self._is_used(key):
+        has_finalizer = meta.get("deletionTimestamp") and PROTECTION in (meta.get("finalizers") or ())
+        if has_finalizer and not self._is_used(key):
             resource = self._serving.registry.find("", "v1", CLAIMS)
             if resource is not None:
                 await update(self._serving, resource, key, _released, _OPTIONS)
 
     def _is_used(self, key: Key) -> bool:
         pods = self._serving.store.list(PODS, key.namespace).objects
-        return any(key.name in claims_of(orjson.loads(each.data)) for each in pods)
+        return any(key.name in claims_of(orjson.loads(pod.data)) for pod in pods)
 
 
 def claims_of(pod: JsonObject) -> list[str]:
@@ -74,11 +74,11 @@ def claims_of(pod: JsonObject) -> list[str]:
     spec = pod.get("spec") or {}
     if not spec.get("nodeName"):
         return []
-    named = [each.get("persistentVolumeClaim") or {} for each in spec.get("volumes") or ()]
-    return [each["claimName"] for each in named if each.get("claimName")]
+    named = [volume.get("persistentVolumeClaim") or {} for volume in spec.get("volumes") or ()]
+    return [item["claimName"] for item in named if item.get("claimName")]
 
 
 def _released(old: JsonObject) -> tuple[JsonObject, bool]:
     meta = old["metadata"]
-    meta["finalizers"] = [each for each in meta.get("finalizers") or () if each != PROTECTION]
+    meta["finalizers"] = [finalizer for finalizer in meta.get("finalizers") or () if finalizer != PROTECTION]
     return old, False

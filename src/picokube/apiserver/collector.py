@@ -60,7 +60,7 @@ class Collector:
                     asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue.put_nowait, heard)
 
     def _look_at_everything(self) -> None:
-        for resource in {each.stored_as or each.qualified: each for each in self._serving.registry}.values():
+        for resource in {item.stored_as or item.qualified: item for item in self._serving.registry}.values():
             if "list" not in resource.verbs:
                 continue
             for stored in self._serving.store.list(resource.stored_as or resource.qualified).objects:
@@ -83,7 +83,7 @@ class Collector:
     async def _collect(self, dependents: Sequence[Stored]) -> None:
         for start in range(0, len(dependents), AT_ONCE):
             part = dependents[start : start + AT_ONCE]
-            await asyncio.gather(*(self._collect_stored(each) for each in part))
+            await asyncio.gather(*(self._collect_stored(item) for item in part))
 
     async def _collect_stored(self, stored: Stored) -> None:
         obj = orjson.loads(stored.data)
@@ -141,7 +141,7 @@ class Collector:
     async def _foreground(self, resource: ResourceType, obj: JsonObject) -> None:
         uid = obj["metadata"]["uid"]
         await self._collect(self._serving.store.owned_by(uid))
-        blocking = [each for each in self._serving.store.owned_by(uid) if _blocks(each, uid)]
+        blocking = [item for item in self._serving.store.owned_by(uid) if _blocks(item, uid)]
         if not blocking:
             await self._drop_finalizer(resource, obj, FOREGROUND)
 
@@ -178,7 +178,11 @@ class Collector:
         gone = set(uids)
 
         def without(old: JsonObject) -> tuple[JsonObject, bool]:
-            kept = [each for each in old["metadata"].get("ownerReferences") or () if each["uid"] not in gone]
+            kept = [
+                owner_reference
+                for owner_reference in old["metadata"].get("ownerReferences") or ()
+                if owner_reference["uid"] not in gone
+            ]
             _set(old["metadata"], "ownerReferences", kept)
             return old, False
 
@@ -186,7 +190,7 @@ class Collector:
 
     async def _drop_finalizer(self, resource: ResourceType, obj: JsonObject, finalizer: str) -> None:
         def without(old: JsonObject) -> tuple[JsonObject, bool]:
-            kept = [each for each in old["metadata"].get("finalizers") or () if each != finalizer]
+            kept = [item for item in old["metadata"].get("finalizers") or () if item != finalizer]
             _set(old["metadata"], "finalizers", kept)
             return old, False
 

@@ -36,13 +36,13 @@ class CustomResources:
         self._served: dict[str, tuple[object, list[ResourceType]]] = {}
         self.unwritten: set[str] = set()
         """Definitions about which more was decided than is stored."""
-        self.on_change: Callable[[str], None] = _nobody
+        self.on_change: Callable[[str], None] = _no_one
         """Told of a definition that is unwritten or ending."""
         serving.listeners.append(self._hear)
-        stored = [orjson.loads(each.data) for each in serving.store.list(CRDS).objects]
-        self._definitions = {each["metadata"]["name"]: each for each in stored}
-        for each in sorted(stored, key=_revision):
-            self._decide(each)
+        stored = [orjson.loads(item.data) for item in serving.store.list(CRDS).objects]
+        self._definitions = {item["metadata"]["name"]: item for item in stored}
+        for item in sorted(stored, key=_revision):
+            self._decide(item)
 
     def decided_status(self, stored: Json) -> Json:
         """The status that a stored definition should have."""
@@ -60,7 +60,7 @@ class CustomResources:
     def type_of(self, name: str) -> ResourceType:
         """A version of a kind, served or not."""
         definition = self._definitions[name]
-        versions = [{**each, "served": True} for each in definition["spec"]["versions"]]
+        versions = [{**version, "served": True} for version in definition["spec"]["versions"]]
         return self._types({**definition, "spec": {**definition["spec"], "versions": versions}})[0]
 
     def _hear(self, heard: Heard) -> None:
@@ -96,31 +96,31 @@ class CustomResources:
             if shape is not None:
                 since = _revision(stored)
                 types = [
-                    replace(each, schema_since=since)
-                    for each in self._types({**definition, "spec": {**spec, "names": names}})
+                    replace(item, schema_since=since)
+                    for item in self._types({**definition, "spec": {**spec, "names": names}})
                 ]
-        elif any(each.is_ending is not ending for each in known[1]):
+        elif any(item.is_ending is not ending for item in known[1]):
             types = known[1]
         else:
             return
-        types = [replace(each, is_ending=ending) for each in types]
+        types = [replace(item, is_ending=ending) for item in types]
         self._served[name] = (shape, types)
         self._serving.registry.serve_custom(name, types)
 
     def _reconsider(self, group: str, name: str) -> None:
         """Names were set free: others of the group may have waited for them."""
-        for each in sorted(self._definitions.values(), key=_revision):
-            other = each["metadata"]["name"]
-            if other != name and each["spec"]["group"] == group and not has_its_names(each):
-                self._decide(each)
+        for definition in sorted(self._definitions.values(), key=_revision):
+            other = definition["metadata"]["name"]
+            if other != name and definition["spec"]["group"] == group and not has_its_names(definition):
+                self._decide(definition)
                 self.on_change(other)
 
     def _taken(self, definition: Json) -> Taken:
         group, name = definition["spec"]["group"], definition["metadata"]["name"]
         others = [
-            each
-            for each in self._definitions.values()
-            if each["spec"]["group"] == group and each["metadata"]["name"] != name
+            item
+            for item in self._definitions.values()
+            if item["spec"]["group"] == group and item["metadata"]["name"] != name
         ]
         return Taken.by([*others, definition])
 
@@ -133,5 +133,5 @@ def _is_ending(definition: Json) -> bool:
     return bool((definition.get("metadata") or {}).get("deletionTimestamp"))
 
 
-def _nobody(name: str) -> None:
+def _no_one(name: str) -> None:
     del name

@@ -63,7 +63,7 @@ class DefinitionLife:
                 self._queue.put_nowait(name)
 
     async def settle(self) -> None:
-        """Write down what was decided, so that whoever wrote a definition finds it established."""
+        """Write the decision to the CRD's status before its creator reads it back."""
         for name in sorted(self._custom.unwritten):
             await self._settled(name)
 
@@ -80,7 +80,7 @@ class DefinitionLife:
                     group.create_task(self._tried(name, self._empty(name)), name=f"emptying {name}")
 
     async def _settled(self, name: str) -> None:
-        """Whoever wrote a definition and whoever follows it both come here: the second finds it done."""
+        """The writer of a CRD and its watcher both call this; the second call does nothing."""
         async with self._writing:
             if name in self._custom.unwritten:
                 await self._tried(name, self._establish(name))
@@ -139,7 +139,7 @@ class DefinitionLife:
 
     async def _delete_objects(self, name: str) -> None:
         resource = self._custom.type_of(name)
-        keys = [each.key for each in self._serving.store.list(name).objects]
+        keys = [item.key for item in self._serving.store.list(name).objects]
         for start in range(0, len(keys), AT_ONCE):
             await asyncio.gather(*(self._delete(resource, key) for key in keys[start : start + AT_ONCE]))
         self._held[name] = set(keys)

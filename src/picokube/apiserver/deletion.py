@@ -71,7 +71,7 @@ def _option_problems(document: JsonObject) -> list[FieldError]:
         problems.append(
             unsupported("propagationPolicy", propagation, "Foreground", "Background", "Orphan", "nil")
         )
-    if any(each != "All" for each in dry_run):
+    if any(item != "All" for item in dry_run):
         problems.append(unsupported("dryRun", dry_run, "All"))
     return problems
 
@@ -162,7 +162,9 @@ def _mark(serving: Serving, resource: ResourceType, obj: JsonObject, options: De
         meta.setdefault("deletionGracePeriodSeconds", 0)
     wanted = _FINALIZERS.get(options.propagation or "")
     finalizers = [
-        each for each in meta.get("finalizers") or () if each not in (FOREGROUND, ORPHAN) or not wanted
+        finalizer
+        for finalizer in meta.get("finalizers") or ()
+        if finalizer not in (FOREGROUND, ORPHAN) or not wanted
     ]
     if wanted:
         finalizers.append(wanted)

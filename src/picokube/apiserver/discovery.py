@@ -69,9 +69,9 @@ class Discovery:
     def _groups(self) -> dict[str, list[str]]:
         """Versions of each group, in the order in which they are served."""
         found: dict[str, list[str]] = defaultdict(list)
-        for each in self._registry:
-            if each.version not in found[each.group]:
-                found[each.group].append(each.version)
+        for item in self._registry:
+            if item.version not in found[item.group]:
+                found[item.group].append(item.version)
         return {group: sorted(versions, key=version_order) for group, versions in found.items()}
 
     def _group(self, name: str) -> JsonObject:
@@ -82,10 +82,10 @@ class Discovery:
 
     def _resource_list(self, group: str, version: str) -> JsonObject:
         resources: list[JsonObject] = []
-        for each in self._of(group, version):
-            resources.append(_classic(each))
-            names = in_order(each.subresources, is_custom=each.is_custom)
-            resources += [_classic_subresource(each, name) for name in names]
+        for item in self._of(group, version):
+            resources.append(_classic(item))
+            names = in_order(item.subresources, is_custom=item.is_custom)
+            resources += [_classic_subresource(item, name) for name in names]
         # The oldest group was there before lists of its resources had a version.
         typed = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
         return typed | {
@@ -94,8 +94,8 @@ class Discovery:
         }
 
     def _of(self, group: str, version: str) -> list[ResourceType]:
-        found = [each for each in self._registry if (each.group, each.version) == (group, version)]
-        return sorted(found, key=lambda each: each.plural)
+        found = [item for item in self._registry if (item.group, item.version) == (group, version)]
+        return sorted(found, key=lambda item: item.plural)
 
     def _aggregated(self, *, core: bool) -> Response:
         if self._generation != self._registry.generation:
@@ -112,7 +112,7 @@ class Discovery:
                 "versions": [
                     {
                         "version": version,
-                        "resources": [_discovered(each) for each in self._of(group, version)],
+                        "resources": [_discovered(item) for item in self._of(group, version)],
                         "freshness": "Current",
                     }
                     for version in versions

@@ -95,8 +95,8 @@ class Dispatcher:
         if target is not None:
             return await self._resource(target, request)
         self._authorizer.check_path(request)
-        if (told := health(request)) is not None:
-            return told
+        if (reported := health(request)) is not None:
+            return reported
         found = self._discovery.answer(request) or self._openapi.answer(request)
         found = found or await self._openapi_v2.answer(request)
         if found is None:

@@ -63,7 +63,7 @@ def _check_binding(access: Access, binding: Json, old: Json | None, user: User) 
 
 
 def _check_rules(plural: str, name: str, user: User, missing: Iterator[Json]) -> None:
-    found = sorted({_shown(each) for each in _compact(missing)})
+    found = sorted({_shown(item) for item in _compact(missing)})
     if found:
         why = (
             f'user "{user.name}" (groups={_quoted(user.groups)}) is attempting to grant RBAC permissions not currently '
@@ -86,7 +86,7 @@ def _missing(own: Iterable[Json], wanted: Iterable[Json]) -> Iterator[Json]:
     """Single rights that no rule of one's own covers."""
     held = list(own)
     for rule in wanted:
-        yield from (part for part in _parts(rule) if not any(_covers(each, part) for each in held))
+        yield from (part for part in _parts(rule) if not any(_covers(item, part) for item in held))
 
 
 def _parts(rule: Json) -> Iterator[Json]:
@@ -106,7 +106,7 @@ def _covers(rule: Json, part: Json) -> bool:
         return False
     if "nonResourceURLs" in part:
         path = part["nonResourceURLs"][0]
-        return any(_path_covers(each, path) for each in rule.get("nonResourceURLs") or ())
+        return any(_path_covers(item, path) for item in rule.get("nonResourceURLs") or ())
     groups, names = rule.get("apiGroups") or (), rule.get("resourceNames") or ()
     asked = part.get("resourceNames")
     return (
@@ -118,7 +118,7 @@ def _covers(rule: Json, part: Json) -> bool:
 
 def _resource_covered(held: Iterable[str], resource: str) -> bool:
     _, slash, subresource = resource.partition("/")
-    return any(each in ("*", resource) or (slash and each == f"*/{subresource}") for each in held)
+    return any(item in ("*", resource) or (slash and item == f"*/{subresource}") for item in held)
 
 
 def _path_covers(held: str, path: str) -> bool:
@@ -154,4 +154,4 @@ def _shown(rule: Json) -> str:
 
 
 def _quoted(values: Iterable[str]) -> str:
-    return "[" + " ".join(f'"{each}"' for each in values) + "]"
+    return "[" + " ".join(f'"{value}"' for value in values) + "]"

@@ -45,8 +45,8 @@ class EventExpiry:
         if not stored:
             return
         written: list[tuple[Key, str, datetime]] = []
-        for n, each in enumerate(stored):
-            written.append((each.key, each.uid, last_written(orjson.loads(each.data))))
+        for n, item in enumerate(stored):
+            written.append((item.key, item.uid, last_written(orjson.loads(item.data))))
             if n % MAX_AT_ONCE == MAX_AT_ONCE - 1:
                 await asyncio.sleep(0)
         for n, (key, uid) in enumerate(expired(written, now=self._serving.clock())):
@@ -61,7 +61,7 @@ class EventExpiry:
 
 def expired(written: Iterable[tuple[Key, str, datetime]], *, now: datetime) -> list[tuple[Key, str]]:
     """Which Events go: those that are old, and the oldest of more than there may be."""
-    oldest_first = sorted(written, key=lambda each: (each[2], each[0]))
+    oldest_first = sorted(written, key=lambda item: (item[2], item[0]))
     surplus = max(len(oldest_first) - MAX_EVENTS, 0)
     return [
         (key, uid)
@@ -80,8 +80,8 @@ def last_written(event: JsonObject) -> datetime:
         event.get("eventTime"),
         series.get("lastObservedTime"),
     )
-    moments = [moment for text in stated if text and (moment := _moment(text)) is not None]
-    return max(moments, default=datetime.min.replace(tzinfo=UTC))
+    times = [moment for text in stated if text and (moment := _moment(text)) is not None]
+    return max(times, default=datetime.min.replace(tzinfo=UTC))
 
 
 def _moment(text: str) -> datetime | None:

@@ -1,4 +1,4 @@
-"""What is wrong with JSON, in the words of Go's decoder, which users of Kubernetes know."""
+"""JSON errors with the texts of Go's decoder, which Kubernetes users know."""
 
 import json
 

@@ -25,6 +25,6 @@ def _report(request: Request, checks: tuple[str, ...]) -> str:
     excluded = set(request.query.get("exclude") or ())
     lines = [f"[+]{name} excluded: ok" if name in excluded else f"[+]{name} ok" for name in checks]
     if unknown := sorted(excluded - set(checks)):
-        shown = ", ".join(f'"{each}"' for each in unknown)
+        shown = ", ".join(f'"{item}"' for item in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {shown}")
     return "\n".join([*lines, f"{request.path.removeprefix('/')} check passed", ""])

@@ -1,6 +1,6 @@
 """The objects that were written last, decoded: who changes one next need not read its bytes. Knows no kind.
 
-What is kept is shared with whoever asks, and with the objects made from it: nobody ever changes it.
+Callers and the objects made from it share this data; it is never mutated.
 """
 
 from collections import OrderedDict
@@ -8,14 +8,14 @@ from collections import OrderedDict
 from picokube.apiserver.resources import JsonObject
 from picokube.apiserver.storage.store import Key, Stored
 
-MOST_BYTES = 2 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
 """Of all kept objects as they are stored; decoded they take several times that."""
 
 
 class LastWritten:
     """Each object at one revision; those that were written or asked for last stay."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
         self._kept: OrderedDict[Key, tuple[Stored, JsonObject]] = OrderedDict()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TypeVar
 
-LONGEST = 512
+MAX_LENGTH = 512
 
 Text = TypeVar("Text", str, bytes)
 Answer = TypeVar("Answer")
@@ -21,7 +21,7 @@ def remembered(most: int) -> Callable[[Callable[[Text], Answer]], Callable[[Text
 
         @wraps(work)
         def answer(text: Text) -> Answer:
-            return kept(text) if len(text) <= LONGEST else work(text)
+            return kept(text) if len(text) <= MAX_LENGTH else work(text)
 
         return answer
 

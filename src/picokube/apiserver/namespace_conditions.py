@@ -57,7 +57,7 @@ class RemainingContent:
 
 def deletion_conditions(before: Iterable[Json], remaining: RemainingContent, now: str) -> list[JsonObject]:
     """The conditions after a pass. A condition keeps its time while its status is the same; others stay."""
-    known = {each["type"]: each for each in before}
+    known = {item["type"]: item for item in before}
     held = remaining.held()
     found = dict(known)
     for kind, done in _DONE.items():
@@ -72,4 +72,4 @@ def deletion_conditions(before: Iterable[Json], remaining: RemainingContent, now
             "reason": reason,
             "message": message,
         }
-    return [dict(each) for each in found.values()]
+    return [dict(item) for item in found.values()]

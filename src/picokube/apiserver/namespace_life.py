@@ -91,7 +91,7 @@ class NamespaceLife:
                 obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
                 await create(self._serving, resource, None, obj, _OPTIONS)
         if self._serving.store.floor == FIRST_REVISION:
-            # History begins with what a new server holds: what was before its first object is nobody's past.
+            # Revisions before the bootstrap objects are not watchable.
             await self._serving.store.compact(self._serving.store.revision)
 
     async def _look_at(self, name: str) -> None:
@@ -120,7 +120,7 @@ class NamespaceLife:
         """Delete what is in it; once nothing is left, let it go."""
         name = namespace["metadata"]["name"]
         remaining = RemainingContent()
-        for resource in {each.stored_as or each.qualified: each for each in self._serving.registry}.values():
+        for resource in {item.stored_as or item.qualified: item for item in self._serving.registry}.values():
             if not resource.namespaced or "list" not in resource.verbs:
                 continue
             for stored in self._serving.store.list(resource.stored_as or resource.qualified, name).objects:
@@ -177,7 +177,9 @@ class NamespaceLife:
 
 def _is_held(namespace: JsonObject) -> bool:
     """Whether others hold the namespace itself."""
-    others = [each for each in namespace["spec"].get("finalizers") or () if each != "kubernetes"]
+    others = [
+        finalizer for finalizer in namespace["spec"].get("finalizers") or () if finalizer != "kubernetes"
+    ]
     return bool(others or namespace["metadata"].get("finalizers"))
 
 

@@ -68,12 +68,15 @@ def _name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[FieldE
     errors: list[FieldError] = []
     if generated := meta.get("generateName"):
         problems = resource.name_problems(str(generated).rstrip("-") or "-")
-        errors += [_invalid("metadata.generateName", generated, each) for each in problems]
+        errors += [_invalid("metadata.generateName", generated, problem) for problem in problems]
     name = meta.get("name")
     if not name:
         detail = "name or generateName is required"
         return [*errors, FieldError(type=ErrorType.REQUIRED, field="metadata.name", detail=detail)]
-    return [*errors, *(_invalid("metadata.name", name, each) for each in resource.name_problems(name))]
+    return [
+        *errors,
+        *(_invalid("metadata.name", name, name_problem) for name_problem in resource.name_problems(name)),
+    ]
 
 
 def _shared_errors(meta: Mapping[str, Any]) -> list[FieldError]:
@@ -88,9 +91,9 @@ def _finalizer_errors(resource: ResourceType, meta: Mapping[str, Any]) -> list[F
     if _judges_finalizers(resource):
         return []
     unqualified = [
-        _invalid(f"metadata.finalizers[{index}]", each, problem)
-        for index, each in enumerate(meta.get("finalizers") or [])
-        for problem in unqualified_finalizer_problems(each)
+        _invalid(f"metadata.finalizers[{index}]", item, problem)
+        for index, item in enumerate(meta.get("finalizers") or [])
+        for problem in unqualified_finalizer_problems(item)
     ]
     return [*_finalizer_name_errors(resource, meta), *unqualified]
 
@@ -99,9 +102,9 @@ def _finalizer_name_errors(resource: ResourceType, meta: Mapping[str, Any]) -> l
     if _judges_finalizers(resource):
         return []
     return [
-        _invalid("metadata.finalizers", each, problem)
-        for each in meta.get("finalizers") or []
-        for problem in qualified_name_problems(each)
+        _invalid("metadata.finalizers", finalizer, problem)
+        for finalizer in meta.get("finalizers") or []
+        for problem in qualified_name_problems(finalizer)
     ] + exclusive_finalizer_errors(meta)
 
 
@@ -162,7 +165,7 @@ def _owner_errors(owners: list[JsonObject]) -> list[FieldError]:
                     f"{controllers[0]} and {controllers[1]}"
                 )
                 errors.append(
-                    _invalid("metadata.ownerReferences", [_as_written(each) for each in owners], detail)
+                    _invalid("metadata.ownerReferences", [_as_written(item) for item in owners], detail)
                 )
     return errors
 
@@ -191,10 +194,12 @@ def finalizer_warnings(
         return []
     known = (before or {}).get("finalizers") or ()
     return [
-        f'metadata.finalizers: "{each}": prefer a domain-qualified finalizer name to avoid accidental conflicts with '
-        "other finalizer writers"
-        for each in meta.get("finalizers") or ()
-        if each not in known and "/" not in each and each not in ("orphan", "foregroundDeletion")
+        f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name to avoid accidental '
+        "conflicts with other finalizer writers"
+        for finalizer in meta.get("finalizers") or ()
+        if finalizer not in known
+        and "/" not in finalizer
+        and finalizer not in ("orphan", "foregroundDeletion")
     ]
 
 

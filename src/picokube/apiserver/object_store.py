@@ -49,7 +49,7 @@ def strict_check(
     resource: ResourceType, unknown: list[UnknownField], problems: list[str], options: WriteOptions
 ) -> list[str]:
     """Refuse, warn about, or ignore what the kind does not know; the warnings are returned."""
-    found = [*problems, *(f'unknown field "{each.field}"' for each in unknown)]
+    found = [*problems, *(f'unknown field "{item.field}"' for item in unknown)]
     if not found or options.validation == IGNORE:
         return []
     if options.validation == STRICT:

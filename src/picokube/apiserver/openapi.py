@@ -53,8 +53,8 @@ class OpenApi:
         """Which kinds are described where."""
         if self._generation != self._registry.generation:
             found: dict[str, list[ResourceType]] = {}
-            for each in self._registry:
-                found.setdefault(_place(each), []).append(each)
+            for item in self._registry:
+                found.setdefault(_place(item), []).append(item)
             self._kinds = {place: found[place] for place in sorted(found)}
             self._documents = {place: made for place, made in self._documents.items() if place in self._kinds}
             self._generation = self._registry.generation
@@ -83,13 +83,13 @@ def _place(resource: ResourceType) -> str:
 
 
 def _written(place: str, kinds: list[ResourceType]) -> JsonObject:
-    kinds = sorted(kinds, key=lambda each: each.plural)
+    kinds = sorted(kinds, key=lambda item: item.plural)
     paths: JsonObject = {}
-    for each in kinds:
-        paths |= paths_of(f"/{place}", each)
+    for kind in kinds:
+        paths |= paths_of(f"/{place}", kind)
     return {
         "openapi": "3.0.0",
-        "info": _CUSTOM if all(each.is_custom for each in kinds) else _BUILT_IN,
+        "info": _CUSTOM if all(kind.is_custom for kind in kinds) else _BUILT_IN,
         "paths": {path: paths[path] for path in sorted(paths)},
         "components": {"schemas": components_of(kinds)},
     }

@@ -85,7 +85,7 @@ def paths_of(root: str, resource: ResourceType) -> JsonObject:
     if resource.namespaced and "list" in resource.verbs:
         found[whole] = {
             "get": _operation(resource, "list", everywhere=True),
-            "parameters": [_query(*each) for each in sorted({*_LIST, ("pretty", "string")})],
+            "parameters": [_query(*entry) for entry in sorted({*_LIST, ("pretty", "string")})],
         }
     for name in sorted(resource.subresources - _NOT_DESCRIBED):
         path = f"{base}/{{name}}/{name}"
@@ -117,7 +117,7 @@ def _operation(
         "tags": [f"{_tag(resource)}_{resource.version}"],
         "operationId": _operation_id(resource, word, action, subresource, everywhere=everywhere),
         "responses": {
-            code: {"description": text, "content": {each: {"schema": reference(shown)} for each in types}}
+            code: {"description": text, "content": {item: {"schema": reference(shown)} for item in types}}
             for code, text in results
         }
         | {"401": {"description": "Unauthorized"}},
@@ -125,7 +125,7 @@ def _operation(
         "x-kubernetes-group-version-kind": _kind(resource, subresource),
     }
     if not everywhere and (action != "get" or resource.is_custom):
-        operation["parameters"] = [_query(*each) for each in _PARAMETERS[action]]
+        operation["parameters"] = [_query(*item) for item in _PARAMETERS[action]]
     body = _body(resource, action, shown)
     return operation | ({"requestBody": body} if body else {})
 
@@ -149,15 +149,15 @@ def _body(resource: ResourceType, action: str, shown: str) -> JsonObject | None:
     match action:
         case "post" | "put":
             types = _CUSTOM_TYPES if resource.is_custom else ("*/*",)
-            return {"content": {each: {"schema": reference(shown)} for each in types}, "required": True}
+            return {"content": {item: {"schema": reference(shown)} for item in types}, "required": True}
         case "patch":
             types = _PATCH_TYPES if resource.is_custom else (*_PATCH_TYPES, _STRATEGIC)
-            return {"content": {each: {"schema": reference(PATCH)} for each in types}, "required": True}
+            return {"content": {item: {"schema": reference(PATCH)} for item in types}, "required": True}
         case "delete" | "deletecollection":
             types = _CUSTOM_TYPES if resource.is_custom else ("*/*",)
             if resource.is_custom and action == "deletecollection":
                 return None
-            return {"content": {each: {"schema": reference(DELETE_OPTIONS)} for each in types}}
+            return {"content": {item: {"schema": reference(DELETE_OPTIONS)} for item in types}}
         case _:
             return None
 
@@ -176,18 +176,18 @@ def _operation_id(
 def _tag(resource: ResourceType) -> str:
     """`core`, `batch`, `rbacAuthorization`, `conformanceExampleCom`."""
     first, *others = (resource.group.removesuffix(".k8s.io") or "core").split(".")
-    return first + "".join(each[:1].upper() + each[1:] for each in others)
+    return first + "".join(other[:1].upper() + other[1:] for other in others)
 
 
 def _in_path(name: str, resource: ResourceType) -> JsonObject:
-    told = {
+    reported = {
         "name": f"name of the {resource.kind}",
         "namespace": "object name and auth scope, such as for teams and projects",
     }
     return {
         "name": name,
         "in": "path",
-        "description": told[name],
+        "description": reported[name],
         "required": True,
         "schema": _schema("string"),
     }

@@ -53,12 +53,12 @@ def reference(name: str) -> JsonObject:
 def components_of(resources: Iterable[ResourceType]) -> JsonObject:
     """Everything that the paths of these kinds refer to, sorted by name."""
     found: JsonObject = {}
-    for each in resources:
-        shown = {"group": each.group, "kind": each.kind, "version": each.version}
-        _add_own(each, shown, found)
-        for name in (STATUS, DELETE_OPTIONS, PATCH) if "delete" in each.verbs else ():
+    for resource in resources:
+        shown = {"group": resource.group, "kind": resource.kind, "version": resource.version}
+        _add_own(resource, shown, found)
+        for name in (STATUS, DELETE_OPTIONS, PATCH) if "delete" in resource.verbs else ():
             _keep(name, found)
-        if "scale" in each.subresources:
+        if "scale" in resource.subresources:
             _keep(SCALE, found)
     return {name: found[name] for name in sorted(found)}
 
@@ -98,10 +98,10 @@ def _keep(name: str, found: JsonObject) -> None:
 def _published(schema: Any) -> Any:
     """Beside other words a reference stands in allOf: OpenAPI v3 has no siblings of $ref."""
     if isinstance(schema, list):
-        return [_published(each) for each in schema]
+        return [_published(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: _published(each) for key, each in schema.items()}
+    found = {key: _published(item) for key, item in schema.items()}
     name = found.get("$ref")
     if not isinstance(name, str):
         return found
@@ -113,11 +113,11 @@ def _references(schema: Any) -> Iterable[str]:
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):
             yield schema["$ref"]
-        for each in schema.values():
-            yield from _references(each)
+        for item in schema.values():
+            yield from _references(item)
     elif isinstance(schema, list):
-        for each in schema:
-            yield from _references(each)
+        for item in schema:
+            yield from _references(item)
 
 
 # -- custom kinds ----------------------------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ def _references(schema: Any) -> Iterable[str]:
 
 def _custom(resource: ResourceType) -> JsonObject:
     own = {
-        name: each
-        for name, each in (resource.schema.get("properties") or {}).items()
+        name: item
+        for name, item in (resource.schema.get("properties") or {}).items()
         if name not in _META_PROPERTIES
     }
     found = _completed({**resource.schema, "properties": own})
@@ -142,7 +142,7 @@ def _completed(schema: Mapping[str, Any]) -> JsonObject:
     """With what everybody knows of an embedded resource, and both types of what may be a number or a text."""
     found = dict(schema)
     properties: JsonObject = {
-        name: _completed(each) for name, each in (schema.get("properties") or {}).items()
+        name: _completed(item) for name, item in (schema.get("properties") or {}).items()
     }
     if properties:
         found["properties"] = properties

@@ -84,9 +84,9 @@ def _form(accept: str) -> str:
 def document_of(kinds: list[ResourceType]) -> JsonObject:
     """Everything that is served."""
     paths: JsonObject = {}
-    for each in kinds:
-        root = f"/apis/{each.api_version}" if each.group else f"/api/{each.version}"
-        for path, item in paths_of(root, each).items():
+    for kind in kinds:
+        root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+        for path, item in paths_of(root, kind).items():
             paths[path] = _path_item(item)
     definitions = {name: _schema(schema) for name, schema in components_of(kinds).items()}
     return {
@@ -102,7 +102,7 @@ def _path_item(item: Mapping[str, Any]) -> JsonObject:
     found: JsonObject = {
         method: _operation(method, operation) for method, operation in item.items() if method != "parameters"
     }
-    return found | {"parameters": [_parameter(each) for each in item.get("parameters") or ()]}
+    return found | {"parameters": [_parameter(parameter) for parameter in item.get("parameters") or ()]}
 
 
 def _operation(method: str, operation: Mapping[str, Any]) -> JsonObject:
@@ -113,10 +113,10 @@ def _operation(method: str, operation: Mapping[str, Any]) -> JsonObject:
     produces = list(operation["responses"]["200"].get("content") or ())
     is_custom = "application/vnd.kubernetes.protobuf" not in produces
     if operation["x-kubernetes-action"] == "list" and not is_custom:
-        produces += [f"{each};stream=watch" for each in _WATCHED]
+        produces += [f"{item};stream=watch" for item in _WATCHED]
     content = (operation.get("requestBody") or {}).get("content") or {}
     consumes = list(content) if method == "patch" else ["application/json", "application/yaml"]
-    parameters = [_parameter(each) for each in operation.get("parameters") or ()]
+    parameters = [_parameter(parameter) for parameter in operation.get("parameters") or ()]
     return {
         "tags": operation["tags"],
         "operationId": operation["operationId"],
@@ -148,7 +148,7 @@ def _parameter(found: Mapping[str, Any]) -> JsonObject:
 
 
 def _schema(schema: Any) -> Any:
-    """A schema in the words of v2, which has no choices between schemas, no null, and no defaults of objects."""
+    """A schema as OpenAPI v2, which has no unions, no null and no object defaults."""
     if not isinstance(schema, Mapping):
         return schema
     if isinstance(schema.get("$ref"), str):
@@ -164,7 +164,7 @@ def _schema(schema: Any) -> Any:
             continue
         match name:
             case "properties":
-                found[name] = {key: _schema(each) for key, each in value.items()}
+                found[name] = {key: _schema(item) for key, item in value.items()}
             case "items" | "additionalProperties":
                 found[name] = _schema(value)
             case _:
@@ -177,5 +177,5 @@ def _of_choices(schema: Mapping[str, Any]) -> JsonObject:
     whole: list[Mapping[str, Any]] = schema.get("allOf") or []
     if len(whole) == 1 and "$ref" in whole[0]:
         return {"$ref": whole[0]["$ref"].replace(_NEW, _OLD)}
-    kinds = [each.get("type") for each in schema.get("oneOf") or ()]
+    kinds = [item.get("type") for item in schema.get("oneOf") or ()]
     return {"type": "string"} if "string" in kinds and "type" not in schema else {}

@@ -25,8 +25,8 @@ def encoded(document: Json) -> bytes:
     """The message Document."""
     info = _text(1, document["info"]["title"]) + _text(2, document["info"]["version"])
     paths = b"".join(_named(2, name, _path_item(item)) for name, item in document["paths"].items())
-    definitions = b"".join(_named(1, name, _schema(each)) for name, each in document["definitions"].items())
-    shared = b"".join(_named(1, name, _parameter(each)) for name, each in document["parameters"].items())
+    definitions = b"".join(_named(1, name, _schema(entry)) for name, entry in document["definitions"].items())
+    shared = b"".join(_named(1, name, _parameter(entry)) for name, entry in document["parameters"].items())
     return (
         _text(1, document["swagger"])
         + _message(2, info)
@@ -40,7 +40,9 @@ def _path_item(item: Json) -> bytes:
     operations = b"".join(
         _message(number, _operation(item[name])) for name, number in _METHODS.items() if name in item
     )
-    return operations + b"".join(_message(9, _parameters_item(each)) for each in item.get("parameters") or ())
+    return operations + b"".join(
+        _message(9, _parameters_item(parameter)) for parameter in item.get("parameters") or ()
+    )
 
 
 def _operation(operation: Json) -> bytes:
@@ -52,7 +54,7 @@ def _operation(operation: Json) -> bytes:
         + _text(5, operation["operationId"])
         + _texts(6, operation["produces"])
         + _texts(7, operation["consumes"])
-        + b"".join(_message(8, _parameters_item(each)) for each in operation["parameters"])
+        + b"".join(_message(8, _parameters_item(parameter)) for parameter in operation["parameters"])
         + _message(9, responses)
         + _extensions(13, operation)
     )
@@ -99,7 +101,7 @@ def _schema(schema: Json) -> bytes:
         if name in schema
     )
     found += _texts(19, schema.get("required") or ())
-    found += b"".join(_message(20, _any(each)) for each in schema.get("enum") or ())
+    found += b"".join(_message(20, _any(item)) for item in schema.get("enum") or ())
     more = schema.get("additionalProperties")
     if isinstance(more, Mapping):
         found += _message(21, _message(1, _schema(more)))
@@ -110,7 +112,7 @@ def _schema(schema: Json) -> bytes:
     if isinstance(schema.get("items"), Mapping):
         found += _message(23, _message(1, _schema(schema["items"])))
     if properties := schema.get("properties"):
-        inner = b"".join(_named(1, name, _schema(each)) for name, each in properties.items())
+        inner = b"".join(_named(1, name, _schema(item)) for name, item in properties.items())
         found += _message(25, inner)
     return found + _extensions(31, schema)
 
@@ -129,7 +131,7 @@ def _named(number: int, name: str, value: bytes) -> bytes:
 
 
 def _texts(number: int, values: Iterable[str]) -> bytes:
-    return b"".join(_message(number, each.encode()) for each in values)
+    return b"".join(_message(number, value.encode()) for value in values)
 
 
 def _text(number: int, value: str) -> bytes:

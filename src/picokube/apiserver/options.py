@@ -28,13 +28,13 @@ def write_options(request: Request, *, kind: str = "CreateOptions") -> WriteOpti
     """Raises for values that Kubernetes refuses."""
     dry_run = list(request.query.get("dryRun") or ())
     problems: list[FieldError] = []
-    if any(each != "All" for each in dry_run):
+    if any(item != "All" for item in dry_run):
         problems.append(unsupported("dryRun", dry_run, "All"))
     manager = request.parameter("fieldManager") or ""
     if len(manager) > MANAGER_LENGTH:
         detail = f"may not be more than {MANAGER_LENGTH} bytes"
         problems.append(FieldError(type=ErrorType.TOO_LONG, field="fieldManager", detail=detail))
-    bad = next((place for place, each in enumerate(manager) if not each.isprintable()), None)
+    bad = next((place for place, item in enumerate(manager) if not item.isprintable()), None)
     if bad is not None:
         detail = f"invalid character U+{ord(manager[bad]):04X} (at position {bad})"
         problems.append(
@@ -62,7 +62,7 @@ def invalid_options(kind: str, problems: list[FieldError]) -> errors.ApiError:
 
 def unsupported(field: str, value: object, *supported: str) -> FieldError:
     """A value that is none of these."""
-    detail = "supported values: " + ", ".join(f'"{each}"' for each in supported)
+    detail = "supported values: " + ", ".join(f'"{item}"' for item in supported)
     return FieldError(type=ErrorType.NOT_SUPPORTED, field=field, bad_value=value, detail=detail)
 
 

@@ -24,7 +24,7 @@ from picokube.apiserver.resources import JsonObject, ResourceType
 from picokube.apiserver.server_context import Serving
 from picokube.apiserver.strategies.typed import WrongType
 from picokube.schema import ErrorType, FieldError, UnknownField
-from picokube.schema.pruning import copied
+from picokube.schema.pruning import deep_copy
 
 _OPERATION = ("op", "path", "from", "value")
 
@@ -65,12 +65,15 @@ def operating(request: Request) -> Patch:
 
     unknown = [
         f'unknown field "[{index}].{name}"'
-        for index, each in enumerate(operations)
-        if isinstance(each, dict)
-        for name in each
+        for index, item in enumerate(operations)
+        if isinstance(item, dict)
+        for name in item
         if name not in _OPERATION
     ]
-    problems = [f"json patch {each}" for each in (*duplicate_keys(request.body, operations), *unknown)]
+    problems = [
+        f"json patch {duplicate_key}"
+        for duplicate_key in (*duplicate_keys(request.body, operations), *unknown)
+    ]
     return Patch(patched=operate, strict_problems=problems)
 
 
@@ -79,7 +82,7 @@ def strategically(request: Request, resource: ResourceType) -> Patch:
 
     def merge(old: JsonObject) -> Any:
         try:
-            return strategic_merge(copied(old), patch, resource.schema)
+            return strategic_merge(deep_copy(old), patch, resource.schema)
         except TypeError as error:
             raise errors.bad_request(
                 "the patch has a value of another type than the field it merges into"

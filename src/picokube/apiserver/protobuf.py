@@ -173,7 +173,9 @@ def _value(value: int | bytes, go_type: GoType, depth: int) -> Any:
         case ListOf(item=item):
             # A defined list type is a message with its items in field 1.
             return [
-                _value(each, item, depth + 1) for number, _, each in _fields(_as_bytes(value)) if number == 1
+                _value(entry, item, depth + 1)
+                for number, _, entry in _fields(_as_bytes(value))
+                if number == 1
             ]
         case Own(name=name):
             return _own(_as_bytes(value), name)

@@ -17,9 +17,9 @@ class Registry:
         """Rises with every change; what is derived from the table is made anew when it does."""
         self.listeners: set[Callable[[], None]] = set()
         """Told of every change."""
-        for each in built_in:
-            self._types[each.group, each.version, each.plural] = each
-        self._built_in = frozenset(each.qualified for each in self)
+        for item in built_in:
+            self._types[item.group, item.version, item.plural] = item
+        self._built_in = frozenset(item.qualified for item in self)
 
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
         return self._types.get((group, version, plural))
@@ -28,14 +28,14 @@ class Registry:
         """The type of an object, such as an owner, by its apiVersion and kind."""
         if self._by_kind is None:
             found: dict[tuple[str, str], ResourceType] = {}
-            for each in self:
-                found.setdefault((each.api_version, each.kind), each)
+            for item in self:
+                found.setdefault((item.api_version, item.kind), item)
             self._by_kind = found
         return self._by_kind.get((api_version, kind))
 
     def by_storage(self, stored_as: str) -> ResourceType | None:
         """A type of the objects that are stored under this name: one of its versions, if any is served."""
-        return next((each for each in self if (each.stored_as or each.qualified) == stored_as), None)
+        return next((item for item in self if (item.stored_as or item.qualified) == stored_as), None)
 
     def has_group(self, group: str) -> bool:
         return any(key[0] == group for key in self._types)
@@ -45,7 +45,7 @@ class Registry:
 
     def is_custom_group(self, group: str) -> bool:
         """Whether custom resources alone make up the group: some answers differ there."""
-        return not any(each.group == group and not each.is_custom for each in self)
+        return not any(item.group == group and not item.is_custom for item in self)
 
     def is_built_in(self, qualified: str) -> bool:
         """Whether the server itself has this resource; a CRD of the same name serves nothing."""
@@ -65,7 +65,7 @@ class Registry:
             return
         for key in self._custom.pop(name, []):
             self._types.pop(key, None)
-        served = [((each.group, each.version, each.plural), each) for each in types]
+        served = [((item.group, item.version, item.plural), item) for item in types]
         self._types.update(served)
         if served:
             self._custom[name] = [key for key, _ in served]

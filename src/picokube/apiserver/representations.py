@@ -16,8 +16,8 @@ from picokube.apiserver.messages import Request
 from picokube.apiserver.resources import JsonObject, ResourceType
 from picokube.apiserver.tables import table_columns, table_conditions, table_row
 from picokube.apiserver.yaml_text import as_yaml
-from picokube.schema.go_text import quoted
-from picokube.schema.pruning import pruned
+from picokube.schema.go_text import go_quote
+from picokube.schema.pruning import prune
 
 
 class Representation(Protocol):
@@ -205,7 +205,7 @@ def object_in_version(resource: ResourceType, obj: JsonObject) -> JsonObject:
     typed = {"apiVersion": resource.api_version, "kind": resource.kind} | _untyped(obj)
     if resource.compiled is not None:
         # Fields that this version does not know are not shown; its defaults are for writers.
-        return pruned(typed, resource.compiled.root).kept
+        return prune(typed, resource.compiled.root).kept
     converted = getattr(resource.strategy, "converted", None)
     found: JsonObject = converted(typed) if converted is not None else typed
     return found
@@ -248,7 +248,7 @@ def _included_objects(request: Request) -> str:
     include = request.parameter("includeObject") or "Metadata"
     if include not in ("Metadata", "Object", "None"):
         raise errors.bad_request(
-            f"Unable to convert to Table as requested: includeObject: Invalid value: {quoted(include)}: must be "
+            f"Unable to convert to Table as requested: includeObject: Invalid value: {go_quote(include)}: must be "
             "'Metadata', 'Object', 'None', or empty"
         )
     return include

@@ -47,8 +47,8 @@ MAX_WARNING_COUNT: Final = 50
 
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """One with a control character is left out, as Kubernetes does: a field's name may hold any."""
-    shown = _shortened(each for each in dict.fromkeys(warnings) if not _has_control_character(each))
-    return tuple(("Warning", f"299 - {orjson.dumps(each).decode()}") for each in shown)
+    shown = _shortened(warning for warning in dict.fromkeys(warnings) if not _has_control_character(warning))
+    return tuple(("Warning", f"299 - {orjson.dumps(item).decode()}") for item in shown)
 
 
 def _has_control_character(text: str) -> bool:
@@ -62,18 +62,18 @@ def _shortened(warnings: Iterable[str]) -> list[str]:
     """
     first: list[str] = []
     characters = 0
-    for each in warnings:
-        characters += len(each)
+    for warning in warnings:
+        characters += len(warning)
         if len(first) < MAX_WARNING_COUNT:
-            first.append(each)
+            first.append(warning)
         elif characters > MAX_WARNINGS:
             break
     if characters <= MAX_WARNINGS:
         return first
     kept: list[str] = []
     left = MAX_WARNINGS
-    for each in first:
-        short = each[:MAX_WARNING]
+    for item in first:
+        short = item[:MAX_WARNING]
         left -= len(short)
         if left < 0:
             break

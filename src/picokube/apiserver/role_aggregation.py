@@ -28,14 +28,14 @@ _OPTIONS: Final = WriteOptions(manager="clusterrole-aggregation-controller", val
 def aggregated_rules(role: Json, roles: Iterable[Json]) -> list[Json]:
     """The rules of the roles that a role selects, selector by selector and by name, each rule once."""
     others = sorted(
-        (each for each in roles if each["metadata"]["name"] != role["metadata"]["name"]),
-        key=lambda each: str(each["metadata"]["name"]),
+        (item for item in roles if item["metadata"]["name"] != role["metadata"]["name"]),
+        key=lambda item: str(item["metadata"]["name"]),
     )
     found: list[Json] = []
     for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
-        for each in others:
-            if labels_match(selector, each["metadata"].get("labels") or {}):
-                found += [rule for rule in each.get("rules") or () if rule not in found]
+        for other in others:
+            if labels_match(selector, other["metadata"].get("labels") or {}):
+                found += [rule for rule in other.get("rules") or () if rule not in found]
     return found
 
 
@@ -62,7 +62,7 @@ class RoleAggregation:
                     await self._fill(role)
 
     def _roles(self) -> list[JsonObject]:
-        return [orjson.loads(each.data) for each in self._serving.store.list(ROLES).objects]
+        return [orjson.loads(item.data) for item in self._serving.store.list(ROLES).objects]
 
     async def _fill(self, role: JsonObject) -> None:
         rules = aggregated_rules(role, self._roles())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from picokube.schema import ErrorType, FieldError
-from picokube.schema.go_text import number
+from picokube.schema.go_text import format_number
 
 JsonObject = dict[str, Any]
 Json = Mapping[str, Any]
@@ -82,9 +82,9 @@ def label_selector_text(selector: Json) -> str:
     is_whole = {"matchLabels", "matchExpressions"} & set(selector)
     labels = (selector.get("matchLabels") or {}) if is_whole else selector
     terms = [(key, f"{key}={value}") for key, value in labels.items()]
-    for each in (selector.get("matchExpressions") or ()) if is_whole else ():
-        key, values = each["key"], ",".join(sorted(each.get("values") or ()))
-        match each.get("operator"):
+    for match_expression in (selector.get("matchExpressions") or ()) if is_whole else ():
+        key, values = match_expression["key"], ",".join(sorted(match_expression.get("values") or ()))
+        match match_expression.get("operator"):
             case "In":
                 terms.append((key, f"{key} in ({values})"))
             case "NotIn":
@@ -109,9 +109,9 @@ def _go(value: Any) -> str:
         case bool():
             return str(value).lower()
         case int() | float():
-            return number(value)
+            return format_number(value)
         case list():
-            return "[" + " ".join(_go(each) for each in value) + "]"
+            return "[" + " ".join(_go(item) for item in value) + "]"
         case Mapping():
             return "map[" + " ".join(f"{name}:{_go(value[name])}" for name in sorted(value)) + "]"
         case _:

@@ -80,7 +80,10 @@ def field_text(obj: Mapping[str, Any], field: str) -> str:
 
 def selection_of(request: Request, resource: ResourceType) -> Selection:
     """Raises a bad request for selectors that cannot be read, or that the kind does not have."""
-    known = {*_METADATA_FIELDS, *(each.lstrip(".") for each in resource.selectable_fields)}
+    known = {
+        *_METADATA_FIELDS,
+        *(selectable_field.lstrip(".") for selectable_field in resource.selectable_fields),
+    }
     return Selection(
         converted=getattr(resource.strategy, "converted", None),
         labels=parse_labels(request.parameter("labelSelector")),

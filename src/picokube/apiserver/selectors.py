@@ -49,7 +49,7 @@ def matches_labels(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
 
 
 def parse_labels(text: str | None) -> LabelSelector:
-    """Raises a bad request in the words of the server."""
+    """Raises a bad request with the text of the real server."""
     if not text or not text.strip():
         return ()
     return _LabelParser(text).parse()
@@ -70,7 +70,7 @@ class _LabelParser:
             found.append(self._requirement())
         if self._peek():
             raise errors.bad_request(f"found '{self._peek()}', expected: ',' or 'end of string'")
-        return tuple(sorted(found, key=lambda each: each.key))
+        return tuple(sorted(found, key=lambda item: item.key))
 
     def _requirement(self) -> Requirement:
         if self._peek() == "!":

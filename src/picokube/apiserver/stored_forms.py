@@ -32,7 +32,7 @@ def all_current(resource: ResourceType, snapshot: Snapshot) -> Snapshot:
     """All of them."""
     if not resource.schema_since:
         return snapshot
-    return Snapshot(snapshot.revision, [current(resource, each) for each in snapshot.objects])
+    return Snapshot(snapshot.revision, [current(resource, item) for item in snapshot.objects])
 
 
 def as_stored(resource: ResourceType, obj: JsonObject) -> JsonObject:

@@ -6,7 +6,7 @@ from typing import Any
 
 from picokube.apiserver.resources import JsonObject, ResourceType, TableColumn
 from picokube.schema import JsonPath
-from picokube.schema.go_text import as_json, number
+from picokube.schema.go_text import as_json, format_number
 
 _NAME = {
     "name": "Name",
@@ -105,7 +105,7 @@ def _text(value: Any) -> str | None:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return number(value)
+            return format_number(value)
         case _:
             return as_json(value)
 

@@ -21,7 +21,7 @@ Mutation = Callable[[JsonObject], tuple[JsonObject, bool]]
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _IMMUTABLE = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
-_TOLD_TWICE = frozenset({"uid", "deletionTimestamp"})
+_REPORTED_TWICE = frozenset({"uid", "deletionTimestamp"})
 """kube-apiserver checks these at two places and tells both in the causes."""
 
 
@@ -180,11 +180,13 @@ def _metadata_update_errors(old: JsonObject, meta: JsonObject) -> list[FieldErro
         )
         for name in ("name", "namespace", *_IMMUTABLE)
         if meta.get(name) != before.get(name)
-        for _ in range(2 if name in _TOLD_TWICE else 1)
+        for _ in range(2 if name in _REPORTED_TWICE else 1)
     ]
     if before.get("deletionTimestamp"):
         added = [
-            each for each in meta.get("finalizers") or () if each not in (before.get("finalizers") or ())
+            finalizer
+            for finalizer in meta.get("finalizers") or ()
+            if finalizer not in (before.get("finalizers") or ())
         ]
         if added:
             problems += 2 * [
@@ -192,7 +194,7 @@ def _metadata_update_errors(old: JsonObject, meta: JsonObject) -> list[FieldErro
                     type=ErrorType.FORBIDDEN,
                     field="metadata.finalizers",
                     detail="no new finalizers can be added if the object is being deleted, found new finalizers "
-                    f"[]string{{{', '.join(_quoted(each) for each in added)}}}",
+                    f"[]string{{{', '.join(_quoted(item) for item in added)}}}",
                 )
             ]
     return problems
@@ -210,7 +212,7 @@ def _same(obj: JsonObject, old: JsonObject) -> bool:
 def _timeless(obj: JsonObject) -> dict[str, Any]:
     meta = obj["metadata"]
     managed = [
-        {name: value for name, value in each.items() if name != "time"}
-        for each in meta.get("managedFields", ())
+        {name: value for name, value in managed_field.items() if name != "time"}
+        for managed_field in meta.get("managedFields", ())
     ]
     return obj | {"metadata": meta | {"managedFields": managed}}

@@ -32,7 +32,7 @@ def _changed(new: Any, old: Any) -> Iterator[Any]:
                 yield from _changed(value, old.get(name))
     elif type(new) is list and type(old) is list:
         known = set(map(id, old))
-        yield from (each for each in new if id(each) not in known)
+        yield from (item for item in new if id(item) not in known)
     else:
         yield new
 
@@ -40,15 +40,15 @@ def _changed(new: Any, old: Any) -> Iterator[Any]:
 def _plain(value: Any) -> Any:
     kind = type(value)
     if kind is dict:
-        for name, each in value.items():
-            inner = type(each)
+        for name, item in value.items():
+            inner = type(item)
             if inner is dict or inner is list or inner is float:
-                value[name] = _plain(each)
+                value[name] = _plain(item)
     elif kind is list:
-        for index, each in enumerate(value):
-            inner = type(each)
+        for index, item in enumerate(value):
+            inner = type(item)
             if inner is dict or inner is list or inner is float:
-                value[index] = _plain(each)
+                value[index] = _plain(item)
     elif kind is float and value.is_integer() and abs(value) < INTEGERS_BELOW:
         return int(value)
     return value

@@ -59,7 +59,7 @@ def _each_once(root: yaml.Node) -> list[yaml.Node]:
 def _children(node: yaml.Node) -> list[yaml.Node]:
     match node:
         case yaml.MappingNode():
-            return [each for pair in node.value for each in pair]
+            return [item for pair in node.value for item in pair]
         case yaml.SequenceNode():
             return list(node.value)
         case _:

@@ -1,5 +1,4 @@
-"""Jobs, CronJobs and Pods of a Kubernetes API as local processes. Knows nothing of the product.
+"""Runs the Jobs, CronJobs and Pods of a Kubernetes API as local processes. Independent of Jangar.
 
-Decisions (`plan`) are pure; a supervisor process of its own keeps containers alive when the agent dies.
-Imports: kubekit only.
+Planning is pure. A separate supervisor process keeps containers alive when the agent dies. Imports: kubekit only.
 """

@@ -1,4 +1,4 @@
-"""The node agent: its parts wired over one client and one data directory. `run` lives until it is cancelled."""
+"""The node agent: wires its controllers to one client and one data directory."""
 
 import os
 from collections.abc import Callable
@@ -18,55 +18,55 @@ from kubekit.controller.sources import owner_key
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.events.event_recorder import EventRecorder
 from kubekit.events.event_values import EventLimits
+from picokube.nodeagent.conditions import TERMINAL_PHASES
 from picokube.nodeagent.cron_jobs.cron_controller import CronJobController
-from picokube.nodeagent.identity import claimed
+from picokube.nodeagent.identity import claim_directory
 from picokube.nodeagent.jobs.job_controller import JobController
-from picokube.nodeagent.jobs.job_facts import is_finished
+from picokube.nodeagent.jobs.job_state import is_finished
 from picokube.nodeagent.node import NodeRegistration, node_labels
-from picokube.nodeagent.orphan_cleanup import Leavings
-from picokube.nodeagent.pods.environment import inherited
-from picokube.nodeagent.pods.own_programs import OwnProgram
+from picokube.nodeagent.orphan_cleanup import OrphanCleanup
+from picokube.nodeagent.pods.environment import inherited_environment
+from picokube.nodeagent.pods.host_programs import HostProgram
 from picokube.nodeagent.pods.pod_controller import PodController
-from picokube.nodeagent.pods.pod_plan import ENDED
 from picokube.nodeagent.pods.process_mode import ProcessMode
 from picokube.nodeagent.pods.scheduling import Scheduler
 from picokube.nodeagent.pods.shared_scratch import remove_shared_scratch
 from picokube.nodeagent.pods.spec_checks import Host
-from picokube.nodeagent.pods.volume_files import Places
+from picokube.nodeagent.pods.volume_files import AgentPaths
 from picokube.nodeagent.slots import Slots
 from picokube.nodeagent.supervisor.kernel import boot_id
-from picokube.nodeagent.supervisor.orders import Run
+from picokube.nodeagent.supervisor.protocol import Run
 from picokube.nodeagent.supervisor_link import SupervisorLink
 
 UID = "uid"
-EVENT_PATIENCE = 1.0
-"""Seconds that an Event waits: what it tells of goes on first."""
+EVENT_DELAY = 1.0
+"""Seconds before an Event is written, which gives way to the work it reports."""
 NORMAL_EVENTS_BURST, NORMAL_EVENTS_PER_SECOND = 200, 10.0
-"""Of Normal Events of all objects: hundreds of short pods a minute would cost more to report than to run."""
+"""Rate limit for Normal Events of all objects: reporting hundreds of short pods would cost more than running them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeAgentSettings:
-    """What a user may choose."""
+    """User-configurable settings."""
 
     data_dir: Path
-    """Shared with the API server, which reads logs from `pod-logs` in it."""
+    """Shared with the API server, which reads logs from its `pod-logs` directory."""
     node_name: str
     max_pods: int = 110
     keep_logs_seconds: float = 60.0
-    """How long logs and records stay after a pod's object is gone."""
+    """How long to keep logs and records after a pod is deleted."""
     mount_namespaces: bool = True
-    """Where the system allows it; else paths are mapped."""
-    programs: tuple[OwnProgram, ...] = ()
-    """Programs of this machine that containers of every user may start."""
+    """Use mount namespaces if the system allows them. Otherwise, mount paths are rewritten."""
+    programs: tuple[HostProgram, ...] = ()
+    """Host programs that containers of any user may start."""
     version: str = "0"
     workers: int = 16
     api_server: str = ""
-    """Where pods reach the API, as `https://127.0.0.1:7447`; empty: they get no token."""
+    """URL of the API server for pods, such as `https://127.0.0.1:7447`. If empty, pods get no token."""
 
 
 class NodeAgent:
-    """Jobs, CronJobs and pods of one API as processes of this machine."""
+    """Runs the Jobs, CronJobs and pods of one API server as local processes."""
 
     def __init__(
         self,
@@ -74,10 +74,10 @@ class NodeAgent:
         settings: NodeAgentSettings,
         *,
         now: Callable[[], datetime],
-        haste: UrgentWorkGate | None = None,
+        urgent_work: UrgentWorkGate | None = None,
     ) -> None:
         self._client = client
-        haste = haste or UrgentWorkGate()
+        urgent_work = urgent_work or UrgentWorkGate()
         host = Host(user=os.geteuid(), group=os.getegid())
         data = settings.data_dir.absolute()
         self._data = data
@@ -85,29 +85,29 @@ class NodeAgent:
         self.pods = Informer(client, PODS, namespaces=every, indexes={UID: _uid})
         jobs = Informer(client, JOBS, namespaces=every)
         crons = Informer(client, CRON_JOBS, namespaces=every)
-        self.link = SupervisorLink(Places(data=data).supervisor)
+        self.link = SupervisorLink(AgentPaths(data=data).supervisor)
         events = EventRecorder(
             client,
             component="jangar-node-agent",
             now=now,
             limits=EventLimits(
-                patience=EVENT_PATIENCE,
+                patience=EVENT_DELAY,
                 normal_burst=NORMAL_EVENTS_BURST,
                 normal_per_second=NORMAL_EVENTS_PER_SECOND,
             ),
-            haste=haste,
+            urgent_work=urgent_work,
         )
         slots = Slots(settings.node_name, settings.max_pods)
         mode = ProcessMode(
             data=data,
             host=host,
-            inherited=inherited(os.environ),
+            inherited=inherited_environment(os.environ),
             link=self.link,
             may_use_namespaces=settings.mount_namespaces,
             programs=settings.programs,
         )
         self._slots, self._settings, self._mode = slots, settings, mode
-        self._pod_life = pod_life = PodController(
+        self._pod_controller = pod_controller = PodController(
             client,
             self.pods.cache,
             self.link,
@@ -120,29 +120,42 @@ class NodeAgent:
         self._scheduler = Scheduler(
             client, self.pods.cache, slots, labels=node_labels(settings.node_name), events=events, now=now
         )
-        job_life = JobController(
-            client, jobs.cache, self.pods.cache, slots, events, stop=pod_life.stop, haste=haste, now=now
+        job_controller = JobController(
+            client,
+            jobs.cache,
+            self.pods.cache,
+            slots,
+            events,
+            stop=pod_controller.stop,
+            gate=urgent_work,
+            now=now,
         )
-        cron_life = CronJobController(client, crons.cache, jobs.cache, events, now=now)
-        self._leavings = Leavings(
+        cron_controller = CronJobController(client, crons.cache, jobs.cache, events, now=now)
+        self._orphan_cleanup = OrphanCleanup(
             self.link,
-            lambda: mode.places,
+            lambda: mode.paths,
             lambda uid: bool(self.pods.cache.by(UID, uid)),
             remove_discarded=mode.remove_discarded,
             keep_seconds=settings.keep_logs_seconds,
         )
-        self._pod_loop = Controller("pod", pod_life.reconcile, workers=settings.workers, haste=haste)
-        self._scheduler_loop = Controller("scheduler", self._scheduler.reconcile, workers=1, haste=haste)
-        job_loop = Controller("job", job_life.reconcile, workers=settings.workers, haste=haste)
-        cron_loop = Controller("cronjob", cron_life.reconcile, workers=2, haste=haste)
-        self.pods.subscribe(self._pod_changed)
-        self.link.subscribe(self._run_changed)
-        self._pod_loop.watch(self.pods, where=_is_ended_by_others, first=True)
-        self._pod_loop.watch(self.pods, where=pod_life.is_news)
+        self._pod_loop = Controller(
+            "pod", pod_controller.reconcile, workers=settings.workers, urgent_work=urgent_work
+        )
+        self._scheduler_loop = Controller(
+            "scheduler", self._scheduler.reconcile, workers=1, urgent_work=urgent_work
+        )
+        job_loop = Controller(
+            "job", job_controller.reconcile, workers=settings.workers, urgent_work=urgent_work
+        )
+        cron_loop = Controller("cronjob", cron_controller.reconcile, workers=2, urgent_work=urgent_work)
+        self.pods.subscribe(self._on_pod_change)
+        self.link.subscribe(self._on_run_change)
+        self._pod_loop.watch(self.pods, where=_deletes_unfinished_pod, first=True)
+        self._pod_loop.watch(self.pods, where=pod_controller.needs_reconcile)
         self._scheduler_loop.watch(self.pods, where=_is_unbound)
-        job_loop.watch(jobs, where=_is_stopped, first=True)
+        job_loop.watch(jobs, where=_stops_job, first=True)
         job_loop.watch(jobs)
-        job_loop.watch(self.pods, owner_key("Job"), where=job_life.is_news_of_pod)
+        job_loop.watch(self.pods, owner_key("Job"), where=job_controller.pod_needs_reconcile)
         cron_loop.watch(crons)
         cron_loop.watch(jobs, owner_key("CronJob"))
         node = NodeRegistration(
@@ -162,11 +175,11 @@ class NodeAgent:
             self.manager.add_informer(name, informer)
         for controller in (self._pod_loop, self._scheduler_loop, job_loop, cron_loop):
             self.manager.add_controller(controller)
-        self.manager.add_service("leavings", self._sweep)
+        self.manager.add_service("orphan-cleanup", self._clean_up_orphans)
 
     async def run(self) -> None:
-        """Until cancelled or told to stop. Containers go on: the supervisor is a process of its own."""
-        async with claimed(self._client, self._settings.data_dir):
+        """Run until canceled or stopped. Containers keep running under the supervisor process."""
+        async with claim_directory(self._client, self._settings.data_dir):
             try:
                 await self.manager.run()
             finally:
@@ -177,23 +190,23 @@ class NodeAgent:
         await self.link.connected()
         return self._mode.isolation
 
-    async def _sweep(self) -> None:
+    async def _clean_up_orphans(self) -> None:
         await self.pods.synced()
-        await self._leavings.run()
+        await self._orphan_cleanup.run()
 
-    def _pod_changed(self, change: Change) -> None:
+    def _on_pod_change(self, change: Change) -> None:
         if change.kind == "deleted":
-            self._leavings.gone(change.subject.uid)
-        if self._slots.follow(change):
-            for key in self._scheduler.next_in_line():
+            self._orphan_cleanup.kill_containers(change.subject.uid)
+        if self._slots.observe(change):
+            for key in self._scheduler.next_pods():
                 self._scheduler_loop.enqueue(key)
 
-    def _run_changed(self, run: Run) -> None:
+    def _on_run_change(self, run: Run) -> None:
         if not run.is_over:
             return
         for pod in self.pods.cache.by(UID, run.key.pod):
             self._pod_loop.enqueue(Key(pod.namespace, pod.name))
-        if (waiting := self._pod_life.next_refused()) is not None:
+        if (waiting := self._pod_controller.next_refused_pod()) is not None:
             self._pod_loop.enqueue(waiting)
 
 
@@ -201,29 +214,26 @@ def _uid(cached: Cached) -> tuple[str]:
     return (cached.uid,)
 
 
-def _is_leaving(change: Change) -> bool:
-    return change.new is not None and change.new.is_being_deleted and not _was_leaving(change)
+def _starts_deletion(change: Change) -> bool:
+    was_being_deleted = change.old is not None and change.old.is_being_deleted
+    return change.new is not None and change.new.is_being_deleted and not was_being_deleted
 
 
-def _was_leaving(change: Change) -> bool:
-    return change.old is not None and change.old.is_being_deleted
+def _deletes_unfinished_pod(change: Change) -> bool:
+    phase = (change.subject.view.get("status") or {}).get("phase")
+    return _starts_deletion(change) and phase not in TERMINAL_PHASES
 
 
-def _is_ended_by_others(change: Change) -> bool:
-    """A pod that was deleted and may run."""
-    return _is_leaving(change) and (change.subject.view.get("status") or {}).get("phase") not in ENDED
-
-
-def _is_stopped(change: Change) -> bool:
-    """A Job with work to do that was just suspended, or deleted."""
+def _stops_job(change: Change) -> bool:
+    """Whether an unfinished Job was just suspended or deleted."""
     if is_finished(change.subject.view):
         return False
-    return _is_leaving(change) or (
-        change.old is not None and _suspends(change.new) and not _suspends(change.old)
+    return _starts_deletion(change) or (
+        change.old is not None and _is_suspended(change.new) and not _is_suspended(change.old)
     )
 
 
-def _suspends(job: Cached | None) -> bool:
+def _is_suspended(job: Cached | None) -> bool:
     return job is not None and bool((job.view.get("spec") or {}).get("suspend"))
 
 

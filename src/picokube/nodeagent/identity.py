@@ -1,4 +1,4 @@
-"""Which API a data directory belongs to: with another one, what is not lost would be ended and swept away."""
+"""Guards against using a data directory with a different API server, which would kill and delete every pod."""
 
 import asyncio
 import fcntl
@@ -12,60 +12,61 @@ from kubekit.client.builtin import NAMESPACES
 from kubekit.client.errors import ApiError, is_transient
 
 RETRY_SECONDS = 0.5
-MARK = "node-agent-of"
+OWNER_FILE = "node-agent-of"
+"""Contains the uid of the API server's kube-system namespace, and is locked by the running agent."""
 
 
 class DirectoryInUse(Exception):
-    """Another agent runs with the directory."""
+    """Another agent is using the data directory."""
 
 
 class ForeignDirectory(Exception):
-    """The directory was used with another API."""
+    """The data directory belongs to a different API server."""
 
 
 @asynccontextmanager
-async def claimed(client: Client, directory: Path) -> AsyncIterator[None]:
-    """The directory is this agent's alone, and this API's, known by the uid of its first namespace.
+async def claim_directory(client: Client, directory: Path) -> AsyncIterator[None]:
+    """Lock the directory for this agent and bind it to this API server.
 
     Raises DirectoryInUse and ForeignDirectory.
     """
-    with _held(directory) as mark:
-        _mark(directory, mark, await _identity(client))
+    with _locked_owner_file(directory) as file:
+        _verify_owner(directory, file, await _server_uid(client))
         yield
 
 
 @contextmanager
-def _held(directory: Path) -> Iterator[int]:
+def _locked_owner_file(directory: Path) -> Iterator[int]:
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    mark = os.open(directory / MARK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    file = os.open(directory / OWNER_FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise DirectoryInUse(f"{directory} is in use by another node agent") from None
+        raise DirectoryInUse(f"data directory {directory} is in use by another node agent") from None
     else:
-        yield mark
+        yield file
     finally:
-        os.close(mark)
+        os.close(file)
 
 
-def _mark(directory: Path, mark: int, uid: str) -> None:
-    known = os.pread(mark, 200, 0).decode().strip()
-    if not known:
-        os.pwrite(mark, f"{uid}\n".encode(), 0)
-    elif known != uid:
+def _verify_owner(directory: Path, file: int, uid: str) -> None:
+    owner = os.pread(file, 200, 0).decode().strip()
+    if not owner:
+        os.pwrite(file, f"{uid}\n".encode(), 0)
+    elif owner != uid:
         raise ForeignDirectory(
-            f"{directory} holds the processes and logs of another Kubernetes API: use the directory that this API was "
-            f"given, or remove {directory / MARK} if that API is no more"
+            f"data directory {directory} belongs to a different Kubernetes API server. Use the data directory of this "
+            f"server. If the other server no longer exists, remove {directory / OWNER_FILE}"
         )
 
 
-async def _identity(client: Client) -> str:
+async def _server_uid(client: Client) -> str:
     while True:
         try:
-            found = await client.get(NAMESPACES, "kube-system")
+            namespace = await client.get(NAMESPACES, "kube-system")
         except ApiError as error:
             if not is_transient(error):
                 raise
             await asyncio.sleep(RETRY_SECONDS)
         else:
-            return str(found["metadata"]["uid"])
+            return str(namespace["metadata"]["uid"])

@@ -1,4 +1,4 @@
-"""Events of Jobs and Pods, with the reasons and messages of kube-controller-manager, the scheduler and a kubelet."""
+"""Events of Jobs and Pods, with the reasons and messages of kube-controller-manager, kube-scheduler and the kubelet."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
@@ -8,29 +8,30 @@ from typing import Final
 from kubekit.client.api_client import Obj
 from kubekit.events.event_recorder import EventRecorder
 from picokube.nodeagent.conditions import is_true
-from picokube.nodeagent.supervisor.orders import Run
+from picokube.nodeagent.supervisor.protocol import Run
 
 MAX_REMEMBERED: Final = 4096
 START_ERROR: Final = "StartError"
 
 
-class Once:
-    """Remembers what was recorded: a pass that sees the same again adds no count. The oldest are forgotten."""
+class EventDeduplicator:
+    """Remembers the most recent events, because every reconcile observes the same state again."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[Hashable, None] = OrderedDict()
+        self._recorded: OrderedDict[Hashable, None] = OrderedDict()
 
-    def is_first(self, *key: Hashable) -> bool:
-        if key in self._seen:
+    def is_new(self, *key: Hashable) -> bool:
+        """Whether the key wasn't recorded yet. Records it."""
+        if key in self._recorded:
             return False
-        self._seen[key] = None
-        if len(self._seen) > MAX_REMEMBERED:
-            self._seen.popitem(last=False)
+        self._recorded[key] = None
+        if len(self._recorded) > MAX_REMEMBERED:
+            self._recorded.popitem(last=False)
         return True
 
 
 def pod_created(events: EventRecorder, job: Obj, pod: Obj) -> None:
-    """A Job made a pod; one that is made on its node is scheduled, too."""
+    """A Job created a pod. A pod created with a node name is scheduled, too."""
     _normal(events, job, "SuccessfulCreate", f"Created pod: {pod['metadata']['name']}")
     if node := pod["spec"].get("nodeName"):
         pod_scheduled(events, pod, node)
@@ -41,13 +42,13 @@ def pod_not_created(events: EventRecorder, job: Obj, error: Exception) -> None:
 
 
 def job_changed(events: EventRecorder, job: Obj, status: Obj) -> None:
-    """Conditions of a Job that are new in this status."""
+    """Record the conditions that differ between the Job's status and a new status."""
     old = (job.get("status") or {}).get("conditions")
     for condition in status.get("conditions") or ():
-        kind, holds = condition["type"], condition["status"] == "True"
-        if holds is is_true(old, kind):
+        kind, is_set = condition["type"], condition["status"] == "True"
+        if is_set is is_true(old, kind):
             continue
-        match kind, holds:
+        match kind, is_set:
             case "Failed", True:
                 events.record(job, type="Warning", reason=condition["reason"], message=condition["message"])
             case "Complete", True:
@@ -69,7 +70,7 @@ def pod_not_scheduled(events: EventRecorder, pod: Obj, reason: str) -> None:
 
 
 def containers_started(events: EventRecorder, pod: Obj, runs: Iterable[Run]) -> None:
-    """What became of starts; one that failed is over at once."""
+    """Record containers that started or failed to start."""
     for run in runs:
         if run.is_over and run.reason == START_ERROR:
             events.record(pod, type="Warning", reason="Failed", message=f"Error: {run.message}")
@@ -78,23 +79,23 @@ def containers_started(events: EventRecorder, pod: Obj, runs: Iterable[Run]) -> 
 
 
 def containers_stopping(
-    events: EventRecorder, once: Once, pod: Obj, stops: Iterable[tuple[str, int]]
+    events: EventRecorder, deduplicator: EventDeduplicator, pod: Obj, stops: Iterable[tuple[str, int]]
 ) -> None:
-    """Containers, each with the number of its start, that are told to end."""
+    """Record containers (name and restart count) that receive SIGTERM."""
     for name, restart in stops:
-        if once.is_first(pod["metadata"]["uid"], name, restart):
+        if deduplicator.is_new(pod["metadata"]["uid"], name, restart):
             _normal(events, pod, "Killing", f"Stopping container {name}")
 
 
 def containers_backing_off(
-    events: EventRecorder, once: Once, pod: Obj, until: Mapping[str, datetime]
+    events: EventRecorder, deduplicator: EventDeduplicator, pod: Obj, restart_at: Mapping[str, datetime]
 ) -> None:
     meta = pod["metadata"]
-    for name, moment in until.items():
-        if once.is_first(meta["uid"], name, moment):
+    for name, at in restart_at.items():
+        if deduplicator.is_new(meta["uid"], name, at):
             message = f"Back-off restarting failed container {name} in pod {meta['name']}"
             events.record(pod, type="Warning", reason="BackOff", message=message)
 
 
-def _normal(events: EventRecorder, about: Obj, reason: str, message: str) -> None:
-    events.record(about, type="Normal", reason=reason, message=message)
+def _normal(events: EventRecorder, obj: Obj, reason: str, message: str) -> None:
+    events.record(obj, type="Normal", reason=reason, message=message)

@@ -1,4 +1,4 @@
-"""The Node object of this machine: registered, ready, without the taint of a new node; and its heartbeat."""
+"""Registers the Node object of this machine, removes its not-ready taint and renews its heartbeat."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from picokube.nodeagent import timestamps
 from picokube.nodeagent.pods.pod_fields import ADDRESS
 
 ISOLATION = "jangar.proompteng.ai/isolation"
-"""The annotation that says how the processes of a container are kept apart from others and ended with it."""
+"""Annotation with the isolation level of containers (`supervisor.isolation.Isolation`)."""
 NOT_READY = "node.kubernetes.io/not-ready"
 LEASE_NAMESPACE = "kube-node-lease"
 HEARTBEAT_SECONDS = 10.0
@@ -38,14 +38,14 @@ def node_status(name: str, *, max_pods: int, version: str, boot: str, now: datet
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 1024}Ki",
         "pods": str(max_pods),
     }
-    written = timestamps.written(now)
+    timestamp = timestamps.format_time(now)
     ready = {
         "type": "Ready",
         "status": "True",
         "reason": "AgentReady",
-        "message": "the node agent runs pods as local processes",
-        "lastHeartbeatTime": written,
-        "lastTransitionTime": written,
+        "message": "node agent is running pods as local processes",
+        "lastHeartbeatTime": timestamp,
+        "lastTransitionTime": timestamp,
     }
     return {
         "capacity": capacity,
@@ -57,7 +57,7 @@ def node_status(name: str, *, max_pods: int, version: str, boot: str, now: datet
             "systemUUID": "",
             "bootID": boot,
             "kernelVersion": platform.release(),
-            "osImage": f"{platform.system()} (processes of this machine)",
+            "osImage": f"{platform.system()} (local processes)",
             "containerRuntimeVersion": f"process://{version}",
             "kubeletVersion": f"jangar-{version}",
             "kubeProxyVersion": "",
@@ -68,7 +68,7 @@ def node_status(name: str, *, max_pods: int, version: str, boot: str, now: datet
 
 
 class NodeRegistration:
-    """Keeps the Node there and ready."""
+    """Keeps the Node registered and ready."""
 
     def __init__(
         self,
@@ -81,21 +81,21 @@ class NodeRegistration:
         isolation: Callable[[], Awaitable[str]],
         now: Callable[[], datetime],
     ) -> None:
-        """`isolation` waits until it is known how containers are kept apart."""
+        """`isolation` waits until the isolation level is known."""
         self._client, self._name, self._now, self._isolation = client, name, now, isolation
-        self._facts: dict[str, Any] = {"max_pods": max_pods, "version": version, "boot": boot}
+        self._status_args: dict[str, Any] = {"max_pods": max_pods, "version": version, "boot": boot}
 
     async def run(self) -> None:
-        """Register, then renew the heartbeat until cancelled."""
-        await self._until_done(self.register)
+        """Register, then renew the heartbeat until canceled."""
+        await self._retry(self.register)
         isolation = await self._isolation()
-        await self._until_done(lambda: self._annotate({ISOLATION: isolation}))
+        await self._retry(lambda: self._annotate({ISOLATION: isolation}))
         while True:
-            await self._until_done(self._beat)
+            await self._retry(self._renew_lease)
             await asyncio.sleep(HEARTBEAT_SECONDS)
 
     async def register(self) -> None:
-        status = node_status(self._name, now=self._now(), **self._facts)
+        status = node_status(self._name, now=self._now(), **self._status_args)
         body = {
             "apiVersion": "v1",
             "kind": "Node",
@@ -106,7 +106,7 @@ class NodeRegistration:
             node = await self._client.create(NODES, body)
         except AlreadyExists:
             node = await self._client.get(NODES, self._name)
-        taints = [each for each in node["spec"].get("taints") or () if each.get("key") != NOT_READY]
+        taints = [taint for taint in node["spec"].get("taints") or () if taint.get("key") != NOT_READY]
         await self._patch(node, {"spec": {"taints": taints or None}}, "")
         await self._patch(node, {"status": status}, "status")
 
@@ -119,7 +119,7 @@ class NodeRegistration:
         body = {"metadata": {"uid": node["metadata"]["uid"]}, **change}
         await self._client.patch(NODES, self._name, None, body, kind=PatchKind.MERGE, subresource=subresource)
 
-    async def _beat(self) -> None:
+    async def _renew_lease(self) -> None:
         spec = {
             "holderIdentity": self._name,
             "leaseDurationSeconds": LEASE_SECONDS,
@@ -135,10 +135,10 @@ class NodeRegistration:
         body = {"metadata": {"uid": lease["metadata"]["uid"]}, "spec": spec}
         await self._client.patch(LEASES, self._name, LEASE_NAMESPACE, body, kind=PatchKind.MERGE)
 
-    async def _until_done(self, work: Callable[[], Any]) -> None:
+    async def _retry(self, operation: Callable[[], Any]) -> None:
         while True:
             try:
-                await work()
+                await operation()
             except ApiError as error:
                 if not is_transient(error) and not isinstance(error, (AlreadyExists, NotFound)):
                     raise

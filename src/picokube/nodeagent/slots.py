@@ -1,45 +1,44 @@
-"""How many pods the node has room for, and which wait. Follows the cache of pods; knows no API."""
+"""Counts the pods on the node against its maximum, from changes of the pod cache."""
 
 from kubekit.cache.object_cache import Cached, Change
-
-ENDED = ("Succeeded", "Failed")
+from picokube.nodeagent.conditions import TERMINAL_PHASES
 
 
 class Slots:
-    """Room is taken by a pod on the node until it has ended, and by one that is being made for it."""
+    """A slot is used by an unfinished pod on the node, or reserved for a pod that is being created."""
 
-    def __init__(self, node: str, most: int) -> None:
+    def __init__(self, node: str, max_pods: int) -> None:
         self.node = node
-        self.most = most
-        self._taken: set[str] = set()
-        self._promised = 0
+        self.max_pods = max_pods
+        self._used: set[str] = set()
+        self._reserved = 0
 
     @property
     def free(self) -> int:
-        return self.most - len(self._taken) - self._promised
+        return self.max_pods - len(self._used) - self._reserved
 
-    def promise(self) -> bool:
-        """Keep room for a pod that is about to be made; `settle` afterwards, however it went."""
+    def reserve(self) -> bool:
+        """Reserve a slot for a pod that is about to be created. Call `release` in any case."""
         if self.free <= 0:
             return False
-        self._promised += 1
+        self._reserved += 1
         return True
 
-    def settle(self) -> None:
-        self._promised -= 1
+    def release(self) -> None:
+        self._reserved -= 1
 
-    def follow(self, change: Change) -> bool:
-        """Whether room became free."""
+    def observe(self, change: Change) -> bool:
+        """Update the used slots. Whether a slot became free."""
         if change.new is not None and occupies(change.new, self.node):
-            self._taken.add(change.new.uid)
+            self._used.add(change.new.uid)
             return False
-        before = len(self._taken)
-        self._taken.discard(change.subject.uid)
-        return len(self._taken) < before
+        before = len(self._used)
+        self._used.discard(change.subject.uid)
+        return len(self._used) < before
 
 
 def occupies(cached: Cached, node: str) -> bool:
     pod = cached.view
     return (pod.get("spec") or {}).get("nodeName") == node and (pod.get("status") or {}).get(
         "phase"
-    ) not in ENDED
+    ) not in TERMINAL_PHASES

@@ -1,4 +1,4 @@
-"""The agent's end of the socket to the supervisor: starts it where none runs, and finds it again after a break."""
+"""The agent's connection to the supervisor: starts the supervisor if none is running, and reconnects."""
 
 import asyncio
 import contextlib
@@ -12,19 +12,19 @@ from typing import Any
 
 import orjson
 
-from picokube.nodeagent.supervisor.orders import (
+from picokube.nodeagent.supervisor.protocol import (
     Refusal,
     Run,
     RunKey,
     StartContainer,
-    order_to_json,
     run_from_json,
+    start_request_to_json,
 )
 
 log = logging.getLogger("picokube.nodeagent")
 
-LONGEST_LINE = 64 * 1024 * 1024
-LONGEST_SOCKET_PATH = 100
+MAX_LINE_LENGTH = 64 * 1024 * 1024
+MAX_SOCKET_PATH = 100
 START_TIMEOUT = 30.0
 RETRY_SECONDS = 0.2
 
@@ -32,11 +32,11 @@ Listener = Callable[[Run], None]
 
 
 class SupervisorGone(Exception):
-    """The answer to an order is not known; asking again after the link is back is safe."""
+    """The connection was lost before the supervisor answered. Retrying the request is safe."""
 
 
 class StartRefused(Exception):
-    """A container cannot be started now, and was not; asking again later is safe."""
+    """The container can't be started now and wasn't. Retrying later is safe."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
@@ -44,19 +44,19 @@ class StartRefused(Exception):
 
 
 class SupervisorLink:
-    """What is known of every container, kept up to date by what the supervisor says."""
+    """Sends requests to the supervisor and caches the state of every container run."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._runs: dict[RunKey, Run] = {}
         self._by_pod: dict[str, dict[RunKey, Run]] = {}
         self._listeners: list[Listener] = []
-        self._waiting: dict[int, asyncio.Future[Run]] = {}
-        self._number = 0
+        self._pending: dict[int, asyncio.Future[Run]] = {}
+        self._last_id = 0
         self._writer: asyncio.StreamWriter | None = None
         self._up = asyncio.Event()
         self.problem: Exception | None = None
-        """Why there is no link; None while there is one."""
+        """Why there is no connection. None while connected."""
         self.namespaces = False
         self.isolation = ""
         self.pid = 0
@@ -75,41 +75,39 @@ class SupervisorLink:
         return self._up.is_set()
 
     async def connected(self) -> None:
-        """Until everything that is known has been told."""
+        """Wait until the link is connected and knows every run."""
         await self._up.wait()
 
     async def run(self) -> None:
-        """Keep the link; ends only when cancelled."""
+        """Stay connected until canceled."""
         while True:
             try:
-                await self._follow(*await self._connect())
+                await self._receive(*await self._connect())
             except (OSError, ValueError, RuntimeError, SupervisorGone) as error:
-                # RuntimeError: no thread can be started that would wait for the new process.
-                is_known = str(error) == str(self.problem)
+                # RuntimeError: can't start the thread that waits for the new process.
+                level = logging.DEBUG if str(error) == str(self.problem) else logging.WARNING
                 self.problem = error
-                log.log(
-                    logging.DEBUG if is_known else logging.WARNING, "no link to the supervisor: %s", error
-                )
+                log.log(level, "supervisor connection failed; retrying", extra={"error": str(error)})
                 await asyncio.sleep(RETRY_SECONDS)
             finally:
-                self._break()
+                self._disconnect()
 
     async def start(self, order: StartContainer) -> Run:
-        """Start a container once; what is known of it if it was started before. Raises SupervisorGone, StartRefused."""
+        """Start a container, or get its run if it was started before. Raises SupervisorGone and StartRefused."""
         if self._writer is None:
             raise SupervisorGone
-        self._number += 1
-        answer: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
-        self._waiting[self._number] = answer
-        self._send({"start": order_to_json(order), "id": self._number})
-        return await answer
+        self._last_id += 1
+        response: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
+        self._pending[self._last_id] = response
+        self._send({"start": start_request_to_json(order), "id": self._last_id})
+        return await response
 
     def stop(self, key: RunKey, grace: float) -> None:
-        """TERM, and KILL after so many seconds. Asked again when the link is back, if need be."""
+        """Send SIGTERM, and SIGKILL after `grace` seconds. Does nothing while disconnected; the next pass retries."""
         self._send({"stop": list(key), "grace": grace})
 
     def forget(self, pod: str) -> None:
-        """The pod is gone for good: its runs need not be remembered."""
+        """Drop the runs of a deleted pod."""
         self._send({"forget": pod})
         for key in self._by_pod.pop(pod, {}):
             self._runs.pop(key, None)
@@ -129,13 +127,13 @@ class SupervisorLink:
         directory = None
         try:
             path = str(self._directory / "socket")
-            if len(path) > LONGEST_SOCKET_PATH:
-                # The kernel's name for the directory is short.
+            if len(path) > MAX_SOCKET_PATH:
+                # Socket paths are limited to 108 bytes.
                 directory = os.open(self._directory, os.O_RDONLY)
                 path = f"/proc/self/fd/{directory}/socket"
             peer.connect(path)
             peer.setblocking(False)
-            return await asyncio.open_unix_connection(sock=peer, limit=LONGEST_LINE)
+            return await asyncio.open_unix_connection(sock=peer, limit=MAX_LINE_LENGTH)
         except BaseException:
             peer.close()
             raise
@@ -155,40 +153,42 @@ class SupervisorLink:
             if code > 1:
                 raise OSError(code, os.strerror(code), str(self._directory))
             if code != 0:
-                raise SupervisorGone(f"it could not be started; see {self._directory / 'supervisor.log'}")
+                raise SupervisorGone(
+                    f"the supervisor could not be started; see {self._directory / 'supervisor.log'}"
+                )
 
-    async def _follow(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
         self.problem = None
         try:
             while line := await reader.readline():
-                self._take(orjson.loads(line))
+                self._handle(orjson.loads(line))
         finally:
             writer.close()
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _handle(self, message: dict[str, Any]) -> None:
         match message:
             case {"welcome": welcome}:
                 self.namespaces, self.pid = welcome["namespaces"], welcome["pid"]
-                # A supervisor of an earlier version does not say.
+                # Earlier versions of the supervisor don't send it.
                 self.isolation = welcome.get("isolation", "process-group")
-                log.info("isolation: %s", self.isolation)
+                log.info("supervisor connected", extra={"pid": self.pid, "isolation": self.isolation})
                 for run in welcome["runs"]:
-                    self._learn(run_from_json(run))
+                    self._update(run_from_json(run))
                 self._up.set()
             case {"refused": [reason, message], "id": int(number)}:
-                answer = self._waiting.pop(number, None)
-                if answer is not None and not answer.done():
-                    answer.set_exception(StartRefused(Refusal(reason=reason, message=message)))
+                response = self._pending.pop(number, None)
+                if response is not None and not response.done():
+                    response.set_exception(StartRefused(Refusal(reason=reason, message=message)))
             case {"run": run, **rest}:
-                found = self._learn(run_from_json(run))
-                answer = self._waiting.pop(rest.get("id", 0), None)
-                if answer is not None and not answer.done():
-                    answer.set_result(found)
+                latest = self._update(run_from_json(run))
+                response = self._pending.pop(rest.get("id", 0), None)
+                if response is not None and not response.done():
+                    response.set_result(latest)
             case _:
-                raise ValueError("the supervisor speaks another language")
+                raise ValueError("the supervisor sent an unknown message; its version may be incompatible")
 
-    def _learn(self, run: Run) -> Run:
+    def _update(self, run: Run) -> Run:
         known = self._runs.get(run.key)
         if known is not None and known.is_over:
             return known
@@ -199,10 +199,10 @@ class SupervisorLink:
                 listener(run)
         return run
 
-    def _break(self) -> None:
+    def _disconnect(self) -> None:
         self._writer = None
         self._up.clear()
-        waiting, self._waiting = self._waiting, {}
-        for answer in waiting.values():
-            if not answer.done():
-                answer.set_exception(SupervisorGone())
+        pending, self._pending = self._pending, {}
+        for response in pending.values():
+            if not response.done():
+                response.set_exception(SupervisorGone())

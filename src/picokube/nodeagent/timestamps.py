@@ -1,15 +1,15 @@
-"""Times as Kubernetes writes them: UTC, whole seconds."""
+"""Formats and parses timestamps as Kubernetes does: UTC with a resolution of one second."""
 
 from datetime import UTC, datetime
 
 FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def written(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime(FORMAT)
 
 
-def read(text: str) -> datetime:
+def parse_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 

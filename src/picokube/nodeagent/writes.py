@@ -1,4 +1,4 @@
-"""Writes that several controllers make: a status, a finalizer taken away, a delete. Each names the object by uid."""
+"""Writes shared by the controllers: create, update a status, remove a finalizer, delete. Guarded by the object uid."""
 
 from typing import Any
 
@@ -9,30 +9,30 @@ from kubekit.client.resource import Resource
 
 
 class Writer:
-    """One kind: what is written is seen in its cache at once."""
+    """Writes objects of one kind and records each write in the cache."""
 
     def __init__(self, client: Client, resource: Resource, cache: Cache) -> None:
         self._client, self._resource, self._cache = client, resource, cache
 
     async def create(self, obj: Obj) -> Obj:
-        made = await self._client.create(self._resource, obj)
-        self._cache.note_written(made)
-        return made
+        created = await self._client.create(self._resource, obj)
+        self._cache.record_write(created)
+        return created
 
-    async def live(self, namespace: str, name: str) -> Obj | None:
-        """As the server has it now."""
+    async def get(self, namespace: str, name: str) -> Obj | None:
+        """The object from the API server, not from the cache."""
         try:
             return await self._client.get(self._resource, name, namespace)
         except NotFound:
             return None
 
     async def replace_status(self, obj: Obj, status: Obj) -> None:
-        """Only if nobody wrote in between. Raises Conflict."""
+        """Replace the status. Raises Conflict if the object has changed."""
         written = await self._client.update(self._resource, {**obj, "status": status}, subresource="status")
-        self._cache.note_written(written)
+        self._cache.record_write(written)
 
     async def patch_status(self, obj: Obj, status: Obj) -> None:
-        """Parts of a status, only if nobody wrote in between: lists are replaced whole. Raises Conflict."""
+        """Merge fields into the status; lists are replaced. Raises Conflict if the object has changed."""
         meta = obj["metadata"]
         guard = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
         try:
@@ -46,32 +46,36 @@ class Writer:
             )
         except NotFound:
             return
-        self._cache.note_written(written)
+        self._cache.record_write(written)
 
     async def delete(self, obj: Obj, **options: Any) -> None:
-        """Gone already, or another of that name, is as good."""
+        """Delete the object. Does nothing if it is gone or has another uid."""
         meta = obj["metadata"]
         try:
-            left = await self._client.delete(
+            remaining = await self._client.delete(
                 self._resource, meta["name"], meta["namespace"], uid=meta["uid"], **options
             )
         except (NotFound, Conflict):
             return
-        if left is not None and left.get("metadata", {}).get("uid") == meta["uid"] and _is_held(left):
-            self._cache.note_written(left)
+        if (
+            remaining is not None
+            and remaining.get("metadata", {}).get("uid") == meta["uid"]
+            and _still_exists(remaining)
+        ):
+            self._cache.record_write(remaining)
 
-    async def release(self, obj: Obj, finalizer: str) -> None:
-        """Take away one finalizer and touch no other."""
+    async def remove_finalizer(self, obj: Obj, finalizer: str) -> None:
+        """Remove one finalizer and keep the others."""
         meta = obj["metadata"]
         finalizers = list(meta.get("finalizers") or ())
         for _ in range(3):
             if finalizer not in finalizers:
                 return
-            place = finalizers.index(finalizer)
+            index = finalizers.index(finalizer)
             body = [
                 {"op": "test", "path": "/metadata/uid", "value": meta["uid"]},
-                {"op": "test", "path": f"/metadata/finalizers/{place}", "value": finalizer},
-                {"op": "remove", "path": f"/metadata/finalizers/{place}"},
+                {"op": "test", "path": f"/metadata/finalizers/{index}", "value": finalizer},
+                {"op": "remove", "path": f"/metadata/finalizers/{index}"},
             ]
             try:
                 written = await self._client.patch(
@@ -80,28 +84,30 @@ class Writer:
             except NotFound:
                 return
             except (Invalid, Conflict):
-                live = await self.live(meta["namespace"], meta["name"])
+                live = await self.get(meta["namespace"], meta["name"])
                 if live is None or live["metadata"]["uid"] != meta["uid"]:
                     return
                 finalizers = list(live["metadata"].get("finalizers") or ())
                 continue
-            if _is_held(written):
-                self._cache.note_written(written)
+            if _still_exists(written):
+                self._cache.record_write(written)
             return
-        raise ApiError(f"{self._resource.kind} {meta['name']}: finalizers change too often")
+        raise ApiError(
+            f"{self._resource.kind} {meta['name']}: can't remove finalizer {finalizer}: too many conflicts"
+        )
 
-    async def let_go(self, obj: Obj, finalizer: str, *, mark: str) -> None:
-        """Take away one finalizer and say so by an annotation, in one write."""
-        found: Obj | None = obj
+    async def remove_finalizer_and_annotate(self, obj: Obj, finalizer: str, *, annotation: str) -> None:
+        """Remove one finalizer and set an annotation, in one write."""
+        current: Obj | None = obj
         for _ in range(3):
-            if found is None or found["metadata"]["uid"] != obj["metadata"]["uid"]:
+            if current is None or current["metadata"]["uid"] != obj["metadata"]["uid"]:
                 return
-            meta = found["metadata"]
+            meta = current["metadata"]
             change = {
                 "uid": meta["uid"],
                 "resourceVersion": meta["resourceVersion"],
-                "finalizers": [each for each in meta.get("finalizers") or () if each != finalizer],
-                "annotations": {mark: "true"},
+                "finalizers": [item for item in meta.get("finalizers") or () if item != finalizer],
+                "annotations": {annotation: "true"},
             }
             try:
                 written = await self._client.patch(
@@ -114,16 +120,18 @@ class Writer:
             except NotFound:
                 return
             except Conflict:
-                found = await self.live(meta["namespace"], meta["name"])
+                current = await self.get(meta["namespace"], meta["name"])
                 continue
-            if _is_held(written):
-                self._cache.note_written(written)
+            if _still_exists(written):
+                self._cache.record_write(written)
             return
-        raise ApiError(f"{self._resource.kind} {obj['metadata']['name']}: it changes too often")
+        raise ApiError(
+            f"{self._resource.kind} {obj['metadata']['name']}: can't remove finalizer {finalizer}: too many conflicts"
+        )
 
 
-def _is_held(obj: Obj) -> bool:
-    """Whether an object that was written is still there: one that leaves and is held by nobody is not."""
+def _still_exists(obj: Obj) -> bool:
+    """Whether a written object still exists. A deleted object without finalizers and grace period doesn't."""
     meta = obj["metadata"]
     return (
         not meta.get("deletionTimestamp")

@@ -1,9 +1,8 @@
-"""What a Kubernetes API server does with the schema of a CustomResourceDefinition.
+"""Applies the schema of a CustomResourceDefinition as kube-apiserver 1.35 does, with the same messages.
 
-It tells whether a schema is structural, prunes and defaults objects, validates them and runs their CEL rules,
-in the words of kube-apiserver 1.35. It knows schemas and plain JSON values; it knows no kind, no product, no
-storage and no HTTP. Imports: the standard library, jsonschema_rs, orjson, and, in `cel` alone, cel_expr_python,
-which is loaded when the first expression is compiled and not before.
+Checks whether a schema is structural, prunes and defaults objects, validates them and runs their CEL rules. The
+package works on schemas and plain JSON values, independent of kinds, storage and HTTP. Imports: the standard library,
+jsonschema_rs, orjson, and, only in `cel`, cel_expr_python, which is loaded with the first expression.
 """
 
 from picokube.schema.compiled import CompiledSchema

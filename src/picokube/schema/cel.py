@@ -1,7 +1,7 @@
-"""The one module that touches cel_expr_python: compiles an expression, runs it, translates what went wrong.
+"""Compiles and runs CEL expressions. The only module that uses cel_expr_python.
 
-Everything that comes from the library is turned into plain values or into this package's errors here. The library
-is loaded with the first expression. Nothing here knows a schema.
+Converts the library's results to plain values and its errors to this package's errors. The library is loaded with the
+first expression.
 """
 
 import re
@@ -13,23 +13,23 @@ from typing import Any, Final
 import orjson
 
 from picokube.schema.cel_ast import Call, Expr, tree_of, walk, with_calls_renamed
-from picokube.schema.cel_budget import Traits, is_affordable, measured, nests_deeper
+from picokube.schema.cel_budget import Traits, is_affordable, measure, nests_deeper
 from picokube.schema.cel_encoding import serialized
 from picokube.schema.cel_fuel import OUT_OF_FUEL, refuel
 from picokube.schema.cel_functions import MATCHES, OVERLOADS
 from picokube.schema.errors import CelEvaluationError, CelSyntaxError
 
-LONGEST_SOURCE: Final = 10_000
-_DEEPEST: Final = 250
+MAX_SOURCE: Final = 10_000
+_MAX_DEPTH: Final = 250
 _MAX_REPORT: Final = 50_000
-"""The library repeats the whole expression for each of its problems."""
-OVER_BUDGET: Final = "the expression asks for more work than its budget allows"
+"""The library repeats the expression in each of its error messages."""
+OVER_BUDGET: Final = "the expression exceeds its cost budget"
 _ANY: Final = ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null")
-_PLACE: Final = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
+_LOCATION: Final = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
 _STATUS: Final = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
-_UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")
-# What cel-go says, where the C++ library says something else.
-_WORDING: Final = (
+_FORBIDDEN: Final = re.compile(r"[\x00\ud800-\udfff]")
+# Messages of cel-go for messages of the C++ library.
+_MESSAGES: Final = (
     (re.compile(r'^Key not found in map : "?(.*?)"?$', re.DOTALL), r"no such key: \1"),
     (re.compile(r"^Index error: index=(-?\d+) size=\d+$"), r"index out of bounds: \1"),
     (re.compile(r"^divide by zero$"), "division by zero"),
@@ -38,7 +38,7 @@ _WORDING: Final = (
     (re.compile(r"^cannot convert string to int$"), "type conversion error from 'string' to 'int'"),
 )
 
-_SYNTAX_WORDING: Final = (
+_SYNTAX_MESSAGES: Final = (
     (re.compile(r"\nERROR: <input>:\d+:\d+: <<nil>> parsetree[^\n]*(?:\n \|[^\n]*)*"), ""),
     (re.compile(r"'\\u003F'"), "'?'"),
     (re.compile(r"has\(\) argument must be a field selection"), "invalid argument to has() macro"),
@@ -54,14 +54,14 @@ _SYNTAX_WORDING: Final = (
 
 
 class Bindings:
-    """Values for the variables of one or more programs, handed to the library once for all of them."""
+    """Variable values for one or more programs. Converted for the library only once."""
 
     __slots__ = ("_activations", "size", "values")
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
         self.size = _measured_size(values)
-        """Characters of JSON; -1 when the values nest too deep for the library, which recurses."""
+        """Length as JSON. -1 if the values are nested too deeply for the library, which recurses."""
         self._activations: dict[int, Any] = {}
 
     def activation(self, environment: Any) -> Any:
@@ -73,7 +73,7 @@ class Bindings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A compiled expression. `gives` is the name of its type in CEL, DYN when only a run can tell."""
+    """A compiled expression. `gives` is the CEL type of its result, or DYN."""
 
     source: str
     gives: str
@@ -83,11 +83,11 @@ class Program:
     environment: Any
 
     def run(self, bindings: "Bindings") -> Any:
-        """The value, as plain Python. Raises CelEvaluationError."""
+        """Evaluate to a plain Python value. Raises CelEvaluationError."""
         if bindings.size < 0:
-            raise CelEvaluationError(self.source, "the values nest too deep", over_budget=True)
+            raise CelEvaluationError(self.source, "the values are nested too deeply", over_budget=True)
         traits = self.traits
-        if (traits.loops or traits.grows or traits.hands_over) and not is_affordable(
+        if (traits.loops or traits.grows or traits.passes_lists) and not is_affordable(
             self.tree, traits, bindings.values, bindings.size
         ):
             raise CelEvaluationError(self.source, OVER_BUDGET, over_budget=True)
@@ -103,22 +103,22 @@ class Program:
         return plain
 
     def cost(self, bindings: "Bindings") -> int:
-        """What a run takes from a budget that several runs share: rough, but the same every time."""
+        """The cost of a run against a shared budget: a rough but deterministic estimate."""
         return self.traits.operations * (1 + bindings.size // 16 if self.traits.loops else 1)
 
     def _failure(self, text: str) -> CelEvaluationError:
         problem = _STATUS.sub("", text.strip())
         if OUT_OF_FUEL in problem or "Iteration budget exceeded" in problem or "bad_alloc" in problem:
             return CelEvaluationError(self.source, OVER_BUDGET, over_budget=True)
-        for pattern, wording in _WORDING:
-            problem = pattern.sub(wording, problem)
+        for pattern, message in _MESSAGES:
+            problem = pattern.sub(message, problem)
         return CelEvaluationError(self.source, problem)
 
 
 @lru_cache(maxsize=256)
 def parsed(source: str) -> Expr:
-    """The tree of `source` as it is written, with nothing checked but its syntax. Raises CelSyntaxError."""
-    _refuse_unfit(source)
+    """The unchecked syntax tree of `source`. Raises CelSyntaxError."""
+    _validate_source(source)
     try:
         return tree_of(_parser().compile(source, disable_check=True).serialize())
     except (RuntimeError, TypeError, MemoryError) as error:
@@ -127,8 +127,8 @@ def parsed(source: str) -> Expr:
 
 @lru_cache(maxsize=1024)
 def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
-    """The program of `source` over variables of these CEL types. Raises CelSyntaxError."""
-    _refuse_unfit(source)
+    """Compile `source` with variables of these CEL types. Raises CelSyntaxError."""
+    _validate_source(source)
     environment = _environment(variables)
     try:
         expression = environment.compile(source)
@@ -136,8 +136,8 @@ def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
     except (RuntimeError, TypeError, MemoryError) as error:
         raise _syntax_error(source, str(error)) from error
     gives = expression.return_type().name()
-    if any(isinstance(each, Call) and each.function == "matches" for each in walk(tree)):
-        return replace(assembled(source, tree, variables), gives=gives)
+    if any(isinstance(item, Call) and item.function == "matches" for item in walk(tree)):
+        return replace(compile_tree(source, tree, variables), gives=gives)
     return Program(
         source=source,
         gives=gives,
@@ -148,8 +148,8 @@ def compiled(source: str, variables: tuple[tuple[str, str], ...]) -> Program:
     )
 
 
-def assembled(source: str, tree: Expr, variables: tuple[tuple[str, str], ...]) -> Program:
-    """The program of a tree that was made from `source`; its types are the maker's business."""
+def compile_tree(source: str, tree: Expr, variables: tuple[tuple[str, str], ...]) -> Program:
+    """Compile a tree that was derived from `source`, without type checks."""
     environment = _environment(variables)
     try:
         expression = environment.deserialize(serialized(with_calls_renamed(tree, "matches", MATCHES)))
@@ -165,40 +165,42 @@ def assembled(source: str, tree: Expr, variables: tuple[tuple[str, str], ...]) -
     )
 
 
-def _refuse_unfit(source: str) -> None:
-    if len(source) > LONGEST_SOURCE:
+def _validate_source(source: str) -> None:
+    if len(source) > MAX_SOURCE:
         raise CelSyntaxError(
-            source[:80], f"the expression has {len(source)} characters, more than {LONGEST_SOURCE}"
+            source[:80], f"the expression has {len(source)} characters; the maximum is {MAX_SOURCE}"
         )
-    if unfit := _UNFIT.search(source):
+    if forbidden := _FORBIDDEN.search(source):
         line, column = (
-            source.count("\n", 0, unfit.start()) + 1,
-            unfit.start() - source.rfind("\n", 0, unfit.start()),
+            source.count("\n", 0, forbidden.start()) + 1,
+            forbidden.start() - source.rfind("\n", 0, forbidden.start()),
         )
         raise CelSyntaxError(
-            source, f"character U+{ord(unfit[0]):04X} is not allowed", line=line, column=column
+            source, f"character U+{ord(forbidden[0]):04X} is not allowed", line=line, column=column
         )
 
 
 def _syntax_error(source: str, text: str) -> CelSyntaxError:
     text = text[:_MAX_REPORT]
-    if (found := _PLACE.search(text)) is None:
+    if (found := _LOCATION.search(text)) is None:
         too_deep = "recursion limit exceeded" in text
-        return CelSyntaxError(source, "the expression nests too deep" if too_deep else _STATUS.sub("", text))
+        return CelSyntaxError(
+            source, "the expression is nested too deeply" if too_deep else _STATUS.sub("", text)
+        )
     line, column, problem = max(int(found[1]), 0), max(int(found[2]), 0), found[3]
     problem = _STATUS.sub("", problem).removesuffix(" (in container '')")
     if problem.startswith("Exceeded max recursion depth"):
-        problem = "the expression nests too deep"
+        problem = "the expression is nested too deeply"
     where = f" at line {line}, column {column}" if line else ""
     report = _STATUS.sub("", text)
-    for pattern, wording in _SYNTAX_WORDING:
-        report = pattern.sub(wording, report)
+    for pattern, message in _SYNTAX_MESSAGES:
+        report = pattern.sub(message, report)
     return CelSyntaxError(source, f"{problem}{where}", line=line, column=column, report=report)
 
 
 @cache
 def _types() -> dict[str, Any]:
-    from cel_expr_python import cel  # noqa: PLC0415 - heavy, and most processes compile no expression
+    from cel_expr_python import cel  # noqa: PLC0415 - slow to import, and most processes compile no expression
 
     kinds = cel.Type
     return {
@@ -211,7 +213,7 @@ def _types() -> dict[str, Any]:
 
 @cache
 def _parser() -> Any:
-    """An environment with the macros that Kubernetes has, and no others."""
+    """An environment with only the macros of Kubernetes."""
     from cel_expr_python import cel  # noqa: PLC0415
     from cel_expr_python.ext import ext_optional  # noqa: PLC0415
 
@@ -240,17 +242,17 @@ def _environment(variables: tuple[tuple[str, str], ...]) -> Any:
 def _functions(cel: Any) -> list[Any]:
     types = _types()
     declared: dict[str, list[Any]] = {}
-    for each in OVERLOADS:
-        for variant in _ANY if "any" in each.takes else ("",):
-            takes = tuple(variant if kind == "any" else kind for kind in each.takes)
+    for item in OVERLOADS:
+        for variant in _ANY if "any" in item.takes else ("",):
+            takes = tuple(variant if kind == "any" else kind for kind in item.takes)
             overload = cel.Overload(
-                f"kubernetes_{each.name}_{'_'.join(takes)}",
-                return_type=types[each.gives],
+                f"kubernetes_{item.name}_{'_'.join(takes)}",
+                return_type=types[item.gives],
                 parameters=[types[kind] for kind in takes],
-                is_member=each.method,
-                impl=each.body,
+                is_member=item.method,
+                impl=item.body,
             )
-            declared.setdefault(each.name, []).append(overload)
+            declared.setdefault(item.name, []).append(overload)
     return [cel.FunctionDecl(name, overloads) for name, overloads in declared.items()]
 
 
@@ -259,9 +261,9 @@ def _plain(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
         case list():
-            return [_plain(each) for each in value]
+            return [_plain(item) for item in value]
         case dict():
-            return {_plain(key): _plain(each) for key, each in value.items()}
+            return {_plain(key): _plain(item) for key, item in value.items()}
         case bytearray() | bytes():
             return bytes(value)
         case _ if type(value).__module__ == "datetime":
@@ -274,5 +276,7 @@ def _measured_size(values: Mapping[str, Any]) -> int:
     try:
         return len(orjson.dumps(values, default=repr))
     except (TypeError, ValueError):
-        # JSON cannot hold them: a number too long, a broken character, or no end of nesting.
-        return -1 if nests_deeper(values, _DEEPEST) else sum(measured(each).size for each in values.values())
+        # Not representable as JSON: a large integer, a lone surrogate or too deep nesting.
+        return (
+            -1 if nests_deeper(values, _MAX_DEPTH) else sum(measure(value).size for value in values.values())
+        )

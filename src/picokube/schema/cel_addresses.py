@@ -1,11 +1,11 @@
-"""IP addresses and networks as CEL sees them. Each travels as a one-entry map, in its canonical spelling."""
+"""The IP address and CIDR functions of CEL. Values are represented as one-entry maps in canonical form."""
 
 import ipaddress
 import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from picokube.schema.go_text import quoted
+from picokube.schema.go_text import go_quote
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -18,19 +18,19 @@ def _address(text: str) -> Address:
     try:
         found = ipaddress.ip_address(text)
     except ValueError as error:
-        why = f"ParseAddr({quoted(text)}): unable to parse IP"
+        reason = f"ParseAddr({go_quote(text)}): unable to parse IP"
         raise ValueError(
-            f"IP Address {quoted(text)} parse error during conversion from string: {why}"
+            f"IP Address {go_quote(text)} parse error during conversion from string: {reason}"
         ) from error
     if "%" in text:
-        raise ValueError(f"IP address {quoted(text)} with zone value is not allowed")
-    _refuse_mapped(found, text)
+        raise ValueError(f"IP address {go_quote(text)} with zone value is not allowed")
+    _reject_ipv4_mapped(found, text)
     return found
 
 
-def _refuse_mapped(address: Address, text: str) -> None:
+def _reject_ipv4_mapped(address: Address, text: str) -> None:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        raise ValueError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+        raise ValueError(f"IPv4-mapped IPv6 address {go_quote(text)} is not allowed")
 
 
 def _network(text: str) -> Network:
@@ -40,10 +40,10 @@ def _network(text: str) -> Network:
     except ValueError:
         found = None
     if found is None or not _LENGTH.fullmatch(length) or "%" in text:
-        about = "network address parse error during conversion from string"
-        why = "unable to parse" if slash else "no '/'"
-        raise ValueError(f"{about}: {about}: netip.ParsePrefix({quoted(text)}): {why}")
-    _refuse_mapped(found.ip, text)
+        prefix = "network address parse error during conversion from string"
+        reason = "unable to parse" if slash else "no '/'"
+        raise ValueError(f"{prefix}: {prefix}: netip.ParsePrefix({go_quote(text)}): {reason}")
+    _reject_ipv4_mapped(found.ip, text)
     return found
 
 
@@ -62,14 +62,14 @@ def _cidr(packed: Packed) -> Network:
 
 
 def is_ip(text: str) -> bool:
-    return _reads(_address, text)
+    return _is_valid(_address, text)
 
 
 def is_cidr(text: str) -> bool:
-    return _reads(_network, text)
+    return _is_valid(_network, text)
 
 
-def _reads(reader: Callable[[str], object], text: str) -> bool:
+def _is_valid(reader: Callable[[str], object], text: str) -> bool:
     try:
         reader(text)
     except ValueError:
@@ -99,8 +99,8 @@ def is_loopback(packed: Packed) -> bool:
 
 def is_link_local_multicast(packed: Packed) -> bool:
     found = _ip(packed)
-    own = ipaddress.ip_network("224.0.0.0/24" if found.version == 4 else "ff02::/16")  # noqa: PLR2004
-    return found in own or (found.version != 4 and found.packed[0] == 0xFF and found.packed[1] & 0x0F == 2)  # noqa: PLR2004
+    net = ipaddress.ip_network("224.0.0.0/24" if found.version == 4 else "ff02::/16")  # noqa: PLR2004
+    return found in net or (found.version != 4 and found.packed[0] == 0xFF and found.packed[1] & 0x0F == 2)  # noqa: PLR2004
 
 
 def is_link_local_unicast(packed: Packed) -> bool:
@@ -149,5 +149,5 @@ def contains_cidr(packed: Packed, other: Packed | str) -> bool:
 
 
 def written(packed: Packed) -> str:
-    """The text of an address or a network."""
+    """The text of an address or CIDR."""
     return _unpacked(packed, "ip" if "ip" in packed else "cidr")

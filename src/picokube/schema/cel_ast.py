@@ -1,7 +1,6 @@
-"""The syntax tree of a CEL expression, parsed or checked, read from its serialized form.
+"""The syntax tree of a CEL expression, decoded from its serialized form.
 
-The library compiles but does not show what it parsed, so this reads the few protobuf messages of cel.expr that
-matter. It knows CEL's syntax; it knows no schema and evaluates nothing.
+The library doesn't expose the tree, so this module decodes the protobuf messages of cel.expr.
 """
 
 import struct
@@ -12,12 +11,12 @@ from typing import Any, Final
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
-# Every part has its place, `at`: an offset into the source, or -1. What is told of a part is kept by its identity.
+# `at` is the offset into the source, or -1. Other modules key facts about a node by its identity.
 
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A value written out, and the name of its type in CEL."""
+    """A literal value and its CEL type."""
 
     value: Any
     type: str = "null"
@@ -32,7 +31,7 @@ class Ident:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """`operand.field`, or has(operand.field) when `test` is set."""
+    """`operand.field`, or has(operand.field) if `test` is set."""
 
     operand: "Expr"
     field: str
@@ -42,7 +41,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function, a method or an operator; `args` starts with the target of a method."""
+    """A call of a function, method or operator. The target of a method is its first argument."""
 
     function: str
     args: tuple["Expr", ...]
@@ -52,10 +51,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A list written out; or a map, whose `elements` are a key, its value, the next key and so on.
+    """A list literal, or a map literal with alternating keys and values in `elements`.
 
-    `message` is the name of the type, when one is written before the braces. `optional` are the numbers of the items
-    or entries that may be missing: [?a], {?k: v}.
+    `message` is the type name before the braces, if any. `optional` are the indexes of the optional elements or
+    entries: [?a], {?k: v}.
     """
 
     elements: tuple["Expr", ...]
@@ -67,7 +66,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What the macros all, exists, map and filter become."""
+    """A comprehension: the expansion of the macros all, exists, map and filter."""
 
     variables: tuple[str, ...]
     accumulator: str
@@ -83,7 +82,7 @@ Expr = Const | Ident | Select | Call | Literal | Fold
 
 
 def tree_of(serialized: bytes) -> Expr:
-    """The tree of what the library serialized: a ParsedExpr or a CheckedExpr inside an Any."""
+    """Decode a ParsedExpr or CheckedExpr inside an Any."""
     wrapped = _fields(serialized)
     first = 2 if wrapped[1][0].endswith(b".ParsedExpr") else 4
     message = _fields(wrapped[2][0])
@@ -118,7 +117,7 @@ def parts(expr: Expr) -> tuple[Expr, ...]:
 
 
 def with_calls_renamed(expr: Expr, name: str, other: str) -> Expr:
-    """The expression with every call of `name`, as a method or not, made a call of the function `other`."""
+    """Replace all calls of the function or method `name` with calls of the function `other`."""
 
     def renamed(inner: Expr) -> Expr:
         return with_calls_renamed(inner, name, other)
@@ -150,17 +149,17 @@ def selected_names(expr: Expr, variable: str) -> Iterator[str]:
         ):
             yield key
         case Fold() if variable in {*expr.variables, expr.accumulator}:
-            # Inside the macro the name means its own variable.
+            # The macro's variable shadows it.
             yield from selected_names(expr.over, variable)
             return
         case _:
             pass
-    for each in parts(expr):
-        yield from selected_names(each, variable)
+    for part in parts(expr):
+        yield from selected_names(part, variable)
 
 
 def mentions_whole(expr: Expr, variable: str) -> bool:
-    """Whether `variable` is used otherwise than to select a name that is written out."""
+    """Whether `variable` is used other than to select a literal name."""
     match expr:
         case Ident(name=name):
             return name == variable
@@ -173,18 +172,18 @@ def mentions_whole(expr: Expr, variable: str) -> bool:
         case Fold() if variable in expr.variables:
             return mentions_whole(expr.over, variable)
         case _:
-            return any(mentions_whole(each, variable) for each in parts(expr))
+            return any(mentions_whole(part, variable) for part in parts(expr))
 
 
 def mentions(expr: Expr, variable: str) -> bool:
-    """Whether `variable` is used at all, and not hidden by a macro's own variable of that name."""
+    """Whether `variable` is used without being shadowed by a macro's variable."""
     match expr:
         case Ident(name=name):
             return name == variable
         case Fold() if variable in expr.variables:
             return mentions(expr.over, variable)
         case _:
-            return any(mentions(each, variable) for each in parts(expr))
+            return any(mentions(part, variable) for part in parts(expr))
 
 
 def _expr(message: bytes, positions: dict[int, int]) -> Expr:
@@ -227,18 +226,18 @@ def _select(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
 
 def _call(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
     args = (*fields.get(1, ()), *fields.get(3, ()))
-    return Call(_text(fields, 2), tuple(_expr(each, positions) for each in args), 1 in fields, at)
+    return Call(_text(fields, 2), tuple(_expr(arg, positions) for arg in args), 1 in fields, at)
 
 
 def _list(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
     optional = frozenset(n for packed in fields.get(2, ()) for n in _numbers(packed))
-    return Literal(tuple(_expr(each, positions) for each in fields.get(1, ())), optional=optional, at=at)
+    return Literal(tuple(_expr(item, positions) for item in fields.get(1, ())), optional=optional, at=at)
 
 
 def _struct(fields: "_Fields", positions: dict[int, int], at: int) -> Expr:
-    entries = [_fields(each) for each in fields.get(2, ())]
+    entries = [_fields(item) for item in fields.get(2, ())]
     return Literal(
-        tuple(_expr(each, positions) for entry in entries for n in (3, 4) for each in entry.get(n, ())),
+        tuple(_expr(item, positions) for entry in entries for n in (3, 4) for item in entry.get(n, ())),
         is_map=True,
         message=_text(fields, 1),
         optional=frozenset(n for n, entry in enumerate(entries) if entry.get(5, [0])[0]),
@@ -262,7 +261,7 @@ def _text(fields: _Fields, number: int) -> str:
 
 
 def _fields(message: bytes) -> _Fields:
-    """The fields of one protobuf message by number; nested messages stay bytes."""
+    """The fields of a protobuf message by number. Nested messages stay encoded."""
     fields: _Fields = {}
     at = 0
     while at < len(message):

@@ -1,8 +1,7 @@
-"""How much work an expression may ask for, and how large its values may grow, told before it runs.
+"""Bounds the work of an expression and the size of its values before it runs.
 
-The library stops an evaluation after a fixed number of loop steps, but not one that doubles a string at each.
-This bounds both from the syntax tree and the size of the values: an upper bound, so what it lets run is safe.
-It knows trees and JSON; it evaluates nothing.
+The library limits the number of loop steps, but not the size of values, which may double with each step. This module
+computes an upper bound of both from the syntax tree and the size of the inputs.
 """
 
 from collections.abc import Mapping
@@ -11,30 +10,32 @@ from typing import Any, Final
 
 from picokube.schema.cel_ast import Call, Const, Expr, Fold, Ident, Literal, Select, walk
 
-LARGEST_VALUE: Final = 16 * 2**20
-"""Characters and items a value may hold while an expression runs."""
-MOST_WORK: Final = 2 * 10**8
-"""Characters and items all steps together may look at: at most 0.2 s."""
-LARGEST_TEXT: Final = 2**20
-"""What one text function may return."""
-_STEPS: Final = 10_000  # the library's own limit of loop steps
-_MANY_SUMS: Final = 16
-_SHORT: Final = 4_000
-_COPY: Final = 40  # what copying one item costs, in items looked at
-_HANDOVER: Final = 100  # what handing one item of a list to a function in Python costs, in items looked at
-_TAKING_LISTS: Final = frozenset(
+MAX_VALUE_SIZE: Final = 16 * 2**20
+"""Maximum number of characters and items of a value."""
+MAX_WORK: Final = 2 * 10**8
+"""Maximum number of characters and items that all steps may read: at most 0.2 s."""
+MAX_TEXT_SIZE: Final = 2**20
+"""Maximum size of the result of a string function."""
+_STEPS: Final = 10_000  # the library's limit of loop steps
+_MAX_SUMS: Final = 16
+_SHORT_LIST: Final = 4_000
+_COPY_COST: Final = 40  # cost of copying an item, relative to reading it
+_PASS_COST: Final = 100  # cost of passing a list item to a Python function, relative to reading it
+_LIST_FUNCTIONS: Final = frozenset(
     {
         "isSorted", "sum", "min", "max", "indexOf", "lastIndexOf", "distinct", "flatten", "slice", "sort", "reverse",
         "join", "format", "@sortByAssociatedKeys", "cel.@mapInsert", "sets.contains", "sets.equivalent",
         "sets.intersects",
     }
 )  # fmt: skip
-_LOOKERS: Final = frozenset({"matches", "contains", "startsWith", "endsWith", "_==_", "_!=_", "@in", "_in_"})
+_PREDICATES: Final = frozenset(
+    {"matches", "contains", "startsWith", "endsWith", "_==_", "_!=_", "@in", "_in_"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """No value here is larger than `size`, has more than `count` items, or an item larger than `item`."""
+    """Upper bounds of a value's size, number of items and size of an item."""
 
     size: int
     count: int
@@ -43,30 +44,30 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What can be said of an expression once and for all."""
+    """Properties of an expression that don't depend on its inputs."""
 
     grows: bool
     loops: bool
     builds: bool
-    hands_over: bool
-    """Whether a function in Python is given a list, all of which is copied for it."""
+    passes_lists: bool
+    """Whether a list is passed to a Python function, which copies it."""
     ranges: bool
     operations: int
 
     @classmethod
     def of(cls, root: Expr) -> "Traits":
-        everything = list(walk(root))
-        sums = sum(isinstance(each, Call) and each.function == "_+_" for each in everything)
-        user_folds = [each for each in everything if isinstance(each, Fold)]
-        # A macro's own step adds one item at a time; only what the author wrote inside it can multiply.
-        written = sum(1 for fold in user_folds for each in walk(fold.step) if _multiplies(each, fold))
+        nodes = list(walk(root))
+        sums = sum(isinstance(item, Call) and item.function == "_+_" for item in nodes)
+        user_folds = [item for item in nodes if isinstance(item, Fold)]
+        # The step of a macro adds one item. Only the expression inside it can multiply.
+        multiplying = sum(1 for fold in user_folds for item in walk(fold.step) if _multiplies(item, fold))
         return cls(
-            grows=written > 0 or sums > _MANY_SUMS,
+            grows=multiplying > 0 or sums > _MAX_SUMS,
             loops=bool(user_folds),
             builds=any(_builds(fold) for fold in user_folds),
-            hands_over=any(isinstance(each, Call) and each.function in _TAKING_LISTS for each in everything),
-            ranges=any(isinstance(each, Call) and each.function == "lists.range" for each in everything),
-            operations=max(1, len(everything)),
+            passes_lists=any(isinstance(item, Call) and item.function in _LIST_FUNCTIONS for item in nodes),
+            ranges=any(isinstance(item, Call) and item.function == "lists.range" for item in nodes),
+            operations=max(1, len(nodes)),
         )
 
 
@@ -83,44 +84,46 @@ def _multiplies(expr: Expr, fold: Fold) -> bool:
 
 
 def _builds(fold: Fold) -> bool:
-    """Whether the loop makes a list, as map and filter do. The library copies the list at every step."""
+    """Whether the loop builds a list, like map and filter. The library copies the list at every step."""
     return isinstance(fold.start, Literal)
 
 
 def is_affordable(root: Expr, traits: Traits, bindings: Mapping[str, Any], size: int) -> bool:
-    """Whether the expression may run on these values, which take `size` characters of JSON."""
+    """Whether the expression may run with these values, whose JSON has `size` characters."""
     steps = _STEPS if traits.loops else 1
-    # Lists also come out of the expression itself, item by item or as a range.
+    # The expression itself can create lists, too, from literals or as a range.
     lengths = size + 8 * traits.operations
-    heavy = traits.grows or traits.ranges or ((traits.builds or traits.hands_over) and lengths > _SHORT)
-    if not heavy and steps * traits.operations * size <= MOST_WORK:
+    heavy = (
+        traits.grows or traits.ranges or ((traits.builds or traits.passes_lists) and lengths > _SHORT_LIST)
+    )
+    if not heavy and steps * traits.operations * size <= MAX_WORK:
         return True
-    estimate = _Estimate({name: measured(value) for name, value in bindings.items()})
+    estimate = _Estimate({name: measure(value) for name, value in bindings.items()})
     largest = estimate.bound(root, {}).size
-    return max(largest, estimate.largest) <= LARGEST_VALUE and estimate.work <= MOST_WORK
+    return max(largest, estimate.largest) <= MAX_VALUE_SIZE and estimate.work <= MAX_WORK
 
 
-def measured(value: Any) -> Bound:
-    """The bound of plain JSON."""
+def measure(value: Any) -> Bound:
+    """The bound of a JSON value."""
     size, longest, item = 0, 1, 1
     left: list[Any] = [value]
     while left:
-        each = left.pop()
-        if isinstance(each, _Mark):
-            item = max(item, size - each.start)
-        elif isinstance(each, dict):
-            size += sum(len(name) for name in each) + len(each) + 1
-            longest = max(longest, len(each))
-            left.extend(each.values())
-        elif isinstance(each, list):
-            size += len(each) + 1
-            longest = max(longest, len(each))
-            left.extend(_Measure(inner) for inner in each)
-        elif isinstance(each, _Measure):
+        current = left.pop()
+        if isinstance(current, _Mark):
+            item = max(item, size - current.start)
+        elif isinstance(current, dict):
+            size += sum(len(name) for name in current) + len(current) + 1
+            longest = max(longest, len(current))
+            left.extend(current.values())
+        elif isinstance(current, list):
+            size += len(current) + 1
+            longest = max(longest, len(current))
+            left.extend(_Measure(inner) for inner in current)
+        elif isinstance(current, _Measure):
             left.append(_Mark(size))
-            left.append(each.value)
+            left.append(current.value)
         else:
-            size += len(each) if isinstance(each, str | bytes) else 8
+            size += len(current) if isinstance(current, str | bytes) else 8
     return Bound(size=size + 1, count=longest, item=item + 1)
 
 
@@ -129,9 +132,9 @@ def nests_deeper(value: Any, limit: int) -> bool:
     for _ in range(limit):
         level = [
             inner
-            for each in level
-            if isinstance(each, Mapping | list)
-            for inner in (each.values() if isinstance(each, Mapping) else each)
+            for item in level
+            if isinstance(item, Mapping | list)
+            for inner in (item.values() if isinstance(item, Mapping) else item)
         ]
         if not level:
             return False
@@ -170,36 +173,36 @@ class _Estimate:
             case Select(operand=operand):
                 return self.bound(operand, local, times)
             case Literal(elements=elements):
-                inner = [self.bound(each, local, times) for each in elements]
-                sizes = [each.size for each in inner]
+                inner = [self.bound(element, local, times) for element in elements]
+                sizes = [item.size for item in inner]
                 return Bound(sum(sizes) + 1, max(len(inner), 1), max(sizes, default=1))
             case Call(function="lists.range", args=args):
-                wanted = args[0].value if args and isinstance(args[0], Const) else _STEPS
-                count = min(max(wanted, 1), _STEPS) if isinstance(wanted, int) else 1
+                argument = args[0].value if args and isinstance(args[0], Const) else _STEPS
+                count = min(max(argument, 1), _STEPS) if isinstance(argument, int) else 1
                 return Bound(8 * count, count, 8)
             case Call(function=function, args=args):
-                return self._call(function, [self.bound(each, local, times) for each in args], times)
+                return self._call(function, [self.bound(arg, local, times) for arg in args], times)
             case Fold():
                 return self._fold(expr, local, times)
 
     def _call(self, function: str, args: list[Bound], times: int) -> Bound:
-        size = sum(each.size for each in args)
-        count = sum(each.count for each in args)
-        item = max((each.item for each in args), default=1)
+        size = sum(arg.size for arg in args)
+        count = sum(arg.count for arg in args)
+        item = max((arg.item for arg in args), default=1)
         self.work += times * size
-        if function in _TAKING_LISTS:
-            self.work += times * count * _HANDOVER
-        if function in _LOOKERS:
+        if function in _LIST_FUNCTIONS:
+            self.work += times * count * _PASS_COST
+        if function in _PREDICATES:
             return Bound(8, 1, 8)
         match function:
             case "_+_":
                 return Bound(size, count, item)
             case "_?_:_":
-                return Bound(max(each.size for each in args[1:]), max(each.count for each in args[1:]), item)
+                return Bound(max(arg.size for arg in args[1:]), max(arg.count for arg in args[1:]), item)
             case "_[_]" | "_[?_]":
                 return args[0]
             case "replace" | "join" | "format" | "split" | "string" | "bytes" | "range":
-                return Bound(max(size, LARGEST_TEXT) if function != "split" else size, size, size)
+                return Bound(max(size, MAX_TEXT_SIZE) if function != "split" else size, size, size)
             case _:
                 return Bound(max(size, 8), max(count, 1), item)
 
@@ -212,7 +215,7 @@ class _Estimate:
         self.bound(fold.condition, inner, times * steps)
         once = self.bound(fold.step, inner, times * steps)
         if _builds(fold):
-            self.work += times * steps * steps * _COPY
+            self.work += times * steps * steps * _COPY_COST
         grown = Bound(
             start.size + steps * max(once.size - start.size, 0),
             start.count + steps * max(once.count - start.count, 0),

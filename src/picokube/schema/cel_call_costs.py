@@ -1,6 +1,6 @@
-"""What one call costs and how large its result can be, function by function, as Kubernetes estimates it.
+"""Estimates the cost of a call and the size of its result as Kubernetes does.
 
-Knows functions, types and sizes; the tree is in `cel_cost`. A function that is not named here costs 1.
+`cel_cost` walks the tree. A function that is not listed here costs 1.
 """
 
 import math
@@ -13,21 +13,21 @@ from picokube.schema.cel_sizes import ANY_SIZE, LIMIT, ONE, READING, Size, cappe
 from picokube.schema.cel_types import Type
 
 _LIST_MADE: Final = 10
-_PATTERN: Final = 0.25  # of what a character of a pattern costs for each character that is read
-_ADDRESS_COMPARED: Final = 4  # two addresses of at most 16 bytes each, read once
+_PATTERN: Final = 0.25  # cost of a pattern character for each character that is read
+_ADDRESS_COMPARED: Final = 4  # two addresses of at most 16 bytes
 _NAMED_FORMAT: Final = 7
 _NAMED_FORMAT_PATTERN: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What is known of a target or an argument. `item` is the size of what a list of its type holds."""
+    """A target or argument of a call. `item` is the size of a list item."""
 
     type: Type
     size: Size | None
     item: Size
     number: int | None
-    """Its value, if that is written out as a whole number."""
+    """The value of an integer literal."""
 
     @property
     def extent(self) -> Size:
@@ -36,7 +36,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a call costs at most, without its arguments, and the size of its result where that is known."""
+    """The maximum cost of a call without its arguments, and the size of its result if known."""
 
     cost: int
     size: Size | None = None
@@ -47,7 +47,7 @@ _Rule = Callable[[tuple[Type, ...], Operands], Estimate]
 
 
 def call_cost(function: str, takes: tuple[Type, ...], operands: Operands, *, method: bool) -> Estimate:
-    """The cost of a call by the signature that takes these types; the target of a method is its first operand."""
+    """The cost of a call with the signature that takes these types. The target of a method is its first operand."""
     if function == "matches" and not method:
         return Estimate(1)
     rule = _RULES.get((function, takes[0].name if takes else "")) or _RULES.get((function, ""))
@@ -69,17 +69,17 @@ def _reads_argument(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
 
 def _to_bytes(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
     size = operands[0].extent
-    return Estimate(size.cost(READING), Size(size.least, size.most * 4 & LIMIT))
+    return Estimate(size.cost(READING), Size(size.min_size, size.max_size * 4 & LIMIT))
 
 
 def _to_text(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
     size = operands[0].extent
-    return Estimate(size.cost(READING), Size(size.least // 4, size.most))
+    return Estimate(size.cost(READING), Size(size.min_size // 4, size.max_size))
 
 
 def _quoted(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
     size = operands[0].extent
-    return Estimate(size.cost(READING), Size(size.least + 2 & LIMIT, size.most * 2 + 2 & LIMIT))
+    return Estimate(size.cost(READING), Size(size.min_size + 2 & LIMIT, size.max_size * 2 + 2 & LIMIT))
 
 
 def _is_in(takes: tuple[Type, ...], operands: Operands) -> Estimate:
@@ -94,7 +94,7 @@ def _matches(takes: tuple[Type, ...], operands: Operands) -> Estimate:
 def _finds(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
     text, pattern = operands[0].extent, operands[1].extent
     cost = capped(text.plus(ONE).cost(READING) * pattern.cost(_PATTERN))
-    return Estimate(cost, Size(0, text.most))
+    return Estimate(cost, Size(0, text.max_size))
 
 
 def _contains(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
@@ -112,7 +112,7 @@ def _joins_lists(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
 
 
 def _compares(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
-    return Estimate(scaled(min(operands[0].extent.most, operands[1].extent.most), READING))
+    return Estimate(scaled(min(operands[0].extent.max_size, operands[1].extent.max_size), READING))
 
 
 def _equals(takes: tuple[Type, ...], operands: Operands) -> Estimate:
@@ -124,54 +124,54 @@ def _equals(takes: tuple[Type, ...], operands: Operands) -> Estimate:
             case "kubernetes.NamedFormat":
                 return Estimate(_NAMED_FORMAT)
             case "kubernetes.URL":
-                return Estimate(scaled((other.size or ONE).most, READING))
+                return Estimate(scaled((other.size or ONE).max_size, READING))
             case _:
                 pass
     return _compares(takes, operands)
 
 
 def _looks_at_each(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
-    """A walk over a list; over its texts, too, if it has texts. Or over one text."""
+    """Reads a string, or a list and its strings."""
     target = operands[0]
     if not target.type.params:
         return Estimate(target.extent.cost(READING))
     each = 1
     if target.type.params[0].name in {"string", "bytes"}:
         each += target.item.cost(READING)
-    return Estimate(capped(target.extent.most * capped(each)))
+    return Estimate(capped(target.extent.max_size * capped(each)))
 
 
 def _replaces(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
-    size, old, new = (each.extent for each in operands[:3])
+    size, old, new = (operand.extent for operand in operands[:3])
     count = kept = 0
-    if old.least == 0:
-        count, kept = capped(size.most + 1), size.most
-    elif new.most <= old.least:
-        kept = size.most
+    if old.min_size == 0:
+        count, kept = capped(size.max_size + 1), size.max_size
+    elif new.max_size <= old.min_size:
+        kept = size.max_size
     else:
-        count = capped(math.ceil(float(size.most) / float(old.least)))
+        count = capped(math.ceil(float(size.max_size) / float(old.min_size)))
     fewest = left = 0
-    if old.most == 0:
-        fewest, left = capped(size.least + 1), size.least
-    elif old.most <= new.least:
-        left = size.least
+    if old.max_size == 0:
+        fewest, left = capped(size.min_size + 1), size.min_size
+    elif old.max_size <= new.min_size:
+        left = size.min_size
     else:
-        fewest = math.ceil(float(size.least) / float(old.most))
+        fewest = math.ceil(float(size.min_size) / float(old.max_size))
     return Estimate(size.cost(2 * READING), Size(fewest, count).times(new).plus(Size(left, kept)))
 
 
 def _splits(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
-    size, most = operands[0].extent, operands[0].extent.most
+    size, max_size = operands[0].extent, operands[0].extent.max_size
     if len(operands) > 2 and operands[2].number is not None:  # noqa: PLR2004 - the limit
-        most = operands[2].number & LIMIT
-    return Estimate(size.cost(2 * READING), Size(0, most))
+        max_size = operands[2].number & LIMIT
+    return Estimate(size.cost(2 * READING), Size(0, max_size))
 
 
 def _joins(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
     count = operands[0].extent
     size = count.times(operands[0].item) if operands[0].type.params else Size(0, 0)
     if len(operands) > 1:
-        between = Size(max(count.least - 1, 0), max(count.most - 1, 0))
+        between = Size(max(count.min_size - 1, 0), max(count.max_size - 1, 0))
         size = size.plus(operands[1].extent.times(between))
     return Estimate(size.cost(READING), size)
 
@@ -195,7 +195,7 @@ def _makes_list(size: Size, factor: float) -> Estimate:
 
 
 def _slices(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
-    length = _number(operands[2], operands[0].extent.most) - _number(operands[1], 0) & LIMIT
+    length = _number(operands[2], operands[0].extent.max_size) - _number(operands[1], 0) & LIMIT
     return _makes_list(Size(length, length), 1)
 
 
@@ -218,7 +218,7 @@ def _flattens(_takes: tuple[Type, ...], operands: Operands) -> Estimate:
 
 
 def _compares_items(takes: tuple[Type, ...], operands: Operands, *, sorts: int | None) -> Estimate:
-    """Each item with each other. `sorts` is the number of the operand that a sort looks at."""
+    """Compares all pairs of items. `sorts` is the index of the operand that is sorted."""
     size = operands[sorts or 0].extent
     texts = sorts is not None and takes[sorts].params[0].name in {"string", "bytes"}
     return _makes_list(size.times(size), 2 + READING if texts else 2)
@@ -239,12 +239,12 @@ _RULES: Final[dict[tuple[str, str], _Rule]] = {
     ("_+_", "string"): _joins_texts,
     ("_+_", "bytes"): _joins_texts,
     ("_+_", "list"): _joins_lists,
-    **{(f"_{each}_", kind): _compares for each in ("<", "<=", ">", ">=") for kind in ("string", "bytes")},
-    **{(each, ""): _looks_at_each for each in ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf")},
-    **{(each, ""): _reads_target for each in ("url", "lowerAscii", "upperAscii", "substring", "trim")},
+    **{(f"_{entry}_", kind): _compares for entry in ("<", "<=", ">", ">=") for kind in ("string", "bytes")},
+    **{(entry, ""): _looks_at_each for entry in ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf")},
+    **{(entry, ""): _reads_target for entry in ("url", "lowerAscii", "upperAscii", "substring", "trim")},
     **{
-        (each, ""): _reads
-        for each in ("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver")
+        (entry, ""): _reads
+        for entry in ("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver")
     },
     ("ip", "string"): _reads,
     ("ip.isCanonical", ""): partial(_reads, times=2),

@@ -1,7 +1,7 @@
-"""Whether an expression makes sense for the types it is about, told as cel-go tells it. Evaluates nothing.
+"""Checks the types of an expression and reports errors like cel-go.
 
-Kubernetes declares `self` by its schema and refuses a rule that cannot work; the library that runs rules sees a value
-of any type. So the types are followed here, from the parsed tree.
+Kubernetes declares the type of `self` from its schema and rejects rules with type errors. The library that runs rules
+knows `self` only as a dynamic value, so this module checks the parsed tree.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,11 +15,11 @@ from picokube.schema.cel_types import (
     DYN,
     ERROR,
     INT,
-    Findings,
     Type,
+    TypeSubstitution,
+    is_dynamic,
     is_object,
     is_param,
-    is_wild,
     list_of,
     map_of,
     more_general,
@@ -29,25 +29,25 @@ from picokube.schema.cel_types import (
 )
 from picokube.schema.cel_values import escaped
 
-Mistake = tuple[int, str]
-"""An offset into the source, and what is wrong there."""
+TypeProblem = tuple[int, str]
+"""An offset into the source, and the error message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is known of an expression. Parts are kept by identity."""
+    """A type-checked expression. Nodes are keyed by identity."""
 
     root: Expr
     types: Mapping[int, Type]
     functions: Mapping[int, str]
-    """The function that a call means, where that is not the name it is written with: lists.range(3)."""
+    """The resolved function of a call if it differs from the name in the source: lists.range(3)."""
     fields: Mapping[int, str]
-    """The field that a selection means, where it is written without the marks that a reserved word has: self.if."""
+    """The resolved field of a selection if the source doesn't escape a reserved word: self.if."""
     names: Mapping[int, str]
-    """The names of types that selections spell: google.protobuf.Timestamp."""
-    ways: Mapping[int, tuple[tuple[Type, ...], ...]]
-    """What the signatures take that fit a call."""
-    mistakes: tuple[Mistake, ...]
+    """Selections that are qualified type names: google.protobuf.Timestamp."""
+    parameter_types: Mapping[int, tuple[tuple[Type, ...], ...]]
+    """The parameter types of the signatures that match a call."""
+    mistakes: tuple[TypeProblem, ...]
 
     @property
     def gives(self) -> Type:
@@ -57,23 +57,31 @@ class Checked:
         return self.types.get(id(expr), DYN)
 
 
-def checked(root: Expr, variables: Mapping[str, Type], about: Iterable[Declared]) -> Checked:
-    """The types in the expression over these variables; `about` are the declarations their types come from."""
-    work = _Work(_objects(about))
-    work.check(root, dict(variables))
-    types = {part: work.findings.resolved(kind, finally_=True) for part, kind in work.types.items()}
-    return Checked(root, types, work.functions, work.fields, work.names, work.ways, tuple(work.mistakes))
+def checked(root: Expr, variables: Mapping[str, Type], declarations: Iterable[Declared]) -> Checked:
+    """Check the types of an expression. `declarations` are the declarations of the variables' types."""
+    checker = _Checker(_objects(declarations))
+    checker.check(root, dict(variables))
+    types = {part: checker.substitution.resolved(kind, finally_=True) for part, kind in checker.types.items()}
+    return Checked(
+        root,
+        types,
+        checker.functions,
+        checker.fields,
+        checker.names,
+        checker.parameter_types,
+        tuple(checker.mistakes),
+    )
 
 
-def _objects(about: Iterable[Declared]) -> dict[str, Declared]:
+def _objects(declarations: Iterable[Declared]) -> dict[str, Declared]:
     found: dict[str, Declared] = {}
-    left = list(about)
+    left = list(declarations)
     while left:
-        each = left.pop()
-        if is_object(each.type):
-            found[each.type.name] = each
-        left.extend(each.fields.values())
-        left.extend(inner for inner in (each.item, each.key) if inner is not None)
+        declared = left.pop()
+        if is_object(declared.type):
+            found[declared.type.name] = declared
+        left.extend(declared.fields.values())
+        left.extend(inner for inner in (declared.item, declared.key) if inner is not None)
     return found
 
 
@@ -81,15 +89,15 @@ _Scope = dict[str, Type]
 
 
 @dataclass(slots=True)
-class _Work:
+class _Checker:
     objects: Mapping[str, Declared]
-    findings: Findings = field(default_factory=Findings)
+    substitution: TypeSubstitution = field(default_factory=TypeSubstitution)
     types: dict[int, Type] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     fields: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
-    ways: dict[int, tuple[tuple[Type, ...], ...]] = field(default_factory=dict)
-    mistakes: list[Mistake] = field(default_factory=list)
+    parameter_types: dict[int, tuple[tuple[Type, ...], ...]] = field(default_factory=dict)
+    mistakes: list[TypeProblem] = field(default_factory=list)
 
     def check(self, expr: Expr, scope: _Scope) -> Type:
         found = self._type(expr, scope)
@@ -120,7 +128,7 @@ class _Work:
     def _named(self, name: str, scope: _Scope) -> Type | None:
         found = scope.get(name)
         if found is None and name in TYPE_NAMES:
-            return self.findings.renamed([Type("type", (parsed_type(TYPE_NAMES[name]),))])[0]
+            return self.substitution.renamed([Type("type", (parsed_type(TYPE_NAMES[name]),))])[0]
         return found
 
     def _select(self, expr: Select, scope: _Scope) -> Type:
@@ -129,19 +137,19 @@ class _Work:
             self.names[id(expr)] = qualified
             return found
         found = self._field(expr, expr.operand, expr.field, scope)
-        return BOOL if expr.test else self.findings.resolved(found)
+        return BOOL if expr.test else self.substitution.resolved(found)
 
     def _field(self, expr: Expr, operand: Expr, name: str, scope: _Scope, *, asks: bool = False) -> Type:
-        """The type of a field; optional when it is asked for with a question mark, or of an optional."""
-        owner, optional = unwrapped(self.findings.resolved(self.check(operand, scope)))
+        """The type of a field. Optional for `.?field` and for a field of an optional."""
+        owner, optional = unwrapped(self.substitution.resolved(self.check(operand, scope)))
         found = DYN
         if owner.name == "map":
             found = owner.params[1]
         elif is_param(owner):
-            self.findings.fit([DYN], [owner])
+            self.substitution.fit([DYN], [owner])
         elif is_object(owner):
             found = self._object_field(expr, owner, name)
-        elif not is_wild(owner):
+        elif not is_dynamic(owner):
             self._mistake(expr.at, f"type '{owner}' does not support field selection")
         return optional_of(found) if optional or asks else found
 
@@ -160,7 +168,7 @@ class _Work:
     def _call(self, call: Call, scope: _Scope) -> Type:
         function, args = call.function, call.args
         own = args[1:] if call.method else args
-        kinds = [self.check(each, scope) for each in own]
+        kinds = [self.check(item, scope) for item in own]
         if call.method:
             prefix = _qualified(args[0])
             if prefix is not None and signatures(f"{prefix}.{function}", method=False):
@@ -176,21 +184,21 @@ class _Work:
     ) -> Type:
         if function in {"_&&_", "_||_"}:
             return self._junction(call, args, kinds)
-        ways: list[tuple[Type, ...]] = []
+        parameter_types: list[tuple[Type, ...]] = []
         result: Type | None = None
         for signature in signatures(function, method=method):
             takes, gives = signature.takes, signature.gives
             if signature.generic:
-                *renamed, gives = self.findings.renamed((*takes, gives))
+                *renamed, gives = self.substitution.renamed((*takes, gives))
                 takes = tuple(renamed)
-            if self.findings.fit(kinds, takes):
-                ways.append(signature.takes)
-                given = self.findings.resolved(gives)
+            if self.substitution.fit(kinds, takes):
+                parameter_types.append(signature.takes)
+                given = self.substitution.resolved(gives)
                 result = given if result is None or result == given else DYN
-        self.ways[id(call)] = tuple(ways)
+        self.parameter_types[id(call)] = tuple(parameter_types)
         if result is not None:
             return result
-        shown = [str(self.findings.resolved(each, finally_=True)) for each in kinds]
+        shown = [str(self.substitution.resolved(kind, finally_=True)) for kind in kinds]
         target = f"{shown.pop(0)}." if method else ""
         problem = f"found no matching overload for '{function}' applied to '{target}({', '.join(shown)})'"
         return self._mistake(call.at, problem)
@@ -199,19 +207,19 @@ class _Work:
         wrong = [
             (part, kind)
             for part, kind in zip(args, kinds, strict=True)
-            if not self.findings.fit([kind], [BOOL])
+            if not self.substitution.fit([kind], [BOOL])
         ]
         for part, kind in wrong:
             self._mistake(part.at, f"expected type 'bool' but found '{kind}'")
-        self.ways[id(call)] = ((BOOL, BOOL),)
+        self.parameter_types[id(call)] = ((BOOL, BOOL),)
         return ERROR if wrong else BOOL
 
     def _list(self, expr: Literal, scope: _Scope) -> Type:
         item: Type | None = None
-        for n, each in enumerate(expr.elements):
-            kind = self._element(each, self.check(each, scope), optional=n in expr.optional)
+        for n, entry in enumerate(expr.elements):
+            kind = self._element(entry, self.check(entry, scope), optional=n in expr.optional)
             item = self._joined(item, kind)
-        return list_of(self.findings.fresh() if item is None else item)
+        return list_of(self.substitution.fresh() if item is None else item)
 
     def _map(self, expr: Literal, scope: _Scope) -> Type:
         if expr.message:
@@ -223,7 +231,7 @@ class _Work:
             key = self._joined(key, self.check(one, scope))
             kind = self._element(other, self.check(other, scope), optional=n in expr.optional)
             value = self._joined(value, kind)
-        return map_of(key or self.findings.fresh(), value or self.findings.fresh())
+        return map_of(key or self.substitution.fresh(), value or self.substitution.fresh())
 
     def _element(self, expr: Expr, kind: Type, *, optional: bool) -> Type:
         if not optional:
@@ -236,26 +244,26 @@ class _Work:
     def _joined(self, before: Type | None, kind: Type) -> Type:
         if before is None:
             return kind
-        return more_general(before, kind) if self.findings.fit([before], [kind]) else DYN
+        return more_general(before, kind) if self.substitution.fit([before], [kind]) else DYN
 
     def _fold(self, fold: Fold, scope: _Scope) -> Type:
-        over = self.findings.resolved(self.check(fold.over, scope))
+        over = self.substitution.resolved(self.check(fold.over, scope))
         start = self.check(fold.start, scope)
         around = {**scope, fold.accumulator: start}
         inside = {**around, **dict(zip(fold.variables, self._items(fold, over), strict=False))}
         self._expect(fold.condition, self.check(fold.condition, inside), BOOL)
         self._expect(fold.step, self.check(fold.step, inside), start)
-        return self.findings.resolved(self.check(fold.result, around))
+        return self.substitution.resolved(self.check(fold.result, around))
 
     def _items(self, fold: Fold, over: Type) -> tuple[Type, ...]:
-        """The types of the loop's variables: of an item or a key; or of an index or a key, and of what is there."""
+        """The types of the loop variables: item or key; or index or key, and value."""
         two = len(fold.variables) > 1
         if over.name == "list":
             return (INT, over.params[0]) if two else (over.params[0],)
         if over.name == "map":
             return over.params
-        if is_wild(over) or is_param(over):
-            self.findings.fit([DYN], [over])
+        if is_dynamic(over) or is_param(over):
+            self.substitution.fit([DYN], [over])
             return DYN, DYN
         problem = (
             f"expression of type '{over}' cannot be range of a comprehension (must be list, map, or dynamic)"
@@ -263,9 +271,9 @@ class _Work:
         self._mistake(fold.over.at, problem)
         return ERROR, ERROR
 
-    def _expect(self, expr: Expr, kind: Type, wanted: Type) -> None:
-        if not self.findings.fit([wanted], [kind]):
-            self._mistake(expr.at, f"expected type '{wanted}' but found '{kind}'")
+    def _expect(self, expr: Expr, kind: Type, expected: Type) -> None:
+        if not self.substitution.fit([expected], [kind]):
+            self._mistake(expr.at, f"expected type '{expected}' but found '{kind}'")
 
 
 def _undeclared(name: str) -> str:
@@ -273,7 +281,7 @@ def _undeclared(name: str) -> str:
 
 
 def _qualified(expr: Expr) -> str | None:
-    """a.b.c as a name, if the expression is nothing but one."""
+    """The qualified name a.b.c, or nothing if the expression is not one."""
     match expr:
         case Ident(name=name):
             return name

@@ -1,16 +1,13 @@
-"""One rule of x-kubernetes-validations, compiled: its program, or what Kubernetes says of a rule that can be none.
-
-Knows rules and the types a schema declares; runs nothing.
-"""
+"""Compiles a rule of x-kubernetes-validations to a program, or to the error message of Kubernetes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from picokube.schema.cel import Program, assembled, compiled, parsed
+from picokube.schema.cel import Program, compile_tree, compiled, parsed
 from picokube.schema.cel_ast import Call, Const, Expr, Fold, Ident, Literal, mentions
-from picokube.schema.cel_checker import Checked, Mistake, checked
-from picokube.schema.cel_cost import largest_cost
+from picokube.schema.cel_checker import Checked, TypeProblem, checked
+from picokube.schema.cel_cost import max_cost
 from picokube.schema.cel_declared import Declared
 from picokube.schema.cel_literals import literal_mistakes
 from picokube.schema.cel_macros import expanded
@@ -32,7 +29,7 @@ _WRONG_RESULT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """`cost` and `message_cost` are the most that one evaluation can cost; 0 unless they were asked for."""
+    """`cost` and `message_cost` are the maximum cost of an evaluation, or 0 if not estimated."""
 
     rule: Rule
     program: Program | None
@@ -45,25 +42,31 @@ class CompiledRule:
     message_cost: int = 0
 
     @classmethod
-    def of(cls, rule: Rule, node: Node, about: Declared, *, estimated: bool = False) -> "CompiledRule":
-        """The rule of a schema `node`, `about` being what CEL knows of its values."""
+    def of(cls, rule: Rule, node: Node, declaration: Declared, *, estimated: bool = False) -> "CompiledRule":
+        """Compile a rule of a schema `node`, whose CEL declaration is `declaration`."""
         target = (field_path(rule.field_path, node) if rule.field_path else None) or FieldPath("", ())
-        found = _compiled(rule, rule.rule, about, gives="bool")
+        found = _compiled(rule, rule.rule, declaration, gives="bool")
         if isinstance(found, str):
             return cls(rule, None, found, None, uses_old=False, target=target)
-        told = (
-            _compiled(rule, rule.message_expression, about, gives="string") if rule.message_expression else ""
+        message_result = (
+            _compiled(rule, rule.message_expression, declaration, gives="string")
+            if rule.message_expression
+            else ""
         )
         return cls(
             rule=rule,
             program=found.program,
             error="",
-            message=None if isinstance(told, str) else told.program,
+            message=None if isinstance(message_result, str) else message_result.program,
             uses_old=mentions(found.checked.root, "oldSelf"),
             target=target,
-            message_error=f"messageExpression {told}" if told and isinstance(told, str) else "",
-            cost=largest_cost(found.checked, about) if estimated else 0,
-            message_cost=largest_cost(told.checked, about) if estimated and not isinstance(told, str) else 0,
+            message_error=f"messageExpression {message_result}"
+            if message_result and isinstance(message_result, str)
+            else "",
+            cost=max_cost(found.checked, declaration) if estimated else 0,
+            message_cost=max_cost(message_result.checked, declaration)
+            if estimated and not isinstance(message_result, str)
+            else 0,
         )
 
     @property
@@ -77,9 +80,9 @@ class _Compiled:
     checked: Checked
 
 
-def _compiled(rule: Rule, source: str, about: Declared, *, gives: str) -> _Compiled | str:
-    """The program, or what Kubernetes says of a source that cannot be one."""
-    found = understood(rule, source, about, gives=gives)
+def _compiled(rule: Rule, source: str, declaration: Declared, *, gives: str) -> _Compiled | str:
+    """The program, or the error message of Kubernetes."""
+    found = check_expression(rule, source, declaration, gives=gives)
     if isinstance(found, str):
         return found
     tree = resolved(found) if needs_resolving(found) else None
@@ -90,14 +93,14 @@ def _compiled(rule: Rule, source: str, about: Declared, *, gives: str) -> _Compi
     return _Compiled(program, found)
 
 
-def understood(rule: Rule, source: str, about: Declared, *, gives: str) -> Checked | str:
-    """The expression with its types, or what Kubernetes says of one that makes no sense."""
-    old = optional_of(about.type) if rule.optional_old_self else about.type
+def check_expression(rule: Rule, source: str, declaration: Declared, *, gives: str) -> Checked | str:
+    """The type-checked expression, or the error message of Kubernetes."""
+    old = optional_of(declaration.type) if rule.optional_old_self else declaration.type
     try:
         tree = expanded(parsed(source))
     except CelSyntaxError as problem:
         return f"compilation failed: {problem.report}"
-    found = checked(tree, {"self": about.type, "oldSelf": old}, [about])
+    found = checked(tree, {"self": declaration.type, "oldSelf": old}, [declaration])
     mistakes = found.mistakes or literal_mistakes(found)
     if mistakes:
         return f"compilation failed: {_reports(source, mistakes)}"
@@ -105,29 +108,29 @@ def understood(rule: Rule, source: str, about: Declared, *, gives: str) -> Check
 
 
 def _program(source: str, tree: Expr | None, *, optional_old: bool) -> Program:
-    """The program of `source`; of a tree that was made from it, where the library would not read it right."""
-    # The library takes no optional value from outside, so one is made around the rule.
+    """The program of `source`, or of its transformed tree if the library would misinterpret the source."""
+    # The library accepts no optional values as input, so an expression around the rule creates one.
     if tree is None:
         return (
             compiled(f"{_WRAPPING}{source}\n)", _OPTIONAL) if optional_old else compiled(source, _VARIABLES)
         )
     if not optional_old:
-        return assembled(source, tree, _VARIABLES)
+        return compile_tree(source, tree, _VARIABLES)
     none = Call("optional.none", ())
     old = Call("_?_:_", (Ident("_had_old"), Call("optional.of", (Ident("_old"),)), none))
     never = Const(value=False, type="bool")
-    return assembled(
+    return compile_tree(
         source, Fold(("#unused",), "oldSelf", Literal(()), old, never, Ident("oldSelf"), tree), _OPTIONAL
     )
 
 
-def _reports(source: str, mistakes: Sequence[Mistake]) -> str:
+def _reports(source: str, mistakes: Sequence[TypeProblem]) -> str:
     lines = source.split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     reports = []
-    for at, problem in sorted(mistakes[:_MOST_REPORTS], key=lambda each: each[0]):
+    for at, problem in sorted(mistakes[:_MOST_REPORTS], key=lambda item: item[0]):
         number = max(n for n, start in enumerate(starts[:-1]) if start <= max(at, 0))
         reports.append(_report(lines[number], number + 1, max(at, 0) - starts[number], problem))
     if len(mistakes) > _MOST_REPORTS:
@@ -136,8 +139,8 @@ def _reports(source: str, mistakes: Sequence[Mistake]) -> str:
 
 
 def _report(line: str, number: int, column: int, problem: str) -> str:
-    """A compiler's account of one problem: the line it is in, with a mark below."""
+    """The message with its source line and a marker below."""
     shown = line.replace("\t", " ")
-    mark = "".join("\uff0e" if each > "\x7f" else "." for each in shown[:column])
+    mark = "".join("\uff0e" if item > "\x7f" else "." for item in shown[:column])
     mark += "\uff3e" if shown[column : column + 1] > "\x7f" else "^"
     return f"ERROR: <input>:{number}:{column + 1}: {problem}\n | {shown}\n | {mark}"

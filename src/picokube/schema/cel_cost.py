@@ -1,7 +1,6 @@
-"""What an expression can cost at most, told from its types and the sizes a schema allows, as upstream estimates it.
+"""Estimates the maximum cost of an expression from its types and the sizes that the schema allows.
 
-Upstream refuses a rule by this number, so each step is theirs: what is counted, in which order, and what is rounded.
-Knows checked trees and declarations; evaluates nothing.
+Kubernetes rejects rules by this number, so the order of operations and the rounding follow upstream exactly.
 """
 
 from dataclasses import dataclass, field
@@ -19,11 +18,11 @@ _MAP_MADE: Final = 30
 _MACRO_ACCUMULATORS: Final = frozenset({"@result", "__result__"})
 
 
-class _Way:
-    """The way from a variable into its declaration: self, items, @items, name.
+class _Path:
+    """The path from a variable into its declaration: self, items, @items, name.
 
-    Ways share memory as slices do in Go: of two that go on from a third, the later can overwrite the earlier's step.
-    Upstream's numbers depend on it.
+    Paths share memory like slices in Go: of two paths that extend a third one, the later can overwrite the earlier.
+    The numbers of upstream depend on it.
     """
 
     __slots__ = ("_cells", "_length")
@@ -38,8 +37,8 @@ class _Way:
     def steps(self) -> list[str]:
         return self._cells[: self._length]
 
-    def and_then(self, step: str) -> "_Way":
-        longer = _Way()
+    def extended(self, step: str) -> "_Path":
+        longer = _Path()
         longer._cells, longer._length = self._cells, self._length + 1
         if self._length == len(self._cells):
             longer._cells = self._cells + [""] * max(self._length, 1)
@@ -47,12 +46,12 @@ class _Way:
         return longer
 
 
-_NOWHERE: Final = _Way()
+_NOWHERE: Final = _Path()
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The sizes of keys and values of a list or a map that is written out or made by a macro."""
+    """The sizes of keys and values of a list or map that a literal or macro creates."""
 
     of: str
     key: Size
@@ -66,23 +65,23 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Local:
-    way: _Way
+    path: _Path
     size: Size | None
     entry: _Entry | None = None
 
 
-def largest_cost(checked: Checked, about: Declared) -> int:
-    """The most that one evaluation can cost, `about` being what the variables hold."""
-    return _Work(checked, about).cost(checked.root)
+def max_cost(checked: Checked, declaration: Declared) -> int:
+    """The maximum cost of an evaluation. `declaration` are the declarations of the variables."""
+    return _Estimator(checked, declaration).cost(checked.root)
 
 
 @dataclass(slots=True)
-class _Work:
+class _Estimator:
     checked: Checked
-    about: Declared
+    declaration: Declared
     sizes: dict[int, Size] = field(default_factory=dict)
     entries: dict[int, _Entry] = field(default_factory=dict)
-    ways: dict[int, _Way] = field(default_factory=dict)
+    paths: dict[int, _Path] = field(default_factory=dict)
     locals: dict[str, list[_Local]] = field(default_factory=dict)
 
     def cost(self, expr: Expr) -> int:
@@ -91,7 +90,7 @@ class _Work:
                 return 0
             case Ident(name=name):
                 local = self._local(name)
-                self.ways[id(expr)] = _Way(name) if local is None else local.way
+                self.paths[id(expr)] = _Path(name) if local is None else local.path
                 return 1
             case Select():
                 return self._select(expr)
@@ -110,13 +109,13 @@ class _Work:
 
     def _select(self, expr: Select) -> int:
         if id(expr) in self.checked.names:
-            self.ways[id(expr)] = _Way(self.checked.names[id(expr)])
+            self.paths[id(expr)] = _Path(self.checked.names[id(expr)])
             return 1
         cost = self.cost(expr.operand)
         if expr.test:
             return cost
         owner = self.checked.type_of(expr.operand)
-        self.ways[id(expr)] = self._way(expr.operand).and_then(expr.field)
+        self.paths[id(expr)] = self._path(expr.operand).extended(expr.field)
         return capped(cost + 1) if owner.name == "map" or is_object(owner) else cost
 
     def _call(self, call: Call) -> int:
@@ -127,51 +126,51 @@ class _Work:
             return capped(cost + 1)
         method = call.method and id(call) not in self.checked.functions
         args = call.args[1:] if call.method else call.args
-        costs = [self.cost(each) for each in args]
+        costs = [self.cost(arg) for arg in args]
         if method:
             costs.append(self.cost(call.args[0]))
             args = call.args
         if function == "_?_:_":
             return self._choice(call, costs)
         if function == "_?._":
-            self._keep_size(call, None)
+            self._set_size(call, None)
             return capped(1 + sum(costs))
         operands = tuple(map(self._operand, args))
-        most = 0
+        max_call_cost = 0
         size: Size | None = None
-        for takes in self.checked.ways.get(id(call), ()):
+        for takes in self.checked.parameter_types.get(id(call), ()):
             found = Estimate(0) if function in {"_&&_", "_||_"} else None
             found = found or call_cost(function, takes, operands, method=method)
-            most = max(most, found.cost)
+            max_call_cost = max(max_call_cost, found.cost)
             if found.size is not None:
                 size = found.size if size is None else size.or_(found.size)
             if function == "_+_" and takes[0].name in {"string", "bytes", "list"}:
-                self._keep_joined_entries(call)
+                self._set_joined_entry(call)
             if function == "_[_]" and takes[0].name in {"list", "map"}:
                 entry = self._entry(args[0])
                 size = entry.value if entry is not None else None
                 step = "@items" if takes[0].name == "list" else "@values"
-                self.ways[id(call)] = self._way(args[0]).and_then(step)
+                self.paths[id(call)] = self._path(args[0]).extended(step)
             if size is None:
                 size = self._size(call)
-        self._keep_size(call, size)
-        return capped(most + sum(costs))
+        self._set_size(call, size)
+        return capped(max_call_cost + sum(costs))
 
     def _choice(self, call: Call, costs: list[int]) -> int:
         _, one, other = call.args
         size = (self._size(one) or ANY_SIZE).or_(self._size(other) or ANY_SIZE)
         entry = self._entry(one)
-        self._keep_entry(call, entry.or_(self._entry(other)) if entry is not None else None)
-        self._keep_size(call, size)
+        self._set_entry(call, entry.or_(self._entry(other)) if entry is not None else None)
+        self._set_size(call, size)
         return capped(costs[0] + max(costs[1], costs[2]))
 
-    def _keep_joined_entries(self, call: Call) -> None:
+    def _set_joined_entry(self, call: Call) -> None:
         entry = self._entry(call.args[0])
-        self._keep_entry(call, entry.or_(self._entry(call.args[1])) if entry is not None else None)
+        self._set_entry(call, entry.or_(self._entry(call.args[1])) if entry is not None else None)
 
     def _literal(self, expr: Literal) -> int:
-        cost = sum(self.cost(each) for each in expr.elements)
-        sizes = [self._size(each) or ANY_SIZE for each in expr.elements]
+        cost = sum(self.cost(element) for element in expr.elements)
+        sizes = [self._size(element) or ANY_SIZE for element in expr.elements]
         if expr.is_map:
             entry = _Entry("map", _union(sizes[::2]), _union(sizes[1::2]))
         else:
@@ -182,7 +181,7 @@ class _Work:
     def _fold(self, fold: Fold) -> int:
         cost = self.cost(fold.over) + self.cost(fold.start)
         self._push(
-            fold.accumulator, _Local(self._way(fold.start), self._size(fold.start), self._entry(fold.start))
+            fold.accumulator, _Local(self._path(fold.start), self._size(fold.start), self._entry(fold.start))
         )
         for n, name in enumerate(fold.variables):
             self._push(name, self._loop_variable(fold, n))
@@ -192,16 +191,16 @@ class _Work:
         cost += self.cost(fold.result)
         self.locals[fold.accumulator].pop()
         count = self._size(fold.over) or ANY_SIZE
-        cost += capped(count.most * capped(each))
+        cost += capped(count.max_size * capped(each))
         if isinstance(fold.start, Const):
-            self._keep_size(fold, self._size(fold.start))
+            self._set_size(fold, self._size(fold.start))
         elif isinstance(fold.start, Literal):
-            self._keep_size(fold, count)
-            self._keep_entry(fold, self._entry(fold.step))
+            self._set_size(fold, count)
+            self._set_entry(fold, self._entry(fold.step))
         return capped(cost)
 
     def _loop_variable(self, fold: Fold, n: int) -> _Local:
-        """What a variable of the loop holds: an item or a key; with two, an index or a key, then what is there."""
+        """The declaration of a loop variable: item or key; with two variables, index or key, and value."""
         entry = self._entry(fold.over)
         is_list = (entry.of if entry is not None else self.checked.type_of(fold.over).name) == "list"
         two = len(fold.variables) > 1
@@ -211,12 +210,12 @@ class _Work:
             step, size = "@items" if is_list else "@values", entry.value if entry is not None else None
         else:
             step, size = "@keys", entry.key if entry is not None else None
-        return _Local(self._way(fold.over).and_then(step), size)
+        return _Local(self._path(fold.over).extended(step), size)
 
     def _binding(self, fold: Fold) -> int:
         cost = self.cost(fold.over) + self.cost(fold.start)
         self._push(
-            fold.accumulator, _Local(self._way(fold.start), self._size(fold.start), self._entry(fold.start))
+            fold.accumulator, _Local(self._path(fold.start), self._size(fold.start), self._entry(fold.start))
         )
         cost += self.cost(fold.result)
         self.locals[fold.accumulator].pop()
@@ -227,21 +226,21 @@ class _Work:
         self.locals.setdefault(name, []).append(local)
 
     def _copy(self, expr: Expr, source: Expr) -> None:
-        self._keep_size(expr, self._size(source))
-        self._keep_entry(expr, self._entry(source))
+        self._set_size(expr, self._size(source))
+        self._set_entry(expr, self._entry(source))
 
-    def _keep_size(self, expr: Expr, size: Size | None) -> None:
+    def _set_size(self, expr: Expr, size: Size | None) -> None:
         if size is not None:
             self.sizes[id(expr)] = size
 
-    def _keep_entry(self, expr: Expr, entry: _Entry | None) -> None:
+    def _set_entry(self, expr: Expr, entry: _Entry | None) -> None:
         if entry is not None:
             self.entries[id(expr)] = entry
 
-    def _way(self, expr: Expr) -> _Way:
+    def _path(self, expr: Expr) -> _Path:
         if isinstance(expr, Ident) and (local := self._local(expr.name)) is not None:
-            return local.way
-        return self.ways.get(id(expr), _NOWHERE)
+            return local.path
+        return self.paths.get(id(expr), _NOWHERE)
 
     def _entry(self, expr: Expr) -> _Entry | None:
         found = self.entries.get(id(expr))
@@ -253,7 +252,7 @@ class _Work:
         found = self.sizes.get(id(expr)) or _written_size(expr)
         if found is not None:
             return found
-        found = self._declared_size(self._way(expr).steps())
+        found = self._declared_size(self._path(expr).steps())
         if found is not None:
             self.sizes[id(expr)] = found
             return found
@@ -262,11 +261,11 @@ class _Work:
         local = self._local(expr.name) if isinstance(expr, Ident) else None
         return local.size if local is not None else None
 
-    def _declared_size(self, way: list[str]) -> Size | None:
-        if not way:
+    def _declared_size(self, path: list[str]) -> Size | None:
+        if not path:
             return None
-        current: Declared | None = self.about
-        for step in way[1:]:
+        current: Declared | None = self.declaration
+        for step in path[1:]:
             if current is None:
                 return None
             match step:
@@ -276,13 +275,13 @@ class _Work:
                     current = current.key
                 case _:
                     current = current.fields.get(step)
-        return Size(0, current.most) if current is not None else None
+        return Size(0, current.max_size) if current is not None else None
 
     def _operand(self, expr: Expr) -> Operand:
-        way = self._way(expr).steps()
-        if way and way[0] in _MACRO_ACCUMULATORS:
-            way = []
-        item = self._declared_size([*way, "@items"]) if way else None
+        path = self._path(expr).steps()
+        if path and path[0] in _MACRO_ACCUMULATORS:
+            path = []
+        item = self._declared_size([*path, "@items"]) if path else None
         number = expr.value if isinstance(expr, Const) and expr.type == "int" else None
         return Operand(self.checked.type_of(expr), self._size(expr), item or ANY_SIZE, number)
 
@@ -303,7 +302,7 @@ def _written_size(expr: Expr) -> Size | None:
 def _union(sizes: list[Size]) -> Size:
     if not sizes:
         return Size(0, 0)
-    return Size(min(each.least for each in sizes), max(each.most for each in sizes))
+    return Size(min(size.min_size for size in sizes), max(size.max_size for size in sizes))
 
 
 def _is_binding(fold: Fold) -> bool:

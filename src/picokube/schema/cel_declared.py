@@ -1,4 +1,4 @@
-"""What a schema tells CEL of a value: its type, how large it can be, how small it can be written. Knows nodes."""
+"""Derives CEL declarations from schema nodes: type, maximum size and minimum length as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from picokube.schema.cel_types import BOOL, BYTES, DYN, INT, STRING, Type, list_
 from picokube.schema.cel_values import escaped
 from picokube.schema.node import Node
 
-LARGEST_REQUEST: Final = 3 * 2**20
-_TEXT_BYTES: Final = 4  # of one character, at most
+MAX_REQUEST: Final = 3 * 2**20
+_TEXT_BYTES: Final = 4  # maximum of one character
 _FORMATS: Final = {
     "duration": (Type("duration"), 32, 3), "date": (Type("timestamp"), 12, 12), "date-time": (Type("timestamp"), 32, 21)
 }  # fmt: skip
-"""Formats that are a type of their own, the longest text of each, and the shortest."""
+"""The CEL type of formats, and the maximum and minimum length of their text."""
 _ROOT: Final = "selfType1"
 _RESOURCE: Final = {
     "kind": Node(type="string"),
@@ -26,32 +26,32 @@ _RESOURCE: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """A type as the schema declares it. `most` is the largest size() of a value, `least` its shortest JSON."""
+    """A declared type. `max_size` is the maximum size() of a value, `min_size` its minimum length as JSON."""
 
     type: Type
-    most: int = 0
-    least: int
+    max_size: int = 0
+    min_size: int
     fields: Mapping[str, "Declared"] = field(default_factory=dict)
     item: "Declared | None" = None
     key: "Declared | None" = None
 
 
-_KEY: Final = Declared(type=STRING, least=2)
+_KEY: Final = Declared(type=STRING, min_size=2)
 _SIMPLE: Final = {
-    "boolean": Declared(type=BOOL, least=4),
-    "number": Declared(type=Type("double"), least=1),
-    "integer": Declared(type=INT, least=1),
+    "boolean": Declared(type=BOOL, min_size=4),
+    "number": Declared(type=Type("double"), min_size=1),
+    "integer": Declared(type=INT, min_size=1),
 }
 
 
 def declared(node: Node, *, root: bool, name: str = _ROOT) -> Declared | None:
-    """What CEL knows of values of this node; None when it does not see them. `root` tells a whole resource.
+    """The declaration of a node. None if CEL can't access its values. `root` marks a complete resource.
 
-    `name` is what objects are called in messages; upstream draws one anew for each compilation.
+    `name` is the type name of objects in messages. Upstream generates a new one for each compilation.
     """
     if node.int_or_string:
-        most = _text_size(node) if node.max_length is not None else LARGEST_REQUEST - 2
-        return Declared(type=DYN, most=most, least=1)
+        max_size = _text_size(node) if node.max_length is not None else MAX_REQUEST - 2
+        return Declared(type=DYN, max_size=max_size, min_size=1)
     match node.type:
         case "array":
             return _list(node, name)
@@ -69,8 +69,8 @@ def _list(node: Node, name: str) -> Declared | None:
     item = declared(node.items, root=node.items.embedded, name=f"{name}.@idx") if node.items else None
     if item is None:
         return None
-    most = _bounded(node.max_items, (LARGEST_REQUEST - 2) // (item.least + 1))
-    return Declared(type=list_of(item.type), most=most, least=2, item=item)
+    max_size = _bounded(node.max_items, (MAX_REQUEST - 2) // (item.min_size + 1))
+    return Declared(type=list_of(item.type), max_size=max_size, min_size=2, item=item)
 
 
 def _map(node: Node, name: str) -> Declared | None:
@@ -78,13 +78,13 @@ def _map(node: Node, name: str) -> Declared | None:
     item = declared(inner, root=inner.embedded, name=f"{name}.@elem") if inner else None
     if item is None:
         return None
-    most = _bounded(node.max_properties, (LARGEST_REQUEST - 2) // (item.least + 6))
-    return Declared(type=map_of(STRING, item.type), most=most, least=2, item=item, key=_KEY)
+    max_size = _bounded(node.max_properties, (MAX_REQUEST - 2) // (item.min_size + 6))
+    return Declared(type=map_of(STRING, item.type), max_size=max_size, min_size=2, item=item, key=_KEY)
 
 
 def _object(node: Node, name: str, *, root: bool) -> Declared:
     fields: dict[str, Declared] = {}
-    least = 2
+    min_size = 2
     for key, child in (_as_resource(node) if root else node.properties).items():
         identifier = escaped(key)
         found = declared(child, root=child.embedded, name=f"{name}.{identifier}")
@@ -93,12 +93,12 @@ def _object(node: Node, name: str, *, root: bool) -> Declared:
         if identifier is not None:
             fields[identifier] = found
         if child.default is None and key in node.required:
-            least += len(key.encode()) + found.least + 4
-    return Declared(type=Type(name), least=least, fields=fields)
+            min_size += len(key.encode()) + found.min_size + 4
+    return Declared(type=Type(name), min_size=min_size, fields=fields)
 
 
 def _as_resource(node: Node) -> Mapping[str, Node]:
-    """The fields of a resource: those that every resource has are seen even where the schema is silent."""
+    """The fields of a resource, including apiVersion, kind and metadata, which the schema need not declare."""
     own = node.properties
     meta = own.get("metadata")
     named = meta is not None and all(
@@ -112,16 +112,16 @@ def _as_resource(node: Node) -> Mapping[str, Node]:
 def _text(node: Node) -> Declared:
     known = _FORMATS.get(node.format)
     if known is not None:
-        kind, most, least = known
-        return Declared(type=kind, most=most, least=least)
+        kind, max_size, min_size = known
+        return Declared(type=kind, max_size=max_size, min_size=min_size)
     if node.format == "byte":
-        return Declared(type=BYTES, most=_bounded(node.max_length, LARGEST_REQUEST - 2), least=2)
+        return Declared(type=BYTES, max_size=_bounded(node.max_length, MAX_REQUEST - 2), min_size=2)
     if node.max_length is not None:
-        return Declared(type=STRING, most=_text_size(node), least=2)
+        return Declared(type=STRING, max_size=_text_size(node), min_size=2)
     if node.enum:
-        longest = max((len(each.encode()) for each in node.enum if isinstance(each, str)), default=0)
-        return Declared(type=STRING, most=longest, least=2)
-    return Declared(type=STRING, most=LARGEST_REQUEST - 2, least=2)
+        longest = max((len(item.encode()) for item in node.enum if isinstance(item, str)), default=0)
+        return Declared(type=STRING, max_size=longest, min_size=2)
+    return Declared(type=STRING, max_size=MAX_REQUEST - 2, min_size=2)
 
 
 def _text_size(node: Node) -> int:

@@ -1,4 +1,4 @@
-"""A syntax tree in the serialized form that the library reads: the way back from `cel_ast`. Evaluates nothing."""
+"""Encodes a syntax tree for the library, the inverse of `cel_ast`."""
 
 import struct
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ class _Writer:
                 return number + _field(9, self._fold(expr))
 
     def _all(self, field: int, exprs: Iterable[Expr]) -> bytes:
-        return b"".join(_field(field, self.expr(each)) for each in exprs)
+        return b"".join(_field(field, self.expr(expr)) for expr in exprs)
 
     def _map(self, expr: Literal) -> bytes:
         body = _field(1, expr.message.encode()) if expr.message else b""
@@ -56,7 +56,7 @@ class _Writer:
     def _fold(self, fold: Fold) -> bytes:
         body = _field(1, fold.variables[0].encode()) + _field(3, fold.accumulator.encode())
         parts = {2: fold.over, 4: fold.start, 5: fold.condition, 6: fold.step, 7: fold.result}
-        body += b"".join(_field(n, self.expr(each)) for n, each in parts.items())
+        body += b"".join(_field(n, self.expr(item)) for n, item in parts.items())
         return body + (_field(8, fold.variables[1].encode()) if len(fold.variables) > 1 else b"")
 
 

@@ -1,12 +1,12 @@
-"""The fuel of one CEL evaluation: what its functions may still look at. Deterministic: it counts work, not time."""
+"""The fuel of a CEL evaluation, which limits the work of its functions. Deterministic: it counts work, not time."""
 
 import threading
 from typing import Any, Final
 
 OUT_OF_FUEL: Final = "out of fuel"
-"""What an exhausted function says; the evaluator tells it from other errors by this."""
+"""Error message by which the evaluator recognizes exhausted fuel."""
 FULL: Final = 1_000_000
-"""Units of one evaluation. A unit is a character or an item that a function looks at: at most 0.2 µs."""
+"""Units per evaluation. A unit is a character or item that a function reads: at most 0.2 µs."""
 _CALL: Final = 10
 
 
@@ -18,19 +18,19 @@ _fuel = _Fuel()
 
 
 def refuel() -> None:
-    """Start counting anew, for one evaluation in this thread."""
+    """Reset the fuel for an evaluation in this thread."""
     _fuel.left = FULL
 
 
 def burn(units: int) -> None:
-    """Take units from the running evaluation. Raises ValueError when none are left."""
+    """Consume units. Raises ValueError if there are not enough."""
     _fuel.left -= units
     if _fuel.left < 0:
         raise ValueError(OUT_OF_FUEL)
 
 
 def burn_for(values: tuple[Any, ...]) -> None:
-    """Charge a call that looks at all these values, at whatever depth they nest."""
+    """Consume fuel for a call that reads all these values recursively."""
     burn(_CALL)
     left: list[Any] = list(values)
     while left:

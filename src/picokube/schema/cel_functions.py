@@ -1,7 +1,7 @@
-"""Functions that Kubernetes adds to CEL: lists, text, sets, regular expressions, URLs, quantities.
+"""The functions that Kubernetes adds to CEL: lists, strings, sets, regular expressions, URLs, quantities.
 
-Plain Python over plain values; the library is not imported here. A function charges what it looks at to the
-fuel of the running evaluation, so that none can be made to spin.
+They operate on plain values and don't need the library. Each call consumes fuel of the running evaluation for the
+values it reads, which bounds its run time.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,13 +16,13 @@ from picokube.schema.correlation import same_json
 from picokube.schema.listtypes import identity
 
 MATCHES: Final = "re.@matches"
-"""What `matches` of every expression becomes: the library's own is not charged."""
+"""Replaces `matches` in every expression, because the library's function consumes no fuel."""
 _LONGEST_RANGE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One signature. Types are CEL's names, `any` stands for each of them; a method's target comes first."""
+    """A signature with CEL type names; `any` stands for each type. The target of a method comes first."""
 
     name: str
     takes: tuple[str, ...]
@@ -43,7 +43,7 @@ def _charged(body: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ordered(values: Sequence[Any]) -> list[Any]:
-    kinds = {int if isinstance(each, bool) else type(each) for each in values}
+    kinds = {int if isinstance(value, bool) else type(value) for value in values}
     if len(kinds) > 1 and not kinds <= {int, float}:
         raise ValueError("no such overload: items of several types have no order")
     return list(values)
@@ -55,7 +55,7 @@ def is_sorted(values: list[Any]) -> bool:
 
 
 def total(values: list[Any]) -> Any:
-    if any(isinstance(each, bool | str | list | dict) for each in values):
+    if any(isinstance(value, bool | str | list | dict) for value in values):
         raise ValueError("no such overload: only numbers have a sum")
     return sum(values)
 
@@ -66,12 +66,12 @@ def extreme(choose: Callable[[list[Any]], Any], name: str, values: list[Any]) ->
     return choose(_ordered(values))
 
 
-def position(values: list[Any], wanted: Any) -> int:
-    return next((n for n, each in enumerate(values) if _equal(each, wanted)), -1)
+def position(values: list[Any], searched: Any) -> int:
+    return next((n for n, item in enumerate(values) if _equal(item, searched)), -1)
 
 
-def last_position(values: list[Any], wanted: Any) -> int:
-    return next((n for n in range(len(values) - 1, -1, -1) if _equal(values[n], wanted)), -1)
+def last_position(values: list[Any], searched: Any) -> int:
+    return next((n for n in range(len(values) - 1, -1, -1) if _equal(values[n], searched)), -1)
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -82,16 +82,16 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Something hashable, equal for values CEL holds equal: 1 and 1.0, but not 1 and true."""
+    """A hashable key that is equal for values that are equal in CEL: 1 and 1.0, but not 1 and true."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else identity(value)
 
 
 def distinct(values: list[Any]) -> list[Any]:
-    return list({_key(each): each for each in reversed(values)}.values())[::-1]
+    return list({_key(value): value for value in reversed(values)}.values())[::-1]
 
 
 def flatten(values: list[Any]) -> list[Any]:
-    return [inner for each in values for inner in (each if isinstance(each, list) else [each])]
+    return [inner for value in values for inner in (value if isinstance(value, list) else [value])]
 
 
 def part(values: list[Any], start: int, end: int) -> list[Any]:
@@ -106,26 +106,26 @@ def numbers_below(count: int) -> list[int]:
     return list(range(count))
 
 
-def has_all(values: list[Any], wanted: list[Any]) -> bool:
-    return {_key(each) for each in wanted} <= {_key(each) for each in values}
+def has_all(values: list[Any], searched: list[Any]) -> bool:
+    return {_key(item) for item in searched} <= {_key(value) for value in values}
 
 
 def are_equivalent(one: list[Any], other: list[Any]) -> bool:
-    return {_key(each) for each in one} == {_key(each) for each in other}
+    return {_key(item) for item in one} == {_key(item) for item in other}
 
 
 def intersect(one: list[Any], other: list[Any]) -> bool:
-    return not {_key(each) for each in one}.isdisjoint({_key(each) for each in other})
+    return not {_key(item) for item in one}.isdisjoint({_key(item) for item in other})
 
 
 def sorted_by(values: list[Any], keys: list[Any]) -> list[Any]:
-    """The values in the order of their keys; the macro that calls this gives each value one."""
+    """The values sorted by their keys, which the sortBy macro computes."""
     ordered = _ordered(keys)
     return [values[n] for n in sorted(range(len(values)), key=lambda n: ordered[n])]
 
 
 def inserted(values: dict[Any, Any], *more: Any) -> dict[Any, Any]:
-    """The map with another entry, or with those of another map; none may be there already."""
+    """The map with additional entries. Raises ValueError if a key already exists."""
     added = dict([more]) if len(more) > 1 else more[0]
     for key in added:
         if key in values:
@@ -134,7 +134,7 @@ def inserted(values: dict[Any, Any], *more: Any) -> dict[Any, Any]:
 
 
 def compared(one: dict[str, Any], other: dict[str, Any]) -> int:
-    """Quantities, or semantic versions."""
+    """Compare quantities or semantic versions."""
     return cel_semver.compared(one, other) if cel_semver.is_packed(one) else cel_quantity.compared(one, other)
 
 
@@ -188,8 +188,8 @@ _TEXT: Final = (
     Overload("isURL", ("string",), "bool", cel_text.is_url, method=False),
     Overload("url", ("string",), "map", cel_text.url, method=False),
     *(
-        Overload(f"get{each}", ("map",), "string", partial(cel_text.url_part, each))
-        for each in cel_text.URL_PARTS
+        Overload(f"get{url_part}", ("map",), "string", partial(cel_text.url_part, url_part))
+        for url_part in cel_text.URL_PARTS
     ),
     Overload("getQuery", ("map",), "map", partial(cel_text.url_part, "Query")),
 )
@@ -245,6 +245,6 @@ _ADDRESSES: Final = (
 )
 
 OVERLOADS: Final = tuple(
-    Overload(each.name, each.takes, each.gives, _charged(each.body), each.method)
-    for each in (*_LISTS, *_TEXT, *_QUANTITIES, *_ADDRESSES)
+    Overload(item.name, item.takes, item.gives, _charged(item.body), item.method)
+    for item in (*_LISTS, *_TEXT, *_QUANTITIES, *_ADDRESSES)
 )

@@ -1,6 +1,6 @@
-"""Macros of Kubernetes that the library's parser does not know: those of two variables, and sortBy.
+"""Expands the macros of Kubernetes that the library's parser lacks: two-variable comprehensions and sortBy.
 
-A macro is a call until it is spelled out. Knows trees; checks and evaluates nothing.
+The parser reads such macros as calls.
 """
 
 from dataclasses import replace
@@ -15,16 +15,16 @@ _TRANSFORMS: Final = frozenset({"transformList", "transformMap", "transformMapEn
 
 
 def expanded(expr: Expr) -> Expr:
-    """The tree with such macros spelled out; the tree itself when it has none."""
+    """The tree with these macros expanded, or the same tree if it has none."""
     before = parts(expr)
     inner = tuple(map(expanded, before))
     if all(one is other for one, other in zip(before, inner, strict=True)):
-        return _spelled(expr)
+        return _expand_call(expr)
     match expr:
         case Select():
             return replace(expr, operand=inner[0])
         case Call():
-            return _spelled(replace(expr, args=inner))
+            return _expand_call(replace(expr, args=inner))
         case Literal():
             return replace(expr, elements=inner)
         case Fold():
@@ -34,13 +34,13 @@ def expanded(expr: Expr) -> Expr:
             return expr
 
 
-def has_spelled_macros(expr: Expr) -> bool:
-    """Whether the tree has a macro of these, spelled out."""
-    folds = (each for each in walk(expr) if isinstance(each, Fold))
-    return any(len(each.variables) > 1 or each.accumulator == _SORTED for each in folds)
+def has_expanded_macros(expr: Expr) -> bool:
+    """Whether the tree contains an expansion of these macros."""
+    folds = (item for item in walk(expr) if isinstance(item, Fold))
+    return any(len(fold.variables) > 1 or fold.accumulator == _SORTED for fold in folds)
 
 
-def _spelled(expr: Expr) -> Expr:
+def _expand_call(expr: Expr) -> Expr:
     match expr:
         case Call(
             function=name, args=(over, Ident(name=one), Ident(name=other), *rest), method=True, at=at
@@ -94,7 +94,7 @@ def _transformed(name: str, over: Expr, variables: tuple[str, str], rest: list[E
 
 
 def _sorted(over: Expr, variable: str, key: Expr, at: int) -> Fold:
-    always, never = (Const(value=each, type="bool", at=at) for each in (True, False))
+    always, never = (Const(value=item, type="bool", at=at) for item in (True, False))
     step = Call("_+_", (Ident(_RESULT, at), Literal((key,), at=at)), at=at)
     result = Ident(_RESULT, at)
     keys = Fold((variable,), _RESULT, Ident(_SORTED, at), Literal((), at=at), always, step, result, at)

@@ -1,4 +1,4 @@
-"""Kubernetes quantities (500m, 1.5Gi) as CEL sees them. A quantity travels as a one-entry map, in canonical digits."""
+"""The quantity functions of CEL (500m, 1.5Gi). A quantity is represented as a one-entry map in canonical form."""
 
 import re
 from decimal import Decimal
@@ -38,7 +38,7 @@ def quantity(text: str) -> dict[str, str]:
 
 
 def _packed(value: Decimal) -> dict[str, str]:
-    # One spelling for one value, so that == compares quantities.
+    # Canonical, because == compares the maps.
     return {_KEY: f"{value.normalize():f}"}
 
 

@@ -1,6 +1,6 @@
-"""A checked expression as the library can run it without checking it again: functions by their full names, times read.
+"""Transforms a checked expression for the library: qualified function names, and conversions of timestamps.
 
-The library is given texts where CEL sees times, so they are read where a rule looks at them. Evaluates nothing.
+The library receives timestamps and durations as strings, so they are converted where a rule uses them.
 """
 
 from dataclasses import replace
@@ -8,24 +8,24 @@ from typing import Final
 
 from picokube.schema.cel_ast import Call, Const, Expr, Fold, Ident, Literal, Select
 from picokube.schema.cel_checker import Checked
-from picokube.schema.cel_macros import has_spelled_macros
+from picokube.schema.cel_macros import has_expanded_macros
 
 _TIMES: Final = frozenset({"timestamp", "duration"})
 _ADDRESSES: Final = frozenset({"net.IP", "net.CIDR"})
 
 
 def needs_resolving(checked: Checked) -> bool:
-    """Whether the library would run the expression otherwise than it is meant."""
+    """Whether the library would misinterpret the unchanged expression."""
     special = any(kind.name in _TIMES | _ADDRESSES for kind in checked.types.values())
-    return special or bool(checked.fields) or has_spelled_macros(checked.root)
+    return special or bool(checked.fields) or has_expanded_macros(checked.root)
 
 
 def resolved(checked: Checked) -> Expr:
-    """The tree, with timestamp() and duration() around fields and items that are one."""
-    return _Reading(checked).read(checked.root)
+    """The tree with timestamp() and duration() around fields and items of these types."""
+    return _Resolver(checked).read(checked.root)
 
 
-class _Reading:
+class _Resolver:
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
 
@@ -48,7 +48,7 @@ class _Reading:
                 name = self._checked.functions[id(expr)]
                 return Call(name, tuple(map(self.read, args[1:])), at=expr.at)
             case Call(function="string", args=(arg,)) if self._checked.type_of(arg).name in _ADDRESSES:
-                # The library lets nobody add to its own functions.
+                # The library doesn't allow new overloads of its own functions.
                 return Call("net.@text", (self.read(arg),), at=expr.at)
             case Call(args=args):
                 return replace(expr, args=tuple(map(self.read, args)))

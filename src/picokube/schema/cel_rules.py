@@ -1,7 +1,4 @@
-"""x-kubernetes-validations: rules compiled once, run on objects, told in Kubernetes' words.
-
-Knows nodes, objects and rules; the evaluator itself is behind `cel`.
-"""
+"""Runs the compiled rules of x-kubernetes-validations on objects, with the error messages of Kubernetes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,7 +31,7 @@ _LONGEST_MESSAGE: Final = 5 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Ratchet:
-    """Whether an error is forgiven here: the nearest value that is known from before has not changed."""
+    """Whether ratcheting ignores an error here: the nearest correlated value is unchanged."""
 
     current: Correlation | None = None
     parent: Correlation | None = None
@@ -57,7 +54,7 @@ class _Ratchet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleSet:
-    """All rules of a schema, and the ways to the parts of an object that have any."""
+    """All rules of a schema, and the routes to the nodes with rules."""
 
     root: Node
     routes: Routes
@@ -66,34 +63,34 @@ class RuleSet:
 
     @classmethod
     def of(cls, node: Node, *, root: bool = True) -> "RuleSet | None":
-        """`root` tells that the node is a whole resource, whose metadata rules may look at."""
-        routes = routes_to(node, lambda each: bool(each.rules))
+        """`root` marks a complete resource, whose metadata rules can access."""
+        routes = routes_to(node, lambda item: bool(item.rules))
         if not routes:
             return None
         rules = {
-            each: _compiled(each, root=root if each is node else each.embedded)
-            for each in routes
-            if each.rules
+            route: _compiled(route, root=root if route is node else route.embedded)
+            for route in routes
+            if route.rules
         }
-        return cls(node, routes, rules, {each: projection(each) for each in rules})
+        return cls(node, routes, rules, {rule: projection(rule) for rule in rules})
 
     def errors(self, obj: Any, old: Any) -> list[FieldError]:
-        """What the rules say about `obj`; with `old`, about the change from it."""
+        """The errors of all rules for `obj`, or for the update from `old` to it."""
         run = _Run(self)
         ratchet = _Ratchet(Correlation(obj, old, self.root)) if old is not None else _Ratchet()
         return list(run.node(obj, old, self.root, (), "", ratchet))
 
 
 def _compiled(node: Node, *, root: bool) -> tuple[CompiledRule, ...]:
-    about = declared(node, root=root)
-    if about is None:
+    declaration = declared(node, root=root)
+    if declaration is None:
         return ()
-    return tuple(CompiledRule.of(rule, node, about) for rule in node.rules if rule.rule.strip())
+    return tuple(CompiledRule.of(rule, node, declaration) for rule in node.rules if rule.rule.strip())
 
 
 @dataclass(slots=True)
 class _Run:
-    """One pass over one object; it stops for good when the budget is spent."""
+    """The validation of one object. Stops when the cost budget is exhausted."""
 
     rules: RuleSet
     left: int = field(default=BUDGET)
@@ -107,17 +104,17 @@ class _Run:
             yield from self._expressions(value, old, node, at, name, ratchet)
         if isinstance(value, list) and node.items is not None:
             before = Correlation(value, old, node)
-            for n, each in enumerate(value):
+            for n, item in enumerate(value):
                 where = (*at, n), f"{name}[{n}]"
-                yield from self.node(each, before.old_item(n), node.items, *where, ratchet.index(n))
+                yield from self.node(item, before.old_item(n), node.items, *where, ratchet.index(n))
         elif isinstance(value, dict):
             was = old if isinstance(old, dict) else {}
-            for key, each in value.items():
+            for key, item in value.items():
                 child = node.child(key)
                 if child is not None and child in self.rules.routes:
                     inner = f"{name}.{key}" if name else key
                     inner = inner if key in node.properties else f"{name}[{key}]"
-                    yield from self.node(each, was.get(key), child, (*at, key), inner, ratchet.key(key))
+                    yield from self.node(item, was.get(key), child, (*at, key), inner, ratchet.key(key))
 
     def _expressions(
         self, value: Any, old: Any, node: Node, at: Path, name: str, ratchet: _Ratchet
@@ -156,11 +153,11 @@ class _Run:
 
 def _evaluation_problem(error: CelEvaluationError, rule: CompiledRule) -> str:
     if error.over_budget:
-        about = "no further validation rules will be run due to call cost exceeds limit for rule"
-        return f"'operation cancelled: actual cost limit exceeded': {about}: {rule.name}"
+        detail = "no further validation rules will be run due to call cost exceeds limit for rule"
+        return f"'operation cancelled: actual cost limit exceeded': {detail}: {rule.name}"
     if error.problem.startswith("no such overload"):
-        about = "call arguments did not match a supported operator, function or macro signature for rule"
-        return f"'{error.problem}': {about}: {rule.name}"
+        detail = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'{error.problem}': {detail}: {rule.name}"
     return f"{error.problem} evaluating rule: {rule.name}"
 
 
@@ -183,7 +180,7 @@ def _broken(
 
 
 def _message(rule: CompiledRule, bindings: Bindings) -> str:
-    """The rule's own words if they can be had, else its message, else the rule itself."""
+    """The result of messageExpression if valid, else the message, else the rule itself."""
     default = rule.rule.message.strip() or f"failed rule: {rule.name}"
     if rule.message is None:
         return default

@@ -1,4 +1,4 @@
-"""Semantic versions as CEL sees them. A version travels as a one-entry map, without its build."""
+"""The semantic version functions of CEL. A version is represented as a one-entry map, without build metadata."""
 
 import re
 from typing import Any, Final, TypeAlias
@@ -22,7 +22,7 @@ def _parsed(text: str, *, loosely: bool) -> re.Match[str] | None:
 
 
 def _completed(text: str) -> str:
-    """v1.02 as 1.2.0."""
+    """Normalize v1.02 to 1.2.0."""
     parts = text.removeprefix("v").split(".", 2)
     parts = [_without_zeros(part) for part in parts]
     if len(parts) < 3 and re.search("[+-]", parts[-1]):  # noqa: PLR2004 - major, minor and patch
@@ -70,6 +70,6 @@ def compared(one: Packed, other: Packed) -> int:
 
 
 def _order(found: re.Match[str]) -> tuple[Any, ...]:
-    # What is released comes after all that came before its release; numbers come before words.
+    # A release is greater than its pre-releases. Numeric identifiers are less than alphanumeric ones.
     before = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in (found[4] or "").split(".")]
     return (*(int(found[n]) for n in (1, 2, 3)), 0 if found[4] else 1, before if found[4] else [])

@@ -1,4 +1,4 @@
-"""Every function a rule may call, with what it takes and gives, as Kubernetes 1.35 declares them. Runs none of them."""
+"""The signatures of all functions that Kubernetes 1.35 declares for rules."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +11,7 @@ TYPE_NAMES: Final = {
     "list": "list(A)", "map": "map(A, B)", "null_type": "null", "type": "type",
     "google.protobuf.Duration": "duration", "google.protobuf.Timestamp": "timestamp",
 }  # fmt: skip
-"""Names that stand for a type, as in type(self.x) == int."""
+"""Type names that are also values, as in type(self.x) == int."""
 _ORDERED: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _NUMBERS: Final = ("int", "uint", "double")
 _OPERATORS: Final = """
@@ -151,8 +151,8 @@ class Signature:
 
 @cache
 def signatures(function: str, *, method: bool) -> tuple[Signature, ...]:
-    """The ways to call a function, or a method (its target comes first); none when it cannot be called so."""
-    return tuple(_read(each) for each in _table(method=method).get(function, ()))
+    """The signatures of a function, or of a method with its target first. Empty if there are none."""
+    return tuple(_read(item) for item in _table(method=method).get(function, ()))
 
 
 def is_declared(function: str) -> bool:
@@ -163,23 +163,25 @@ def is_declared(function: str) -> bool:
 def _table(*, method: bool) -> dict[str, list[str]]:
     table: dict[str, list[str]] = {}
     for line in (_METHODS if method else _OPERATORS + _FUNCTIONS).strip().splitlines():
-        name, _, ways = line.partition(" : ")
-        table[name] = ways.split(" | ")
+        name, _, overloads = line.partition(" : ")
+        table[name] = overloads.split(" | ")
     if method:
         for name, gives in (("isSorted", "bool"), ("min", ""), ("max", ""), ("sort", "list")):
             table[name] = [
-                f"list({each}) -> {f'list({each})' if gives == 'list' else gives or each}"
-                for each in _ORDERED
+                f"list({item}) -> {f'list({item})' if gives == 'list' else gives or item}"
+                for item in _ORDERED
             ]
-        table["@sortByAssociatedKeys"] = [f"list(T), list({each}) -> list(T)" for each in _ORDERED]
+        table["@sortByAssociatedKeys"] = [f"list(T), list({item}) -> list(T)" for item in _ORDERED]
         for name, of in _CLOCK.items():
             durations = ["duration -> int"] if of == "both" else []
             table[name] = ["timestamp -> int", "timestamp, string -> int", *durations]
     else:
         for name in ("_<_", "_<=_", "_>_", "_>=_"):
             numbers = [f"{one}, {other} -> bool" for one in _NUMBERS for other in _NUMBERS]
-            table[name] = numbers + [f"{each}, {each} -> bool" for each in _ORDERED if each not in _NUMBERS]
-        table.update({f"format.{each}": ["-> kubernetes.NamedFormat"] for each in _NAMED_FORMATS})
+            table[name] = numbers + [f"{item}, {item} -> bool" for item in _ORDERED if item not in _NUMBERS]
+        table.update(
+            {f"format.{named_format}": ["-> kubernetes.NamedFormat"] for named_format in _NAMED_FORMATS}
+        )
     return table
 
 

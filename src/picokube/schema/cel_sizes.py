@@ -1,4 +1,4 @@
-"""Sizes and costs as upstream counts them: whole numbers that stop growing at 2**64 - 1. Knows numbers only."""
+"""Sizes and costs with the saturating 64-bit arithmetic of upstream."""
 
 import math
 from dataclasses import dataclass
@@ -6,28 +6,28 @@ from typing import Final
 
 LIMIT: Final = 2**64 - 1
 READING: Final = 0.1
-"""What looking at one character costs."""
+"""The cost of reading a character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Between what and what the size() of a value lies."""
+    """The minimum and maximum size() of a value."""
 
-    least: int
-    most: int
+    min_size: int
+    max_size: int
 
     def plus(self, other: "Size") -> "Size":
-        return Size(capped(self.least + other.least), capped(self.most + other.most))
+        return Size(capped(self.min_size + other.min_size), capped(self.max_size + other.max_size))
 
     def times(self, other: "Size") -> "Size":
-        return Size(capped(self.least * other.least), capped(self.most * other.most))
+        return Size(capped(self.min_size * other.min_size), capped(self.max_size * other.max_size))
 
     def or_(self, other: "Size") -> "Size":
-        return Size(min(self.least, other.least), max(self.most, other.most))
+        return Size(min(self.min_size, other.min_size), max(self.max_size, other.max_size))
 
     def cost(self, each: float) -> int:
-        """The cost of the largest value, when one of its parts costs `each`."""
-        return scaled(self.most, each)
+        """The cost of the largest value if each of its parts costs `each`."""
+        return scaled(self.max_size, each)
 
 
 ANY_SIZE: Final = Size(0, LIMIT)
@@ -39,6 +39,6 @@ def capped(number: int) -> int:
 
 
 def scaled(number: int, factor: float) -> int:
-    """The product, rounded up, as floating point gives it."""
+    """The floating point product, rounded up."""
     product = math.ceil(float(number) * factor)
     return min(LIMIT, product)

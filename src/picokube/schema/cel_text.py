@@ -1,4 +1,4 @@
-"""CEL's text functions: strings, regular expressions, URLs. Plain text in, plain values out."""
+"""The string, regular expression and URL functions of CEL on plain values."""
 
 import re
 from collections.abc import Iterator
@@ -7,21 +7,21 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from picokube.schema import formats, linear_search
-from picokube.schema.cel_budget import LARGEST_TEXT
+from picokube.schema.cel_budget import MAX_TEXT_SIZE
 from picokube.schema.cel_fuel import burn
-from picokube.schema.go_text import number, quoted
+from picokube.schema.go_text import format_number, go_quote
 
 _SPACES: Final = (
     "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 )
 _VERB: Final = re.compile(r"%(\.[0-9]{1,3})?([a-zA-Z%])")
 _SEARCHED_PER_UNIT: Final = 20
-"""Instructions of a pattern times bytes of a text that RE2 does in a unit of fuel."""
+"""Pattern instructions times text bytes that RE2 processes per unit of fuel."""
 URL_PARTS: Final = ("Scheme", "Host", "Hostname", "Port", "EscapedPath")
 
 
 def _bounded(text: str) -> str:
-    if len(text) > LARGEST_TEXT:
+    if len(text) > MAX_TEXT_SIZE:
         raise ValueError("out of fuel")
     return text
 
@@ -47,24 +47,24 @@ def last_index_of(text: str, wanted: str, start: int | None = None) -> int:
 
 
 def joined(values: list[Any], separator: str = "") -> str:
-    if not all(isinstance(each, str) for each in values):
+    if not all(isinstance(value, str) for value in values):
         raise ValueError("no such overload: only text can be joined")
-    if len(separator) * len(values) > LARGEST_TEXT:
+    if len(separator) * len(values) > MAX_TEXT_SIZE:
         raise ValueError("out of fuel")
     return _bounded(separator.join(values))
 
 
 def lower_ascii(text: str) -> str:
-    return "".join(each.lower() if each.isascii() else each for each in text)
+    return "".join(item.lower() if item.isascii() else item for item in text)
 
 
 def upper_ascii(text: str) -> str:
-    return "".join(each.upper() if each.isascii() else each for each in text)
+    return "".join(item.upper() if item.isascii() else item for item in text)
 
 
 def replaced(text: str, old: str, new: str, times: int = -1) -> str:
     places = text.count(old) if old else len(text) + 1
-    if places * len(new) > LARGEST_TEXT:
+    if places * len(new) > MAX_TEXT_SIZE:
         raise ValueError("out of fuel")
     return _bounded(text.replace(old, new, times))
 
@@ -90,7 +90,7 @@ def trimmed(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    return quoted(text)
+    return go_quote(text)
 
 
 def formatted(template: str, values: list[Any]) -> str:
@@ -106,7 +106,7 @@ def formatted(template: str, values: list[Any]) -> str:
         used += 1
         return _verb(found[2], int((found[1] or ".6")[1:]), values[used - 1])
 
-    if sum(len(str(each)) for each in values) * max(1, template.count("%")) > LARGEST_TEXT:
+    if sum(len(str(value)) for value in values) * max(1, template.count("%")) > MAX_TEXT_SIZE:
         raise ValueError("out of fuel")
     return _bounded(_VERB.sub(place, template))
 
@@ -127,7 +127,7 @@ def _verb(verb: str, precision: int, value: Any) -> str:
             return text.upper() if verb == "X" else text
         case _:
             raise ValueError(
-                f"could not parse formatting clause: unrecognized formatting clause {quoted(verb)}"
+                f"could not parse formatting clause: unrecognized formatting clause {go_quote(verb)}"
             )
 
 
@@ -138,17 +138,17 @@ def _shown(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return number(value)
+            return format_number(value)
         case list():
-            return "[" + ", ".join(_shown(each) for each in value) + "]"
+            return "[" + ", ".join(_shown(item) for item in value) + "]"
         case dict():
-            return "{" + ", ".join(f"{key}: {_shown(each)}" for key, each in sorted(value.items())) + "}"
+            return "{" + ", ".join(f"{key}: {_shown(item)}" for key, item in sorted(value.items())) + "}"
         case _:
             return str(value)
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether the pattern occurs in the text, as RE2 reads it."""
+    """Whether the RE2 pattern occurs in the text."""
     return next(_found(text, pattern), None) is not None
 
 
@@ -161,7 +161,7 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
 
 
 def _found(text: str, pattern: str) -> Iterator[str]:
-    """What matches, in order. Each search is charged as if it read the rest of the text with the whole pattern."""
+    """The matches in order. Each search consumes fuel for the rest of the text."""
     try:
         expression = linear_search.compiled(pattern)
     except linear_search.InvalidPattern as error:
@@ -180,7 +180,7 @@ def is_url(text: str) -> bool:
 def url(text: str) -> dict[str, Any]:
     if not formats.is_uri(text):
         raise ValueError(
-            f"URL parse error during conversion from string: parse {quoted(text)}: invalid URI for request"
+            f"URL parse error during conversion from string: parse {go_quote(text)}: invalid URI for request"
         )
     parts = urlsplit(text)
     host = parts.netloc.rpartition("@")[2]

@@ -1,4 +1,4 @@
-"""Texts of a schema's formats that are times to CEL. Knows how Kubernetes reads them; other values stay as they are."""
+"""Converts strings of the formats date, date-time and duration for CEL. Other values are unchanged."""
 
 from typing import Final
 
@@ -23,16 +23,16 @@ _LONG: Final = {
 }  # fmt: skip
 
 
-def moment(value: object) -> object:
-    """A date, or a date and a time, as the text that timestamp() reads."""
+def normalize_timestamp(value: object) -> object:
+    """A date or date-time in the format of timestamp()."""
     if not isinstance(value, str):
         return value
     text = value.upper()
     return text if "T" in text else f"{text}T00:00:00Z"
 
 
-def span(value: object) -> object:
-    """Go's 1h30m, or 3 days, as the text that duration() reads."""
+def normalize_duration(value: object) -> object:
+    """A duration such as 1h30m or 3 days in the format of duration()."""
     if not isinstance(value, str):
         return value
     seconds = go_seconds(value)
@@ -43,7 +43,7 @@ def span(value: object) -> object:
 
 
 def go_seconds(text: str) -> float | None:
-    """What Go's time.ParseDuration reads, if it can."""
+    """The seconds of a Go duration (time.ParseDuration). None if invalid."""
     unsigned = text[1:] if text[:1] in {"-", "+"} else text
     sign = -1 if text.startswith("-") else 1
     if unsigned == "0":

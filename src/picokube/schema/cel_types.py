@@ -1,4 +1,4 @@
-"""The types of CEL, and when one can stand for another. Knows types; knows no expression and no schema."""
+"""The types of CEL, and their assignability and unification."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type by its name: int, list(string), optional_type(dyn). A name in capitals is a type still to be found."""
+    """A type by its name: int, list(string), optional_type(dyn). An upper-case name is a type parameter."""
 
     name: str
     params: tuple["Type", ...] = ()
@@ -24,7 +24,7 @@ STRING: Final = Type("string")
 BYTES: Final = Type("bytes")
 DYN: Final = Type("dyn")
 ERROR: Final = Type("!error!")
-"""What a part that is wrong gives: it fits anywhere, so that one mistake is told once."""
+"""The type of an invalid node. It is assignable to any type, to report an error only once."""
 NULL: Final = Type("null")
 _WILD: Final = frozenset({"dyn", "!error!"})
 _GENERIC: Final = frozenset({"list", "map", "type", "optional_type", "net.IP", "net.CIDR"})
@@ -47,16 +47,16 @@ def optional_of(value: Type) -> Type:
 
 
 def unwrapped(kind: Type) -> tuple[Type, bool]:
-    """What an optional holds, and whether it was one."""
+    """The value type of an optional, and whether the type is optional."""
     return (kind.params[0], True) if kind.name == "optional_type" else (kind, False)
 
 
-def is_wild(kind: Type) -> bool:
+def is_dynamic(kind: Type) -> bool:
     return kind.name in _WILD
 
 
 def is_param(kind: Type) -> bool:
-    """Whether the type is still to be found: a parameter of a signature, or the type of what is in []."""
+    """Whether the type is a type parameter of a signature or of an empty list."""
     return kind.name[0] == "_" or (len(kind.name) == 1 and kind.name.isupper())
 
 
@@ -65,19 +65,19 @@ def has_params(kind: Type) -> bool:
 
 
 def is_object(kind: Type) -> bool:
-    """Whether the type has fields of its own, as those have that a schema describes."""
+    """Whether the type has declared fields."""
     return not (kind.name in _PLAIN or kind.name in _GENERIC or kind.name in _SCALARS or is_param(kind))
 
 
 def is_scalar(kind: Type) -> bool:
-    """Whether all its values take about the same room."""
+    """Whether all values of the type have about the same size."""
     inner, optional = unwrapped(kind)
     return is_scalar(inner) if optional else kind.name in _SCALARS
 
 
 @lru_cache(maxsize=1024)
 def parsed_type(text: str) -> Type:
-    """The type that is written so: map(string, list(A))."""
+    """Parse a type such as map(string, list(A))."""
     kind, rest = _read(_TOKEN.findall(text))
     if rest:
         raise ValueError(f"no type: {text}")
@@ -95,8 +95,8 @@ def _read(tokens: list[str]) -> tuple[Type, list[str]]:
     return Type(name, tuple(params)), rest[1:]
 
 
-class Findings:
-    """What is known so far of the types still to be found in one expression."""
+class TypeSubstitution:
+    """The type parameters of an expression that are resolved so far."""
 
     def __init__(self) -> None:
         self._known: dict[str, Type] = {}
@@ -108,7 +108,7 @@ class Findings:
         return Type(f"_var{self._fresh - 1}")
 
     def renamed(self, kinds: Sequence[Type]) -> tuple[Type, ...]:
-        """The types of a signature, with parameters that no other use of it shares."""
+        """The types of a signature with fresh type parameters."""
         names: dict[str, Type] = {}
 
         def rename(kind: Type) -> Type:
@@ -121,16 +121,16 @@ class Findings:
         return tuple(map(rename, kinds))
 
     def resolved(self, kind: Type, *, finally_: bool = False) -> Type:
-        """The type with all that was found out; with `finally_`, what was not is dyn."""
+        """The type with resolved parameters. With `finally_`, unresolved ones become dyn."""
         found = self._known.get(kind.name)
         if found is not None:
             return self.resolved(found, finally_=finally_)
         if kind.params:
-            return Type(kind.name, tuple(self.resolved(each, finally_=finally_) for each in kind.params))
+            return Type(kind.name, tuple(self.resolved(param, finally_=finally_) for param in kind.params))
         return DYN if finally_ and is_param(kind) else kind
 
     def fit(self, ones: Sequence[Type], others: Sequence[Type]) -> bool:
-        """Whether each of `ones` can be given where the other is asked for; if so, what follows is kept."""
+        """Whether each of `ones` is assignable to the corresponding other type. Keeps the resolved parameters if so."""
         self._changes.clear()
         if self._all_fit(ones, others):
             return True
@@ -146,12 +146,12 @@ class Findings:
 
     def _fits(self, one: Type, other: Type) -> bool:
         if is_param(other):
-            fits, known = self._stands_for(one, other)
+            fits, known = self._can_bind(one, other)
             if fits or known:
                 return fits
         if is_param(one):
-            return self._stands_for(other, one)[0]
-        if is_wild(one) or is_wild(other):
+            return self._can_bind(other, one)[0]
+        if is_dynamic(one) or is_dynamic(other):
             return True
         if NULL in (one, other):
             return _may_be_null(other if one == NULL else one)
@@ -159,8 +159,8 @@ class Findings:
             return other.name == "type"
         return one.name == other.name and self._all_fit(one.params, other.params)
 
-    def _stands_for(self, kind: Type, param: Type) -> tuple[bool, bool]:
-        """Whether `kind` can be what `param` stands for, and whether that was known already."""
+    def _can_bind(self, kind: Type, param: Type) -> tuple[bool, bool]:
+        """Whether `kind` can be bound to `param`, and whether it already was."""
         if kind == param:
             return True, True
         known = self._known.get(param.name)
@@ -170,29 +170,29 @@ class Findings:
             if not self._fits(kind, known):
                 return False, True
             general = kind if _is_as_general(kind, known) else known
-            if not self._mentions(general, param):
-                self._know(param, general)
+            if not self._occurs_in(general, param):
+                self._bind(param, general)
             return True, True
-        if self._mentions(kind, param):
+        if self._occurs_in(kind, param):
             return False, False
-        self._know(param, kind)
+        self._bind(param, kind)
         return True, False
 
-    def _know(self, param: Type, kind: Type) -> None:
+    def _bind(self, param: Type, kind: Type) -> None:
         self._changes.append((param.name, self._known.get(param.name)))
         self._known[param.name] = kind
 
-    def _mentions(self, kind: Type, param: Type) -> bool:
+    def _occurs_in(self, kind: Type, param: Type) -> bool:
         if kind == param:
             return True
         if is_param(kind):
             known = self._known.get(kind.name)
-            return known is not None and self._mentions(known, param)
-        return any(self._mentions(each, param) for each in kind.params)
+            return known is not None and self._occurs_in(known, param)
+        return any(self._occurs_in(item, param) for item in kind.params)
 
 
 def more_general(one: Type, other: Type) -> Type:
-    """The wider of two types that fit each other."""
+    """The more general of two assignable types."""
     return one if _is_as_general(one, other) else other
 
 

@@ -1,4 +1,4 @@
-"""How Kubernetes shows an object to CEL: escaped names, numbers in their declared types. Knows nodes and JSON."""
+"""Converts objects for CEL: escapes property names and converts numbers to their declared types."""
 
 import base64
 import binascii
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from picokube.schema.cel_times import moment, span
+from picokube.schema.cel_times import normalize_duration, normalize_timestamp
 from picokube.schema.node import Node
 
 _RESERVED: Final = frozenset(
@@ -23,7 +23,7 @@ Projection = Callable[[Any], Any]
 
 
 def escaped(name: str) -> str | None:
-    """The identifier that stands for a property in an expression; None if no identifier can."""
+    """The identifier of a property in expressions. None if it can't be escaped."""
     if name in _RESERVED:
         return f"__{name}__"
     if not _ESCAPABLE.fullmatch(name):
@@ -32,7 +32,7 @@ def escaped(name: str) -> str | None:
 
 
 def projection(node: Node) -> Projection | None:
-    """What to do with a value before CEL sees it; None when it can be seen as it is."""
+    """The conversion of a value for CEL. None if none is needed."""
     if node.int_or_string or node.type == "integer":
         return _whole
     match node.type:
@@ -66,7 +66,7 @@ def _bytes(value: Any) -> Any:
 
 
 _TEXTS: Final[dict[str, Projection]] = {
-    "byte": _bytes, "date": moment, "date-time": moment, "duration": span
+    "byte": _bytes, "date": normalize_timestamp, "date-time": normalize_timestamp, "duration": normalize_duration
 }  # fmt: skip
 
 

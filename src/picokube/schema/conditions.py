@@ -1,7 +1,4 @@
-"""Conditions: one CEL expression over named variables, compiled once and asked often.
-
-Knows expressions and plain values; what the variables mean is the caller's business.
-"""
+"""Conditions: a compiled boolean CEL expression over named variables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +11,7 @@ from picokube.schema.errors import CelEvaluationError, CelSyntaxError
 
 
 class CelType(StrEnum):
-    """The type of a variable. Maps have text keys; what lists and maps hold is checked when a condition runs."""
+    """The type of a variable. Maps have string keys. Items and values are checked at run time."""
 
     DYN = "dyn"
     BOOL = "bool"
@@ -30,7 +27,7 @@ Variables: TypeAlias = Mapping[str, CelType]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A compiled condition. Equal when source and variables are."""
+    """A compiled condition. Equal if source and variables are equal."""
 
     source: str
     variables: tuple[tuple[str, CelType], ...]
@@ -41,28 +38,28 @@ class Condition:
         return frozenset(selected_names(self.program.tree, variable))
 
     def uses(self, variable: str) -> bool:
-        """Whether the condition looks at `variable` at all, by name or as a whole."""
+        """Whether the condition uses `variable`."""
         return mentions(self.program.tree, variable)
 
     def uses_whole(self, variable: str) -> bool:
-        """Whether the condition uses `variable` otherwise than to select names that are written out."""
+        """Whether the condition uses `variable` other than to select literal names."""
         return mentions_whole(self.program.tree, variable)
 
     def evaluate(self, bindings: Mapping[str, object]) -> object:
-        """The value for these bindings, as plain Python. Raises CelEvaluationError."""
+        """Evaluate the condition. Raises CelEvaluationError."""
         unbound = [name for name, _ in self.variables if name not in bindings and self.uses(name)]
         if unbound:
             raise CelEvaluationError(self.source, f"no value for {', '.join(unbound)}")
         value = self.program.run(cel.Bindings(bindings))
         if not isinstance(value, bool):
-            raise CelEvaluationError(self.source, f"must give true or false, gave {type(value).__name__}")
+            raise CelEvaluationError(self.source, f"must evaluate to a bool, got {type(value).__name__}")
         return value
 
 
 def compile_condition(source: str, variables: Variables) -> Condition:
-    """Raises CelSyntaxError, also for an expression that cannot give true or false."""
+    """Compile a condition. Raises CelSyntaxError, also if the expression is not boolean."""
     declared = tuple(sorted((name, CelType(kind)) for name, kind in variables.items()))
     program = cel.compiled(source, declared)
     if program.gives not in {"BOOL", "DYN"}:
-        raise CelSyntaxError(source, f"must give true or false, gives {program.gives.lower()}")
+        raise CelSyntaxError(source, f"must evaluate to a bool, not {program.gives.lower()}")
     return Condition(source=source, variables=declared, program=program)

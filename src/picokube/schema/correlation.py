@@ -1,8 +1,7 @@
-"""Which old value an updated one came from. Knows schemas and JSON; decides nothing about either.
+"""Correlates the values of an updated object with those of the old object.
 
-Kubernetes forgives an error in a part of an object that an update leaves alone ("ratcheting"), and runs a rule
-about oldSelf only where it knows the old value: fields go by name, items of a map list by their keys, other
-items not at all.
+Kubernetes ignores errors in unchanged parts of an object ("ratcheting"), and runs a rule with oldSelf only if it can
+correlate the old value: fields by name, items of a list of type map by their keys, and other items not at all.
 """
 
 from typing import Any, Final
@@ -14,7 +13,7 @@ _SCALARS: Final = (str, int, float)
 
 
 class Correlation:
-    """A value, the one it replaces, and their schema."""
+    """A value, its old value, and their schema."""
 
     __slots__ = ("_keyed", "_same", "new", "node", "old")
 
@@ -37,21 +36,21 @@ class Correlation:
         )
 
     def old_item(self, n: int) -> Any:
-        """The old item that has the keys of the new item `n`, if there is one."""
+        """The old item with the keys of the new item `n`. None if there is none."""
         if self.node.list_type != "map" or not isinstance(self.new, list) or not isinstance(self.old, list):
             return None
         if self._keyed is None:
             self._keyed = {}
-            for each in self.old:
-                self._keyed.setdefault(_keys(each, self.node), each)
+            for item in self.old:
+                self._keyed.setdefault(_keys(item, self.node), item)
             self._keyed.pop(None, None)
         return self._keyed.get(_keys(self.new[n], self.node))
 
     @property
     def unchanged(self) -> bool:
-        """Whether the update left this value alone. Items of a map list may have moved.
+        """Whether the value is unchanged. Items of a list of type map may have moved.
 
-        A field that no schema describes makes its object count as changed, as it does for Kubernetes.
+        Like in Kubernetes, an object with fields that no schema describes counts as changed.
         """
         if self._same is None:
             self._same = self._compared()
@@ -61,21 +60,21 @@ class Correlation:
         new, old = self.new, self.old
         if isinstance(new, dict) and isinstance(old, dict):
             fields = (self.key(name) for name in new)
-            return len(new) == len(old) and all(each is not None and each.unchanged for each in fields)
+            return len(new) == len(old) and all(field is not None and field.unchanged for field in fields)
         if isinstance(new, list) and isinstance(old, list) and self.node.list_type == "map":
             items = (self.index(n) for n in range(len(new)))
-            return len(new) == len(old) and all(each is not None and each.unchanged for each in items)
+            return len(new) == len(old) and all(item is not None and item.unchanged for item in items)
         return same_json(new, old)
 
 
 def _keys(item: Any, node: Node) -> Any:
-    """What tells an item from the others; None when a key is missing or is no scalar."""
+    """The values of the list map keys of an item. None if one is missing or not a scalar."""
     values = [item.get(name) for name in node.list_map_keys] if isinstance(item, dict) else [None]
-    return tuple(map(identity, values)) if all(isinstance(each, _SCALARS) for each in values) else None
+    return tuple(map(identity, values)) if all(isinstance(value, _SCALARS) for value in values) else None
 
 
 def same_json(new: Any, old: Any) -> bool:
-    """Equality of JSON values, where Python's would take true for 1. It does not recurse, so depth is no danger."""
+    """Whether JSON values are equal. Unlike in Python, true differs from 1. Not recursive, so any depth is safe."""
     left = [(new, old)]
     while left:
         a, b = left.pop()

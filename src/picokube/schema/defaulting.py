@@ -1,46 +1,46 @@
-"""Nulls and defaults: what the server fills in. Knows a schema tree and JSON; works in place on the caller's copy."""
+"""Drops nulls and applies defaults in place."""
 
 from collections.abc import Iterable
 from typing import Any, Final
 
 from picokube.schema.node import Node, Routes, routes_to
-from picokube.schema.pruning import copied
+from picokube.schema.pruning import deep_copy
 
 _NONE: Final[dict[str, Any]] = {}
 
 
 def drop_nulls(value: Any, node: Node) -> None:
-    """Remove fields that are null where null is not allowed and no default could take its place."""
+    """Remove null fields that are not nullable and have no default."""
     if isinstance(value, dict):
         dropped = []
-        for name, each in value.items():
+        for name, item in value.items():
             if (child := node.child(name)) is None:
                 continue
-            if each is None and not child.nullable and child.default is None:
+            if item is None and not child.nullable and child.default is None:
                 dropped.append(name)
-            elif type(each) is dict or type(each) is list:
-                drop_nulls(each, child)
+            elif type(item) is dict or type(item) is list:
+                drop_nulls(item, child)
         for name in dropped:
             del value[name]
     elif isinstance(value, list) and node.items is not None:
-        for each in value:
-            if type(each) is dict or type(each) is list:
-                drop_nulls(each, node.items)
+        for item in value:
+            if type(item) is dict or type(item) is list:
+                drop_nulls(item, node.items)
 
 
 def default_routes(node: Node) -> Routes:
-    """The ways to every node that has a default."""
-    return routes_to(node, lambda each: each.default is not None)
+    """The routes to nodes with a default."""
+    return routes_to(node, lambda item: item.default is not None)
 
 
 def apply_defaults(value: Any, node: Node, defaulted: Routes, known: Any = None) -> None:
-    """Fill in defaults along these routes. What is the very same, at its place, in a `known` value has them."""
+    """Apply defaults along these routes. Skips values that are identical in a `known` value, which has them."""
     if type(value) is dict:
         was = known if type(known) is dict else _NONE
         for name, child in defaulted[node]:
             present = value.get(name)
             if present is None and child.default is not None and (name not in value or not child.nullable):
-                present = value[name] = copied(child.default)
+                present = value[name] = deep_copy(child.default)
             if (type(present) is dict or type(present) is list) and present is not was.get(name):
                 apply_defaults(present, child, defaulted, was.get(name))
         if node.additional is not None and node.additional in defaulted:
@@ -53,9 +53,9 @@ def apply_defaults(value: Any, node: Node, defaulted: Routes, known: Any = None)
 
 
 def _fill_members(values: Any, keys: Iterable[tuple[str | int, Any]], node: Node, defaulted: Routes) -> None:
-    """Defaults for members that share one schema: none is added, a null may be replaced."""
+    """Apply defaults to items or values that share a schema: only nulls are replaced."""
     for key, known in keys:
         if values[key] is None and not node.nullable:
-            values[key] = copied(node.default)
+            values[key] = deep_copy(node.default)
         if values[key] is not known:
             apply_defaults(values[key], node, defaulted, known)

@@ -1,4 +1,4 @@
-"""Resources inside resources (x-kubernetes-embedded-resource). Knows what makes them well formed; not their kinds."""
+"""Validates apiVersion, kind and metadata of embedded resources (x-kubernetes-embedded-resource)."""
 
 import re
 from collections.abc import Iterator
@@ -17,27 +17,27 @@ _LABEL_RULE: Final = (
 
 
 def embedding_routes(node: Node) -> Routes:
-    """The ways to every embedded resource."""
-    return routes_to(node, lambda each: each.embedded)
+    """The routes to embedded resources."""
+    return routes_to(node, lambda item: item.embedded)
 
 
 def embedded_errors(
     value: Any, node: Node, embedding: Routes, at: Path = (), field: str = ""
 ) -> Iterator[FieldError]:
-    """What is wrong with apiVersion, kind and metadata of the resources inside `value`."""
+    """The errors of apiVersion, kind and metadata of the embedded resources."""
     if node not in embedding:
         return
     if isinstance(value, list) and node.items is not None:
-        for n, each in enumerate(value):
-            yield from embedded_errors(each, node.items, embedding, (*at, n), f"{field}[{n}]")
+        for n, item in enumerate(value):
+            yield from embedded_errors(item, node.items, embedding, (*at, n), f"{field}[{n}]")
     elif isinstance(value, dict):
         if node.embedded:
             yield from _resource_errors(value, at, f"{field}." if field else "")
-        for name, each in value.items():
+        for name, item in value.items():
             if (child := node.child(name)) is not None:
                 inner = f"{field}.{name}" if field else name
                 inner = inner if name in node.properties else f"{field}[{name}]"
-                yield from embedded_errors(each, child, embedding, (*at, name), inner)
+                yield from embedded_errors(item, child, embedding, (*at, name), inner)
 
 
 def _resource_errors(value: dict[str, Any], at: Path, prefix: str) -> Iterator[FieldError]:
@@ -58,7 +58,7 @@ def _resource_errors(value: dict[str, Any], at: Path, prefix: str) -> Iterator[F
             case other:
                 yield invalid(f"{prefix}{name}", other, "must be a string", path=path)
     if not isinstance(value.get("metadata", {}), dict):
-        # The reader of metadata words this after a Go type; the field and the reason are what callers need.
+        # Upstream's message names a Go type. Callers need the field and the reason.
         yield invalid(f"{prefix}metadata", value["metadata"], "must be an object", path=(*at, "metadata"))
 
 

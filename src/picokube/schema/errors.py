@@ -1,6 +1,6 @@
-"""What can be wrong, as values and as exceptions. Knows Kubernetes' wording of a field error; finds none itself.
+"""Field errors with the messages of Kubernetes, and the exceptions of this package.
 
-A user's mistake is a FieldError, a value; several are returned at once. Exceptions are for the rest:
+An invalid field is a FieldError, which is returned. Exceptions are for everything else:
 
     SchemaError
     +-- SchemaRejected      a schema that cannot be compiled (too deep, a broken pattern)
@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from picokube.schema.go_text import as_json, number, quoted
+from picokube.schema.go_text import as_json, format_number, go_quote
 
 Path: TypeAlias = tuple[str | int, ...]
 
 
 class SchemaError(Exception):
-    """Root of everything this package raises on purpose."""
+    """Base class of the exceptions of this package."""
 
 
 class SchemaRejected(SchemaError):
-    """The schema cannot be compiled. Ask `structural_problems` for all that is wrong with it."""
+    """The schema can't be compiled. `structural_problems` returns all of its errors."""
 
 
 class JsonPathError(SchemaError):
@@ -41,9 +41,9 @@ class CelError(SchemaError):
 
 
 class CelSyntaxError(CelError):
-    """The expression does not compile. `line` and `column` count from 1; 0 when the place is not known.
+    """The expression doesn't compile. `line` and `column` count from 1, and are 0 if unknown.
 
-    `report` is the compiler's own account: every problem, with the line it is in and a mark below.
+    `report` is the compiler's output: every error with its source line and a marker below.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class CelSyntaxError(CelError):
 
 
 class CelEvaluationError(CelError):
-    """The expression failed on these values. `over_budget` tells a stopped evaluation from a failed one."""
+    """The evaluation failed, or was stopped if `over_budget` is set."""
 
     def __init__(self, source: str, problem: str, *, over_budget: bool = False) -> None:
         super().__init__(source, problem)
@@ -63,7 +63,7 @@ class CelEvaluationError(CelError):
 
 
 class ErrorType(StrEnum):
-    """The `reason` of a cause in a Status."""
+    """The reason of a cause in a Status."""
 
     NOT_FOUND = "FieldValueNotFound"
     REQUIRED = "FieldValueRequired"
@@ -100,15 +100,15 @@ class _Omitted:
 
 
 OMITTED: Final = _Omitted()
-"""The bad value of an error that shows none."""
+"""The value of an error that shows none."""
 
 NO_FIELD: Final = "<nil>"
-"""How Kubernetes names the root of an object."""
+"""The name of the root of an object in messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldError:
-    """One thing wrong with one field. `field` is for people; `path` leads to the value."""
+    """An invalid field. `field` is the display name; `path` are the keys and indexes to the value."""
 
     type: ErrorType
     field: str
@@ -118,7 +118,7 @@ class FieldError:
 
     @property
     def body(self) -> str:
-        """The message of a Status cause: all but the field."""
+        """The message of a Status cause, without the field."""
         title = _TITLES[self.type]
         if self.type not in _VALUELESS and self.bad_value is not OMITTED:
             title = f"{title}: {_shown(self.bad_value)}"
@@ -134,9 +134,9 @@ def _shown(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return number(value)
+            return format_number(value)
         case str():
-            return quoted(value)
+            return go_quote(value)
         case _:
             return as_json(value)
 
@@ -166,7 +166,7 @@ def duplicate(field: str, value: object, *, path: Path = ()) -> FieldError:
 
 
 def not_supported(field: str, value: object, supported: Sequence[str], *, path: Path = ()) -> FieldError:
-    detail = "supported values: " + ", ".join(quoted(each) for each in supported) if supported else ""
+    detail = "supported values: " + ", ".join(go_quote(item) for item in supported) if supported else ""
     return FieldError(type=ErrorType.NOT_SUPPORTED, field=field, bad_value=value, detail=detail, path=path)
 
 

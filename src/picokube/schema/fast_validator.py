@@ -1,7 +1,7 @@
-"""A schema in the words of JSON Schema, for a validator that says yes in microseconds.
+"""Translates a schema to JSON Schema for a validator that takes microseconds.
 
-What it lets pass is valid for Kubernetes too; what it stops may still be (value_checks decides). So wherever the
-two languages differ it is written stricter, never looser.
+What it accepts is valid in Kubernetes. What it rejects may still be valid, which `value_checks` decides. Where the
+languages differ, the translation is stricter.
 """
 
 import math
@@ -12,7 +12,7 @@ import jsonschema_rs
 from picokube.schema.errors import SchemaRejected
 from picokube.schema.formats import FORMATS
 from picokube.schema.node import Node
-from picokube.schema.regex_syntax import spelled_out
+from picokube.schema.regex_syntax import translate_pattern
 
 _SAFE: Final = 2**53 - 1
 _NEVER: Final[dict[str, Any]] = {"not": {}}
@@ -20,7 +20,7 @@ _PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=10 * 2**20)
 _CHECKS: Final = {f"kubernetes-{name}": check for name, check in FORMATS.items()}
 
 
-def gate_of(node: Node) -> jsonschema_rs.Draft202012Validator:
+def compile_fast_validator(node: Node) -> jsonschema_rs.Draft202012Validator:
     try:
         return jsonschema_rs.Draft202012Validator(
             json_schema(node), formats=_CHECKS, validate_formats=True, pattern_options=_PATTERNS, offline=True
@@ -34,32 +34,32 @@ def json_schema(node: Node) -> dict[str, Any]:
     if node.types:
         schema["type"] = [*node.types, "null"] if node.nullable else list(node.types)
     if node.enum:
-        # null is never a choice to Kubernetes, not even when it is listed.
-        schema["enum"] = [each for each in node.enum if each is not None]
+        # Kubernetes never accepts null by enum, even if listed.
+        schema["enum"] = [item for item in node.enum if item is not None]
     _text(node, schema)
     _numbers(node, schema)
     _containers(node, schema)
     for keyword, nodes in (("allOf", node.all_of), ("anyOf", node.any_of), ("oneOf", node.one_of)):
         if nodes:
-            schema[keyword] = [json_schema(each) for each in nodes]
+            schema[keyword] = [json_schema(item) for item in nodes]
     if node.negated is not None:
         schema["not"] = json_schema(node.negated)
-    if not all(_means_the_same(each) for each in (*node.one_of, *([node.negated] if node.negated else ()))):
-        # A stricter branch here would make a looser whole.
+    if not all(_means_the_same(item) for item in (*node.one_of, *([node.negated] if node.negated else ()))):
+        # Inside `not` and `oneOf`, a stricter sub-schema would accept more, so use the full validation.
         return _NEVER
     return schema
 
 
 def _means_the_same(node: Node) -> bool:
-    """Whether the gate of this node stops exactly what Kubernetes stops."""
-    bounds = [each for each in (node.minimum, node.maximum) if each is not None]
+    """Whether the translation of this node is exact."""
+    bounds = [item for item in (node.minimum, node.maximum) if item is not None]
     return (
         not {"integer", "number"} & set(node.types)
         and node.multiple_of is None
-        and all(each == int(each) for each in bounds)
-        and all(isinstance(each, str | bool) for each in node.enum or ())
-        and not any(each.nullable or any(each.junctions()) for each in node.children())
-        and all(_means_the_same(each) for each in (*node.children(), *node.junctions()))
+        and all(bound == int(bound) for bound in bounds)
+        and all(isinstance(item, str | bool) for item in node.enum or ())
+        and not any(child.nullable or any(child.junctions()) for child in node.children())
+        and all(_means_the_same(child) for child in (*node.children(), *node.junctions()))
     )
 
 
@@ -68,7 +68,7 @@ def _text(node: Node, schema: dict[str, Any]) -> None:
     if format_ in FORMATS:
         schema["format"] = f"kubernetes-{format_}"
     if node.pattern:
-        schema["pattern"] = spelled_out(node.pattern)
+        schema["pattern"] = translate_pattern(node.pattern)
     if node.min_length is not None:
         schema["minLength"] = max(node.min_length, 0)
     if node.max_length is not None:
@@ -81,7 +81,7 @@ def _numbers(node: Node, schema: dict[str, Any]) -> None:
         low = -_SAFE if low is None or low < -_SAFE else low
         high = _SAFE if high is None or high > _SAFE else high
     if low is not None:
-        # An excluded bound loses its fraction when Kubernetes compares it with an integer.
+        # Kubernetes truncates an exclusive bound when it compares it with an integer.
         schema.update({"exclusiveMinimum": math.ceil(low)} if node.exclusive_minimum else {"minimum": low})
     if high is not None:
         schema.update({"exclusiveMaximum": math.floor(high)} if node.exclusive_maximum else {"maximum": high})
@@ -94,7 +94,7 @@ def _containers(node: Node, schema: dict[str, Any]) -> None:
     if node.items is not None:
         schema["items"] = json_schema(node.items)
     if node.properties:
-        schema["properties"] = {name: json_schema(each) for name, each in node.properties.items()}
+        schema["properties"] = {name: json_schema(item) for name, item in node.properties.items()}
     if node.forbids_additional:
         schema["additionalProperties"] = False
     elif node.additional is not None:

@@ -1,7 +1,7 @@
-"""Whether an object passes the gate, without showing the gate again what passed before.
+"""Validates updates with the fast validator without validating unchanged list items again.
 
-Long lists are what makes objects large, and an update changes few of their items. What the gate let through once it
-lets through again, so that of such a list only new items are shown to it. Knows nodes and JSON.
+Long lists make objects large, and an update usually changes few of their items. Only new items of such a list are
+validated.
 """
 
 from collections import OrderedDict
@@ -11,35 +11,35 @@ from typing import Any, Final
 from picokube.schema.node import Node, Routes
 
 LONG: Final = 16
-"""From so many items on, a list is shown in part."""
-MOST: Final = 32
-"""So many objects with long lists are known to have passed."""
+"""Minimum length of a list whose unchanged items are skipped."""
+MAX_COUNT: Final = 32
+"""Number of validated objects with long lists to remember."""
 
 
-class Passed:
-    """The objects that passed last, by identity. They are held, so that no other object has theirs."""
+class PassedObjects:
+    """The objects that passed last, by identity. Keeps references, because an id may be reused."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[int, Any] = OrderedDict()
 
     def add(self, obj: Any) -> None:
         self._held[id(obj)] = obj
-        if len(self._held) > MOST:
+        if len(self._held) > MAX_COUNT:
             self._held.popitem(last=False)
 
     def __contains__(self, obj: Any) -> bool:
         return id(obj) in self._held
 
     def replace(self, old: Any, new: Any) -> None:
-        """An update leaves nothing to know about what it updated."""
+        """Replace the old object of an update with the new one."""
         self._held.pop(id(old), None)
         self.add(new)
 
 
 def list_routes(root: Node) -> Routes:
-    """The ways, by properties alone, to lists that the gate judges item by item.
+    """The routes, through properties only, to lists whose items are validated independently.
 
-    Where a node is judged as a whole too (by anyOf and its like, or by an enum), nothing below may be left out.
+    Nothing may be skipped below a node with anyOf or similar keywords, or with an enum.
     """
     routes: dict[Node, tuple[tuple[str, Node], ...]] = {}
 
@@ -64,24 +64,24 @@ def has_long_list(value: Any, node: Node, routes: Routes) -> bool:
     )
 
 
-def unseen(value: Any, old: Any, node: Node, routes: Routes) -> Any:
-    """The value without those items of long lists that are items of the same list of `old`, which passed."""
+def without_passed_items(value: Any, old: Any, node: Node, routes: Routes) -> Any:
+    """The value without the items of long lists that are in the same list of `old`, which passed."""
     if type(value) is list and type(old) is list:
-        return _unseen_items(value, old, node)
+        return _new_items(value, old, node)
     if type(value) is not dict or type(old) is not dict:
         return value
     shown: Mapping[str, Any] = value
     for name, child in routes[node]:
         if name in value and name in old:
-            part = unseen(value[name], old[name], child, routes)
+            part = without_passed_items(value[name], old[name], child, routes)
             if part is not value[name]:
                 shown = {**shown, name: part}
     return shown
 
 
-def _unseen_items(value: list[Any], old: list[Any], node: Node) -> list[Any]:
+def _new_items(value: list[Any], old: list[Any], node: Node) -> list[Any]:
     if len(value) < LONG or (node.max_items is not None and len(value) > node.max_items):
         return value
     known = set(map(id, old))
-    new = [each for each in value if id(each) not in known]
+    new = [item for item in value if id(item) not in known]
     return value if node.min_items is not None and len(new) < node.min_items else new

@@ -1,4 +1,4 @@
-"""The `fieldPath` of a rule: a simple path into the schema, .spec.x or .labels['a.b']. Knows nodes; reads no object."""
+"""Resolves the `fieldPath` of a rule, such as .spec.x or .labels['a.b'], in a schema."""
 
 import re
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class FieldPath:
 
 
 def field_path(source: str, node: Node) -> FieldPath | None:
-    """The path in Kubernetes' spelling, or None when it leads nowhere in the schema of `node`."""
+    """The path in the notation of Kubernetes. None if it isn't in the schema of `node`."""
     text, path, at = "", [], 0
     current: Node | None = node
     while at < len(source):

@@ -1,4 +1,4 @@
-"""String formats as kube-openapi checks them: its own, looser than the RFCs. Knows text; knows no schema."""
+"""Validates string formats as kube-openapi does, which is less strict than the RFCs."""
 
 import base64
 import binascii
@@ -46,7 +46,7 @@ def is_date(text: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def is_date_time(text: str) -> bool:
-    """Remembered: with every write of a status, all of its times are checked again."""
+    """Cached, because every status write validates all timestamps again."""
     day, mark, time = text.lower().partition("t")
     if not mark or not is_date(day):
         return False
@@ -55,7 +55,7 @@ def is_date_time(text: str) -> bool:
 
 
 def is_duration(text: str) -> bool:
-    """Go's 1h30m, or Scala's 3 days; and anything that holds one of the latter."""
+    """A Go duration (1h30m), a Scala duration (3 days), or text that contains a Scala duration."""
     if _GO_DURATION(text):
         return True
     units = [unit.lower() for unit in _SCALA_DURATION.findall(text)]
@@ -63,7 +63,7 @@ def is_duration(text: str) -> bool:
 
 
 def is_uri(text: str) -> bool:
-    """An absolute URI, or an absolute path: what an HTTP request line may hold."""
+    """An absolute URI or path, as in an HTTP request line."""
     if not text or any(ord(char) <= 0x20 or ord(char) == 0x7F for char in text):  # noqa: PLR2004
         return False
     if _BAD_PERCENT.search(text):
@@ -77,19 +77,19 @@ def is_uri(text: str) -> bool:
 
 
 def is_email(text: str) -> bool:
-    """One address, bare or in angle brackets after a name."""
+    """An address, optionally in angle brackets after a name."""
     named = _NAMED_ADDRESS.fullmatch(text.strip(" \t"))
     return _ADDRESS(named[1] if named else text.strip(" \t"))
 
 
 def is_hostname(text: str) -> bool:
-    """Letters and symbols of any script: looser than the RFC, as upstream is."""
+    """Letters and symbols of any script; less strict than the RFC, like upstream."""
     sizes = [len(label.encode()) for label in text.split(".")]
     return sum(sizes) + len(sizes) <= 256 and max(sizes) <= 63 and matcher(_HOSTNAME)(text)  # noqa: PLR2004
 
 
 def is_ipv4(text: str) -> bool:
-    # Leading zeros are allowed, as in every Kubernetes field that is older than Go 1.17.
+    # Leading zeros are allowed, as in all Kubernetes fields older than Go 1.17.
     parts = text.split(".")
     plain = len(parts) == 4 and all(p.isascii() and p.isdigit() and int(p[:9]) <= 255 for p in parts)  # noqa: PLR2004
     return plain or ("." in text and is_ipv6(text))
@@ -139,7 +139,7 @@ def is_credit_card(text: str) -> bool:
     if not _CREDIT_CARD(digits):
         return False
     doubled = [int(char) * (2 if n % 2 else 1) for n, char in enumerate(reversed(digits))]
-    return sum(each - 9 if each > 9 else each for each in doubled) % 10 == 0  # noqa: PLR2004
+    return sum(item - 9 if item > 9 else item for item in doubled) % 10 == 0  # noqa: PLR2004
 
 
 _DATE: Final = _matching(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -185,9 +185,9 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "uuid4": _matching(_UUID % ("4", "[89abAB]")),
     "uuid5": _matching(_UUID % ("5", "[89abAB]")),
 }
-"""Checks by format name, dashes removed. A format that is not here is not checked."""
+"""Checks by format name without dashes. Other formats are not checked."""
 
 
 def checked_format(name: str) -> str:
-    """`name` if Kubernetes looks at it, whatever the type, else nothing: int32 and double are only told to clients."""
+    """The format name if Kubernetes checks it, else empty: int32 and double are only hints for clients."""
     return name if name.replace("-", "") in FORMATS else ""

@@ -1,4 +1,4 @@
-"""How Go prints values: quoted strings, numbers, JSON. Kubernetes' messages are made of these; it knows no field."""
+"""Formats values like Go: quoted strings, numbers, JSON. Used in messages of Kubernetes."""
 
 import math
 from typing import Final
@@ -20,11 +20,11 @@ _FIXED_NOTATION_BELOW: Final = 21
 _INT64: Final = 2**63
 
 
-def quoted(text: str) -> str:
-    """Go's %q: printable runes stay, the rest is escaped."""
+def go_quote(text: str) -> str:
+    """Go's %q: printable runes are kept, others are escaped."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
-    return '"' + "".join(_rune(each) for each in text) + '"'
+    return '"' + "".join(_rune(item) for item in text) + '"'
 
 
 def _rune(char: str) -> str:
@@ -38,8 +38,8 @@ def _rune(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
 
 
-def number(value: float) -> str:
-    """Go's %v of an int64 or a float64: 1e+21 and up, and very small ones, are written with an exponent."""
+def format_number(value: float) -> str:
+    """Go's %v of an int64 or float64. Very small numbers and those from 1e+21 have an exponent."""
     if isinstance(value, int):
         return str(value)
     if math.isnan(value):
@@ -59,7 +59,7 @@ def number(value: float) -> str:
 
 
 def _digits(value: float) -> tuple[str, int]:
-    """Shortest digits that read back as `value`, and the exponent of the first of them."""
+    """The shortest digits that round-trip to `value`, and the exponent of the first one."""
     mantissa, _, exponent = f"{abs(value)!r}".partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
@@ -69,17 +69,17 @@ def _digits(value: float) -> tuple[str, int]:
 
 
 class Struct(dict[str, object]):
-    """A Go struct: printed with its fields in their own order."""
+    """A Go struct, whose fields keep their order."""
 
 
 def as_json(value: object) -> str:
     """Go's json.Marshal: maps with sorted keys, HTML characters escaped."""
     try:
         option = 0 if _is_struct(value) else orjson.OPT_SORT_KEYS
-        text = orjson.dumps(_whole_floats_as_integers(value), option=option).decode()
+        text = orjson.dumps(_integral_floats_as_integers(value), option=option).decode()
     except (TypeError, ValueError, RecursionError):
-        # Integers beyond 64 bits, lone surrogates and very deep values have no JSON here.
-        return quoted(str(value)) if isinstance(value, int) else f"<{type(value).__name__}>"
+        # Not supported by orjson: integers beyond 64 bits, lone surrogates and very deep values.
+        return go_quote(str(value)) if isinstance(value, int) else f"<{type(value).__name__}>"
     for char, escape in _HTML:
         if char in text:
             text = text.replace(char, escape)
@@ -87,18 +87,18 @@ def as_json(value: object) -> str:
 
 
 def _is_struct(value: object) -> bool:
-    """A struct, or a list of them."""
+    """Whether the value is a struct or a list of structs."""
     return isinstance(value[0] if isinstance(value, list) and value else value, Struct)
 
 
-def _whole_floats_as_integers(value: object) -> object:
-    """Go writes 2.0 as 2."""
+def _integral_floats_as_integers(value: object) -> object:
+    """Convert integral floats to integers, because Go formats 2.0 as 2."""
     match value:
         case float() if value.is_integer() and abs(value) < 10.0**15:
             return int(value)
         case dict():
-            return {key: _whole_floats_as_integers(each) for key, each in value.items()}
+            return {key: _integral_floats_as_integers(item) for key, item in value.items()}
         case list():
-            return [_whole_floats_as_integers(each) for each in value]
+            return [_integral_floats_as_integers(item) for item in value]
         case _:
             return value

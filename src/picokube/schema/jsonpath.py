@@ -1,8 +1,8 @@
-r"""JSONPath as Kubernetes speaks it, for printer columns, selectable fields and waiting.
+r"""The JSONPath dialect of Kubernetes, for printer columns, selectable fields and wait conditions.
 
 Fields (`.spec.a`, `.a\.b`, `['a.b']`), items (`[0]`, `[-1]`, `[1:3]`, `[0,2]`, `[*]`, `.*`), filters
-(`[?(@.type=="Ready")]`, `[?(@.x)]`), everything below (`..name`), with or without `{}` around. Knows paths and
-JSON; what is missing is left out, never an error.
+(`[?(@.type=="Ready")]`, `[?(@.x)]`), recursive descent (`..name`), with or without surrounding `{}`. Missing values are
+skipped and never an error.
 """
 
 import re
@@ -14,7 +14,7 @@ import re2
 
 from picokube.schema.errors import JsonPathError
 
-LONGEST_SOURCE: Final = 4_096
+MAX_SOURCE: Final = 4_096
 _FIELD: Final = re.compile(r"((?:\\.|[^\\.\[\]{}()'\"\s,=<>!*])+)")
 _BRACKET: Final = re.compile(r"\[((?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\[\]'\"]|\[[^\[\]]*\])*)\]")
 _SLICE: Final = re.compile(r"(-?\d{0,9})(?::(-?\d{0,9}))?(?::(-?\d{0,9}))?")
@@ -28,29 +28,29 @@ _Step = Callable[[Iterable[Any]], Iterator[Any]]
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """A compiled path. Equal paths have equal sources."""
+    """A compiled path. Equal if the sources are equal."""
 
     source: str
     fields: tuple[str, ...] | None
-    """The names to follow when the path has nothing but names: the common case, and the fast one."""
+    """The field names of a path that consists only of names, which is the fast path."""
     steps: tuple[_Step, ...]
 
     @classmethod
     def of(cls, source: str) -> Self:
-        """Raises JsonPathError."""
+        """Parse a path. Raises JsonPathError."""
         text = source.strip()
-        if len(text) > LONGEST_SOURCE:
-            raise JsonPathError(source[:80], f"more than {LONGEST_SOURCE} characters")
+        if len(text) > MAX_SOURCE:
+            raise JsonPathError(source[:80], f"more than {MAX_SOURCE} characters")
         if text.startswith("{") or text.endswith("}"):
             if not (text.startswith("{") and text.endswith("}")):
                 raise JsonPathError(source, "unbalanced braces")
             text = text[1:-1].strip()
         names, steps = _read(source, text.removeprefix("$"))
-        plain = tuple(each for each in names if each is not None)
+        plain = tuple(name for name in names if name is not None)
         return cls(source=source, fields=plain if len(plain) == len(names) else None, steps=tuple(steps))
 
     def first(self, obj: Any) -> Any:
-        """The first value the path leads to, or None."""
+        """The first matching value, or None."""
         if self.fields is not None:
             for name in self.fields:
                 if type(obj) is not dict:
@@ -60,7 +60,7 @@ class JsonPath:
         return next(iter(self.values(obj)), None)
 
     def values(self, obj: Any) -> list[Any]:
-        """All values the path leads to, in order."""
+        """All matching values in order."""
         found: Iterable[Any] = (obj,)
         for step in self.steps:
             found = step(found)
@@ -68,7 +68,7 @@ class JsonPath:
 
 
 def _read(source: str, text: str) -> tuple[list[str | None], list[_Step]]:
-    """The steps of a path, and beside each the name it follows, if that is all it does."""
+    """The steps of a path, and for each step its field name if it is a plain field."""
     names: list[str | None] = []
     steps: list[_Step] = []
     at = 0
@@ -113,7 +113,7 @@ def _bracket(source: str, inner: str) -> tuple[str | None, _Step]:
         name = _unescaped(inner[1:-1])
         return name, _field(name)
     if "," in inner:
-        parts = [_bracket(source, each.strip())[1] for each in inner.split(",")]
+        parts = [_bracket(source, item.strip())[1] for item in inner.split(",")]
         return None, lambda values: (found for value in values for part in parts for found in part((value,)))
     found = _SLICE.fullmatch(inner)
     if found is None or not inner:
@@ -127,9 +127,9 @@ def _items(inner: str, found: re.Match[str]) -> _Step:
         return lambda values: (
             value[index] for value in values if isinstance(value, list) and -len(value) <= index < len(value)
         )
-    start, stop, step = (int(each) if each else None for each in found.groups())
+    start, stop, step = (int(group) if group else None for group in found.groups())
     taken = slice(start, stop, step or None)
-    return lambda values: (each for value in values if isinstance(value, list) for each in value[taken])
+    return lambda values: (item for value in values if isinstance(value, list) for item in value[taken])
 
 
 def _field(name: str) -> _Step:
@@ -160,20 +160,20 @@ def _below(name: str) -> _Step:
 
 
 def _filter(source: str, text: str) -> _Step:
-    left, operator, right = _parted(text)
-    wanted, other = _operand(source, left), _operand(source, right) if operator else None
+    left, operator, right = _split_comparison(text)
+    operand, other = _operand(source, left), _operand(source, right) if operator else None
 
     def matches(item: Any) -> bool:
-        value = wanted(item)
+        value = operand(item)
         return value is not _MISSING if other is None else _compared(value, operator, other(item))
 
     return lambda values: (
-        each for value in values if isinstance(value, list) for each in value if matches(each)
+        entry for value in values if isinstance(value, list) for entry in value if matches(entry)
     )
 
 
-def _parted(text: str) -> tuple[str, str, str]:
-    """Both sides of the first operator that is not inside quotes."""
+def _split_comparison(text: str) -> tuple[str, str, str]:
+    """The operands and the first operator outside quotes."""
     quote = ""
     for n, char in enumerate(text):
         if quote:

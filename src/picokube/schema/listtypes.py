@@ -1,4 +1,4 @@
-"""Uniqueness in lists of type set and map. Knows schemas and JSON; hashes, so wide lists stay linear."""
+"""Finds duplicates in lists of type set and map, in linear time."""
 
 from typing import Any, Final
 
@@ -11,12 +11,12 @@ _UNSPECIFIED: Final = object()
 
 
 def keyed_routes(node: Node) -> Routes:
-    """The ways to every list of type set or map."""
-    return routes_to(node, lambda each: each.list_type in {"set", "map"})
+    """The routes to lists of type set or map."""
+    return routes_to(node, lambda item: item.list_type in {"set", "map"})
 
 
 def duplicates(obj: Any, node: Node, keyed: Routes) -> list[FieldError]:
-    """Items that repeat an earlier one; each repeated value is told once, at its second place."""
+    """Errors for duplicate items. Each value is reported once, at its second occurrence."""
     errors: list[FieldError] = []
     if node in keyed and _may_repeat(obj, node, keyed):
         _walk(obj, node, keyed, (), "", errors)
@@ -24,7 +24,7 @@ def duplicates(obj: Any, node: Node, keyed: Routes) -> list[FieldError]:
 
 
 def _may_repeat(value: Any, node: Node, keyed: Routes) -> bool:
-    """A quick look, which may be wrong only when it says yes: Python takes 1 for true, Kubernetes does not."""
+    """A quick check with possible false positives: in Python, 1 equals true."""
     if type(value) is dict:
         if any(name in value and _may_repeat(value[name], child, keyed) for name, child in keyed[node]):
             return True
@@ -39,7 +39,7 @@ def _may_repeat(value: Any, node: Node, keyed: Routes) -> bool:
     if node.list_type in {"set", "map"} and not _is_distinct(value, node):
         return True
     items = node.items
-    return items is not None and items in keyed and any(_may_repeat(each, items, keyed) for each in value)
+    return items is not None and items in keyed and any(_may_repeat(item, items, keyed) for item in value)
 
 
 def _is_distinct(values: list[Any], node: Node) -> bool:
@@ -48,10 +48,10 @@ def _is_distinct(values: list[Any], node: Node) -> bool:
             return len(set(values)) == len(values)
         if len(node.list_map_keys) == 1:
             name = node.list_map_keys[0]
-            return len({each.get(name) for each in values}) == len(values)
-        return len({tuple(each.get(name) for name in node.list_map_keys) for each in values}) == len(values)
+            return len({value.get(name) for value in values}) == len(values)
+        return len({tuple(value.get(name) for name in node.list_map_keys) for value in values}) == len(values)
     except (TypeError, AttributeError):
-        # Items that cannot be hashed, or are no objects: the slow way knows.
+        # Unhashable items or items that are not objects need the slow check.
         return False
 
 
@@ -62,53 +62,54 @@ def _walk(value: Any, node: Node, keyed: Routes, at: Path, field: str, errors: l
         elif node.list_type == "map":
             errors.extend(_repeated_keys(value, node, at, field))
         if node.items is not None and node.items in keyed:
-            for n, each in enumerate(value):
-                _walk(each, node.items, keyed, (*at, n), f"{field}[{n}]", errors)
+            for n, item in enumerate(value):
+                _walk(item, node.items, keyed, (*at, n), f"{field}[{n}]", errors)
     elif isinstance(value, dict):
-        for name, each in value.items():
+        for name, item in value.items():
             child = node.child(name)
             if child is not None and child in keyed:
                 inner = f"{field}.{name}" if field else name
                 inner = inner if name in node.properties else f"{field}[{name}]"
-                _walk(each, child, keyed, (*at, name), inner, errors)
+                _walk(item, child, keyed, (*at, name), inner, errors)
 
 
 def _repeated_items(values: list[Any], at: Path, field: str) -> list[FieldError]:
-    seen = _repeated([identity(each) for each in values])
+    seen = _second_occurrences([identity(value) for value in values])
     return [duplicate(f"{field}[{n}]", values[n], path=(*at, n)) for n in seen]
 
 
 def _repeated_keys(values: list[Any], node: Node, at: Path, field: str) -> list[FieldError]:
-    for n, each in enumerate(values):
-        if each is not None and not isinstance(each, dict):
+    for n, item in enumerate(values):
+        if item is not None and not isinstance(item, dict):
             problem = "must be an object for an array of list-type map"
-            return [invalid(f"{field}[{n}]", each, problem, path=(*at, n))]
+            return [invalid(f"{field}[{n}]", item, problem, path=(*at, n))]
     keys = [
-        {name: each[name] for name in node.list_map_keys if name in each} if each else {} for each in values
+        {name: value[name] for name in node.list_map_keys if name in value} if value else {}
+        for value in values
     ]
-    seen = _repeated(
+    seen = _second_occurrences(
         [tuple(identity(key.get(name, _UNSPECIFIED)) for name in node.list_map_keys) for key in keys]
     )
     return [duplicate(f"{field}[{n}]", keys[n], path=(*at, n)) for n in seen]
 
 
-def _repeated(identities: list[Any]) -> list[int]:
-    """Where a value stands for the second time."""
+def _second_occurrences(identities: list[Any]) -> list[int]:
+    """The indexes of second occurrences."""
     times: dict[Any, int] = {}
     second = []
-    for n, each in enumerate(identities):
-        times[each] = times.get(each, 0) + 1
-        if times[each] == 2:  # noqa: PLR2004 - the second of them is the one told
+    for n, item in enumerate(identities):
+        times[item] = times.get(item, 0) + 1
+        if times[item] == 2:  # noqa: PLR2004 - report the second occurrence
             second.append(n)
     return second
 
 
 def identity(value: Any) -> Any:
-    """Something hashable that is equal for equal JSON: true is not 1, and 1.0 is not 1."""
+    """A hashable key that is equal for equal JSON: true differs from 1, and 1.0 from 1."""
     if isinstance(value, dict | list):
         try:
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         except (TypeError, ValueError):
-            # Too deep, or a number too long: such a value equals nothing but itself.
+            # Too deep, or a large integer: the value is only equal to itself.
             return id(value)
     return (type(value), value)

@@ -1,7 +1,7 @@
-"""What Kubernetes says about a value that breaks its schema. Knows wording only; the checks are in value_checks.
+"""The error messages of Kubernetes for values that violate their schema.
 
-The sentences are those of kube-openapi ("spec.n in body should be ..."), wrapped into field errors the way
-apiextensions-apiserver does it. `name` is the field as kube-openapi writes it, `at` the way to the value.
+The messages are those of kube-openapi ("spec.n in body should be ..."), converted to field errors like in
+apiextensions-apiserver. `name` is the field in the notation of kube-openapi, `at` the path to the value.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from picokube.schema.errors import (
     too_many,
     type_invalid,
 )
-from picokube.schema.go_text import as_json, number, quoted
+from picokube.schema.go_text import as_json, format_number, go_quote
 
 
 def _field(name: str) -> str:
@@ -26,13 +26,13 @@ def _field(name: str) -> str:
 
 
 def wrong_type(name: str, at: Path, expected: Sequence[str], found: str) -> FieldError:
-    problem = f"{name} in body must be of type {','.join(expected)}: {quoted(found)}"
+    problem = f"{name} in body must be of type {','.join(expected)}: {go_quote(found)}"
     return type_invalid(_field(name), found, problem, path=at)
 
 
 def wrong_format(name: str, at: Path, expected: str, value: str) -> FieldError:
     return type_invalid(
-        _field(name), value, f"{name} in body must be of type {expected}: {quoted(value)}", path=at
+        _field(name), value, f"{name} in body must be of type {expected}: {go_quote(value)}", path=at
     )
 
 
@@ -41,7 +41,7 @@ def missing(name: str, at: Path) -> FieldError:
 
 
 def not_in_enum(name: str, at: Path, value: Any, allowed: Sequence[Any]) -> FieldError:
-    shown = [each if isinstance(each, str) else as_json(each) for each in allowed]
+    shown = [item if isinstance(item, str) else as_json(item) for item in allowed]
     return not_supported(_field(name), value, shown, path=at)
 
 
@@ -58,15 +58,19 @@ def unmatched(name: str, at: Path, pattern: str, value: str) -> FieldError:
 
 
 def out_of_range(name: str, at: Path, value: float, relation: str, limit: float) -> FieldError:
-    return invalid(_field(name), value, f"{name} in body should be {relation} {number(limit)}", path=at)
+    return invalid(
+        _field(name), value, f"{name} in body should be {relation} {format_number(limit)}", path=at
+    )
 
 
 def not_multiple(name: str, at: Path, value: float, factor: float) -> FieldError:
-    return invalid(_field(name), value, f"{name} in body should be a multiple of {number(factor)}", path=at)
+    return invalid(
+        _field(name), value, f"{name} in body should be a multiple of {format_number(factor)}", path=at
+    )
 
 
 def useless_factor(name: str, at: Path, factor: float) -> FieldError:
-    problem = f"factor MultipleOf declared for {name} must be positive: {number(factor)}"
+    problem = f"factor MultipleOf declared for {name} must be positive: {format_number(factor)}"
     return invalid(_field(name), factor, problem, path=at)
 
 
@@ -83,26 +87,26 @@ def not_allowed(name: str, at: Path, key: str) -> FieldError:
 
 
 def none_of(name: str, at: Path) -> FieldError:
-    return _about_all(at, f"{quoted(name)} must validate at least one schema (anyOf)")
+    return _about_all(at, f"{go_quote(name)} must validate at least one schema (anyOf)")
 
 
 def not_one_of(name: str, at: Path, valid: int) -> FieldError:
     found = f"Found {valid} valid alternatives" if valid else "Found none valid"
-    return _about_all(at, f"{quoted(name)} must validate one and only one schema (oneOf). {found}")
+    return _about_all(at, f"{go_quote(name)} must validate one and only one schema (oneOf). {found}")
 
 
 def not_all_of(name: str, at: Path, valid: int) -> FieldError:
     return _about_all(
-        at, f"{quoted(name)} must validate all the schemas (allOf){'' if valid else '. None validated'}"
+        at, f"{go_quote(name)} must validate all the schemas (allOf){'' if valid else '. None validated'}"
     )
 
 
 def forbidden_shape(name: str, at: Path) -> FieldError:
-    return _about_all(at, f"{quoted(name)} must not validate the schema (not)")
+    return _about_all(at, f"{go_quote(name)} must not validate the schema (not)")
 
 
 def _about_all(at: Path, sentence: str) -> FieldError:
-    # Kubernetes names no field for these; the sentence does. The path still leads to the value.
+    # In Kubernetes these errors have no field, only the message names it.
     return invalid(NO_FIELD, "", sentence, path=at)
 
 

@@ -1,4 +1,4 @@
-"""A schema as a tree of typed nodes, read once. Knows keywords and their shapes; checks no value and no rule."""
+"""Parses a schema into a tree of typed nodes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from picokube.schema.errors import Path, SchemaRejected
 from picokube.schema.formats import checked_format
 
 MAX_DEPTH: Final = 64
-"""How deep a schema may nest: every walk over an object recurses as deep as its schema, never deeper."""
+"""Maximum nesting of a schema, which limits the recursion depth of every walk over an object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One entry of x-kubernetes-validations."""
+    """An entry of x-kubernetes-validations."""
 
     rule: str
     message: str = ""
@@ -23,15 +23,15 @@ class Rule:
     optional_old_self: bool = False
 
 
-# Compared by identity: nodes key caches, and two equal schemas at two places are two nodes.
+# Compared by identity, because nodes are cache keys and equal schemas at two paths are two nodes.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Node:
-    """One schema. `at` is the way to it inside the schema document."""
+    """A schema. `at` is its path in the schema document."""
 
     at: Path = ()
     type: str = ""
     types: tuple[str, ...] = ()
-    """The JSON types a value may have; any, when there is none."""
+    """The allowed JSON types. Empty allows any."""
     nullable: bool = False
     format: str = ""
     default: Any = None
@@ -68,20 +68,20 @@ class Node:
 
     @staticmethod
     def of(schema: Mapping[str, Any], *, as_written: bool = False) -> "Node":
-        """The tree of `schema`. Raises SchemaRejected where a keyword has the wrong shape.
+        """Parse a schema. Raises SchemaRejected if a keyword has the wrong type.
 
-        Formats that Kubernetes does not check are left out, and int-or-string decides over the type; except, as
-        upstream, when a schema's own defaults are judged: then the schema is taken `as_written`.
+        Formats that Kubernetes doesn't check are ignored, and int-or-string overrides the type. With `as_written`,
+        neither is the case, which is how upstream validates the defaults of a schema.
         """
         return _read(schema, (), as_written=as_written)
 
     def child(self, name: str) -> "Node | None":
-        """The node that describes the field `name` of an object, if any does."""
+        """The node of the field `name`. None if there is none."""
         found = self.properties.get(name)
         return found if found is not None else self.additional
 
     def children(self) -> Iterator["Node"]:
-        """Nodes of values inside this node's value; not those that describe the same value again."""
+        """The nodes of nested values, without junctions."""
         yield from self.properties.values()
         if self.additional is not None:
             yield self.additional
@@ -89,23 +89,23 @@ class Node:
             yield self.items
 
     def junctions(self) -> Iterator["Node"]:
-        """Nodes that describe the same value: under allOf, anyOf, oneOf and not."""
+        """The nodes of allOf, anyOf, oneOf and not, which describe the same value."""
         yield from (*self.all_of, *self.any_of, *self.one_of)
         if self.negated is not None:
             yield self.negated
 
 
 Routes: TypeAlias = Mapping[Node, tuple[tuple[str, Node], ...]]
-"""Nodes worth entering for some work, each with those of its properties that are worth entering too."""
+"""Nodes to visit for a task, each with its properties to visit."""
 
 
-def routes_to(root: Node, wanted: Callable[[Node], bool]) -> Routes:
-    """The ways from `root` to every wanted node below it, so that the rest of an object need not be walked."""
+def routes_to(root: Node, is_target: Callable[[Node], bool]) -> Routes:
+    """The routes from `root` to the matching nodes. The rest of an object can be skipped."""
     routes: dict[Node, tuple[tuple[str, Node], ...]] = {}
 
     def leads(node: Node) -> bool:
         below = [leads(child) for child in node.children()]
-        if wanted(node) or any(below):
+        if is_target(node) or any(below):
             routes[node] = tuple((name, child) for name, child in node.properties.items() if child in routes)
             return True
         return False
@@ -127,8 +127,8 @@ _SHAPES: Final[Mapping[str, type | tuple[type, ...]]] = {
 }  # fmt: skip
 
 
-def misshapen(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Keywords of one schema, and what was expected there, whose values have the wrong JSON type."""
+def mistyped_keywords(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The keywords of a schema whose values have the wrong JSON type, and the expected type."""
     for keyword, expected in _SHAPES.items():
         value = schema.get(keyword)
         if value is None:
@@ -143,7 +143,7 @@ def _read(schema: Mapping[str, Any], at: Path, *, as_written: bool) -> Node:
         raise SchemaRejected(f"a schema must be an object, found {type(schema).__name__} at {place(at)}")
     if len(at) > 2 * MAX_DEPTH:
         raise SchemaRejected(f"the schema nests deeper than {MAX_DEPTH} levels at {place(at[:8])}...")
-    for keyword, expected in misshapen(schema):
+    for keyword, expected in mistyped_keywords(schema):
         found = type(schema[keyword]).__name__
         raise SchemaRejected(f"{keyword} must be {expected}, found {found} at {place(at)}")
     additional = schema.get("additionalProperties")
@@ -176,8 +176,8 @@ def _read(schema: Mapping[str, Any], at: Path, *, as_written: bool) -> Node:
         required=_names(schema, "required", at),
         items=_read(items, (*at, "items"), as_written=as_written) if items is not None else None,
         properties={
-            name: _read(each, (*at, "properties", name), as_written=as_written)
-            for name, each in (schema.get("properties") or {}).items()
+            name: _read(item, (*at, "properties", name), as_written=as_written)
+            for name, item in (schema.get("properties") or {}).items()
         },
         additional=_read(additional, (*at, "additionalProperties"), as_written=as_written)
         if isinstance(additional, dict)
@@ -200,8 +200,8 @@ def _read(schema: Mapping[str, Any], at: Path, *, as_written: bool) -> Node:
 
 def _several(schema: Mapping[str, Any], keyword: str, at: Path, *, as_written: bool) -> tuple[Node, ...]:
     return tuple(
-        _read(each, (*at, keyword, n), as_written=as_written)
-        for n, each in enumerate(schema.get(keyword) or ())
+        _read(item, (*at, keyword, n), as_written=as_written)
+        for n, item in enumerate(schema.get(keyword) or ())
     )
 
 
@@ -215,24 +215,24 @@ def _names(schema: Mapping[str, Any], keyword: str, at: Path) -> tuple[str, ...]
 def _rules(schema: Mapping[str, Any], at: Path) -> tuple[Rule, ...]:
     rules = schema.get("x-kubernetes-validations") or ()
     texts = ("rule", "message", "messageExpression", "reason", "fieldPath")
-    for each in rules:
-        if not isinstance(each, dict) or not all(isinstance(each.get(text) or "", str) for text in texts):
+    for rule in rules:
+        if not isinstance(rule, dict) or not all(isinstance(rule.get(text) or "", str) for text in texts):
             raise SchemaRejected(f"x-kubernetes-validations must hold objects of strings at {place(at)}")
     return tuple(
         Rule(
-            rule=each.get("rule") or "",
-            message=each.get("message") or "",
-            message_expression=each.get("messageExpression") or "",
-            reason=each.get("reason") or "",
-            field_path=each.get("fieldPath") or "",
-            optional_old_self=each.get("optionalOldSelf") is True,
+            rule=rule.get("rule") or "",
+            message=rule.get("message") or "",
+            message_expression=rule.get("messageExpression") or "",
+            reason=rule.get("reason") or "",
+            field_path=rule.get("fieldPath") or "",
+            optional_old_self=rule.get("optionalOldSelf") is True,
         )
-        for each in rules
+        for rule in rules
     )
 
 
 def place(at: Path) -> str:
-    """The way to a schema as Kubernetes writes it below openAPIV3Schema: properties[spec].items.allOf[0]."""
+    """The path of a schema in the notation of Kubernetes: properties[spec].items.allOf[0]."""
     text = ""
     named = False
     for step in at:

@@ -1,4 +1,4 @@
-"""Whether a number keeps its bounds, with the arithmetic of kube-openapi. Knows one node and one number."""
+"""Validates numbers with the arithmetic of kube-openapi."""
 
 import math
 from typing import Final
@@ -12,7 +12,7 @@ _NEARLY: Final = 1e-9
 
 
 def is_whole(value: float) -> bool:
-    """A float counts as an integer if it is one, or nearly, and JSON readers agree on its digits."""
+    """Whether a number counts as an integer, including floats that are integral within rounding errors."""
     if not -_SAFE <= value <= _SAFE:
         return False
     whole = int(value)
@@ -22,12 +22,12 @@ def is_whole(value: float) -> bool:
 
 
 def number_errors(value: float, node: Node, name: str, at: Path) -> list[FieldError]:
-    """Factor first, then the lower bound, then the upper one."""
+    """The errors of multipleOf, minimum and maximum, in this order."""
     errors = []
     integral = isinstance(value, int) and -(2**63) <= value < 2**63
     value = value if integral else _as_float(value)
     if node.multiple_of is not None:
-        # Bounds of an integer lose their fraction, as in Go; so 0.5 becomes 0, which is no factor.
+        # Bounds of integers are truncated like in Go, so 0.5 becomes 0, which is an invalid factor.
         factor = int(node.multiple_of) if integral else node.multiple_of
         if factor <= 0:
             errors.append(messages.useless_factor(name, at, factor))

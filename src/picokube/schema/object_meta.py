@@ -1,4 +1,4 @@
-"""The metadata that every resource has, as a schema. Knows the names of its fields; checks none."""
+"""The schema of ObjectMeta."""
 
 from collections.abc import Mapping
 from typing import Final

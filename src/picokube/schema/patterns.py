@@ -1,4 +1,4 @@
-"""Regular expressions as Go reads them (RE2), run by a linear-time engine. Knows text; knows no schema."""
+"""Matches Go regular expressions (RE2) with a linear-time engine."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -7,7 +7,7 @@ from typing import Final
 import jsonschema_rs
 
 from picokube.schema.errors import SchemaRejected
-from picokube.schema.regex_syntax import problem_of, spelled_out
+from picokube.schema.regex_syntax import pattern_error, translate_pattern
 
 _LIMIT: Final = jsonschema_rs.RegexOptions(size_limit=10 * 2**20)
 _LONGEST: Final = 10_000
@@ -15,14 +15,14 @@ _LONGEST: Final = 10_000
 
 @lru_cache(maxsize=4096)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a text has a match. Raises SchemaRejected for a pattern that cannot be compiled."""
+    """A function that tells whether a text matches. Raises SchemaRejected for an invalid pattern."""
     if len(pattern) > _LONGEST:
         raise SchemaRejected(f"pattern of {len(pattern)} characters is longer than {_LONGEST}")
-    if problem := problem_of(pattern):
+    if problem := pattern_error(pattern):
         raise SchemaRejected(problem)
     try:
         validator = jsonschema_rs.Draft202012Validator(
-            {"pattern": spelled_out(pattern)}, pattern_options=_LIMIT
+            {"pattern": translate_pattern(pattern)}, pattern_options=_LIMIT
         )
     except (jsonschema_rs.ValidationError, ValueError) as error:
         raise SchemaRejected(f"pattern {pattern!r} is not a regular expression") from error
@@ -31,7 +31,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 def _of_text(validator: jsonschema_rs.Draft202012Validator) -> Callable[[str], bool]:
     def has_match(text: str) -> bool:
-        # A lone surrogate is not text to the engine; Go would have replaced it when it read the JSON.
+        # The engine rejects lone surrogates. Go replaces them when it decodes the JSON.
         return validator.is_valid(text.encode(errors="replace").decode())
 
     return has_match

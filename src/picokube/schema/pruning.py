@@ -1,4 +1,4 @@
-"""Dropping fields that no schema names, and telling which. Knows a schema tree and JSON; validates nothing."""
+"""Drops fields that the schema doesn't specify, and reports them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,13 +15,13 @@ _NONE: Final[dict[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownField:
-    """A field that was dropped because the schema does not name it."""
+    """A field that was dropped because the schema doesn't specify it."""
 
     path: Path
 
     @property
     def field(self) -> str:
-        """The field in the words of fieldValidation=Strict: spec.steps[0].foo."""
+        """The field path as in errors of fieldValidation=Strict: spec.steps[0].foo."""
         return "".join(
             f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path
         ).removeprefix(".")
@@ -32,8 +32,8 @@ class UnknownField:
 
 
 @dataclass(slots=True)
-class _Found:
-    """What a walk came across. Paths are written from their end, and only where there is something to write."""
+class _DroppedFields:
+    """The dropped fields of a walk. Paths are built from the end, only for dropped fields."""
 
     unknown: list[list[str | int]] = field(default_factory=list)
     nulls: bool = False
@@ -50,131 +50,132 @@ class Pruned:
     has_nulls: bool
 
 
-def pruned(obj: Mapping[str, Any], node: Node, known: Mapping[str, Any] | None = None) -> Pruned:
-    """A copy of the resource `obj` without unknown fields, and those fields, sorted.
+def prune(obj: Mapping[str, Any], node: Node, known: Mapping[str, Any] | None = None) -> Pruned:
+    """A copy of the resource `obj` without unknown fields, and the sorted unknown fields.
 
-    apiVersion, kind and metadata stay as they are. Values below x-kubernetes-preserve-unknown-fields that no
-    schema describes are not copied but shared; and so is what is the very same, at its place, in a `known` resource
-    that was pruned before: there is nothing in it to drop.
+    apiVersion, kind and metadata are kept. Values below x-kubernetes-preserve-unknown-fields that no schema describes
+    are shared, not copied. So are values that are identical in a `known` resource that was pruned before.
     """
-    found = _Found()
-    kept = _object(obj, node, found, known, embedded=True, root=True)
-    # A server is silent about metadata it drops from the root; there is none here to drop.
-    fields = [UnknownField(path=tuple(reversed(path))) for path in found.unknown]
-    fields.sort(key=lambda each: each.field)
-    return Pruned(kept=kept, unknown=fields, has_nulls=found.nulls)
+    dropped = _DroppedFields()
+    kept = _object(obj, node, dropped, known, embedded=True, root=True)
+    # A server doesn't report metadata that it drops from the root.
+    fields = [UnknownField(path=tuple(reversed(path))) for path in dropped.unknown]
+    fields.sort(key=lambda item: item.field)
+    return Pruned(kept=kept, unknown=fields, has_nulls=dropped.nulls)
 
 
 def pruned_value(value: Any, node: Node) -> Any:
-    """A copy of `value`, any part of a resource, without unknown fields."""
-    return _value(value, node, _Found())
+    """A copy of `value`, a part of a resource, without unknown fields."""
+    return _value(value, node, _DroppedFields())
 
 
-def _value(value: Any, node: Node | None, found: _Found, known: Any = None) -> Any:
+def _value(value: Any, node: Node | None, dropped: _DroppedFields, known: Any = None) -> Any:
     if type(value) is dict:
-        return _object(value, node, found, known, embedded=node is not None and node.embedded)
+        return _object(value, node, dropped, known, embedded=node is not None and node.embedded)
     if type(value) is not list:
-        found.nulls = found.nulls or value is None
+        dropped.nulls = dropped.nulls or value is None
         return value
     if node is None:
-        return _without_schema(value, found)
+        return _without_schema(value, dropped)
     if node.preserves_unknown:
-        return value if node.items is None else _members(value, node.items, found, _kept, known)
-    if not any(type(each) is dict or type(each) is list for each in value):
+        return value if node.items is None else _members(value, node.items, dropped, _kept, known)
+    if not any(type(item) is dict or type(item) is list for item in value):
         return value.copy()
-    return _members(value, node.items, found, _value, known)
+    return _members(value, node.items, dropped, _value, known)
 
 
-def _members(values: list[Any], items: Node | None, found: _Found, walk: "_Walk", known: Any) -> list[Any]:
+def _members(
+    values: list[Any], items: Node | None, dropped: _DroppedFields, walk: "_Walk", known: Any
+) -> list[Any]:
     kept = []
     was = known if type(known) is list else ()
     shared = len(was)
-    for n, each in enumerate(values):
+    for n, item in enumerate(values):
         before = was[n] if n < shared else None
-        if each is before and each is not None:
-            kept.append(each)
+        if item is before and item is not None:
+            kept.append(item)
             continue
-        since = len(found.unknown)
-        kept.append(walk(each, items, found, before))
-        if len(found.unknown) > since:
-            found.inside(n, since)
+        since = len(dropped.unknown)
+        kept.append(walk(item, items, dropped, before))
+        if len(dropped.unknown) > since:
+            dropped.inside(n, since)
     return kept
 
 
-_Walk = Callable[[Any, Node | None, _Found, Any], Any]
+_Walk = Callable[[Any, Node | None, _DroppedFields, Any], Any]
 
 
 def _object(
     value: Mapping[str, Any],
     node: Node | None,
-    found: _Found,
+    dropped: _DroppedFields,
     known: Any = None,
     *,
     embedded: bool,
     root: bool = False,
 ) -> dict[str, Any]:
     if node is None:
-        found.unknown.extend([name] for name in value)
+        dropped.unknown.extend([name] for name in value)
         return {}
     kept: dict[str, Any] = {}
     properties, additional, preserve = node.properties, node.has_additional, node.preserves_unknown
     was = known if type(known) is dict else _NONE
-    for name, each in value.items():
+    for name, item in value.items():
         child = properties.get(name)
         if embedded and name in _META:
-            kept[name] = each if name != "metadata" else copied(each) if root else _metadata(each, found)
+            kept[name] = item if name != "metadata" else deep_copy(item) if root else _metadata(item, dropped)
         elif child is not None or additional:
-            kind = type(each)
+            kind = type(item)
             if kind is dict or kind is list:
                 before = was.get(name)
-                if each is before:
-                    kept[name] = each
+                if item is before:
+                    kept[name] = item
                     continue
-                since = len(found.unknown)
-                kept[name] = _value(each, child if child is not None else node.additional, found, before)
-                if len(found.unknown) > since:
-                    found.inside(name, since)
+                since = len(dropped.unknown)
+                kept[name] = _value(item, child if child is not None else node.additional, dropped, before)
+                if len(dropped.unknown) > since:
+                    dropped.inside(name, since)
             else:
-                found.nulls = found.nulls or each is None
-                kept[name] = each
+                dropped.nulls = dropped.nulls or item is None
+                kept[name] = item
         elif preserve:
-            kept[name] = each
+            kept[name] = item
         else:
-            found.unknown.append([name])
+            dropped.unknown.append([name])
     return kept
 
 
-def _metadata(value: Any, found: _Found) -> Any:
-    """Metadata of a resource inside a resource: known fields only, and none of them empty."""
+def _metadata(value: Any, dropped: _DroppedFields) -> Any:
+    """The metadata of an embedded resource: only known and non-empty fields."""
     if type(value) is not dict:
-        return copied(value)
-    since = len(found.unknown)
-    kept = _object(value, OBJECT_META, found, embedded=False)
-    found.inside("metadata", since)
-    return {name: each for name, each in kept.items() if each not in _EMPTY}
+        return deep_copy(value)
+    since = len(dropped.unknown)
+    kept = _object(value, OBJECT_META, dropped, embedded=False)
+    dropped.inside("metadata", since)
+    return {name: item for name, item in kept.items() if item not in _EMPTY}
 
 
-def _kept(value: Any, node: Node | None, found: _Found, known: Any = None) -> Any:
-    """Below a preserving list: like pruning, except that what no schema names stays."""
+def _kept(value: Any, node: Node | None, dropped: _DroppedFields, known: Any = None) -> Any:
+    """Below a list that preserves unknown fields: prune, but keep values without a schema."""
     if node is None or not isinstance(value, dict | list):
         return value
     if isinstance(value, list):
-        return _members(value, node.items, found, _kept, known)
-    return _object(value, replace(node, preserves_unknown=True), found, known, embedded=node.embedded)
+        return _members(value, node.items, dropped, _kept, known)
+    return _object(value, replace(node, preserves_unknown=True), dropped, known, embedded=node.embedded)
 
 
-def _without_schema(values: list[Any], found: _Found) -> list[Any]:
-    """Lists and scalars stay, objects lose every field. However deep: it works on a list of what is left to do."""
+def _without_schema(values: list[Any], dropped: _DroppedFields) -> list[Any]:
+    """Keep lists and scalars and drop all fields of objects. Iterative, so any depth is safe."""
     root = values.copy()
     left: list[tuple[list[Any], _Link]] = [(root, None)]
     while left:
         kept, link = left.pop()
-        for n, each in enumerate(kept):
-            if isinstance(each, dict):
+        for n, item in enumerate(kept):
+            if isinstance(item, dict):
                 kept[n] = {}
-                found.unknown.extend([name, n, *_followed(link)] for name in each)
-            elif isinstance(each, list):
-                kept[n] = each.copy()
+                dropped.unknown.extend([name, n, *_followed(link)] for name in item)
+            elif isinstance(item, list):
+                kept[n] = item.copy()
                 left.append((kept[n], (n, link)))
     return root
 
@@ -188,8 +189,8 @@ def _followed(link: "_Link") -> Iterator[int]:
         yield n
 
 
-def copied(value: Any) -> Any:
-    """A deep copy of plain JSON, however deep: it works on a list of what is left to do."""
+def deep_copy(value: Any) -> Any:
+    """A deep copy of plain JSON. Iterative, so any depth is safe."""
     if not isinstance(value, dict | list):
         return value
     root: dict[str, Any] | list[Any] = value.copy()

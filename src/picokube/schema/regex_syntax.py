@@ -1,6 +1,6 @@
-"""Regular expressions as Go reads them: what is wrong with one, in Go's words, and the same one for another engine.
+"""Validates regular expressions with the error messages of Go, and translates them for another engine.
 
-Knows the syntax only. Where Go takes a character for itself that other engines give a meaning, it is escaped.
+Characters that are literal in Go but special in other engines are escaped.
 """
 
 import re
@@ -28,39 +28,39 @@ _PERL: Final = "dDsSwW"
 _ANCHORS: Final = "AbBz"
 
 
-class _Wrong(Exception):
-    """Told in two parts, as Go tells it: what, and the piece of the pattern that is meant."""
+class _PatternError(Exception):
+    """A syntax error like in Go: a message and the invalid part of the pattern."""
 
     def __init__(self, what: str, piece: str) -> None:
         super().__init__(f"error parsing regexp: {what}: `{piece}`")
 
 
 @lru_cache(maxsize=4096)
-def problem_of(pattern: str) -> str:
-    """What is wrong with the pattern; nothing when Go can read it."""
+def pattern_error(pattern: str) -> str:
+    """The error message of Go. Empty if the pattern is valid."""
     try:
         _Reader(pattern).read()
-    except _Wrong as wrong:
+    except _PatternError as wrong:
         return str(wrong)
     return ""
 
 
 @lru_cache(maxsize=4096)
-def spelled_out(pattern: str) -> str:
-    """The same pattern without what only Go understands so; the pattern itself when Go cannot read it."""
+def translate_pattern(pattern: str) -> str:
+    """The pattern without syntax that is specific to Go. Unchanged if it is invalid."""
     try:
         return _Reader(pattern).read()
-    except _Wrong:
+    except _PatternError:
         return pattern
 
 
 @dataclass(slots=True)
 class _Group:
-    """A pair of parentheses, while it is open: how often its most repeated part is repeated, and what came last."""
+    """An open group: the largest repeat count of its parts, and the last part."""
 
     repeats: int = 1
     last: int | None = None
-    """How often the last part is repeated; None when there is none to repeat."""
+    """The repeat count of the last part. None if there is nothing to repeat."""
 
 
 @dataclass(slots=True)
@@ -77,11 +77,11 @@ class _Reader:
             repeated = self._next(last_repeat)
             last_repeat = here if repeated else -1
         if len(self.groups) > 1:
-            raise _Wrong("missing closing )", self.text)
+            raise _PatternError("missing closing )", self.text)
         return "".join(self.out)
 
     def _next(self, last_repeat: int) -> bool:
-        """Read one piece, and tell whether it was a repetition."""
+        """Parse the next part. Returns the repetition, if it was one."""
         match self.text[self.at]:
             case "(":
                 self._open()
@@ -129,24 +129,24 @@ class _Reader:
         if named and len(text) > at + named:
             end = text.find(">", at)
             if end < 0:
-                raise _Wrong("invalid named capture", text[at:])
+                raise _PatternError("invalid named capture", text[at:])
             if not _NAME.fullmatch(text[at + named : end]):
-                raise _Wrong("invalid named capture", text[at : end + 1])
-            # What a group is called is of no use here, and another engine may not like the name.
+                raise _PatternError("invalid named capture", text[at : end + 1])
+            # Drop the group name, which another engine may reject.
             self.out.append("(")
             self.at = end + 1
             self.groups.append(_Group())
             return
         flags = _FLAGS.match(text, at)
         if flags is None:
-            raise _Wrong("invalid or unsupported Perl syntax", text[at : _end_of_flags(text, at + 2)])
+            raise _PatternError("invalid or unsupported Perl syntax", text[at : _end_of_flags(text, at + 2)])
         if flags[1] == ":":
             self.groups.append(_Group())
         self._take(flags.end() - at)
 
     def _close(self) -> None:
         if len(self.groups) == 1:
-            raise _Wrong("unexpected )", self.text)
+            raise _PatternError("unexpected )", self.text)
         inner = self.groups.pop()
         self._take(1)
         self.groups[-1].last = max(inner.repeats, inner.last or 1)
@@ -160,20 +160,20 @@ class _Reader:
         least = int(found[1][:9])
         most = least if found[2] is None else -1 if found[3] is None else int(found[3][:9])
         if least > _MOST_REPEATS or most > _MOST_REPEATS or 0 <= most < least:
-            raise _Wrong("invalid repeat count", found[0])
+            raise _PatternError("invalid repeat count", found[0])
         self._repeat(found.end(), least if most < 0 else most, last_repeat, counted=True)
 
     def _repeat(self, end: int, times: int, last_repeat: int, *, counted: bool = False) -> None:
         end += self.text.startswith("?", end)
         if last_repeat >= 0:
-            raise _Wrong("invalid nested repetition operator", self.text[last_repeat:end])
+            raise _PatternError("invalid nested repetition operator", self.text[last_repeat:end])
         group = self.groups[-1]
         if group.last is None:
-            raise _Wrong("missing argument to repetition operator", self.text[self.at : end])
+            raise _PatternError("missing argument to repetition operator", self.text[self.at : end])
         if counted:
             group.last = group.last * times if times else 1
             if group.last > _MOST_REPEATS and times > 1:
-                raise _Wrong("invalid repeat count", self.text[self.at : end])
+                raise _PatternError("invalid repeat count", self.text[self.at : end])
         self._settle()
         self._take(end - self.at)
 
@@ -198,17 +198,17 @@ class _Reader:
     def _unicode_class(self) -> str:
         found = _UNICODE.match(self.text, self.at)
         if found is None:
-            raise _Wrong("invalid character class range", self.text[self.at :])
+            raise _PatternError("invalid character class range", self.text[self.at :])
         name = (found[1] if found[1] is not None else found[2]).removeprefix("^")
         if not _is_category(name):
-            raise _Wrong("invalid character class range", found[0])
+            raise _PatternError("invalid character class range", found[0])
         return found[0]
 
     def _character(self) -> tuple[int, int]:
-        """The character that an escape stands for, and the length of the escape."""
+        """The character of an escape, and the length of the escape."""
         text, at = self.text, self.at
         if at + 1 == len(text):
-            raise _Wrong("trailing backslash at end of expression", "")
+            raise _PatternError("trailing backslash at end of expression", "")
         if (octal := _OCTAL.match(text, at)) is not None:
             return int(octal[0][1:], 8), octal.end() - at
         if (hexadecimal := _HEX.match(text, at)) is not None:
@@ -220,10 +220,10 @@ class _Reader:
             return ord(_LETTERS[following]), 2
         if following.isascii() and not following.isalnum():
             return ord(following), 2
-        raise _Wrong("invalid escape sequence", text[at : self._end_of_escape()])
+        raise _PatternError("invalid escape sequence", text[at : self._end_of_escape()])
 
     def _end_of_escape(self) -> int:
-        """Where Go stops to read an escape that it does not know."""
+        """The end of an unknown escape in Go's error message."""
         at = self.at + 2
         if self.text[self.at + 1] != "x" or at == len(self.text):
             return at
@@ -245,12 +245,12 @@ class _Reader:
             first = False
             if text.startswith("[:", self.at) and (named := _NAMED_CLASS.match(text, self.at)) is not None:
                 if named[2] not in _CLASSES:
-                    raise _Wrong("invalid character class range", named[0])
+                    raise _PatternError("invalid character class range", named[0])
                 self.out.append(_complement(named[2]) if named[1] else _CLASSES[named[2]])
                 self.at = named.end()
             elif text.startswith(("\\p", "\\P"), self.at):
                 self._take(len(self._unicode_class()))
-            elif text[self.at : self.at + 2] in {f"\\{each}" for each in _PERL}:
+            elif text[self.at : self.at + 2] in {f"\\{item}" for item in _PERL}:
                 self._take(2)
             else:
                 self._range(start)
@@ -262,11 +262,11 @@ class _Reader:
         if self.text.startswith("-", self.at) and self.text[self.at + 1 : self.at + 2] not in {"", "]"}:
             self._take(1)
             if self._class_character(start) < low:
-                raise _Wrong("invalid character class range", self.text[begin : self.at])
+                raise _PatternError("invalid character class range", self.text[begin : self.at])
 
     def _class_character(self, start: int) -> int:
         if self.at == len(self.text):
-            raise _Wrong("missing closing ]", self.text[start:])
+            raise _PatternError("missing closing ]", self.text[start:])
         here = self.text[self.at]
         if here != "\\":
             self.out.append(_MEANT_ELSEWHERE.get(here, "\\]" if here == "]" else here))
@@ -284,14 +284,14 @@ def _spelled(code: int) -> str:
 
 @cache
 def _complement(name: str) -> str:
-    """All characters that are not in a class, to be put into brackets."""
+    """The complement of a class, for use inside brackets."""
     inside = re.compile(f"[{_CLASSES[name]}]")
     others = "".join(f"\\x{code:02X}" for code in range(0x80) if not inside.match(chr(code)))
     return f"{others}\x80-\U0010ffff"
 
 
 def _end_of_flags(text: str, at: int) -> int:
-    """Where Go stops to read flags that it does not know."""
+    """The end of unknown flags in Go's error message."""
     negated = False
     while at < len(text):
         here = text[at]
@@ -305,8 +305,8 @@ def _end_of_flags(text: str, at: int) -> int:
 
 @lru_cache(maxsize=256)
 def _is_category(name: str) -> bool:
-    """Whether Unicode has such a category or script; the engine that runs patterns knows."""
-    import jsonschema_rs  # noqa: PLC0415 - heavy, and seldom asked
+    """Whether Unicode has such a category or script, according to the engine."""
+    import jsonschema_rs  # noqa: PLC0415 - slow to import and rarely needed
 
     if not _NAME.fullmatch(name):
         return False

@@ -1,4 +1,4 @@
-"""How much the rules of a schema may cost, one by one and together, and what is said of those that cost more."""
+"""The cost limits of the rules of a schema, and the errors for exceeding them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _NEAR: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class RuleCost:
-    """What the expression at a place of a schema costs at most, for one object."""
+    """The maximum cost of an expression of a schema for one object."""
 
     at: Path
     cost: int
@@ -28,14 +28,14 @@ class RuleCost:
 
 
 def total_problems(costs: Sequence[RuleCost]) -> Iterator[FieldError]:
-    """What is wrong with all rules together: the most expensive ones, and the sum."""
-    total = capped(sum(each.cost for each in costs))
+    """The errors if the total cost exceeds its limit: for the most expensive rules and the total."""
+    total = capped(sum(cost.cost for cost in costs))
     if total <= _TOTAL_LIMIT:
         return
-    expensive = [each for each in costs if each.cost >= _TOTAL_LIMIT // 100]
-    for each in sorted(expensive, key=lambda each: -each.cost)[:_MOST_NAMED]:
+    expensive = [cost for cost in costs if cost.cost >= _TOTAL_LIMIT // 100]
+    for item in sorted(expensive, key=lambda item: -item.cost)[:_MOST_NAMED]:
         problem = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
-        yield forbidden(place(each.at), problem, path=each.at)
+        yield forbidden(place(item.at), problem, path=item.at)
     what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
     yield forbidden("", _exceeds(what, total, _TOTAL_LIMIT))
 

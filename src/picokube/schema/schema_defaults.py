@@ -1,4 +1,4 @@
-"""Whether the defaults in a schema would pass the schema themselves. Knows nodes and JSON."""
+"""Validates the defaults in a schema."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,15 +9,15 @@ from picokube.schema.correlation import same_json
 from picokube.schema.embedded import embedded_errors, embedding_routes
 from picokube.schema.errors import NO_FIELD, FieldError, invalid
 from picokube.schema.node import Node, place
-from picokube.schema.pruning import pruned, pruned_value
+from picokube.schema.pruning import prune, pruned_value
 from picokube.schema.value_checks import value_errors
 
 
 def default_problems(node: Node) -> Iterator[FieldError]:
-    """Defaults with unknown fields, or that break their own schema or rules."""
+    """The errors of defaults with unknown fields, or that violate their schema or rules."""
     if node.default is not None:
         field = f"{place(node.at)}.default" if node.at else "default"
-        # The root is a resource, so its default must be one too.
+        # The root is a resource, so its default must be a resource, too.
         yield from _problems(node if node.at else replace(node, embedded=True), node.default, field)
     if node.items is not None:
         yield from default_problems(node.items)
@@ -28,7 +28,7 @@ def default_problems(node: Node) -> Iterator[FieldError]:
 def _problems(node: Node, default: Any, field: str) -> Iterator[FieldError]:
     at = (*node.at, "default")
     kept = (
-        pruned(default, node).kept
+        prune(default, node).kept
         if node.embedded and isinstance(default, dict)
         else pruned_value(default, node)
     )
@@ -40,7 +40,7 @@ def _problems(node: Node, default: Any, field: str) -> Iterator[FieldError]:
         errors = rules.errors(default, default) or rules.errors(default, None) if rules is not None else []
     for error in errors:
         inner = "" if error.field == NO_FIELD else error.field
-        # A list's own index follows a dot here, as Kubernetes writes it.
+        # Kubernetes writes a dot before the list index here.
         name = f"{field}.{inner}" if inner else field
         yield FieldError(
             type=error.type,

@@ -1,4 +1,4 @@
-"""Keywords a CustomResourceDefinition may not use, or not so. Knows schemas as JSON, and Kubernetes' words."""
+"""Validates the keywords of a CustomResourceDefinition's schema, with the messages of Kubernetes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,17 +18,17 @@ _Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a schema stands, and what is forbidden there."""
+class Location:
+    """The location of a schema and what is forbidden there."""
 
     at: Path = ()
     no_defaults: str | None = None
     inside_metadata: bool = False
-    old_self_lost_at: Path | None = None
+    uncorrelatable_at: Path | None = None
     times: int | None = 1
-    """How many values an object can have here; None when nothing bounds them."""
+    """The maximum number of values of an object at this location. None if unbounded."""
 
-    def below(self, *steps: str | int) -> "Place":
+    def below(self, *steps: str | int) -> "Location":
         return replace(self, at=(*self.at, *steps))
 
     def field(self, *steps: str | int) -> str:
@@ -37,20 +37,20 @@ class Place:
 
 
 def keyword_problems(schema: _Schema, *, with_rules: bool) -> list[FieldError]:
-    """Problems of the schema and of every schema inside it; of rules too, where the schema lets them be read."""
-    found = _problems(schema, Place(), with_rules=with_rules, root=True)
+    """The errors of a schema and its nested schemas, including rules if the schema is readable."""
+    found = _problems(schema, Location(), with_rules=with_rules, root=True)
     return [*found.schemas, *found.rules, *total_problems(found.costs)]
 
 
 @dataclass(slots=True)
-class _Found:
+class _Errors:
     schemas: list[FieldError] = field(default_factory=list)
     rules: list[FieldError] = field(default_factory=list)
     costs: list[RuleCost] = field(default_factory=list)
 
 
-def _problems(schema: _Schema, where: Place, *, with_rules: bool, root: bool = False) -> _Found:
-    found = _Found([*_plain(schema, where)])
+def _problems(schema: _Schema, where: Location, *, with_rules: bool, root: bool = False) -> _Errors:
+    found = _Errors([*_plain(schema, where)])
     for inner, place_of_it, ruled in _inner(schema, where, root=root):
         more = _problems(inner, place_of_it, with_rules=with_rules and ruled)
         found.schemas += more.schemas
@@ -62,19 +62,19 @@ def _problems(schema: _Schema, where: Place, *, with_rules: bool, root: bool = F
     if with_rules and schema.get("x-kubernetes-validations") and not found.schemas:
         node = Node.of(schema)
         rules, costs = rule_problems(
-            node, where.at, where.old_self_lost_at, root=root or node.embedded, times=where.times
+            node, where.at, where.uncorrelatable_at, root=root or node.embedded, times=where.times
         )
         found.rules += rules
         found.costs += costs
     return found
 
 
-def _plain(schema: _Schema, where: Place) -> Iterator[FieldError]:
+def _plain(schema: _Schema, where: Location) -> Iterator[FieldError]:
     kind, path = schema.get("type", ""), where.at
     if kind and kind not in _TYPES:
         yield not_supported(where.field("type"), kind, _TYPES, path=path)
     if schema.get("default") is not None and where.no_defaults is not None:
-        detail = " ".join(each for each in ("must not be set", where.no_defaults) if each)
+        detail = " ".join(item for item in ("must not be set", where.no_defaults) if item)
         yield forbidden(where.field("default"), detail, path=path)
     for keyword in UNSUPPORTED:
         if schema.get(keyword) or (
@@ -98,8 +98,8 @@ def _plain(schema: _Schema, where: Place) -> Iterator[FieldError]:
         yield forbidden(where.field("additionalProperties"), problem, path=path)
 
 
-def _inner(schema: _Schema, where: Place, *, root: bool) -> Iterator[tuple[_Schema, Place, bool]]:
-    """Schemas inside, where they stand, and whether rules there are looked at."""
+def _inner(schema: _Schema, where: Location, *, root: bool) -> Iterator[tuple[_Schema, Location, bool]]:
+    """The nested schemas, their locations, and whether their rules are checked."""
     additional = schema.get("additionalProperties")
     times = _times(schema, where)
     below = where if times == where.times else replace(where, times=times)
@@ -109,26 +109,26 @@ def _inner(schema: _Schema, where: Place, *, root: bool) -> Iterator[tuple[_Sche
             inside = replace(inside, no_defaults="inside additionalProperties applying to object metadata")
         yield additional, inside, True
     resource = root or bool(schema.get("x-kubernetes-embedded-resource"))
-    for name, each in (schema.get("properties") or {}).items():
+    for name, item in (schema.get("properties") or {}).items():
         inside = below.below("properties", name)
         if resource and name in _META:
             inside = replace(inside, inside_metadata=True)
             inside = replace(inside, no_defaults=f"in top-level {name}") if root else inside
-        yield each, inside, True
+        yield item, inside, True
     if schema.get("not") is not None:
         yield schema["not"], below.below("not"), False
     for keyword in ("allOf", "oneOf", "anyOf"):
-        for n, each in enumerate(schema.get(keyword) or ()):
-            yield each, below.below(keyword, n), False
+        for n, item in enumerate(schema.get(keyword) or ()):
+            yield item, below.below(keyword, n), False
     if isinstance(schema.get("items"), dict):
         inside = below.below("items")
-        if schema.get("x-kubernetes-list-type") != "map" and inside.old_self_lost_at is None:
-            inside = replace(inside, old_self_lost_at=where.at)
+        if schema.get("x-kubernetes-list-type") != "map" and inside.uncorrelatable_at is None:
+            inside = replace(inside, uncorrelatable_at=where.at)
         yield schema["items"], inside, True
 
 
-def _times(schema: _Schema, where: Place) -> int | None:
-    """How many values an object can have of each schema inside this one."""
+def _times(schema: _Schema, where: Location) -> int | None:
+    """The maximum number of values of nested schemas in an object."""
     match schema.get("type"):
         case "object" if schema.get("additionalProperties") is not None:
             most = schema.get("maxProperties")
@@ -139,7 +139,7 @@ def _times(schema: _Schema, where: Place) -> int | None:
     return None if most is None or where.times is None else capped(where.times * max(most, 0))
 
 
-def _extensions(schema: _Schema, where: Place) -> Iterator[FieldError]:
+def _extensions(schema: _Schema, where: Location) -> Iterator[FieldError]:
     kind, path = schema.get("type", ""), where.at
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         keyword = "x-kubernetes-preserve-unknown-fields"

@@ -1,4 +1,4 @@
-"""Lists of type set and map in a schema: which keys, of which items. Knows schemas as JSON, and Kubernetes' words."""
+"""Validates list types set and map in a schema, with the messages of Kubernetes."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ _Schema = Mapping[str, Any]
 
 
 def list_problems(schema: _Schema, at: Path) -> Iterator[FieldError]:
-    """What is wrong with the list type of one schema."""
+    """The errors of the list type of a schema."""
     kind, list_type = schema.get("type", ""), schema.get(_LIST)
     items = schema["items"] if isinstance(schema.get("items"), dict) else None
     if list_type is not None and kind != "array":

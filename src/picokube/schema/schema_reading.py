@@ -1,6 +1,6 @@
-"""Whether a server can read a schema as a structure at all. Knows schemas as JSON; judges nothing else.
+"""Whether a server can convert a schema to a structural schema.
 
-Keywords it has no place for make it give up on the structure: it then names those keywords and is silent on the rest.
+If a schema uses unsupported keywords, a server reports only these and skips the structural checks.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,16 +25,16 @@ _KNOWN: Final = frozenset(
 
 
 def is_readable(schema: Mapping[str, Any]) -> bool:
-    """Whether neither this schema nor one inside it uses a keyword that leaves the structure unread."""
+    """Whether neither the schema nor a nested schema uses unsupported keywords."""
     if any(schema.get(keyword) is not None for keyword in UNSUPPORTED):
         return False
     if isinstance(schema.get("items"), list) or schema.get("x-kubernetes-preserve-unknown-fields") is False:
         return False
-    return all(is_readable(each) for each, _ in _inner(schema))
+    return all(is_readable(item) for item, _ in _inner(schema))
 
 
 def unknown_keywords(schema: Mapping[str, Any], at: Path = ()) -> list[UnknownField]:
-    """Keywords a server drops without a word, or refuses when told to be strict: const, examples, $defs and such."""
+    """Keywords such as const, examples and $defs, which a server drops, or rejects in strict mode."""
     found = [UnknownField(path=(*at, keyword)) for keyword in schema if keyword not in _KNOWN]
     for inner, steps in _inner(schema):
         found += unknown_keywords(inner, (*at, *steps))
@@ -42,11 +42,11 @@ def unknown_keywords(schema: Mapping[str, Any], at: Path = ()) -> list[UnknownFi
 
 
 def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Path]]:
-    for name, each in (schema.get("properties") or {}).items():
-        yield each, ("properties", name)
+    for name, item in (schema.get("properties") or {}).items():
+        yield item, ("properties", name)
     for keyword in ("allOf", "anyOf", "oneOf"):
-        for n, each in enumerate(schema.get(keyword) or ()):
-            yield each, (keyword, n)
+        for n, item in enumerate(schema.get(keyword) or ()):
+            yield item, (keyword, n)
     for keyword in _NESTED:
         if isinstance(schema.get(keyword), dict):
             yield schema[keyword], (keyword,)

@@ -1,10 +1,10 @@
-"""Rules in a schema: their shape, and whether they compile. Knows schemas; runs no rule."""
+"""Validates the rules of a schema: their fields, compilation and cost."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from picokube.schema.cel_compiled import CompiledRule
-from picokube.schema.cel_declared import LARGEST_REQUEST, declared
+from picokube.schema.cel_declared import MAX_REQUEST, declared
 from picokube.schema.cel_sizes import capped
 from picokube.schema.errors import FieldError, Path, internal, invalid, not_supported, required
 from picokube.schema.field_paths import field_path
@@ -18,7 +18,7 @@ _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInva
 
 
 def rule_shape_problems(schema: Mapping[str, Any], at: Path) -> Iterator[FieldError]:
-    """What is wrong with the words around a rule."""
+    """The errors of message, reason and fieldPath of a rule."""
     for n, rule in enumerate(schema.get(_RULES) or ()):
         where = (*at, _RULES, n)
         text, message = rule.get("rule") or "", rule.get("message") or ""
@@ -54,24 +54,24 @@ def _target_problems(schema: Mapping[str, Any], target: str, where: Path) -> Ite
 
 
 def rule_problems(
-    node: Node, at: Path, old_self_lost_at: Path | None, *, root: bool, times: int | None
+    node: Node, at: Path, uncorrelatable_at: Path | None, *, root: bool, times: int | None
 ) -> tuple[list[FieldError], list[RuleCost]]:
-    """Rules that do not compile, cost too much, or look at an old value where there is none to be found.
+    """The errors of rules that don't compile, cost too much, or use oldSelf where values can't be correlated.
 
-    With what each costs when an object has as many values of the node as it can have: `times`, if the schema bounds
-    them, else as many as fit into a request.
+    Also returns the cost of each rule for the maximum number of values: `times` if the schema limits it, else the
+    number of values that fit into a request.
     """
-    about = declared(node, root=root)
-    if about is None:
+    declaration = declared(node, root=root)
+    if declaration is None:
         problem = "internal error: failed to construct type information for x-kubernetes-validations rules: "
         problem += "unable to convert structural schema to CEL declarations"
         return [internal(place((*at, _RULES)), problem, path=at)], []
-    times = LARGEST_REQUEST // (about.least + 1) if times is None else times
+    times = MAX_REQUEST // (declaration.min_size + 1) if times is None else times
     problems: list[FieldError] = []
     costs: list[RuleCost] = []
     for n, rule in enumerate(node.rules):
         where = (*at, _RULES, n)
-        compiled = CompiledRule.of(rule, node, about, estimated=True)
+        compiled = CompiledRule.of(rule, node, declaration, estimated=True)
         cost = RuleCost((*where, "rule"), capped(compiled.cost * times))
         costs.append(cost)
         problems += cost.problems("estimated rule cost")
@@ -84,15 +84,17 @@ def rule_problems(
             cost = RuleCost((*where, "messageExpression"), compiled.message_cost)
             costs.append(cost)
             problems += cost.problems("estimated messageExpression cost")
-        problems += _old_self_problems(compiled, where, old_self_lost_at)
+        problems += _old_self_problems(compiled, where, uncorrelatable_at)
     return problems, costs
 
 
-def _old_self_problems(compiled: CompiledRule, where: Path, lost_at: Path | None) -> Iterator[FieldError]:
-    if compiled.uses_old and lost_at is not None:
-        # The mark stands for the start of the path, which is known where problems are named.
-        lost = f"\0{place(lost_at)}" if lost_at else "\0"
-        problem = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {lost}"
+def _old_self_problems(
+    compiled: CompiledRule, where: Path, uncorrelatable: Path | None
+) -> Iterator[FieldError]:
+    if compiled.uses_old and uncorrelatable is not None:
+        # A placeholder for the path prefix, which the caller adds.
+        portion = f"\0{place(uncorrelatable)}" if uncorrelatable else "\0"
+        problem = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {portion}"
         yield invalid(place((*where, "rule")), compiled.rule.rule, problem, path=where)
     if not compiled.uses_old and compiled.rule.optional_old_self:
         problem = "may not be set if oldSelf is not used in rule"
@@ -100,7 +102,7 @@ def _old_self_problems(compiled: CompiledRule, where: Path, lost_at: Path | None
 
 
 def _shown(rule: Rule) -> Struct:
-    """A rule as the server prints it: with the names of its Go type."""
+    """The rule formatted like its Go struct."""
     return Struct(
         Rule=rule.rule,
         Message=rule.message,

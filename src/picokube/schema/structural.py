@@ -1,14 +1,14 @@
-"""Whether a schema is structural, and all else a server checks of the schema of a CustomResourceDefinition.
+"""Validates the schema of a CustomResourceDefinition like kube-apiserver, including whether it is structural.
 
-Knows schemas as JSON, in the words and paths of kube-apiserver. The entry is `structural_problems`; invariants
-are here, keywords in schema_keywords, defaults in schema_defaults.
+The entry point is `structural_problems`. Structural invariants are checked here, keywords in schema_keywords and
+defaults in schema_defaults.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from picokube.schema.errors import FieldError, Path, SchemaRejected, forbidden, invalid, required
-from picokube.schema.node import MAX_DEPTH, Node, misshapen, place
+from picokube.schema.node import MAX_DEPTH, Node, mistyped_keywords, place
 from picokube.schema.patterns import matcher
 from picokube.schema.schema_defaults import default_problems
 from picokube.schema.schema_keywords import keyword_problems
@@ -40,7 +40,7 @@ _Schema = Mapping[str, Any]
 
 
 def structural_problems(schema: _Schema, *, field: str = ROOT) -> list[FieldError]:
-    """Everything a server would refuse in an openAPIV3Schema. `path` of a problem leads into `schema`."""
+    """All errors of an openAPIV3Schema. The `path` of an error is relative to `schema`."""
     shapes = list(_shape_problems(schema, ()))
     if shapes:
         return _named(shapes, field)
@@ -50,23 +50,23 @@ def structural_problems(schema: _Schema, *, field: str = ROOT) -> list[FieldErro
     readable = is_readable(schema)
     if readable:
         structure = [*_invariants(schema, "root", ()), *_completeness(schema, schema, (), ())]
-        structure.sort(key=lambda each: each.message)
+        structure.sort(key=lambda item: item.message)
         problems += structure or default_problems(Node.of(schema, as_written=True))
     problems += keyword_problems(schema, with_rules=readable and not problems)
     return _named(problems, field)
 
 
 def _named(problems: list[FieldError], prefix: str) -> list[FieldError]:
-    """The same problems, named from the top of the CustomResourceDefinition."""
+    """The errors with field names relative to the CustomResourceDefinition."""
     return [
         FieldError(
-            type=each.type,
-            field=f"{prefix}.{each.field}" if each.field else prefix,
-            bad_value=each.bad_value,
-            detail=each.detail.replace("\0", f"{prefix}."),
-            path=each.path,
+            type=problem.type,
+            field=f"{prefix}.{problem.field}" if problem.field else prefix,
+            bad_value=problem.bad_value,
+            detail=problem.detail.replace("\0", f"{prefix}."),
+            path=problem.path,
         )
-        for each in problems
+        for problem in problems
     ]
 
 
@@ -75,14 +75,14 @@ def _at(at: Path) -> str:
 
 
 def _shape_problems(schema: Any, at: Path) -> Iterator[FieldError]:
-    """JSON of the wrong kind. A server refuses it while it reads the request, so it has no words of its own."""
+    """The errors of JSON types, which a server rejects when it decodes the request."""
     if not isinstance(schema, dict):
         yield invalid(_at(at), schema, "must be an object", path=at)
         return
     if len(at) > 2 * MAX_DEPTH:
         yield invalid(_at(at[:8]), "", f"must not nest deeper than {MAX_DEPTH} levels", path=at)
         return
-    wrong = dict(misshapen(schema))
+    wrong = dict(mistyped_keywords(schema))
     for keyword, expected in wrong.items():
         if keyword != "items" or not isinstance(schema[keyword], list):
             yield invalid(_at((*at, keyword)), schema[keyword], f"must be {expected}", path=(*at, keyword))
@@ -98,11 +98,11 @@ def _shape_problems(schema: Any, at: Path) -> Iterator[FieldError]:
 
 
 def _inner_schemas(schema: _Schema, at: Path) -> Iterator[tuple[Any, Path]]:
-    for name, each in (_of(schema, "properties", dict) or {}).items():
-        yield each, (*at, "properties", name)
+    for name, item in (_of(schema, "properties", dict) or {}).items():
+        yield item, (*at, "properties", name)
     for keyword in ("allOf", "anyOf", "oneOf"):
-        for n, each in enumerate(_of(schema, keyword, list) or ()):
-            yield each, (*at, keyword, n)
+        for n, item in enumerate(_of(schema, keyword, list) or ()):
+            yield item, (*at, keyword, n)
     for keyword in ("items", "additionalProperties", "not"):
         if isinstance(schema.get(keyword), dict):
             yield schema[keyword], (*at, keyword)
@@ -120,8 +120,8 @@ def _invariants(schema: _Schema, level: str, at: Path) -> Iterator[FieldError]:
         yield required(_at((*at, "items")), "must be specified", path=at)
     if isinstance(items, dict):
         yield from _invariants(items, "item", (*at, "items"))
-    for name, each in (schema.get("properties") or {}).items():
-        yield from _invariants(each, "field", (*at, "properties", name))
+    for name, item in (schema.get("properties") or {}).items():
+        yield from _invariants(item, "field", (*at, "properties", name))
     if additional is not None and level == "root":
         yield forbidden(_at((*at, "additionalProperties")), "must not be used at the root", path=at)
     if isinstance(additional, dict):
@@ -155,7 +155,7 @@ def _type(schema: _Schema, level: str, at: Path) -> Iterator[FieldError]:
         problem = "must be object if x-kubernetes-embedded-resource is true"
         yield invalid(field, kind, problem, path=at) if kind else required(field, problem, path=at)
     elif not kind and not any(
-        schema.get(f"x-kubernetes-{each}") for each in ("int-or-string", "preserve-unknown-fields")
+        schema.get(f"x-kubernetes-{item}") for item in ("int-or-string", "preserve-unknown-fields")
     ):
         yield required(field, _LEVELS[level], path=at)
     if level == "root" and kind and kind != "object":
@@ -163,7 +163,7 @@ def _type(schema: _Schema, level: str, at: Path) -> Iterator[FieldError]:
 
 
 def _metadata(schema: _Schema, level: str, at: Path) -> Iterator[FieldError]:
-    """Metadata is Kubernetes' own: a schema may restrict name and generateName and nothing else."""
+    """A schema may restrict only name and generateName of the metadata."""
     properties = schema.get("properties") or {}
     resource = level == "root" or bool(schema.get("x-kubernetes-embedded-resource"))
     for name, expected in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
@@ -174,9 +174,9 @@ def _metadata(schema: _Schema, level: str, at: Path) -> Iterator[FieldError]:
             )
     if level == "root" and "metadata" in properties:
         rest = {
-            key: each
-            for key, each in properties["metadata"].items()
-            if key not in {"type", "default"} and each
+            key: item
+            for key, item in properties["metadata"].items()
+            if key not in {"type", "default"} and item
         }
         named = set(rest.pop("properties", {}))
         if rest or not named <= {"name", "generateName"}:
@@ -190,14 +190,14 @@ def _value_validation(
     schema: _Schema, at: Path, *, skip_any_of: bool, first: bool = False
 ) -> Iterator[FieldError]:
     if not skip_any_of:
-        for n, each in enumerate(schema.get("anyOf") or ()):
-            yield from _nested(each, (*at, "anyOf", n))
-    for n, each in enumerate(schema.get("allOf") or ()):
+        for n, item in enumerate(schema.get("anyOf") or ()):
+            yield from _nested(item, (*at, "anyOf", n))
+    for n, item in enumerate(schema.get("allOf") or ()):
         yield from _nested(
-            each, (*at, "allOf", n), skip_any_of=first and n == 0 and each.get("anyOf") == _INT_OR_STRING
+            item, (*at, "allOf", n), skip_any_of=first and n == 0 and item.get("anyOf") == _INT_OR_STRING
         )
-    for n, each in enumerate(schema.get("oneOf") or ()):
-        yield from _nested(each, (*at, "oneOf", n))
+    for n, item in enumerate(schema.get("oneOf") or ()):
+        yield from _nested(item, (*at, "oneOf", n))
     if schema.get("not") is not None:
         yield from _nested(schema["not"], (*at, "not"))
     if pattern := schema.get("pattern"):
@@ -212,8 +212,8 @@ def _nested(schema: _Schema, at: Path, *, skip_any_of: bool = False) -> Iterator
     yield from _value_validation(schema, at, skip_any_of=skip_any_of)
     if isinstance(schema.get("items"), dict):
         yield from _nested(schema["items"], (*at, "items"))
-    for name, each in (schema.get("properties") or {}).items():
-        yield from _nested(each, (*at, "properties", name))
+    for name, item in (schema.get("properties") or {}).items():
+        yield from _nested(item, (*at, "properties", name))
     for keyword, problem in _NESTED:
         if schema.get(keyword) or (keyword == "default" and schema.get(keyword) is not None):
             yield forbidden(_at((*at, keyword)), problem, path=at)
@@ -223,28 +223,28 @@ def _nested(schema: _Schema, at: Path, *, skip_any_of: bool = False) -> Iterator
 
 
 def _completeness(nested: _Schema, schema: _Schema, at: Path, nested_at: Path) -> Iterator[FieldError]:
-    """Whatever a junction speaks about must be described outside of it."""
+    """Fields in a junction must also be specified outside of it."""
     inner: list[tuple[_Schema, Path]] = []
     for keyword in ("allOf", "anyOf", "oneOf"):
-        inner += [(each, (*nested_at, keyword, n)) for n, each in enumerate(nested.get(keyword) or ())]
+        inner += [(item, (*nested_at, keyword, n)) for n, item in enumerate(nested.get(keyword) or ())]
     if nested.get("not") is not None:
         inner.append((nested["not"], (*nested_at, "not")))
-    for each, where in inner:
-        yield from _completeness(each, schema, at, where)
-        if isinstance(each.get("items"), dict):
+    for item, where in inner:
+        yield from _completeness(item, schema, at, where)
+        if isinstance(item.get("items"), dict):
             known = schema.get("items")
-            yield from _described(each["items"], known, (*at, "items"), (*where, "items"))
-        for name, field in (each.get("properties") or {}).items():
+            yield from _described(item["items"], known, (*at, "items"), (*where, "items"))
+        for name, field in (item.get("properties") or {}).items():
             known = (schema.get("properties") or {}).get(name)
             yield from _described(field, known, (*at, "properties", name), (*where, "properties", name))
 
 
 def _described(nested: _Schema, schema: Any, at: Path, nested_at: Path) -> Iterator[FieldError]:
     if not isinstance(schema, dict):
-        # The mark stands for the start of the path, which is known where problems are named.
+        # A placeholder for the path prefix, which the caller adds.
         yield required(_at(at), f"because it is defined in \0{_at(nested_at)}", path=nested_at)
         return
     wrapped = {"allOf": [nested]}
-    for each in _completeness(wrapped, schema, at, nested_at):
-        detail = each.detail.replace(f"{_at(nested_at)}.allOf[0]", _at(nested_at))
-        yield required(each.field, detail, path=each.path)
+    for item in _completeness(wrapped, schema, at, nested_at):
+        detail = item.detail.replace(f"{_at(nested_at)}.allOf[0]", _at(nested_at))
+        yield required(item.field, detail, path=item.path)

@@ -1,6 +1,6 @@
-"""What the server does with an object, in its order: prune, drop nulls, default; then validate.
+"""Processes an object in the order of the server: prune, drop nulls, apply defaults; then validate.
 
-Knows the steps; each has its own module. Metadata of the resource itself belongs to the caller.
+The caller is responsible for the metadata of the resource itself.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from picokube.schema.correlation import Correlation
 from picokube.schema.defaulting import apply_defaults, drop_nulls
 from picokube.schema.embedded import embedded_errors
 from picokube.schema.errors import NO_FIELD, ErrorType, FieldError
-from picokube.schema.fast_validator_cache import has_long_list, unseen
+from picokube.schema.fast_validator_cache import has_long_list, without_passed_items
 from picokube.schema.listtypes import duplicates
-from picokube.schema.pruning import UnknownField, pruned
+from picokube.schema.pruning import UnknownField, prune
 from picokube.schema.value_checks import value_errors
 
 _BLOCKING: Final = frozenset(
@@ -32,11 +32,11 @@ _BLOCKING: Final = frozenset(
 def admit(
     schema: CompiledSchema, obj: Mapping[str, Any], known: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], list[UnknownField]]:
-    """A pruned and defaulted copy of `obj`, and the fields that were dropped because no schema names them.
+    """A pruned copy of `obj` with defaults, and the dropped unknown fields.
 
-    What is the very same, at its place, in the `known` resource, which this schema admitted before, is shared with it.
+    Shares values that are identical in the `known` resource, which this schema admitted before.
     """
-    found = pruned(obj, schema.root, known)
+    found = prune(obj, schema.root, known)
     admitted = found.kept
     if found.has_nulls:
         drop_nulls(admitted, schema.root)
@@ -45,7 +45,7 @@ def admit(
 
 
 def fill(schema: CompiledSchema, obj: dict[str, Any], known: Mapping[str, Any] | None = None) -> None:
-    """Defaults alone, in place; what is shared with `known` has them."""
+    """Apply defaults in place. Skips values shared with `known`, which have them."""
     if schema.defaulted:
         apply_defaults(obj, schema.root, schema.defaulted, known)
 
@@ -53,9 +53,9 @@ def fill(schema: CompiledSchema, obj: dict[str, Any], known: Mapping[str, Any] |
 def check(
     schema: CompiledSchema, obj: Mapping[str, Any], *, old: Mapping[str, Any] | None = None
 ) -> list[FieldError]:
-    """All that is wrong with an admitted object, in the server's order.
+    """The errors of an admitted object, in the order of the server.
 
-    With `old` it is an update: what the update leaves alone is forgiven, and rules about oldSelf run.
+    With `old` it is an update: errors in unchanged values are ignored, and rules with oldSelf run.
     """
     return _with_rules(schema, obj, old, schema_errors(schema, obj, old=old))
 
@@ -63,7 +63,7 @@ def check(
 def check_status(
     schema: CompiledSchema, obj: Mapping[str, Any], *, old: Mapping[str, Any]
 ) -> list[FieldError]:
-    """All that is wrong with an object of which only the status was written. Of the rest, only rules are asked."""
+    """The errors of a status update. Outside of the status, only rules are checked."""
     errors: list[FieldError] = []
     node = schema.root.properties.get("status")
     if node is not None and "status" in obj and not _passes(schema, obj, old):
@@ -91,7 +91,7 @@ def _with_rules(
 def schema_errors(
     schema: CompiledSchema, obj: Mapping[str, Any], *, old: Mapping[str, Any] | None = None
 ) -> list[FieldError]:
-    """What is wrong before any CEL rule is asked."""
+    """The errors of the schema without CEL rules."""
     errors: list[FieldError] = []
     if not _passes(schema, obj, old):
         before = Correlation(obj, old, schema.root) if old is not None else None
@@ -106,18 +106,18 @@ def _duplicate_errors(
     schema: CompiledSchema, obj: Mapping[str, Any], old: Mapping[str, Any] | None
 ) -> list[FieldError]:
     repeated = duplicates(obj, schema.root, schema.keyed) if schema.keyed else []
-    # A list that held duplicates before may keep them.
+    # A list with duplicates may keep them.
     forgiven = repeated and old is not None and duplicates(old, schema.root, schema.keyed)
     return [] if forgiven else repeated
 
 
 def _passes(schema: CompiledSchema, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> bool:
     known = old is not None and old in schema.passed
-    shown = unseen(obj, old, schema.root, schema.lists) if known else obj
+    shown = without_passed_items(obj, old, schema.root, schema.lists) if known else obj
     try:
         passes = schema.gate.is_valid(shown)
     except ValueError:
-        # Values the gate cannot read, such as a lone surrogate: the slower checks can.
+        # The fast validator can't read values such as lone surrogates. The full validation can.
         return False
     if passes and schema.root in schema.lists and has_long_list(obj, schema.root, schema.lists):
         schema.passed.replace(old, obj)

@@ -1,7 +1,7 @@
-"""Whether a value fits its schema, in the order and with the choices of kube-openapi's validator.
+"""The full validation of a value, in the order and with the choices of kube-openapi's validator.
 
-Knows schema nodes and JSON. It is asked only when the fast gate said no, so it may take its time: it finds
-every error, and of the branches of an anyOf it shows the one that came nearest.
+Runs only if the fast validator rejects an object, so it may be slow. It finds every error, and for anyOf reports the
+branch that matches best.
 """
 
 import math
@@ -21,17 +21,17 @@ _TYPE_META: Final = frozenset({"apiVersion", "kind"})
 
 @dataclass(slots=True)
 class Outcome:
-    """Errors, each told once, and how many checks were met: the nearest branch of an anyOf met most."""
+    """Distinct errors, and the number of passed checks, which determines the best branch of anyOf."""
 
     errors: list[FieldError] = field(default_factory=list)
     met: int = 0
-    _told: set[tuple[str, str, str]] = field(default_factory=set)
+    _reported: set[tuple[str, str, str]] = field(default_factory=set)
 
     def add(self, *errors: FieldError) -> None:
         for error in errors:
-            told = (error.type, error.field, error.detail)
-            if told not in self._told:
-                self._told.add(told)
+            reported = (error.type, error.field, error.detail)
+            if reported not in self._reported:
+                self._reported.add(reported)
                 self.errors.append(error)
 
     def merge(self, other: "Outcome") -> None:
@@ -40,7 +40,7 @@ class Outcome:
 
 
 def value_errors(value: Any, node: Node, *, old: Correlation | None = None) -> list[FieldError]:
-    """All that is wrong with `value`; what an update leaves unchanged is forgiven."""
+    """All errors of `value`. Errors in unchanged values are ignored."""
     return _ratcheted(value, node, "", (), old).errors
 
 
@@ -132,7 +132,7 @@ def _check_type(value: Any, node: Node, format_: str, name: str, at: Path, outco
 
 
 def _enum_errors(value: Any, node: Node, name: str, at: Path) -> list[FieldError]:
-    if not node.enum or any(each is not None and _is_choice(value, each) for each in node.enum):
+    if not node.enum or any(item is not None and _is_choice(value, item) for item in node.enum):
         return []
     return [messages.not_in_enum(name, at, value, node.enum)]
 
@@ -157,9 +157,9 @@ def _text_errors(value: str, node: Node, name: str, at: Path) -> list[FieldError
 def _items(value: list[Any], node: Node, name: str, at: Path, old: Correlation | None) -> Outcome:
     outcome = Outcome(met=1)
     if node.items is not None:
-        for n, each in enumerate(value):
+        for n, item in enumerate(value):
             before = old.index(n) if old is not None else None
-            outcome.merge(_ratcheted(each, node.items, f"{name}[{n}]", (*at, n), before))
+            outcome.merge(_ratcheted(item, node.items, f"{name}[{n}]", (*at, n), before))
     if node.min_items is not None and len(value) < node.min_items:
         outcome.add(messages.fewer_items(name, at, len(value), node.min_items, what="items"))
     if node.max_items is not None and len(value) > node.max_items:
@@ -194,28 +194,28 @@ def _field(
 
 
 def _junctions(value: Any, node: Node, name: str, at: Path) -> Outcome:
-    # Nothing is forgiven inside a branch: it is the node around it that an update may leave alone.
+    # No ratcheting inside branches, only for the node that contains them.
     outcome = Outcome(met=1)
     if node.any_of:
-        branches = [_outcome(value, each, name, at, None) for each in node.any_of]
-        good = next((each for each in branches if not each.errors), None)
+        branches = [_outcome(value, item, name, at, None) for item in node.any_of]
+        good = next((branch for branch in branches if not branch.errors), None)
         if good is None:
             outcome.add(messages.none_of(name, at))
-        outcome.merge(good if good is not None else max(branches, key=lambda each: each.met))
+        outcome.merge(good if good is not None else max(branches, key=lambda item: item.met))
     if node.one_of:
-        branches = [_outcome(value, each, name, at, None) for each in node.one_of]
-        valid = [each for each in branches if not each.errors]
+        branches = [_outcome(value, item, name, at, None) for item in node.one_of]
+        valid = [branch for branch in branches if not branch.errors]
         if len(valid) == 1:
             outcome.merge(valid[0])
         else:
             outcome.add(messages.not_one_of(name, at, len(valid)))
             if not valid:
-                outcome.merge(max(branches, key=lambda each: each.met))
+                outcome.merge(max(branches, key=lambda item: item.met))
     if node.all_of:
-        branches = [_outcome(value, each, name, at, None) for each in node.all_of]
-        for each in branches:
-            outcome.merge(each)
-        valid = [each for each in branches if not each.errors]
+        branches = [_outcome(value, item, name, at, None) for item in node.all_of]
+        for branch in branches:
+            outcome.merge(branch)
+        valid = [branch for branch in branches if not branch.errors]
         if len(valid) != len(branches):
             outcome.add(messages.not_all_of(name, at, len(valid)))
     if node.negated is not None and not _outcome(value, node.negated, name, at, None).errors:

@@ -62,7 +62,7 @@ def status(place, name):
 
 def blocked(place, name):
     conditions = status(place, name).get("conditions") or ()
-    return next((each for each in conditions if each["type"] == "Blocked"), {})
+    return next((condition for condition in conditions if condition["type"] == "Blocked"), {})
 
 
 @pytest.mark.rule("RUN-3", "ST-5")
@@ -76,7 +76,7 @@ def test_a_run_over_the_limit_is_blocked_with_its_place_and_goes_on_by_itself(pl
     held = status(there, "second")
     assert (held["phase"], held["reason"]) == ("Pending", "ConcurrencyLimit")
     assert held["admission"]["position"] == 1
-    assert blocked(there, "second")["message"].endswith("at most 1 from the front of its namespace's queue")
+    assert blocked(there, "second")["message"].endswith("at position 1 or earlier in its namespace's queue")
     there.bed.kill_controllers()
     there.bed.start_controllers()
     there.await_(lambda: status(there, "second").get("phase") == "Succeeded", "its turn", seconds=40)
@@ -129,5 +129,5 @@ def test_a_namespace_does_not_wait_behind_anothers_flood(places):
     start(quiet, "lone")
     quiet.await_(lambda: status(quiet, "lone").get("phase") == "Succeeded", "the lone one", seconds=60)
     time.sleep(0.1)
-    ended = [each for each in flooded.api.all("AgentRun") if (each["status"].get("phase")) == "Succeeded"]
+    ended = [item for item in flooded.api.all("AgentRun") if (item["status"].get("phase")) == "Succeeded"]
     assert len(ended) <= 5

@@ -65,7 +65,7 @@ def start(place, number, way, values):
         data = {key: base64.b64encode(values[key].encode()).decode()}
         place.api.create("Secret", f"{name}-{secret}", data=data)
     subject = {"kind": "AgentRun", "name": name}
-    bound = [f"{name}-{each}" for each in ("provider", "whole", "file")]
+    bound = [f"{name}-{item}" for item in ("provider", "whole", "file")]
     place.api.create("SecretBinding", name, {"subjects": [subject], "allowedSecrets": bound})
     place.api.create(
         "AgentProvider",
@@ -130,9 +130,9 @@ def test_canaries_are_nowhere_that_we_write(place, record_property):
     place.await_(lambda: not place.api.all("AgentRun"), "that all are stored and gone", seconds=120)
     bed = place.bed
     places = written(bed, [bed.directory, bed.directory_of_history, bed.server.directory])
-    told = [path for path, content in places.items() if MARK.encode() in content]
-    assert any("history" in each for each in told), sorted(places)
-    assert any(each.endswith((".db", "-wal")) for each in told), sorted(places)
+    reported = [path for path, content in places.items() if MARK.encode() in content]
+    assert any("history" in item for item in reported), sorted(places)
+    assert any(item.endswith((".db", "-wal")) for item in reported), sorted(places)
     found = [
         f"{way}: {key} of run-{number} is in {path}"
         for number, way in enumerate(ways)
@@ -146,6 +146,6 @@ def test_canaries_are_nowhere_that_we_write(place, record_property):
         row="23: canary secrets in env, files, args, URLs, errors",
         bed="P",
         seeds=range(len(ways)),
-        failures=len({each.split(":")[0] for each in found}),
+        failures=len({item.split(":")[0] for item in found}),
     )
     assert found == []

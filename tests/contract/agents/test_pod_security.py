@@ -45,8 +45,8 @@ def well_formed(attack):
         config.pop("serviceAccountName", None)
     config["imagePullSecrets"] = ["admin"]
     volumes = [
-        each | {"name": f"v{number}", "mountPath": f"/mnt/{number}", "claimName": "claim", "medium": ""}
-        for number, each in enumerate(run["workload"]["volumes"])
+        item | {"name": f"v{number}", "mountPath": f"/mnt/{number}", "claimName": "claim", "medium": ""}
+        for number, item in enumerate(run["workload"]["volumes"])
     ]
     if volumes:
         volumes[0]["mountPath"] = "/var/run/secrets/kubernetes.io/serviceaccount"

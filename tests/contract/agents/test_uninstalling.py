@@ -27,8 +27,8 @@ def held(api):
     return {
         kind
         for kind in HELD
-        for each in api.all(kind)
-        if any("jangar.proompteng.ai" in name for name in each["metadata"].get("finalizers") or ())
+        for item in api.all(kind)
+        if any("jangar.proompteng.ai" in name for name in item["metadata"].get("finalizers") or ())
     }
 
 

@@ -72,7 +72,7 @@ class Agents:
 
     def steps(self, name="run"):
         workflow = self.status(name).get("workflow") or {}
-        return {each["name"]: each for each in workflow.get("steps") or ()}
+        return {step["name"]: step for step in workflow.get("steps") or ()}
 
     def status(self, name):
         return self.api.get("AgentRun", name).get("status") or {}
@@ -95,11 +95,11 @@ class Agents:
         """Until the program has written its result: it says so afterwards."""
         job = self.status(name)["job"]["name"]
 
-        def told():
+        def reported():
             pods = self.api.all("Pod", **{"batch.kubernetes.io/job-name": job})
             return pods and "all said" in self.api.logs(pods[0]["metadata"]["name"])
 
-        self.place.await_(told, f"that {name} has written its result")
+        self.place.await_(reported, f"that {name} has written its result")
 
     def is_alone(self, outputs):
         """What the program had started beside itself is gone, where its processes are this machine's."""

@@ -221,7 +221,7 @@ class ClusterBed(_Processes):
             self._cluster.stop()
 
 
-BEDS: dict[str, type[_Processes]] = {each.name: each for each in (LaptopBed, ApiServerBed, ClusterBed)}
+BEDS: dict[str, type[_Processes]] = {item.name: item for item in (LaptopBed, ApiServerBed, ClusterBed)}
 
 
 def why_not(name: str) -> str | None:
@@ -254,7 +254,9 @@ def await_default_account(api: Api) -> None:
 
 def _is_served(api: Api, name: str) -> bool:
     conditions = (api.get("CustomResourceDefinition", name).get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+    return any(
+        condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
+    )
 
 
 def _name_of(image: Path) -> str:

@@ -108,9 +108,9 @@ class Place:
     def state(self) -> str:
         """What a person would look at first when something is wrong here."""
         shown = [
-            {"kind": kind, "name": each["metadata"]["name"], "status": each.get("status")}
+            {"kind": kind, "name": item["metadata"]["name"], "status": item.get("status")}
             for kind in ("OrchestrationRun", "ToolRun", "AgentRun", "Job", "Pod")
-            for each in self.api.all(kind)
+            for item in self.api.all(kind)
         ]
         return yaml.safe_dump(shown) + f"executions: {dict(self.executions())}"
 
@@ -132,16 +132,16 @@ class Run:
 
     @property
     def steps(self) -> dict[str, dict[str, Any]]:
-        return {each["name"]: each for each in self.status.get("stepStatuses") or ()}
+        return {step_status["name"]: step_status for step_status in self.status.get("stepStatuses") or ()}
 
     def phases(self) -> dict[str, str]:
-        return {name: each["phase"] for name, each in self.steps.items()}
+        return {name: item["phase"] for name, item in self.steps.items()}
 
     def reasons(self) -> dict[str, str]:
-        return {name: each.get("reason", "") for name, each in self.steps.items()}
+        return {name: item.get("reason", "") for name, item in self.steps.items()}
 
     def condition(self, kind: str) -> dict[str, Any]:
-        return next((each for each in self.status.get("conditions") or () if each["type"] == kind), {})
+        return next((item for item in self.status.get("conditions") or () if item["type"] == kind), {})
 
     def children(self) -> list[Any]:
         """Its ToolRuns."""

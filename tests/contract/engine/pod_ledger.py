@@ -25,14 +25,14 @@ class PodLedger(ObjectFollower):
 
     def take(self, seen: dict[str, Any]) -> None:
         statuses = (seen.get("status") or {}).get("containerStatuses") or ()
-        if not any({"running", "terminated"} & each.get("state", {}).keys() for each in statuses):
+        if not any({"running", "terminated"} & status.get("state", {}).keys() for status in statuses):
             return
         self._started[seen["metadata"]["uid"]] = (seen["metadata"]["namespace"], _mark(seen))
 
 
 def _mark(pod: dict[str, Any]) -> str:
     """As the tool's variable says it; of an agent, whose variables are the runner's, the step that it works for."""
-    given = {each["name"]: each.get("value") for each in pod["spec"]["containers"][0].get("env") or ()}
+    given = {item["name"]: item.get("value") for item in pod["spec"]["containers"][0].get("env") or ()}
     labels = pod["metadata"].get("labels") or {}
     steps = [labels[name] for name in STEPS if labels.get(name)]
     return given.get(MARK) or next(iter(steps), AGENT_MARK if AGENT_RUN in labels else "")

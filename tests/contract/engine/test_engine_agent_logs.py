@@ -25,7 +25,7 @@ def without_pods(agents):
 
 
 def titles(lines):
-    return [each for each in lines if each.startswith("==> ")]
+    return [line for line in lines if line.startswith("==> ")]
 
 
 @pytest.mark.rule("GC-6")
@@ -35,7 +35,7 @@ def test_the_log_of_an_earlier_step_is_there_after_its_pod_is_gone(agents):
     loop = {"maxIterations": 2}
     name = agents.workflow("teller", step("plan", retries=1), step("improve", loop=loop), step("report"))
     agents.ends(name, "Succeeded")
-    agents.place.await_(lambda: any("report 1 says" in each for each in kept(agents, name)), "the last log")
+    agents.place.await_(lambda: any("report 1 says" in item for item in kept(agents, name)), "the last log")
     without_pods(agents)
     lines = kept(agents, name)
     assert titles(lines) == [
@@ -45,8 +45,8 @@ def test_the_log_of_an_earlier_step_is_there_after_its_pod_is_gone(agents):
         "==> step improve, iteration 2, attempt 1 <==",
         "==> step report, attempt 1 <==",
     ]
-    said = [each for each in lines if "says hello" in each]
-    assert [each.split(" says")[0] for each in said] == [
+    said = [line for line in lines if "says hello" in line]
+    assert [item.split(" says")[0] for item in said] == [
         "plan 1",
         "plan 1",
         "improve 1",
@@ -65,7 +65,7 @@ def test_no_log_is_lost_or_doubled_when_controllers_are_killed(agents):
         agents.place.bed.kill_controllers()
         agents.place.bed.start_controllers()
     agents.ends(name, "Succeeded")
-    agents.place.await_(lambda: any("three 1 says" in each for each in kept(agents, name)), "the last log")
+    agents.place.await_(lambda: any("three 1 says" in item for item in kept(agents, name)), "the last log")
     assert titles(kept(agents, name)) == [
-        f"==> step {each}, attempt 1 <==" for each in ("one", "two", "three")
+        f"==> step {item}, attempt 1 <==" for item in ("one", "two", "three")
     ]

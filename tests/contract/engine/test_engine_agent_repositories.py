@@ -49,7 +49,7 @@ def test_an_agent_gets_a_token_of_the_app_by_reference(agents, github):
     (pod,) = agents.api.all("Pod")
     assert "my token is ***" in agents.api.logs(pod["metadata"]["name"])
     (job,) = agents.api.all("Job")
-    env = {each["name"]: each for each in job["spec"]["template"]["spec"]["containers"][0]["env"]}
+    env = {item["name"]: item for item in job["spec"]["template"]["spec"]["containers"][0]["env"]}
     made = agents.api.get("Secret", env["GITHUB_TOKEN"]["valueFrom"]["secretKeyRef"]["name"])
     assert made["metadata"]["ownerReferences"][0]["kind"] == "AgentRun"
 

@@ -17,7 +17,7 @@ def step(name, **fields):
 
 
 def phases(status):
-    return [each["phase"] for each in status["workflow"]["steps"]]
+    return [item["phase"] for item in status["workflow"]["steps"]]
 
 
 def at_work(agents, name, mark):
@@ -47,7 +47,7 @@ def test_steps_of_an_agent_run_one_after_another(agents):
     assert plan["finishedAt"] <= code["startedAt"]
     agents.place.await_executions(plan=1, code=1)
     assert len(agents.api.all("Job")) == 2
-    labels = {each["metadata"]["labels"]["agents.proompteng.ai/step"] for each in agents.api.all("Job")}
+    labels = {item["metadata"]["labels"]["agents.proompteng.ai/step"] for item in agents.api.all("Job")}
     assert labels == {"plan", "code"}
 
 
@@ -69,7 +69,7 @@ def test_a_step_is_repeated_after_its_backoff(agents):
     status = agents.ends(name, "Succeeded")
     (tried,) = status["workflow"]["steps"]
     assert tried["attempt"] == 2
-    assert [each["outcome"]["exitCode"] for each in tried["attempts"]] == [3]
+    assert [attempt["outcome"]["exitCode"] for attempt in tried["attempts"]] == [3]
     agents.place.await_executions(**{"try": 2})
 
 
@@ -92,7 +92,7 @@ def test_a_loop_goes_on_while_its_condition_holds(agents):
     status = agents.ends(agents.workflow("better", step("improve", loop=loop), step("report")), "Succeeded")
     improved = status["workflow"]["steps"][0]["loop"]
     assert (improved["completedIterations"], improved["stopReason"]) == (3, "LoopConditionFalse")
-    assert len({each["jobRef"]["name"] for each in improved["iterations"]}) == 3
+    assert len({iteration["jobRef"]["name"] for iteration in improved["iterations"]}) == 3
     agents.place.await_executions(improve=3, report=1)
 
 
@@ -155,7 +155,7 @@ def test_a_workflow_outlives_its_controllers(agents):
     agents.place.await_executions(plan=1, code=1, test=1)
 
 
-def test_a_mistake_in_a_workflow_is_told_with_its_place(agents):
+def test_a_mistake_in_a_workflow_is_reported_with_its_place(agents):
     """And nothing is started."""
     agents.agent("teller", ANSWER)
     status = agents.ends(agents.workflow("teller", step("a"), step("a")), "Failed")

@@ -20,8 +20,8 @@ def test_an_agent_runs_to_its_end_and_returns_outputs(agents):
     pod = job["spec"]["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False
     assert job["metadata"]["labels"]["agents.proompteng.ai/agent-run"] == "run"
-    files = [each for each in agents.api.all("ConfigMap") if "run.json" in (each.get("data") or {})]
-    assert [each["immutable"] for each in files] == [True]
+    files = [item for item in agents.api.all("ConfigMap") if "run.json" in (item.get("data") or {})]
+    assert [file["immutable"] for file in files] == [True]
     assert json.loads(files[0]["data"]["run.json"])["agentRun"]["name"] == "run"
 
 
@@ -91,7 +91,7 @@ def test_a_failed_agent_is_repeated_as_its_agent_says(agents):
     agents.agent("flaky", "exit 3", retryLimit=2)
     status = agents.ends(agents.run("flaky"), "Failed")
     assert status["outcome"]["exitCode"] == 3
-    assert [each["attempt"] for each in status["attempts"]] == [1, 2]
+    assert [attempt["attempt"] for attempt in status["attempts"]] == [1, 2]
     assert status["job"]["attempt"] == 3
     agents.place.await_executions(work=3)
 

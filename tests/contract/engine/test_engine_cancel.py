@@ -69,10 +69,10 @@ def test_cancel_reaches_the_work_of_nested_runs(place):
     place.await_(lambda: place.executions()["deep"], "that the nested work begins")
     run.change(desiredState="Cancelled")
     run.ends("Cancelled")
-    inner = next(each for each in place.api.all("OrchestrationRun") if each["metadata"]["name"] != run.name)
+    inner = next(item for item in place.api.all("OrchestrationRun") if item["metadata"]["name"] != run.name)
     assert inner["status"]["phase"] == "Cancelled"
     assert inner["status"]["finishedAt"] <= run.status["finishedAt"]
-    assert {each["status"]["phase"] for each in place.api.all("ToolRun")} == {"Cancelled"}
+    assert {item["status"]["phase"] for item in place.api.all("ToolRun")} == {"Cancelled"}
 
 
 @pytest.mark.rule("CAN-2", "CAN-8")

@@ -59,7 +59,9 @@ def test_an_object_of_a_kind_that_is_not_built_says_so(place):
 
     def ready():
         status = place.api.get("Schedule", "minutely").get("status") or {}
-        return next((each for each in status.get("conditions") or () if each["type"] == "Ready"), None)
+        return next(
+            (condition for condition in status.get("conditions") or () if condition["type"] == "Ready"), None
+        )
 
     found = place.await_(ready, "that the Schedule says that nothing acts on it")
     assert (found["status"], found["reason"]) == ("False", "NotBuilt")
@@ -67,7 +69,7 @@ def test_an_object_of_a_kind_that_is_not_built_says_so(place):
 
 
 @pytest.mark.rule("AGENT-3", "CAN-4")
-def test_a_container_that_ignores_sigterm_is_told(place):
+def test_a_container_that_ignores_sigterm_is_reported(place):
     """B16: the stop took the whole grace period of the tool, and the step says why."""
     place.tool("stubborn", IGNORES_TERM, gracePeriodSeconds=2)
     run = place.run_of([step("a", "stubborn")])

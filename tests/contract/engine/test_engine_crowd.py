@@ -22,7 +22,7 @@ def test_a_killed_controller_goes_on_after_its_restart(place):
 
 
 @pytest.mark.rule("RUN-3", "CAN-8")
-def test_a_cancel_that_comes_while_nobody_listens_is_acted_on(place):
+def test_a_cancel_that_comes_while_no_one_listens_is_acted_on(place):
     """The request is in the object: the next controller finds it."""
     run = place.run_of([step("one", "forever"), step("two")])
     run.works("one")
@@ -57,7 +57,7 @@ def test_thirty_runs_at_once_all_end(place):
         place.run("one", f"run-{number}")
 
     def phases():
-        return Counter((each.get("status") or {}).get("phase") for each in place.api.all("OrchestrationRun"))
+        return Counter((item.get("status") or {}).get("phase") for item in place.api.all("OrchestrationRun"))
 
     place.await_(
         lambda: phases() == {"Succeeded": 30}, "that all thirty succeed", seconds=place.bed.patience * 3

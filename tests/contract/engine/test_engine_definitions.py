@@ -10,7 +10,7 @@ def test_a_step_waits_for_a_tool_that_does_not_exist_yet(place):
     """Pending with ReferenceNotFound, and it goes on when the tool appears."""
     run = place.run_of([step("work", "later")])
     place.await_(
-        lambda: [each.get("status", {}).get("reason") for each in run.children()] == ["ReferenceNotFound"],
+        lambda: [child.get("status", {}).get("reason") for child in run.children()] == ["ReferenceNotFound"],
         "that the child says what it waits for",
     )
     place.tool("later", OK)
@@ -48,10 +48,10 @@ def test_a_bad_orchestration_tells_all_its_problems_and_runs_nothing(place):
         "that it is Invalid",
     )
     status = place.api.get("Orchestration", "bad")["status"]
-    ready = next(each for each in status["conditions"] if each["type"] == "Ready")
+    ready = next(condition for condition in status["conditions"] if condition["type"] == "Ready")
     assert ready["status"] == "False"
-    for told in ("one -> two -> one", "won", "toolRef", '"two"'):
-        assert told in ready["message"].replace("'", '"')
+    for reported in ("one -> two -> one", "won", "toolRef", '"two"'):
+        assert reported in ready["message"].replace("'", '"')
     assert status["observedGeneration"] == 1
     run = place.run("bad")
     ended = run.ends("Failed")

@@ -79,8 +79,8 @@ def test_a_failed_attempt_is_repeated_after_its_backoff(place):
     run.ends("Failed", seconds=place.bed.patience * 2)
     flaky = run.steps["flaky"]
     assert flaky["attempt"] == 3
-    assert [each["attempt"] for each in flaky["attempts"]] == [1, 2]
-    starts = [*(each["startedAt"] for each in flaky["attempts"]), flaky["attemptStartedAt"]]
+    assert [attempt["attempt"] for attempt in flaky["attempts"]] == [1, 2]
+    starts = [*(attempt["startedAt"] for attempt in flaky["attempts"]), flaky["attemptStartedAt"]]
     for ended, following in zip(flaky["attempts"], starts[1:], strict=True):
         assert seconds_between(ended["finishedAt"], following) >= 1
     place.await_executions(flaky=3)

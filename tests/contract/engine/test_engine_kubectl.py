@@ -38,8 +38,8 @@ def test_the_cancel_of_the_design_document_works(place, kubectl):
     run.works("one")
     kubectl("""patch orchestrationrun nightly --type=merge -p '{"spec":{"cancel":true}}'""")
     run.ends("Cancelled")
-    told = kubectl("get orchestrationrun nightly -o yaml").splitlines()
-    shown = [line.strip() for line in told if re.search(r"Cancelled|phase", line)]
+    reported = kubectl("get orchestrationrun nightly -o yaml").splitlines()
+    shown = [line.strip() for line in reported if re.search(r"Cancelled|phase", line)]
     assert "phase: Cancelled" in shown
     assert "type: Cancelled" in shown
 
@@ -52,9 +52,9 @@ def test_the_graph_of_the_design_document_can_be_read(place, kubectl):
     definition = kubectl("get orchestration -o yaml")
     assert "steps:" in definition
     assert "dependsOn:" in definition
-    told = kubectl("get orchestrationrun -o yaml")
+    reported = kubectl("get orchestrationrun -o yaml")
     for word in ("phase: Failed", "phase: Skipped", "reason: DependencyFailed"):
-        assert word in told
+        assert word in reported
 
 
 @pytest.mark.rule("ST-2", "ST-4")
@@ -83,7 +83,7 @@ def test_events_tell_the_story_of_a_run(place, kubectl):
 
     def reasons():
         events = json.loads(kubectl("get events -o json"))["items"]
-        return {each["reason"] for each in events if each["involvedObject"]["kind"] == "OrchestrationRun"}
+        return {event["reason"] for event in events if event["involvedObject"]["kind"] == "OrchestrationRun"}
 
     wanted = {"StepFailed", "DependencyFailed"}
     place.await_(lambda: wanted <= reasons(), f"that {wanted} are told of the run")

@@ -23,7 +23,7 @@ def test_an_evicted_pod_is_a_failure_that_is_retried(place):
     with place.bed.kubelet.behaving(doing(Fate.EVICTED)):
         run = place.run_of([step("work", "slow", retries=1)])
         run.ends("Succeeded")
-    assert [each["reason"] for each in run.steps["work"]["attempts"]] == ["Evicted"]
+    assert [attempt["reason"] for attempt in run.steps["work"]["attempts"]] == ["Evicted"]
     place.await_executions(work=2)
 
 
@@ -77,7 +77,7 @@ def test_a_second_pod_of_one_job_is_ended_and_reported(place):
     meta = {key: pod["metadata"][key] for key in ("labels", "ownerReferences", "finalizers")}
     place.api.create("Pod", "second", spec, metadata={"name": "second", **meta})
     place.await_(
-        lambda: "DuplicateExecution" in {each["reason"] for each in place.api.all("Event")}, "that it is told"
+        lambda: "DuplicateExecution" in {item["reason"] for item in place.api.all("Event")}, "that it is told"
     )
     place.await_(lambda: not place.api.find("Pod", "second"), "that the second pod goes")
     assert run.phases()["work"] == "Running"

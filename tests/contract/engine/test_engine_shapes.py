@@ -80,11 +80,11 @@ def test_max_parallel_bounds_the_live_children(place):
     """With two places, no three steps are ever between start and end."""
     run = place.run_of([step(f"part-{number}", after=[]) for number in range(5)], policies={"maxParallel": 2})
     run.ends("Succeeded", seconds=place.bed.patience * 2)
-    moments = [
-        moment for each in run.steps.values() for moment in ((each["startedAt"], 1), (each["finishedAt"], -1))
+    times = [
+        moment for item in run.steps.values() for moment in ((item["startedAt"], 1), (item["finishedAt"], -1))
     ]
     live, most = 0, 0
-    for _, change in sorted(moments):
+    for _, change in sorted(times):
         live += change
         most = max(most, live)
     assert most == 2

@@ -215,7 +215,7 @@ def test_lists_come_in_pages_of_one_moment(bed, namespace):
             assert ours == [f"map-{number}" for number in range(5)]
             assert len(versions) == 1
             even = await client.list(CONFIG_MAPS, namespace, labels="parity=even", page_size=2)
-            assert [each["metadata"]["name"] for each in even] == ["map-0", "map-2", "map-4"]
+            assert [entry["metadata"]["name"] for entry in even] == ["map-0", "map-2", "map-4"]
 
     asyncio.run(scenario())
 
@@ -264,7 +264,7 @@ def test_logs_of_a_pod(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_a_token_nobody_knows_is_unauthorized(bed, namespace):
+def test_a_token_no_one_knows_is_unauthorized(bed, namespace):
     """Not forbidden: the server does not know who asks."""
 
     async def scenario():

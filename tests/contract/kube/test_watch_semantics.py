@@ -28,8 +28,8 @@ async def a_client(bed, *namespaces):
 @asynccontextmanager
 async def an_informer(client, *namespaces):
     informer = Informer(client, CONFIG_MAPS, namespaces=Namespaces.of(*namespaces), labels=OURS)
-    informer.told = []
-    informer.subscribe(lambda change: informer.told.append((change.kind, change.subject.name)))
+    informer.notified = []
+    informer.subscribe(lambda change: informer.notified.append((change.kind, change.subject.name)))
     running = asyncio.create_task(informer.run())
     try:
         await asyncio.wait_for(informer.synced(), 20)
@@ -75,10 +75,10 @@ async def is_true(informer, client, *namespaces):
     async with asyncio.timeout(20):
         while True:
             listed = [
-                each for name in namespaces for each in await client.list(CONFIG_MAPS, name, labels=OURS)
+                item for name in namespaces for item in await client.list(CONFIG_MAPS, name, labels=OURS)
             ]
-            there = {each["metadata"]["uid"]: each["metadata"]["resourceVersion"] for each in listed}
-            if {each.uid: each.resource_version for each in informer.cache.all()} == there:
+            there = {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in listed}
+            if {item.uid: item.resource_version for item in informer.cache.all()} == there:
                 return
             await asyncio.sleep(0.05)
 
@@ -96,11 +96,11 @@ def test_a_watch_tells_what_happened_after_its_version_in_order(bed, namespace):
             async with client.watch(
                 CONFIG_MAPS, namespace, resource_version=since, labels=OURS, timeout_seconds=2
             ) as events:
-                told = [(event.kind, event.resource_version) async for event in events]
+                reported = [(event.kind, event.resource_version) async for event in events]
             assert asyncio.get_running_loop().time() - began < 8
-            changes = [each for each in told if each[0] != "BOOKMARK"]
+            changes = [item for item in reported if item[0] != "BOOKMARK"]
             assert [kind for kind, _ in changes] == ["ADDED", "MODIFIED", "DELETED"]
-            versions = [int(version) for _, version in told]
+            versions = [int(version) for _, version in reported]
             assert versions == sorted(versions)
             assert versions[0] == int(made["metadata"]["resourceVersion"])
             assert int(changes[2][1]) > int(changed["metadata"]["resourceVersion"])
@@ -118,17 +118,17 @@ def test_a_bookmark_comes_before_the_end(bed, namespace):
             async with client.watch(
                 CONFIG_MAPS, namespace, resource_version=since, labels=OURS, timeout_seconds=4
             ) as events:
-                told = [event async for event in events]
+                reported = [event async for event in events]
             if bed.name == "real":
-                assert told == []
+                assert reported == []
                 return
-            assert {event.kind for event in told} == {"BOOKMARK"}
-            assert int(told[-1].resource_version) >= int(last["metadata"]["resourceVersion"])
+            assert {event.kind for event in reported} == {"BOOKMARK"}
+            assert int(reported[-1].resource_version) >= int(last["metadata"]["resourceVersion"])
 
     asyncio.run(scenario())
 
 
-def test_an_object_that_leaves_the_selection_is_told_as_deleted(bed, namespace):
+def test_an_object_that_leaves_the_selection_is_reported_as_deleted(bed, namespace):
     """And as added when it comes back."""
 
     async def scenario():
@@ -136,10 +136,10 @@ def test_an_object_that_leaves_the_selection_is_told_as_deleted(bed, namespace):
             made = await client.create(CONFIG_MAPS, a_map(namespace, "a"))
             made["metadata"]["labels"] = {"suite": "other"}
             left = await client.update(CONFIG_MAPS, made)
-            await until(lambda: ("deleted", "a") in informer.told)
+            await until(lambda: ("deleted", "a") in informer.notified)
             left["metadata"]["labels"] = {"suite": "watch"}
             await client.update(CONFIG_MAPS, left)
-            await until(lambda: informer.told == [("added", "a"), ("deleted", "a"), ("added", "a")])
+            await until(lambda: informer.notified == [("added", "a"), ("deleted", "a"), ("added", "a")])
 
     asyncio.run(scenario())
 
@@ -180,7 +180,7 @@ def test_a_list_that_is_forgotten_between_pages_is_whole_all_the_same(bed, names
                     await bed.forget_history()
 
             interposed.before_request = write_and_forget_before_the_second_page
-            found = [each["metadata"]["name"] for each in await client.list(EVENTS, namespace, page_size=2)]
+            found = [item["metadata"]["name"] for item in await client.list(EVENTS, namespace, page_size=2)]
             assert found[:5] == names
             assert len(found) == len(set(found))
             # From outside, nobody can make a server process of ours forget.
@@ -201,7 +201,7 @@ def test_an_informer_follows_two_namespaces(bed, namespace):
                 await until(lambda: len(informer.cache) == 3)
                 await remove(client, made[1])
                 await is_true(informer, client, one, two)
-                assert sorted((each.namespace, each.name) for each in informer.cache.all()) == [
+                assert sorted((item.namespace, item.name) for item in informer.cache.all()) == [
                     (one, "a"),
                     (one, "before"),
                 ]
@@ -228,7 +228,7 @@ def test_cut_watches_lose_nothing_and_list_nothing(bed, namespace):
             assert informer.counts.lists == 1
             assert len(interposed.watches) > 4
             story = {}
-            for kind, name in informer.told:
+            for kind, name in informer.notified:
                 story.setdefault(name, []).append(kind)
             assert all(kinds[:2] == ["added", "changed"] for kinds in story.values())
             assert len(story) == 12
@@ -247,7 +247,7 @@ def test_after_a_forgotten_version_the_cache_is_made_true_by_a_list(bed, namespa
                 for name in ("stays", "changes", "goes")
             }
             async with an_informer(client, namespace) as informer:
-                informer.told.clear()
+                informer.notified.clear()
                 interposed.ask_for = "1"
                 interposed.open.clear()
                 interposed.cut()
@@ -255,11 +255,11 @@ def test_after_a_forgotten_version_the_cache_is_made_true_by_a_list(bed, namespa
                 await remove(client, made["goes"])
                 await client.update(CONFIG_MAPS, {**made["changes"], "data": {"x": "1"}})
                 await client.create(CONFIG_MAPS, a_map(namespace, "comes"))
-                assert informer.told == []
+                assert informer.notified == []
                 interposed.open.set()
                 await is_true(informer, client, namespace)
                 await until(lambda: informer.counts.lists == 2)
-                assert sorted(informer.told) == [
+                assert sorted(informer.notified) == [
                     ("added", "comes"),
                     ("changed", "changes"),
                     ("deleted", "goes"),
@@ -268,23 +268,28 @@ def test_after_a_forgotten_version_the_cache_is_made_true_by_a_list(bed, namespa
     asyncio.run(scenario())
 
 
-def test_own_writes_are_read_back_at_once_and_told_once(bed, namespace):
+def test_own_writes_are_read_back_at_once_and_reported_once(bed, namespace):
     """Create, update and delete, each seen in the cache before the watch tells it."""
 
     async def scenario():
         async with a_client(bed, namespace) as client, an_informer(client, namespace) as informer:
             made = await client.create(CONFIG_MAPS, a_map(namespace, "a"))
-            informer.cache.note_written(made)
+            informer.cache.record_write(made)
             assert informer.cache.get(namespace, "a").uid == made["metadata"]["uid"]
             changed = await client.update(CONFIG_MAPS, {**made, "data": {"x": "1"}})
-            informer.cache.note_written(changed)
+            informer.cache.record_write(changed)
             assert informer.cache.get(namespace, "a").decode()["data"] == {"x": "1"}
             await remove(client, changed)
-            informer.cache.note_deleted(namespace, "a", made["metadata"]["uid"])
+            informer.cache.record_delete(namespace, "a", made["metadata"]["uid"])
             assert informer.cache.get(namespace, "a") is None
             await client.create(CONFIG_MAPS, a_map(namespace, "marker"))
-            await until(lambda: ("added", "marker") in informer.told)
-            assert informer.told == [("added", "a"), ("changed", "a"), ("deleted", "a"), ("added", "marker")]
+            await until(lambda: ("added", "marker") in informer.notified)
+            assert informer.notified == [
+                ("added", "a"),
+                ("changed", "a"),
+                ("deleted", "a"),
+                ("added", "marker"),
+            ]
 
     asyncio.run(scenario())
 
@@ -302,7 +307,7 @@ def test_a_burst_arrives_whole(bed, namespace):
 
             await asyncio.gather(*map(write, range(200)))
             await until(lambda: len(informer.cache) == 200)
-            assert len(informer.told) == 200
+            assert len(informer.notified) == 200
 
     asyncio.run(scenario())
 

@@ -45,7 +45,7 @@ def main() -> int:
     failed = [
         case.name
         for case in wanted
-        if not _record(case, [each[case.name] for each in runs], store=not asked.check)
+        if not _record(case, [item[case.name] for item in runs], store=not asked.check)
     ]
     if not asked.pattern:
         failed += _record_apply(store=not asked.check)
@@ -101,13 +101,15 @@ def _record_apply(*, store: bool) -> list[str]:
         ]
     finally:
         server.stop()
-    told = [
+    reported = [
         {"sequence": sequence, "outcomes": [as_json(one) for one in outcomes]}
         for sequence, outcomes, _ in rows
     ]
-    text = "[\n" + ",\n".join(json.dumps(row, sort_keys=True) for row in told) + "\n]\n"
+    text = "[\n" + ",\n".join(json.dumps(row, sort_keys=True) for row in reported) + "\n]\n"
     stored = RECORDED.read_text() if RECORDED.exists() else None
-    print(f"{'same' if stored == text else 'changed':8} {len(told)} sequences of writes by several managers")
+    print(
+        f"{'same' if stored == text else 'changed':8} {len(reported)} sequences of writes by several managers"
+    )
     if store:
         RECORDED.write_text(text)
     unsteady = [f"sequence {sequence['seed']}" for sequence, one, two in rows if one != two]

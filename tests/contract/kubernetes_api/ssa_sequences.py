@@ -21,7 +21,7 @@ TARGETS = {"Widget": WIDGETS, "ConfigMap": CONFIG_MAPS, "Service": SERVICES, "Se
 WEIGHTS = ("Widget",) * 5 + ("ConfigMap", "Service", "ServiceAccount")
 TYPES = {"Widget": "conformance.example.com/v1", "ConfigMap": "v1", "Service": "v1", "ServiceAccount": "v1"}
 LETTERS = ("a", "b", "c", "d")
-LONGEST = 9
+MAX_LENGTH = 9
 SHARE_WITH_NULLS = 0.1
 """How many applied and replacing objects hold nulls."""
 RECORDED = Path(__file__).with_name("ssa_recorded.json")
@@ -41,10 +41,10 @@ Sequence = dict[str, Any]
 
 def a_sequence(seed: int) -> Sequence:
     """The same seed gives the same sequence, on every machine."""
-    random = Random(seed)  # noqa: S311 - chance for a test, not for a secret
+    random = Random(seed)  # noqa: S311 - rng for a test, not for a secret
     kind = random.choice(WEIGHTS)
     writes = [{"verb": "apply", "manager": random.choice(MANAGERS), "body": _object(random, kind)}]
-    writes += [_write(random, kind) for _ in range(random.randint(3, LONGEST))]
+    writes += [_write(random, kind) for _ in range(random.randint(3, MAX_LENGTH))]
     return {"seed": seed, "kind": kind, "writes": writes}
 
 
@@ -115,20 +115,24 @@ def _played(
         case _:
             found = s.get(path).body
             answer = s.put(path + query, _replaced(found, body, kind), media=JSON)
-    told = answer.body
+    reported = answer.body
     if not answer.is_success:
-        if isinstance(told, dict) and isinstance(told.get("details"), dict):
-            order_causes(told)
-        message = s.steps and told["message"].replace(s.ns, "{ns}") if isinstance(told, dict) else str(told)
+        if isinstance(reported, dict) and isinstance(reported.get("details"), dict):
+            order_causes(reported)
+        message = (
+            s.steps and reported["message"].replace(s.ns, "{ns}")
+            if isinstance(reported, dict)
+            else str(reported)
+        )
         return Outcome(status=answer.status, message=message, changed=False, value=None, owners=None), before
-    version = told["metadata"]["resourceVersion"]
+    version = reported["metadata"]["resourceVersion"]
     return (
         Outcome(
             status=answer.status,
             message=None,
             changed=version != before,
-            value=_value(told, s.ns),
-            owners=_owners(told),
+            value=_value(reported, s.ns),
+            owners=_owners(reported),
         ),
         version,
     )

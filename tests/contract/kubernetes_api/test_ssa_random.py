@@ -40,7 +40,7 @@ def test_random_writes_leave_equal_objects_with_equal_owners(embedded_server, re
 
     def difference(sequence: Sequence) -> str | None:
         ours, theirs = (
-            [as_json(each) for each in play(sequence, on)] for on in (embedded_server, real_server)
+            [as_json(item) for item in play(sequence, on)] for on in (embedded_server, real_server)
         )
         return _first(sequence, ours, theirs)
 
@@ -79,7 +79,7 @@ def _sequences() -> Iterator[Sequence]:
 def _first(sequence: Sequence, ours: list[dict], real: list[dict]) -> str | None:
     for n, (mine, theirs) in enumerate(zip(ours, real, strict=True), start=1):
         for name in mine:
-            one, two = (json.dumps(each[name], sort_keys=True) for each in (mine, theirs))
+            one, two = (json.dumps(item[name], sort_keys=True) for item in (mine, theirs))
             if one != two and not (name == "changed" and _rewrites(sequence, real, n)):
                 write = json.dumps(sequence["writes"][n - 1])
                 return f"seed {sequence['seed']}, write {n} {write}: {name}\n  real: {two}\n  ours: {one}"

@@ -125,9 +125,9 @@ class _Words:
         match value:
             case dict() if _is_event(value):
                 self._is_bookmark = value["type"] == "BOOKMARK"
-                told = {"type": value["type"], "object": self._value(value["object"])}
+                reported = {"type": value["type"], "object": self._value(value["object"])}
                 self._is_bookmark = False
-                return told
+                return reported
             case dict():
                 return self._object(value, is_sent=is_sent)
             case list() if field == "managedFields" and not is_sent:
@@ -148,36 +148,36 @@ class _Words:
                 return value
 
     def _object(self, value: dict[str, Any], *, is_sent: bool) -> dict[str, Any]:
-        told = {
+        reported = {
             self._text(name): self._value(item, is_sent=is_sent, field=name)
             for name, item in sorted(value.items())
             if not (name == "items" and _is_list(value))
         }
         if isinstance(value.get("items"), list) and _is_list(value):
-            told["items"] = [
+            reported["items"] = [
                 self._value(item, is_sent=is_sent) for item in value["items"] if not _is_from_elsewhere(item)
             ]
-        if value.get("kind") == "Status" and isinstance(told.get("details"), dict):
-            order_causes(told)
+        if value.get("kind") == "Status" and isinstance(reported.get("details"), dict):
+            order_causes(reported)
         meta = value.get("metadata")
         if isinstance(meta, dict) and isinstance(meta.get("resourceVersion"), str):
             revision = meta["resourceVersion"]
             if is_sent:
-                told["metadata"]["resourceVersion"] = self._sent_revision(revision)
+                reported["metadata"]["resourceVersion"] = self._sent_revision(revision)
             else:
                 is_listed = _is_list(value) or self._is_bookmark
-                told["metadata"]["resourceVersion"] = (
+                reported["metadata"]["resourceVersion"] = (
                     self._listed(revision) if is_listed else self._revision(revision)
                 )
         if isinstance(meta, dict) and meta.get("continue"):
-            told["metadata"]["continue"] = "<continue>"
+            reported["metadata"]["continue"] = "<continue>"
         if isinstance(value.get("preconditions"), dict) and "resourceVersion" in value["preconditions"]:
-            told["preconditions"]["resourceVersion"] = self._sent_revision(
+            reported["preconditions"]["resourceVersion"] = self._sent_revision(
                 value["preconditions"]["resourceVersion"]
             )
         if value.get("op") and str(value.get("path", "")).endswith("/resourceVersion"):
-            told["value"] = self._sent_revision(str(value["value"]))
-        return told
+            reported["value"] = self._sent_revision(str(value["value"]))
+        return reported
 
     def _managed(self, entries: list[dict[str, Any]]) -> Any:
         keys = [
@@ -190,11 +190,11 @@ class _Words:
             )
             for entry in entries
         ]
-        told = [self._value(entry) for entry in entries]
+        reported = [self._value(entry) for entry in entries]
         if any(one > two for one, two in pairwise(keys)):
-            return {"not in the order of operation, time, manager, apiVersion, subresource": told}
+            return {"not in the order of operation, time, manager, apiVersion, subresource": reported}
         order = sorted(range(len(entries)), key=lambda n: (keys[n][0], *keys[n][2:]))
-        return [told[n] for n in order]
+        return [reported[n] for n in order]
 
     def _text(self, text: str) -> str:
         if text in self._names:

@@ -11,8 +11,8 @@ from support.every_route import GUARDED, PLACED, address, body_of, wanted
 R = f"/v1/namespaces/{HERE}/runs"
 
 
-@pytest.mark.parametrize("entry", GUARDED, ids=lambda each: each.operation)
-def test_nobody_gets_past_without_a_token(plane, entry):
+@pytest.mark.parametrize("entry", GUARDED, ids=lambda item: item.operation)
+def test_no_one_gets_past_without_a_token(plane, entry):
     """Neither without one, nor with one that the API does not know, nor by naming oneself in a proxy's header."""
     path, body = address(entry, HERE, "live"), body_of(entry, HERE)
     for headers in (
@@ -28,8 +28,8 @@ def test_nobody_gets_past_without_a_token(plane, entry):
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize("entry", PLACED, ids=lambda each: each.operation)
-def test_nobody_reaches_into_another_namespace(plane, entry):
+@pytest.mark.parametrize("entry", PLACED, ids=lambda item: item.operation)
+def test_no_one_reaches_into_another_namespace(plane, entry):
     """Somebody who may do everything in one is told which right is missing in the other."""
     path, body = address(entry, THERE, "live"), body_of(entry, THERE)
     answer = plane.face.ask(entry.method, path, body, token=plane.tokens["ann"], Idempotency_Key="k")
@@ -43,9 +43,9 @@ def test_lists_show_live_and_past_runs_of_what_the_caller_may_see(plane):
     def names(token):
         items = plane.face.get("/v1/runs", token=token)["items"]
         return {
-            (each["namespace"], each["name"], each["live"])
-            for each in items
-            if each["name"] in {"live", "old"}
+            (item["namespace"], item["name"], item["live"])
+            for item in items
+            if item["name"] in {"live", "old"}
         }
 
     own = {(HERE, "live", True), (HERE, "old", False)}
@@ -69,8 +69,8 @@ def test_a_change_is_made_with_the_callers_own_token(plane):
     assert plane.face.ask("POST", f"{R}/{name}/suspend", token=plane.tokens["ann"]).json["changed"] is True
     plane.face.ask("POST", f"{R}/{name}/cancel", token=plane.tokens["eve"])
     rows = plane.face.get("/v1/audit", token=plane.tokens["ann"])["items"]
-    told = [(each["action"], each["actor"].rpartition(":")[2], each["status"]) for each in rows[:4]]
-    assert told == [
+    reported = [(row["action"], row["actor"].rpartition(":")[2], row["status"]) for row in rows[:4]]
+    assert reported == [
         ("cancel-run", "eve", 403),
         ("suspend-run", "ann", 200),
         ("submit-run", "ann", 200),
@@ -108,7 +108,7 @@ def test_who_signs_in_at_a_trusted_proxy_acts_in_their_own_name(plane):
         "X_Jangar_Proxy_Secret": SECRET,
     }
     assert plane.face.get("/v1/me", **pat)["name"] == "pat@example.com"
-    assert {each["namespace"] for each in plane.face.get("/v1/runs", **pat)["items"]} == {HERE}
+    assert {item["namespace"] for item in plane.face.get("/v1/runs", **pat)["items"]} == {HERE}
     assert plane.face.ask("GET", f"/v1/namespaces/{THERE}/runs/live", **pat).status == 403
     assert plane.face.ask("POST", f"{R}/live/suspend", **pat).status == 403
     done = plane.face.ask("POST", f"{R}/live/suspend", X_Jangar_Request="1", **pat)
@@ -160,12 +160,15 @@ def test_the_log_holds_no_secret(plane):
         assert secret not in said
 
 
-def test_what_is_around_is_told(plane):
+def test_what_is_around_is_reported(plane):
     """Kinds that are served, runtimes, history."""
-    told = plane.face.get("/v1/control-plane/status", token=plane.tokens["ann"])
-    assert told["history"] == "well"
-    assert all(each["served"] for each in told["crds"])
-    assert {each["name"] for each in told["runtimes"] if each["available"]} == {"job", "workflow"}
+    reported = plane.face.get("/v1/control-plane/status", token=plane.tokens["ann"])
+    assert reported["history"] == "well"
+    assert all(crd["served"] for crd in reported["crds"])
+    assert {runtime["name"] for runtime in reported["runtimes"] if runtime["available"]} == {
+        "job",
+        "workflow",
+    }
 
 
 def test_a_listener_that_was_cut_off_by_a_restart_begins_anew(plane):

@@ -58,8 +58,8 @@ def test_a_rerun_is_a_new_run_made_once_for_each_attempt(plane, parent):
     clash = plane.face.ask("POST", path, {"namespace": HERE, "attempt": 2, "prompt": "something else"})
     assert clash.status == 422
     rows = plane.face.get(f"/v1/audit?namespace={HERE}")["items"]
-    told = [(each["action"], each["name"], each["status"]) for each in rows[:2]]
-    assert told == [("rerun-agent-run", meta["uid"], 422), ("rerun-agent-run", meta["uid"], 201)]
+    reported = [(row["action"], row["name"], row["status"]) for row in rows[:2]]
+    assert reported == [("rerun-agent-run", meta["uid"], 422), ("rerun-agent-run", meta["uid"], 201)]
 
 
 def test_labels_and_annotations_are_set_and_taken_away(plane, parent):
@@ -80,27 +80,27 @@ def test_labels_and_annotations_are_set_and_taken_away(plane, parent):
     assert plane.face.get("/v1/audit")["items"][0]["action"] == "mark-agent-run"
 
 
-def test_an_end_is_told_until_its_consumer_has_acknowledged_it(plane, parent):
+def test_an_end_is_reported_until_its_consumer_has_acknowledged_it(plane, parent):
     """Each consumer for itself; an acknowledgement of something else is refused."""
     meta = end(plane, parent["metadata"]["name"])["metadata"]
     events = f"/v1/agent-runs/terminal-events?namespace={HERE}"
     event = f"{HERE}/{meta['name']}/{meta['uid']}/Failed"
 
-    def told(consumer, more=""):
+    def reported(consumer, more=""):
         found = plane.face.get(f"{events}&consumer={consumer}{more}")["events"]
-        return {each["eventId"]: each["acked"] for each in found}
+        return {item["eventId"]: item["acked"] for item in found}
 
-    assert told("one") == told("two") == {event: False}
+    assert reported("one") == reported("two") == {event: False}
     ack = "/v1/agent-runs/terminal-events/ack"
     assert plane.face.ask("POST", ack, {"eventId": f"{event}ly", "consumer": "one"}).status == 409
     done = plane.face.ask("POST", ack, {"eventId": event, "consumer": "one", "outcome": "stored"})
     assert (done.status, done.json["consumer"]) == (200, "one")
-    assert (told("one"), told("two")) == ({}, {event: False})
-    assert told("one", "&includeAcked=true") == {event: True}
-    assert told("two", "&runIdPrefix=run-8") == {}
+    assert (reported("one"), reported("two")) == ({}, {event: False})
+    assert reported("one", "&includeAcked=true") == {event: True}
+    assert reported("two", "&runIdPrefix=run-8") == {}
     long = "Somebody with a name that is no part of an annotation"
     assert plane.face.ask("POST", ack, {"eventId": event, "consumer": long}).status == 200
-    assert told(long.replace(" ", "%20")) == {}
+    assert reported(long.replace(" ", "%20")) == {}
 
 
 def test_runs_are_shown_as_objects_and_agents_listed(plane, parent):
@@ -108,9 +108,9 @@ def test_runs_are_shown_as_objects_and_agents_listed(plane, parent):
     found = plane.face.get(f"/v1/orchestration-runs/resources?namespace={HERE}&name=live")
     assert (found["kind"], found["resource"]["metadata"]["name"]) == ("OrchestrationRun", "live")
     listed = plane.face.get(f"/v1/agent-runs/resources?namespace={HERE}&phase=Failed&runtime=job&limit=1")
-    assert [each["metadata"]["uid"] for each in listed["items"]] == [parent["metadata"]["uid"]]
+    assert [item["metadata"]["uid"] for item in listed["items"]] == [parent["metadata"]["uid"]]
     agents = plane.face.get(f"/v1/agents?namespace={HERE}")["agents"]
-    assert [each["metadata"]["name"] for each in agents] == ["codex"]
+    assert [agent["metadata"]["name"] for agent in agents] == ["codex"]
     refused = plane.face.ask("GET", "/v1/agent-runs/projection-authority")
     assert refused.status == 404
     assert "not built" in refused.json["detail"]

@@ -82,7 +82,7 @@ def value_of(stored) -> object:
     return body["value"]
 
 
-def told(events) -> list[tuple[str, str, int]]:
+def changes_reported(events) -> list[tuple[str, str, int]]:
     """Type, name and revision of each event: enough for most tests."""
     return [(event.type.value, event.object.key.name, event.object.revision) for event in events]
 

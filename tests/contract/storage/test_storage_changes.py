@@ -97,7 +97,7 @@ def test_changes_of_one_object_wait_for_each_other(opened):
     run(scenario())
 
 
-def test_a_refusal_reaches_its_caller_and_nobody_else(opened):
+def test_a_refusal_reaches_its_caller_and_no_one_else(opened):
     async def scenario():
         store = opened()
         outcomes = await asyncio.gather(

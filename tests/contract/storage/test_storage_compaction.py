@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from contract.storage.implementations import pod, put, read_until, remove, run, told, value_of
+from contract.storage.implementations import changes_reported, pod, put, read_until, remove, run, value_of
 from picokube.apiserver.storage.store import Compacted
 
 
@@ -88,7 +88,7 @@ def test_every_moment_from_the_floor_on_can_still_be_listed_and_watched(opened):
 
 
 def test_compaction_under_load_loses_no_watcher_within_the_window(opened):
-    """Watchers start at the floor itself and read the log while it is pruned; they are told everything all the same."""
+    """Watchers start at the floor itself and read the log while it is pruned; they miss nothing."""
 
     async def scenario():
         store = opened(watch_queue_events=10_000)
@@ -165,7 +165,10 @@ def test_compaction_that_was_interrupted_is_finished_by_the_next(opened, impleme
             9,
             9,
         ]
-        assert told(await read_until(store.watch("pods", None, store.revision), store.revision)) == []
+        assert (
+            changes_reported(await read_until(store.watch("pods", None, store.revision), store.revision))
+            == []
+        )
         await store.close()
 
     run(scenario())

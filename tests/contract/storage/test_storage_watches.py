@@ -8,13 +8,13 @@ from contract.storage.implementations import (
     ADDED,
     DELETED,
     MODIFIED,
+    changes_reported,
     job,
     pod,
     put,
     read_until,
     remove,
     run,
-    told,
     value_of,
 )
 from picokube.apiserver.storage.errors import Closed
@@ -29,7 +29,7 @@ def test_a_watch_tells_what_happened_and_what_was_before(opened):
         second = await store.change(pod("a"), put(2))
         last = await store.change(pod("a"), remove)
         events = await read_until(watch, store.revision)
-        assert told(events) == [(ADDED, "a", 2), (MODIFIED, "a", 3), (DELETED, "a", 4)]
+        assert changes_reported(events) == [(ADDED, "a", 2), (MODIFIED, "a", 3), (DELETED, "a", 4)]
         assert [event.object for event in events] == [first, second, last]
         assert [event.previous for event in events] == [None, first, second]
         await store.close()
@@ -43,12 +43,12 @@ def test_a_watch_tells_of_its_resource_and_namespace_only(opened):
         everywhere, one = store.watch("pods", None, 1), store.watch("pods", "one", 1)
         for key in (pod("a", "one"), job("b", "one"), pod("c", "two"), pod("d", "one")):
             await store.change(key, put())
-        assert told(await read_until(everywhere, store.revision)) == [
+        assert changes_reported(await read_until(everywhere, store.revision)) == [
             (ADDED, "a", 2),
             (ADDED, "c", 4),
             (ADDED, "d", 5),
         ]
-        assert told(await read_until(one, store.revision)) == [(ADDED, "a", 2), (ADDED, "d", 5)]
+        assert changes_reported(await read_until(one, store.revision)) == [(ADDED, "a", 2), (ADDED, "d", 5)]
         await store.close()
 
     run(scenario())
@@ -92,7 +92,7 @@ def test_a_watch_from_the_future_waits_for_it(opened):
         watch = store.watch("pods", None, 3)
         for name in "abcd":
             await store.change(pod(name), put())
-        assert told(await read_until(watch, store.revision)) == [(ADDED, "c", 4), (ADDED, "d", 5)]
+        assert changes_reported(await read_until(watch, store.revision)) == [(ADDED, "c", 4), (ADDED, "d", 5)]
         await store.close()
 
     run(scenario())
@@ -121,7 +121,7 @@ async def _rewrite(store, name, times):
         await store.change(pod(name), put(number))
 
 
-def test_a_quiet_watch_says_how_far_everything_was_told(opened):
+def test_a_quiet_watch_says_how_far_everything_was_reported(opened):
     """The heartbeat: nothing for this watcher, but the revision moves on."""
 
     async def scenario():
@@ -161,7 +161,7 @@ def test_a_watch_below_the_floor_is_refused_at_once(opened):
         await store.compact(4)
         with pytest.raises(Compacted):
             store.watch("pods", None, 3)
-        assert told(await read_until(store.watch("pods", None, 4), 6)) == [
+        assert changes_reported(await read_until(store.watch("pods", None, 4), 6)) == [
             (MODIFIED, "a", 5),
             (MODIFIED, "a", 6),
         ]
@@ -181,14 +181,14 @@ def test_a_watch_that_was_cancelled_or_closed_leaves_the_others_alone(opened):
         await store.change(pod("a"), put())
         with pytest.raises(StopAsyncIteration):
             await waiting[0]
-        assert told(await waiting[2]) == [(ADDED, "a", 2)]
-        assert told(await anext(cancelled)) == [(ADDED, "a", 2)], "a cancelled wait loses nothing"
+        assert changes_reported(await waiting[2]) == [(ADDED, "a", 2)]
+        assert changes_reported(await anext(cancelled)) == [(ADDED, "a", 2)], "a cancelled wait loses nothing"
         await store.close()
 
     run(scenario())
 
 
-def test_watches_end_when_the_store_closes_after_all_was_told(opened):
+def test_watches_end_when_the_store_closes_after_all_was_reported(opened):
     async def scenario():
         store = opened(heartbeat=None)
         watch = store.watch("pods", None, 1)
@@ -196,7 +196,7 @@ def test_watches_end_when_the_store_closes_after_all_was_told(opened):
         await asyncio.sleep(0)
         await store.close()
         await queued
-        assert [told(batch) async for batch in watch] == [[(ADDED, "a", 2)]]
+        assert [changes_reported(batch) async for batch in watch] == [[(ADDED, "a", 2)]]
         with pytest.raises(Closed):
             store.watch("pods", None, 1)
 

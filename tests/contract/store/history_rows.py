@@ -10,7 +10,7 @@ NOON = datetime(2026, 3, 1, 12, 0, 0, 250_000, tzinfo=UTC)
 
 def ended(name: str, *, at: int = 0, steps=(), log_tail=None, whole=None, key=None, **fields) -> Ended:
     """What ended `at` seconds after noon."""
-    told = {
+    reported = {
         "uid": f"uid-{name}",
         "kind": "OrchestrationRun",
         "namespace": "ci",
@@ -23,7 +23,7 @@ def ended(name: str, *, at: int = 0, steps=(), log_tail=None, whole=None, key=No
         "root_uid": f"uid-{name}",
         "spec": {"orchestrationRef": {"name": "nightly"}},
     }
-    return Ended(run=RunRow(**told | fields), steps=tuple(steps), log_tail=log_tail, whole=whole, key=key)
+    return Ended(run=RunRow(**reported | fields), steps=tuple(steps), log_tail=log_tail, whole=whole, key=key)
 
 
 def step(position: int, name: str, **fields) -> StepRow:

@@ -79,13 +79,13 @@ def test_an_agent_run_is_stored_before_it_is_deleted(place):
 def test_the_logs_of_all_steps_of_an_agent_run_are_stored(place):
     """Those of steps whose Jobs were let go long before the run was."""
     steps = [
-        {"name": each, "implementation": {"inline": {"text": f"step {each}"}}} for each in ("plan", "code")
+        {"name": item, "implementation": {"inline": {"text": f"step {item}"}}} for item in ("plan", "code")
     ]
     start(place, "workflow", "teller", runtime={"type": "workflow"}, workflow={"steps": steps})
     place.await_(lambda: not place.api.all("AgentRun"), "that it goes once it is stored", seconds=60)
     _, _, tail = stored(place)["workflow"]
-    told = [each for each in tail.splitlines() if each.startswith(("==> ", "the log of"))]
-    assert told == [
+    reported = [line for line in tail.splitlines() if line.startswith(("==> ", "the log of"))]
+    assert reported == [
         "==> step plan, attempt 1 <==",
         "the log of step plan",
         "==> step code, attempt 1 <==",
@@ -94,21 +94,21 @@ def test_the_logs_of_all_steps_of_an_agent_run_are_stored(place):
 
 
 @pytest.mark.rule("GC-4", "GC-5")
-def test_what_will_be_deleted_when_is_told_and_what_was_is_counted(place):
+def test_what_will_be_deleted_when_is_reported_and_what_was_is_counted(place):
     """In the status of the run with what decided it, and by metrics; the time is kept to."""
     start(place, "kept", "teller", ttlSecondsAfterFinished=3600)
     place.await_(
         lambda: (status := place.api.get("AgentRun", "kept").get("status") or {}).get("retention") and status,
         "it",
     )
-    told = place.api.get("AgentRun", "kept")["status"]["retention"]
-    assert (told["runRetentionSeconds"], told["runSource"], told["history"]) == (
+    reported = place.api.get("AgentRun", "kept")["status"]["retention"]
+    assert (reported["runRetentionSeconds"], reported["runSource"], reported["history"]) == (
         3600,
         "spec.ttlSecondsAfterFinished",
         "On",
     )
-    assert (told["jobTtlSeconds"], told["jobSource"]) == (600, "default")
-    assert told["runExpiresAt"] > told["jobExpiresAt"]
+    assert (reported["jobTtlSeconds"], reported["jobSource"]) == (600, "default")
+    assert reported["runExpiresAt"] > reported["jobExpiresAt"]
     before = _counted(place, "jangar_retention_deleted_total")
     place.api.merge("AgentRun", "kept", {"spec": {"ttlSecondsAfterFinished": 0}})
     place.await_(lambda: not place.api.all("AgentRun"), "that it goes when it is due", seconds=60)
@@ -148,7 +148,7 @@ def test_an_agent_run_of_a_step_is_stored_with_its_run(place):
     ((child, _, tail),) = rows.values()
     assert (run.phase, child.phase, child.kind) == ("Succeeded", "Succeeded", "AgentRun")
     assert (child.root_uid, child.owner_uid, child.step, child.attempt) == (run.uid, run.uid, "ask", 1)
-    assert [(each.name, each.child_uid, each.outputs) for each in steps] == [
+    assert [(item.name, item.child_uid, item.outputs) for item in steps] == [
         ("ask", child.uid, {"answer": "say hello"})
     ]
     assert "the log of say hello" in tail

@@ -16,7 +16,7 @@ KIND = "OrchestrationRun"
 
 
 async def names(history, **query):
-    return [each.name for each in await history.page(Query(**query))]
+    return [item.name for item in await history.page(Query(**query))]
 
 
 @pytest.mark.rule("GC-6")
@@ -105,7 +105,7 @@ def test_a_log_tail_that_comes_later_is_added_and_kept(opened):
     run(scenario())
 
 
-def test_what_is_known_is_told_for_many_at_once(opened):
+def test_what_is_known_is_reported_for_many_at_once(opened):
     """After a restart everything that has ended is asked about."""
 
     async def scenario():
@@ -127,12 +127,12 @@ def test_a_list_goes_on_behind_a_position(opened):
     async def scenario():
         history = opened()
         await history.store(rows)
-        expected = sorted(rows, key=lambda each: (each.run.finished_at, each.run.uid), reverse=True)
+        expected = sorted(rows, key=lambda item: (item.run.finished_at, item.run.uid), reverse=True)
         seen, after = [], None
         while found := await history.page(Query(namespace="ci", limit=7, after=after)):
             seen += found
             after = Position(finished_at=found[-1].finished_at, uid=found[-1].uid)
-        assert seen == [each.run for each in expected]
+        assert seen == [item.run for item in expected]
         await history.close()
 
     run(scenario())
@@ -194,13 +194,13 @@ def test_migrations_keep_what_is_stored(opened):
         assert (await history.run("uid-old")).steps_total == 2
         assert await history.version() == "0002"
         assert (await history.run("uid-child")).owner_name == "old"
-        assert [each.name for each in await history.listed(Listing(kind=KIND, text="disk f"))] == ["old"]
+        assert [item.name for item in await history.listed(Listing(kind=KIND, text="disk f"))] == ["old"]
         assert await history.whole("uid-old") is None
         await history.store([ended("new", at=5, version=2)])
         await history.migrate("0001")
         assert await history.version() == "0001"
         count = await history._database.run(
-            lambda each: each.execute(sa.text("SELECT count(*) FROM runs")).scalar()
+            lambda item: item.execute(sa.text("SELECT count(*) FROM runs")).scalar()
         )
         assert count == 3
         assert tuple(await history.steps("uid-old")) == old.steps
@@ -213,17 +213,17 @@ def test_migrations_keep_what_is_stored(opened):
 
 def _insert_old(connection, *rows):
     """As the program of the first version stored it."""
-    known = {each["name"] for each in sa.inspect(connection).get_columns("runs")}
+    known = {column["name"] for column in sa.inspect(connection).get_columns("runs")}
     runs = sa.Table(
         "runs", sa.MetaData(), *(sa.Column(c.name, c.type) for c in tables.RUNS.c if c.name in known)
     )
-    for each in rows:
-        made = {name: value for name, value in asdict(each.run).items() if name in known}
+    for row in rows:
+        made = {name: value for name, value in asdict(row.run).items() if name in known}
         connection.execute(sa.insert(runs), made)
-        for one in each.steps:
-            connection.execute(sa.insert(tables.STEPS), {"run_uid": each.run.uid, **asdict(one)})
-        if each.log_tail:
-            tail = {"uid": each.run.uid, "text": each.log_tail}
+        for one in row.steps:
+            connection.execute(sa.insert(tables.STEPS), {"run_uid": row.run.uid, **asdict(one)})
+        if row.log_tail:
+            tail = {"uid": row.run.uid, "text": row.log_tail}
             connection.execute(sa.text("INSERT INTO log_tails (uid, text) VALUES (:uid, :text)"), tail)
 
 
@@ -252,10 +252,10 @@ def test_several_writers_prepare_one_database_together(opened):
 
     async def scenario():
         histories = [opened() for _ in range(4)]
-        await asyncio.gather(*(each.store([ended(f"r{at}")]) for at, each in enumerate(histories)))
+        await asyncio.gather(*(item.store([ended(f"r{at}")]) for at, item in enumerate(histories)))
         assert sorted(await names(histories[0])) == ["r0", "r1", "r2", "r3"]
-        for each in histories:
-            await each.close()
+        for history in histories:
+            await history.close()
 
     run(scenario())
 
@@ -265,7 +265,7 @@ def test_the_tables_are_those_that_the_code_knows(opened):
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
-    from jangar.store.migrations.place import VERSION_TABLE  # noqa: PLC0415
+    from jangar.store.migrations.location import VERSION_TABLE  # noqa: PLC0415
     from jangar.store.tables import metadata  # noqa: PLC0415
 
     def differences(connection):
@@ -313,7 +313,7 @@ def test_the_oldest_logs_of_jobs_make_room(opened):
         history = opened()
         for number in range(8):
             await history.add_log_parts("uid-loop", [LogPart(job=str(number), text="x" * 200_000)])
-        assert [each.job for each in await history.log_parts("uid-loop")] == ["3", "4", "5", "6", "7"]
+        assert [log_part.job for log_part in await history.log_parts("uid-loop")] == ["3", "4", "5", "6", "7"]
         await history.close()
 
     run(scenario())

@@ -15,7 +15,7 @@ from support.reliability_page import record_trials
 
 TESTS = Path(__file__).parents[2]
 KILLS = {"": 4, "all": 100}.get(os.environ.get("JANGAR_SIMULATION", ""), 4)
-LONGEST = 0.25
+MAX_LENGTH = 0.25
 """Seconds that a writer lives after its first answer."""
 
 
@@ -25,7 +25,7 @@ def written_until_killed(url, first, rng):
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as writer:
         said = writer.stdout.readline()
-        time.sleep(rng.random() * LONGEST)
+        time.sleep(rng.random() * MAX_LENGTH)
         writer.kill()
         said += writer.stdout.read()
     return int(said.splitlines()[-1])

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from contract.store.history_rows import NOON, ended, run
-from jangar.store.rows import AuditRow, Before, EventRow, KeyRow, Listing, Place, Whole
+from jangar.store.rows import AuditRow, Before, EventRow, KeyRow, Listing, Place, StoredObject
 
 KIND = "OrchestrationRun"
 
@@ -16,7 +16,7 @@ def created(name, at, **fields):
 
 
 async def names(history, **listing):
-    return [each.name for each in await history.listed(Listing(kind=KIND, **listing))]
+    return [item.name for item in await history.listed(Listing(kind=KIND, **listing))]
 
 
 def test_a_list_by_creation_goes_on_behind_a_place(opened):
@@ -36,15 +36,15 @@ def test_a_list_by_creation_goes_on_behind_a_place(opened):
         await history.store(rows)
         for filters in ({}, {"namespaces": ("n0", "n2"), "phases": ("Failed", "Succeeded")}):
             wanted = [
-                each
-                for each in sorted(rows, key=lambda each: (each.run.created_at, each.run.uid), reverse=True)
-                if each.run.namespace in filters.get("namespaces", ("n0", "n1", "n2"))
+                row
+                for row in sorted(rows, key=lambda item: (item.run.created_at, item.run.uid), reverse=True)
+                if row.run.namespace in filters.get("namespaces", ("n0", "n1", "n2"))
             ]
             seen, after = [], None
             while page := await history.listed(Listing(kind=KIND, limit=7, after=after, **filters)):
-                seen += [each.uid for each in page]
+                seen += [item.uid for item in page]
                 after = Place(created_at=page[-1].created_at, uid=page[-1].uid)
-            assert seen == [each.run.uid for each in wanted]
+            assert seen == [item.run.uid for item in wanted]
         await history.close()
 
     run(scenario())
@@ -85,12 +85,12 @@ def test_an_object_is_read_back_whole(opened):
 
     async def scenario():
         history = opened()
-        await history.store([ended("a", version=1, whole=Whole(obj=obj, definition=b"\x1f\x8b"))])
-        assert await history.whole("uid-a") == Whole(obj=obj, definition=b"\x1f\x8b")
+        await history.store([ended("a", version=1, whole=StoredObject(obj=obj, definition=b"\x1f\x8b"))])
+        assert await history.whole("uid-a") == StoredObject(obj=obj, definition=b"\x1f\x8b")
         later = obj | {"status": {}}
-        await history.store([ended("a", version=2, whole=Whole(obj=later))])
-        await history.store([ended("a", version=1, whole=Whole(obj=obj))])
-        assert await history.whole("uid-a") == Whole(obj=later, definition=b"\x1f\x8b")
+        await history.store([ended("a", version=2, whole=StoredObject(obj=later))])
+        await history.store([ended("a", version=1, whole=StoredObject(obj=obj))])
+        assert await history.whole("uid-a") == StoredObject(obj=later, definition=b"\x1f\x8b")
         assert await history.whole("uid-b") is None
         await history.close()
 
@@ -98,7 +98,7 @@ def test_an_object_is_read_back_whole(opened):
 
 
 def event(reason, count=1, at=0, uid="uid-a"):
-    told = NOON + timedelta(seconds=at)
+    reported = NOON + timedelta(seconds=at)
     return EventRow(
         uid=uid,
         type="Normal",
@@ -107,11 +107,11 @@ def event(reason, count=1, at=0, uid="uid-a"):
         source="s",
         count=count,
         first_at=NOON,
-        last_at=told,
+        last_at=reported,
     )
 
 
-def test_what_is_told_again_is_one_event(opened):
+def test_what_is_reported_again_is_one_event(opened):
     """With the higher count, whichever came last."""
 
     async def scenario():
@@ -149,19 +149,19 @@ def test_the_audit_trail_is_in_order_and_has_an_end(opened):
         await history.add_audit(rows[:3])
         await history.add_audit(rows[3:])
         found = await history.audit(None, None, 4)
-        assert [replace(each, number=None) for each in found] == rows[:1:-1]
-        assert [each.name for each in await history.audit(None, found[-1].number, 4)] == ["r1", "r0"]
-        assert [each.name for each in await history.audit(["n1"], None, 10)] == ["r5", "r3", "r1"]
+        assert [replace(item, number=None) for item in found] == rows[:1:-1]
+        assert [item.name for item in await history.audit(None, found[-1].number, 4)] == ["r1", "r0"]
+        assert [item.name for item in await history.audit(["n1"], None, 10)] == ["r5", "r3", "r1"]
         await history.prune(Before(audits=NOON + timedelta(seconds=4)))
-        assert [each.name for each in await history.audit(None, None, 10)] == ["r5", "r4"]
+        assert [item.name for item in await history.audit(None, None, 10)] == ["r5", "r4"]
         await history.close()
 
     run(scenario())
 
 
 def key(text, **fields):
-    told = {"namespace": "ci", "kind": KIND, "key": text, "digest": "d1", "name": f"run-{text}"}
-    return KeyRow(**told | {"created_at": NOON} | fields)
+    reported = {"namespace": "ci", "kind": KIND, "key": text, "digest": "d1", "name": f"run-{text}"}
+    return KeyRow(**reported | {"created_at": NOON} | fields)
 
 
 def test_a_key_belongs_to_one_namespace_and_kind(opened):

@@ -65,7 +65,7 @@ def test_an_outage_of_the_database_delays_deletion_and_loses_nothing(place, post
     place.await_(lambda: time.monotonic() - began > OUTAGE, "the end of the outage", seconds=OUTAGE + 60)
     assert len(place.api.all("OrchestrationRun")) == RUNS, "nothing is deleted before it is stored"
     uids = {
-        each["metadata"]["uid"] for kind in ("OrchestrationRun", "ToolRun") for each in place.api.all(kind)
+        item["metadata"]["uid"] for kind in ("OrchestrationRun", "ToolRun") for item in place.api.all(kind)
     }
     assert len(uids) == 3 * RUNS
     postgres.start()

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from contract.store.history_rows import NOON, ended, run, step
 from jangar.store.pruning import _TURN
-from jangar.store.rows import AuditRow, Before, EventRow, KeyRow, Whole
+from jangar.store.rows import AuditRow, Before, EventRow, KeyRow, StoredObject
 
 pytestmark = pytest.mark.rule("GC-6")
 
@@ -23,7 +23,7 @@ def whole(name, at, **fields):
         at=at,
         steps=[step(0, "a"), step(1, "b")],
         log_tail="the end",
-        whole=Whole(obj={"metadata": {"name": name}}, definition=b"x"),
+        whole=StoredObject(obj={"metadata": {"name": name}}, definition=b"x"),
         key=f"key-{name}",
         **fields,
     )
@@ -76,8 +76,14 @@ def test_what_is_too_old_goes_with_all_that_is_stored_of_it(opened):
 
 
 def key(name, **fields):
-    told = {"namespace": "ci", "kind": "OrchestrationRun", "key": f"key-{name}", "digest": "d", "name": name}
-    return KeyRow(**told | {"created_at": NOON} | fields)
+    reported = {
+        "namespace": "ci",
+        "kind": "OrchestrationRun",
+        "key": f"key-{name}",
+        "digest": "d",
+        "name": name,
+    }
+    return KeyRow(**reported | {"created_at": NOON} | fields)
 
 
 def test_a_step_goes_with_the_run_at_the_top(opened):
@@ -133,10 +139,10 @@ def test_one_transaction_deletes_a_bounded_number(opened):
         history = opened()
         await history.store([whole(f"r{number:03}", number) for number in range(25)])
         rounds = await pruned(history, limit=10)
-        assert [each["runs"] for each in rounds if "runs" in each] == [10, 10, 5]
+        assert [item["runs"] for item in rounds if "runs" in item] == [10, 10, 5]
         many = [step(number, f"s{number}") for number in range(6000)]
         await history.store([ended(f"big{number}", steps=many, steps_total=6000) for number in range(3)])
-        assert [each["runs"] for each in await pruned(history)] == [1, 1, 1]
+        assert [item["runs"] for item in await pruned(history)] == [1, 1, 1]
         await history.close()
 
     run(scenario())

@@ -153,8 +153,8 @@ class FaultProxy:
         return None
 
     async def _stream(self, request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-        told = web.StreamResponse(status=answer.status, headers={"Content-Type": "application/json"})
-        await told.prepare(request)
+        reported = web.StreamResponse(status=answer.status, headers={"Content-Type": "application/json"})
+        await reported.prepare(request)
         async for line in answer.content:
             if self._happens(self._faults.cut_watches):
                 return self._broken(request)
@@ -163,11 +163,11 @@ class FaultProxy:
             if self._faults.lag and self._is_open():
                 await asyncio.sleep(self._random.random() * self._faults.lag)
             await self._until_over(self._faults.away)
-            await told.write(line)
+            await reported.write(line)
             if self._happens(self._faults.repeats):
-                await told.write(line)
-        await told.write_eof()
-        return told
+                await reported.write(line)
+        await reported.write_eof()
+        return reported
 
     def _broken(self, request: web.Request) -> web.StreamResponse:
         if request.transport is not None:

@@ -85,8 +85,8 @@ class ControllersProcess:
         self.proxy = FaultProxy(server.url, seed=seed, ca=server.ca).start()
         self._directory, self._lease = directory, lease
         config = yaml.safe_load(server.kubeconfig.read_text())
-        for each in config["clusters"]:
-            each["cluster"]["server"] = self.proxy.url
+        for cluster in config["clusters"]:
+            cluster["cluster"]["server"] = self.proxy.url
         self._kubeconfig = directory / f"{name}.kubeconfig"
         self._kubeconfig.write_text(json.dumps(config))
         self._child: Child | None = None
@@ -143,8 +143,8 @@ class ProcessBed:
         return self._clients[-1]
 
     def end_trial(self) -> None:
-        for each in self._controllers:
-            each.stop()
+        for controller in self._controllers:
+            controller.stop()
         for client in self._clients:
             client.close()
         self._controllers.clear()
@@ -171,8 +171,8 @@ class Trial:
         self.api.create("Tool", "work", {"image": "none", "command": ["sh", "-c", script]})
 
     def run(self, name: str, *steps: dict[str, Any]) -> None:
-        for each in steps:
-            each["with"]["mark"] = f"{name}-{each['name']}"
+        for item in steps:
+            item["with"]["mark"] = f"{name}-{item['name']}"
         self.api.create("Orchestration", name, {"steps": list(steps)})
         self.api.create("OrchestrationRun", name, {"orchestrationRef": {"name": name}})
 
@@ -181,7 +181,7 @@ class Trial:
 
     def step(self, run: str, name: str) -> dict[str, Any]:
         steps = self.status(run).get("stepStatuses") or ()
-        return next((each for each in steps if each["name"] == name), {})
+        return next((item for item in steps if item["name"] == name), {})
 
     def await_end(self, *names: str, seconds: float = 120) -> None:
         ended = ("Succeeded", "Failed", "Cancelled")
@@ -195,7 +195,7 @@ class Trial:
     def end_of(self, name: str) -> tuple[str, dict[str, tuple[str, int]]]:
         status = self.status(name)
         steps = status.get("stepStatuses") or ()
-        return status["phase"], {each["name"]: (each["phase"], each.get("attempt", 0)) for each in steps}
+        return status["phase"], {item["name"]: (item["phase"], item.get("attempt", 0)) for item in steps}
 
     def executions(self) -> Counter[str]:
         return Counter(self.ledger.read_text().split())
@@ -203,10 +203,10 @@ class Trial:
     def held(self) -> list[str]:
         """Jobs and pods that our finalizer still holds."""
         return [
-            f"{kind} {each['metadata']['name']}"
+            f"{kind} {item['metadata']['name']}"
             for kind in ("Job", "Pod")
-            for each in self.api.all(kind)
-            if any("jangar.proompteng.ai" in held for held in each["metadata"].get("finalizers") or ())
+            for item in self.api.all(kind)
+            if any("jangar.proompteng.ai" in held for held in item["metadata"].get("finalizers") or ())
         ]
 
 

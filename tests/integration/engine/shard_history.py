@@ -46,10 +46,10 @@ def beside_the_holder(processes: Sequence[ControllersProcess], *, shards: int) -
     found = []
     for process in processes:
         for when, what in list(process.proxy.accepted):
-            told = _STATUS.match(what)
-            if told is None:
+            reported = _STATUS.match(what)
+            if reported is None:
                 continue
-            shard = shard_of(told["namespace"], told["name"], shards)
+            shard = shard_of(reported["namespace"], reported["name"], shards)
             records = held.get(shard, [])
             before = records[: bisect_left(records, (when,), key=lambda record: record[:1])]
             if not before or before[-1][1] != process.name or not before[-1][2]:
@@ -62,8 +62,8 @@ def taken_over(held: Held, name: str, since: float) -> dict[int, float]:
     """Of the shards that the process held then, how many seconds later another had each."""
     found = {}
     for shard, records in held.items():
-        before = [each for each in records if each[0] <= since]
-        after = [each for each in records if each[0] > since and each[1] != name and each[2]]
+        before = [record for record in records if record[0] <= since]
+        after = [record for record in records if record[0] > since and record[1] != name and record[2]]
         if before and before[-1][1] == name and before[-1][2] and after:
             found[shard] = after[0][0] - since
     return found

@@ -55,11 +55,11 @@ def machine(bed):
     bed.end_trial()
 
 
-def start_all(trial: Trial, chance: Random) -> None:
+def start_all(trial: Trial, rng: Random) -> None:
     """Five runs at once: what each comes to is known."""
 
     def some() -> str:
-        return f"sleep {chance.uniform(0.05, 1.0):.2f}"
+        return f"sleep {rng.uniform(0.05, 1.0):.2f}"
 
     trial.run("chain", step("a", then=some()), step("b", "a", then=some()), step("c", "b", then=some()))
     trial.run(
@@ -98,16 +98,16 @@ def _differences(trial: Trial) -> list[str]:
     return found
 
 
-def _after_writes(controllers: ControllersProcess, chance: Random) -> None:
+def _after_writes(controllers: ControllersProcess, rng: Random) -> None:
     """In the midst of its work: some writes later, or when it has none to make."""
-    enough = len(controllers.proxy.writes) + chance.randint(1, 30)
+    enough = len(controllers.proxy.writes) + rng.randint(1, 30)
     deadline = time.monotonic() + 6.0
     while len(controllers.proxy.writes) < enough and time.monotonic() < deadline:
         time.sleep(0.002)
-    time.sleep(0.02 * chance.random())
+    time.sleep(0.02 * rng.random())
 
 
-def told(record_property, row, seed, found):
+def reported(record_property, row, seed, found):
     record_trials(record_property, row=row, bed="P", seeds=[seed], failures=bool(found))
     assert found == []
 
@@ -115,15 +115,15 @@ def told(record_property, row, seed, found):
 @pytest.mark.rule("RUN-3", "GC-1", "GC-2")
 @pytest.mark.parametrize("seed", range(60 if ALL else 3))
 def test_controllers_killed_at_random_change_nothing(machine, seed, record_property):
-    chance = Random(f"kill {seed}")  # noqa: S311
+    rng = Random(f"kill {seed}")  # noqa: S311
     trial = Trial(machine, f"kill-{seed}")
     controllers = machine.controllers(f"controllers-{seed}", ALONE, seed=seed)
-    start_all(trial, chance)
+    start_all(trial, rng)
     for _ in range(3):
-        _after_writes(controllers, chance)
+        _after_writes(controllers, rng)
         controllers.kill()
         controllers.start()
-    told(record_property, "1: controllers killed at random", seed, finish_all(trial))
+    reported(record_property, "1: controllers killed at random", seed, finish_all(trial))
 
 
 @pytest.mark.rule("RUN-3", "DAG-12")
@@ -134,21 +134,21 @@ def test_a_bad_connection_changes_nothing(machine, seed, record_property):
     controllers = machine.controllers(f"wire-{seed}", ALONE, seed=seed)
     controllers.proxy.play(FAULTS)
     start_all(trial, Random(f"wire {seed}"))  # noqa: S311
-    told(record_property, "3-7: a bad connection", seed, finish_all(trial))
+    reported(record_property, "3-7: a bad connection", seed, finish_all(trial))
 
 
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("seed", range(20 if ALL else 1))
 def test_an_api_server_killed_at_random_changes_nothing(machine, seed, record_property):
-    chance = Random(f"server {seed}")  # noqa: S311
+    rng = Random(f"server {seed}")  # noqa: S311
     trial = Trial(machine, f"server-{seed}")
     machine.controllers(f"server-{seed}", ALONE, seed=seed)
-    start_all(trial, chance)
+    start_all(trial, rng)
     for _ in range(2):
-        time.sleep(1.0 + 2 * chance.random())
+        time.sleep(1.0 + 2 * rng.random())
         machine.server.kill()
         machine.server.start()
-    told(record_property, "1: the API server killed at random", seed, finish_all(trial))
+    reported(record_property, "1: the API server killed at random", seed, finish_all(trial))
 
 
 @pytest.mark.rule("RUN-3")
@@ -156,16 +156,16 @@ def test_an_api_server_killed_at_random_changes_nothing(machine, seed, record_pr
 @pytest.mark.parametrize("seed", range(7 if ALL else 1))
 def test_one_of_two_processes_acts(machine, way, seed, record_property):
     """The other takes over once, nobody writes beside it, and no work is done twice."""
-    chance = Random(f"rivals {way} {seed}")  # noqa: S311
+    rng = Random(f"rivals {way} {seed}")  # noqa: S311
     trial = Trial(machine, f"{way}-{seed}")
     pair = [machine.controllers(f"{way}-{seed}-{n}", QUICK_LEASE, seed=seed) for n in range(2)]
-    wait_for(lambda: all(each.proxy.renewals for each in pair), seconds=60, what="that both are members")
+    wait_for(lambda: all(item.proxy.renewals for item in pair), seconds=60, what="that both are members")
     time.sleep(1.5)
-    start_all(trial, chance)
+    start_all(trial, rng)
     wait_for(trial.executions, seconds=60, what="the first work")
-    time.sleep(chance.random())
+    time.sleep(rng.random())
     # The second to join may be the one who should have the shard: the first has then handed it over.
-    other, holder = sorted(pair, key=lambda each: max((at for at, _ in each.proxy.writes), default=0.0))
+    other, holder = sorted(pair, key=lambda item: max((at for at, _ in item.proxy.writes), default=0.0))
     before = len(other.proxy.writes)
     match way:
         case "killed":
@@ -179,4 +179,4 @@ def test_one_of_two_processes_acts(machine, way, seed, record_property):
         time.sleep(20.0 if ALL else 3.0)
         holder.go_on()
     found = [*finish_all(trial), *beside_the_holder(pair, shards=1)]
-    told(record_property, f"8: the lease's holder is {way}", seed, found)
+    reported(record_property, f"8: the lease's holder is {way}", seed, found)

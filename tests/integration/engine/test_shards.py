@@ -61,10 +61,10 @@ class RealBed:
         return self._clients[-1]
 
     def stop(self):
-        for each in self._controllers:
-            each.stop()
-        for each in self._clients:
-            each.close()
+        for controller in self._controllers:
+            controller.stop()
+        for client in self._clients:
+            client.close()
         self._kubelet.stop()
         self.server.stop()
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -88,7 +88,7 @@ def is_even(processes):
     load = Counter(holders_now(history(processes)).values())
     return (
         sum(load.values()) == SHARDS
-        and set(load) == {each.name for each in processes}
+        and set(load) == {process.name for process in processes}
         and (max(load.values()) - min(load.values()) <= 1)
     )
 
@@ -96,7 +96,7 @@ def is_even(processes):
 @pytest.mark.rule("CHART-4", "RUN-3")
 def test_holders_fall_and_every_run_has_one_holder_at_a_time(bed, record_property):
     """Killed and stopped by turns: others have the shards within the lease's time, and work is done once."""
-    chance = Random("shards")  # noqa: S311 - a plan repeats
+    rng = Random("shards")  # noqa: S311 - a plan repeats
     processes = [bed.controllers(f"member-{n}", SHARED) for n in range(3)]
     trial = Trial(bed, "shared")
     await_default_account(trial.api)
@@ -107,20 +107,20 @@ def test_holders_fall_and_every_run_has_one_holder_at_a_time(bed, record_propert
         for name in coming:
             trial.run(name, step("a"), step("b", "a"))
         names += coming
-        time.sleep(chance.random())
-        taken += _fall(processes, chance.choice(processes), is_killed=kill % 2 == 0)
+        time.sleep(rng.random())
+        taken += _fall(processes, rng.choice(processes), is_killed=kill % 2 == 0)
         wait_for(lambda: is_even(processes), seconds=90, what="even shares")
     trial.await_end(*names, seconds=300)
     found = beside_the_holder(processes, shards=SHARDS)
     found += [
         f"{name} {trial.status(name)['phase']}" for name in names if trial.end_of(name)[0] != "Succeeded"
     ]
-    work = {f"{name}-{each}": 1 for name in names for each in "ab"}
+    work = {f"{name}-{item}": 1 for name in names for item in "ab"}
     if trial.executions() != work:
         found.append(f"the work ran {trial.executions() - Counter(work)} too often")
     wait_for(lambda: not trial.held(), seconds=60, what="that nothing is held")
-    record_property("take_over_seconds", _told(taken))
-    print(f"{bed.kind}: {KILLS} holders fell under {len(names)} runs; take-over {_told(taken)}")  # noqa: T201
+    record_property("take_over_seconds", _reported(taken))
+    print(f"{bed.kind}: {KILLS} holders fell under {len(names)} runs; take-over {_reported(taken)}")  # noqa: T201
     record_trials(
         record_property,
         row="8: a holder of shards is killed or paused",
@@ -155,7 +155,7 @@ def _fall(processes, holder, *, is_killed):
     return list(taken_over(history(processes), holder.name, since).values())
 
 
-def _told(seconds):
+def _reported(seconds):
     ordered = sorted(seconds)
     p99 = statistics.quantiles(ordered, n=100, method="inclusive")[98]
     return (

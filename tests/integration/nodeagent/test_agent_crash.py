@@ -43,7 +43,7 @@ def a_job(name, script):
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
 
 
-def _is_told(status):
+def _is_reported(status):
     """Whether the job's status is about what it was last asked for."""
     return bool(status.get("conditions")) and not status.get("terminating")
 
@@ -59,24 +59,24 @@ def verdict(job):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_agent_loses_no_end_and_starts_nothing_twice(server, client, tmp_path, seed):
     """Work counts itself; codes are known beforehand; kills come while pods are made, run and end."""
-    chance = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)  # noqa: S311
     namespace = f"crash-{seed}"
     post(client, "/api/v1/namespaces", {"metadata": {"name": namespace}})
     path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
     agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
-    expected = {f"job-{n}": chance.choice([0, 0, 3, 77]) for n in range(JOBS)}
+    expected = {f"job-{n}": rng.choice([0, 0, 3, 77]) for n in range(JOBS)}
     names = list(expected)
     try:
         for _ in range(KILLS):
             for name in names[: JOBS // KILLS]:
                 script = (
-                    f"echo ran >> {tmp_path}/{name}; sleep {chance.random() * 0.6:.2f}; exit {expected[name]}"
+                    f"echo ran >> {tmp_path}/{name}; sleep {rng.random() * 0.6:.2f}; exit {expected[name]}"
                 )
                 post(client, path, a_job(name, script))
             del names[: JOBS // KILLS]
-            time.sleep(0.6 + chance.random() * 0.8)
+            time.sleep(0.6 + rng.random() * 0.8)
             agent.kill()
-            time.sleep(chance.random() * 0.2)
+            time.sleep(rng.random() * 0.2)
             agent.start()
         wait_for(
             lambda: all(verdict(job) for job in items(client, path)), seconds=60, what="the end of every job"
@@ -115,7 +115,7 @@ def test_a_killed_supervisor_fails_what_ran_with_a_reason(server, client, tmp_pa
         assert {(pod["status"]["phase"], pod["status"]["reason"]) for pod in pods} == {
             ("Failed", "SupervisorLost")
         }
-        assert [each.read_text() for each in tmp_path.iterdir()] == ["ran\n"] * 5
+        assert [item.read_text() for item in tmp_path.iterdir()] == ["ran\n"] * 5
         assert agent.container_processes() == []
     finally:
         agent.stop()
@@ -149,7 +149,7 @@ def test_the_grace_of_a_deleted_pod_ends_without_the_agent(server, client, tmp_p
         agent.end_containers()
 
 
-def test_a_pod_that_went_while_nobody_looked_is_ended_by_the_next_agent(server, client, tmp_path):
+def test_a_pod_that_went_while_no_one_looked_is_ended_by_the_next_agent(server, client, tmp_path):
     """Deleted by force while the agent was away: its process must not go on for ever."""
     path = "/api/v1/namespaces/default/pods"
     agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
@@ -173,7 +173,7 @@ def test_an_agent_killed_while_jobs_are_suspended_counts_none_of_them_as_failed(
     server, client, tmp_path, seed
 ):
     """Work is told to end before its pod is deleted, and its job must not take that end for a failure."""
-    chance = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)  # noqa: S311
     namespace = f"suspended-{seed}"
     post(client, "/api/v1/namespaces", {"metadata": {"name": namespace}})
     path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
@@ -183,21 +183,21 @@ def test_an_agent_killed_while_jobs_are_suspended_counts_none_of_them_as_failed(
         for name in names:
             post(client, path, a_job(name, f"echo ran >> {tmp_path}/{name}; sleep 600"))
         wait_for(lambda: all((tmp_path / name).exists() for name in names), seconds=60)
-        kill_after = chance.randrange(len(names))
+        kill_after = rng.randrange(len(names))
         for number, name in enumerate(names):
             patch = {"Content-Type": "application/merge-patch+json"}
             answer = client.request("PATCH", f"{path}/{name}", b'{"spec":{"suspend":true}}', patch)
             assert answer.is_success, answer.content
             if number == kill_after:
-                time.sleep(chance.random() * 0.1)
+                time.sleep(rng.random() * 0.1)
                 agent.kill()
         agent.start()
         pods = f"/api/v1/namespaces/{namespace}/pods"
         wait_for(lambda: not items(client, pods), seconds=60)
-        wait_for(lambda: all(_is_told(job["status"]) for job in items(client, path)), seconds=30)
+        wait_for(lambda: all(_is_reported(job["status"]) for job in items(client, path)), seconds=30)
         for job in items(client, path):
             status = job["status"]
-            assert [each["type"] for each in status["conditions"]] == ["Suspended"], status
+            assert [condition["type"] for condition in status["conditions"]] == ["Suspended"], status
             assert not status.get("failed"), status
             assert not status.get("uncountedTerminatedPods"), status
         assert all((tmp_path / name).read_text() == "ran\n" for name in names)

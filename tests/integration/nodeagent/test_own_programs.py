@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 
 from picokube.nodeagent.pods.container_view import ViewRequest, container_view
-from picokube.nodeagent.pods.own_programs import OwnProgram, closed_directory, program_needs
+from picokube.nodeagent.pods.host_programs import HostProgram, inaccessible_parent, required_directories
 from picokube.nodeagent.supervisor import libc
 from picokube.nodeagent.supervisor.container import Container
 from picokube.nodeagent.supervisor.isolation import best_isolation
-from picokube.nodeagent.supervisor.orders import Mount, RunKey, StartContainer, order_from_json, order_to_json
+from picokube.nodeagent.supervisor.protocol import (
+    Mount,
+    RunKey,
+    StartContainer,
+    start_request_from_json,
+    start_request_to_json,
+)
 from support.runner_at_hand import why_no_runner
 
 STRANGER = 65532
@@ -66,7 +72,7 @@ def ordered(home, *volumes, user=STRANGER, **fields):
         has_token=False,
         argv=(str(program),),
         env={},
-        programs=(OwnProgram(path=str(program), needs=(str(program.parent),)),),
+        programs=(HostProgram(path=str(program), needs=(str(program.parent),)),),
     )
     view = container_view(request)
     return StartContainer(
@@ -84,7 +90,7 @@ def ordered(home, *volumes, user=STRANGER, **fields):
 
 
 def mounted(order):
-    return {each.target: (each.source, each.read_only) for each in order.mounts}
+    return {mount.target: (mount.source, mount.read_only) for mount in order.mounts}
 
 
 def test_the_view_hides_the_outermost_closed_directory(home):
@@ -94,7 +100,7 @@ def test_the_view_hides_the_outermost_closed_directory(home):
     tool, work = str(home / "opt" / "tool"), str(home / "data" / "work")
     assert mounted(order)[tool] == (tool, True)
     assert mounted(order)[work] == (work, False)
-    assert closed_directory(tool) == str(home)
+    assert inaccessible_parent(tool) == str(home)
     home.chmod(0o711)
     assert ordered(home).hidden == (str(home / "data"),)
     assert tool not in mounted(ordered(home))
@@ -102,17 +108,17 @@ def test_the_view_hides_the_outermost_closed_directory(home):
 
 def test_other_commands_need_nothing(home):
     """Nothing of the machine is moved for them."""
-    program = OwnProgram(path=str(home / "opt" / "tool" / "run"), needs=(str(home / "opt" / "tool"),))
-    assert program_needs((program,), ("sh", "-c", "true"), {"PATH": "/usr/bin:/bin"}) == ()
-    assert program_needs((program,), ("not-there",), {"PATH": "/usr/bin:/bin"}) == ()
-    assert program_needs((program,), ("run",), {"PATH": str(home / "opt" / "tool")}) == program.needs
+    program = HostProgram(path=str(home / "opt" / "tool" / "run"), needs=(str(home / "opt" / "tool"),))
+    assert required_directories((program,), ("sh", "-c", "true"), {"PATH": "/usr/bin:/bin"}) == ()
+    assert required_directories((program,), ("not-there",), {"PATH": "/usr/bin:/bin"}) == ()
+    assert required_directories((program,), ("run",), {"PATH": str(home / "opt" / "tool")}) == program.needs
 
 
 def test_an_order_travels_as_json(home):
     """One with fields of a later version is understood, too."""
     order = ordered(home)
-    assert order_from_json(order_to_json(order)) == order
-    assert order_from_json(order_to_json(order) | {"of-a-later-version": 1}) == order
+    assert start_request_from_json(start_request_to_json(order)) == order
+    assert start_request_from_json(start_request_to_json(order) | {"of-a-later-version": 1}) == order
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's home is closed to its own containers")
@@ -139,11 +145,11 @@ def test_a_stranger_reaches_the_program_and_nothing_else(home, monkeypatch):
     assert "beside tool" in lines
     assert "written" not in lines
     assert "volume deep" in lines
-    assert not any("nobody's business" in each for each in lines)
+    assert not any("nobody's business" in item for item in lines)
     assert str(home / "data" / "work") in lines
     assert (home / "secret").read_text() == "nobody's business"
 
 
 def test_the_product_itself_can_be_started_here():
     """Wherever its Python lives."""
-    assert why_no_runner() is None or closed_directory(sys.base_prefix) is not None
+    assert why_no_runner() is None or inaccessible_parent(sys.base_prefix) is not None

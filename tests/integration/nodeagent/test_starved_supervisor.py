@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from integration.nodeagent.test_supervisor import DEADLINE, linked
-from picokube.nodeagent.supervisor.orders import RunKey
+from picokube.nodeagent.supervisor.protocol import RunKey
 from picokube.nodeagent.supervisor_link import StartRefused
 
 RETRY_SECONDS = 0.2
@@ -87,7 +87,7 @@ async def started_in_time(bench, order):
                 return reasons
 
 
-def test_ends_on_a_full_disk_are_told_and_written_when_there_is_room(place):
+def test_ends_on_a_full_disk_are_reported_and_written_when_there_is_room(place):
     """E4: 48 of 60 finished steps were recorded as Failed 137. A new start waits, and the supervisor stays the same."""
 
     async def body(disk):
@@ -103,8 +103,8 @@ def test_ends_on_a_full_disk_are_told_and_written_when_there_is_room(place):
             answers = await asyncio.gather(
                 *(bench.link.start(order) for order in orders), return_exceptions=True
             )
-            refusals = [each.refusal for each in answers if isinstance(each, StartRefused)]
-            assert {each.reason for each in refusals} == {"DiskFull"}
+            refusals = [answer.refusal for answer in answers if isinstance(answer, StartRefused)]
+            assert {refusal.reason for refusal in refusals} == {"DiskFull"}
             assert "disk is full" in refusals[0].message
             (disk / "filler").unlink()
             await asyncio.gather(*(started_in_time(bench, order) for order in orders))
@@ -184,7 +184,7 @@ def test_nothing_outlives_a_container_even_without_namespaces(place):
             os.kill(bench.link.pid, 9)
             run = await bench.ended(RunKey("killed", "main", 0))
             assert (run.state, run.reason, run.code) == ("lost", "SupervisorLost", 137)
-            assert "supervisor of containers died" in run.message
+            assert "supervisor died" in run.message
             await bench.until(lambda: not escaped())
 
     asyncio.run(body())

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from picokube.nodeagent.supervisor.kernel import boot_id
-from picokube.nodeagent.supervisor.orders import Mount, RunKey, StartContainer
+from picokube.nodeagent.supervisor.protocol import Mount, RunKey, StartContainer
 from picokube.nodeagent.supervisor_link import SupervisorLink
 
 DEADLINE = 20.0
@@ -100,7 +100,7 @@ def is_alive(pid):
     return False
 
 
-def test_a_container_runs_and_is_told_with_its_exit_code_and_output(directory):
+def test_a_container_runs_and_is_reported_with_its_exit_code_and_output(directory):
     async def body():
         async with linked(directory) as bench:
             run = await bench.ended(await bench.started("echo out; echo err >&2; printf rest; exit 5"))
@@ -201,7 +201,7 @@ def test_a_container_ends_with_its_first_process(directory):
 
 
 @pytest.mark.rule("RUN-3")
-def test_containers_outlive_the_agent_and_their_ends_are_told_to_the_next(directory):
+def test_containers_outlive_the_agent_and_their_ends_are_reported_to_the_next(directory):
     """One that ended while nobody was there, one that still runs; output of the time between is kept."""
 
     async def body():

@@ -34,10 +34,10 @@ ROLES, ROLE_BINDINGS = (
 )
 CANARY, TRUSTED, TASK, STOLEN = "canary", "trusted", "the trusted task", "print the canary"
 RIGHTS: Mapping[str, tuple[str, Resource]] = {
-    **{f"create {each.plural}": ("create", each) for each in (RUNS, AGENT_RUNS, TOOL_RUNS, CONFIG_MAPS)},
-    **{f"create {each.plural}": ("create", each) for each in (ORCHESTRATIONS, AGENTS, PROVIDERS, TOOLS)},
-    **{f"patch {each.plural}": ("patch", each) for each in (RUNS, AGENT_RUNS, TOOL_RUNS)},
-    **{f"delete {each.plural}": ("delete", each) for each in (AGENT_RUNS, TOOL_RUNS, CONFIG_MAPS)},
+    **{f"create {item.plural}": ("create", item) for item in (RUNS, AGENT_RUNS, TOOL_RUNS, CONFIG_MAPS)},
+    **{f"create {item.plural}": ("create", item) for item in (ORCHESTRATIONS, AGENTS, PROVIDERS, TOOLS)},
+    **{f"patch {item.plural}": ("patch", item) for item in (RUNS, AGENT_RUNS, TOOL_RUNS)},
+    **{f"delete {item.plural}": ("delete", item) for item in (AGENT_RUNS, TOOL_RUNS, CONFIG_MAPS)},
 }
 """What a tenant may hold; each may also read runs, which is how names and uids are known."""
 
@@ -129,8 +129,8 @@ class World:
 
     def read_canary(self) -> int:
         """How many Jobs had the canary."""
-        found = [each for each in self.bed.server.history.versions if each.resource == "jobs"]
-        return len({each.uid for each in found if CANARY in str(each.obj["spec"]["template"])})
+        found = [version for version in self.bed.server.history.versions if version.resource == "jobs"]
+        return len({item.uid for item in found if CANARY in str(item.obj["spec"]["template"])})
 
 
 def _adopted(run: Mapping[str, Any], foreign: set[str]) -> Iterator[str]:

@@ -55,35 +55,35 @@ async def a_run(world: World, name: str, orchestration: str = TRUSTED, **spec):
     return await world.bed.run_object(name)
 
 
-async def by_retry(world: World, tenant: Tenant, chance: Random, name: str) -> None:
+async def by_retry(world: World, tenant: Tenant, rng: Random, name: str) -> None:
     """A run of the tenant's own definition, repeated under the name of the trusted Orchestration."""
-    step = agent_step(chance.choice(["ask", "other"]))
+    step = agent_step(rng.choice(["ask", "other"]))
     own = {"orchestration": {"steps": [step]}}
-    if chance.random() < 0.3:
+    if rng.random() < 0.3:
         await tenant.create(ORCHESTRATIONS, f"{name}-own", {"steps": [step]})
         own = {"orchestrationRef": {"name": f"{name}-own"}}
     first = await tenant.create(RUNS, f"{name}-a", own)
-    await asyncio.sleep(chance.choice([0, 3, 20]))
+    await asyncio.sleep(rng.choice([0, 3, 20]))
     retry = {"name": f"{name}-a"}
-    if first is not None and chance.random() < 0.5:
+    if first is not None and rng.random() < 0.5:
         retry["uid"] = first["metadata"]["uid"]
-    if chance.random() < 0.5:
+    if rng.random() < 0.5:
         retry["fromStep"] = step["name"]
     spec = {"retryOf": retry}
-    if chance.random() < 0.8:
+    if rng.random() < 0.8:
         spec["orchestrationRef"] = {"name": TRUSTED}
     second = await tenant.create(RUNS, f"{name}-b", spec)
-    if chance.random() < 0.3:
+    if rng.random() < 0.3:
         await tenant.create(RUNS, f"{name}-c", {**spec, "retryOf": {"name": f"{name}-b"}})
     if second is not None:
         await tenant.patch(RUNS, second, {"spec": {"orchestrationRef": {"name": TRUSTED}, "retryOf": None}})
 
 
-async def by_nesting(world: World, tenant: Tenant, chance: Random, name: str) -> None:
+async def by_nesting(world: World, tenant: Tenant, rng: Random, name: str) -> None:
     """A definition that contains the trusted one, or says to be contained in a trusted run."""
     run = await a_run(world, f"{name}-victim")
     nested = {"name": "n", "kind": "SubOrchestration", "orchestrationRef": {"name": TRUSTED}}
-    steps = [nested, agent_step(dependsOn=["n"])] if chance.random() < 0.5 else [agent_step()]
+    steps = [nested, agent_step(dependsOn=["n"])] if rng.random() < 0.5 else [agent_step()]
     await tenant.create(
         RUNS,
         f"{name}-a",
@@ -91,24 +91,24 @@ async def by_nesting(world: World, tenant: Tenant, chance: Random, name: str) ->
         metadata={
             "annotations": {LINEAGE: TRUSTED},
             "labels": {RUN_UID: run["metadata"]["uid"], STEP: "ask", ATTEMPT: "1"},
-            **({"ownerReferences": [owner_of(run)]} if chance.random() < 0.7 else {}),
+            **({"ownerReferences": [owner_of(run)]} if rng.random() < 0.7 else {}),
         },
     )
 
 
-async def by_child(world: World, tenant: Tenant, chance: Random, name: str) -> None:
+async def by_child(world: World, tenant: Tenant, rng: Random, name: str) -> None:
     """A forged child of a trusted run that waits, runs or has ended; or one that takes the place of the real one.
 
     Exact in all that a tenant can know, or with one detail of another form.
     """
-    odd = chance.choice(
+    odd = rng.choice(
         ["", "", "", "suspended", "attempt", "label", "owner", "name", "ToolRun", "run", "replace"]
     )
     run = await a_run(world, f"{name}-victim", **({"suspend": True} if odd == "suspended" else {}))
-    await asyncio.sleep(chance.choice([0, 0.05, 1, 1, 5, 25]))
+    await asyncio.sleep(rng.choice([0, 0.05, 1, 1, 5, 25]))
     uid = run["metadata"]["uid"]
-    step = "ask" if odd == "replace" else chance.choice(["ask", "nothing", "nothing"])
-    attempt = chance.choice([2, 7]) if odd == "attempt" else 1
+    step = "ask" if odd == "replace" else rng.choice(["ask", "nothing", "nothing"])
+    attempt = rng.choice([2, 7]) if odd == "attempt" else 1
     called = f"{name}-x" if odd == "name" else child_name(run["metadata"]["name"], uid, step, attempt)
     if odd == "replace" and (real := world.bed.server.history.newest("agentruns", called)) is not None:
         await tenant.delete(AGENT_RUNS, real)
@@ -127,7 +127,7 @@ async def by_child(world: World, tenant: Tenant, chance: Random, name: str) -> N
         await tenant.patch(AGENT_RUNS, forged, {"spec": {"secrets": ["canary"], "suspend": False}})
 
 
-async def by_steering(world: World, tenant: Tenant, chance: Random, name: str) -> None:
+async def by_steering(world: World, tenant: Tenant, rng: Random, name: str) -> None:
     """The real child of a trusted run, changed before it starts or while it runs."""
     run = await a_run(world, f"{name}-victim")
     called = child_name(run["metadata"]["name"], run["metadata"]["uid"], "ask", 1)
@@ -135,7 +135,7 @@ async def by_steering(world: World, tenant: Tenant, chance: Random, name: str) -
         await asyncio.sleep(0.05)
         real = world.bed.server.history.newest("agentruns", called)
         if real is not None:
-            body = chance.choice(
+            body = rng.choice(
                 [
                     {"spec": {"implementation": {"inline": {"text": STOLEN}}}},
                     {"spec": {"goal": {"objective": STOLEN}, "idempotencyKey": name}},
@@ -147,13 +147,13 @@ async def by_steering(world: World, tenant: Tenant, chance: Random, name: str) -
             return
 
 
-async def by_snapshot(world: World, tenant: Tenant, chance: Random, name: str) -> None:
+async def by_snapshot(world: World, tenant: Tenant, rng: Random, name: str) -> None:
     """A snapshot for a run that waits for its Orchestration, which is bound to the Secret once it is there."""
     run = await a_run(world, f"{name}-victim", f"later-{name}")
     meta = run["metadata"]
     content = {"steps": [agent_step()]}
     trusted = {"steps": [agent_step(task=TASK)]}
-    called = chance.choice(
+    called = rng.choice(
         [
             snapshot_name(meta["name"], meta["uid"], snapshot_hash(trusted)),
             snapshot_name(meta["name"], meta["uid"], snapshot_hash(content)),
@@ -163,16 +163,16 @@ async def by_snapshot(world: World, tenant: Tenant, chance: Random, name: str) -
     )
     data = {KEY: base64.b64encode(encode_snapshot(content)).decode()}
     metadata = {
-        "labels": {RUN_UID: meta["uid"], **chance.choice([{}, {ROLE: PAGE_ROLE}])},
-        **({"ownerReferences": [owner_of(run)]} if chance.random() < 0.7 else {}),
+        "labels": {RUN_UID: meta["uid"], **rng.choice([{}, {ROLE: PAGE_ROLE}])},
+        **({"ownerReferences": [owner_of(run)]} if rng.random() < 0.7 else {}),
     }
     forged = await tenant.create(
-        CONFIG_MAPS, called, binaryData=data, immutable=chance.random() < 0.5, metadata=metadata
+        CONFIG_MAPS, called, binaryData=data, immutable=rng.random() < 0.5, metadata=metadata
     )
-    await asyncio.sleep(chance.choice([0, 1]))
+    await asyncio.sleep(rng.choice([0, 1]))
     await world.bed.orchestration(f"later-{name}", trusted["steps"])
-    if chance.random() < 0.3:
-        await asyncio.sleep(chance.choice([0.05, 1]))
+    if rng.random() < 0.3:
+        await asyncio.sleep(rng.choice([0.05, 1]))
         now = await world.bed.run_object(f"{name}-victim")
         real = (now.get("status") or {}).get("snapshotRef") or {}
         if real.get("uid"):
@@ -182,7 +182,7 @@ async def by_snapshot(world: World, tenant: Tenant, chance: Random, name: str) -
         await tenant.create(ORCHESTRATIONS, TRUSTED, content)
 
 
-async def by_definitions(world: World, tenant: Tenant, chance: Random, name: str) -> None:
+async def by_definitions(world: World, tenant: Tenant, rng: Random, name: str) -> None:
     """Agents and providers of the tenant's own that name the Secret, and runs of them."""
     await tenant.create(
         PROVIDERS,
@@ -190,7 +190,7 @@ async def by_definitions(world: World, tenant: Tenant, chance: Random, name: str
         {"binary": "sh", "secretEnv": [{"name": "X", "secretName": "canary", "key": "key"}]},
     )
     await tenant.create(AGENTS, f"{name}-agent", {"providerRef": {"name": f"{name}-p"}})
-    named = chance.choice([f"{name}-agent", "coder"])
+    named = rng.choice([f"{name}-agent", "coder"])
     await tenant.create(AGENT_RUNS, f"{name}-a", agent_run(agentRef={"name": named}))
     step = agent_step() | {"agentRef": {"name": named}}
     await tenant.create(RUNS, f"{name}-b", {"orchestration": {"steps": [step]}})
@@ -245,9 +245,9 @@ def test_no_secret_is_read_without_a_binding(block, record_property):
 
 
 async def play(world: World, trial: int, tenant: Tenant) -> None:
-    chance = Random(f"tenant {trial}")  # noqa: S311 - a trial repeats
+    rng = Random(f"tenant {trial}")  # noqa: S311 - a trial repeats
     promising = [way for way, needed in WAYS.items() if needed & {*held_by(trial)}]
     # Most try what they may; some try what they may not.
-    way = chance.choice(promising if promising and chance.random() < 0.8 else list(WAYS))
-    await asyncio.sleep(chance.random() * 5)
-    await way(world, tenant, chance, f"t{trial}")
+    way = rng.choice(promising if promising and rng.random() < 0.8 else list(WAYS))
+    await asyncio.sleep(rng.random() * 5)
+    await way(world, tenant, rng, f"t{trial}")

@@ -56,5 +56,5 @@ def _unknown_in(annotation: Any, item: Any, path: str) -> list[str]:
     if inner is None:
         return []
     if isinstance(item, list):
-        return [p for n, each in enumerate(item) for p in unknown_keys(inner, each, f"{path}[{n}]")]
+        return [p for n, entry in enumerate(item) for p in unknown_keys(inner, entry, f"{path}[{n}]")]
     return unknown_keys(inner, item, path)

@@ -1,4 +1,4 @@
-"""Small manifests in the shapes of the existing system, as it was in February (snapshot F).
+"""Small manifests in the legacy format of February (snapshot F).
 
 Written by hand for these tests; the names of fields are the compatibility promise, the values are ours.
 """

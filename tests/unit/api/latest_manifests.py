@@ -1,4 +1,4 @@
-"""Small manifests in the shapes of the existing system today (snapshot H), where they differ from February.
+"""Small manifests in the latest legacy format (snapshot H), where it differs from February.
 
 Written by hand for these tests; the names of fields are the compatibility promise, the values are ours.
 """

@@ -30,7 +30,7 @@ PLURALS = {
 }
 
 
-def test_the_kinds_are_those_of_the_existing_system():
+def test_groups_and_plurals_are_unchanged():
     """Group and plural make the URL, so they never change."""
     assert {kind.name: f"{kind.plural}.{kind.group}" for kind in KINDS} == PLURALS
 
@@ -64,8 +64,8 @@ def test_columns_show_fields_that_exist(kind):
     assert len({column.name for column in kind.columns}) == len(kind.columns)
 
 
-def test_spec_may_be_left_out_where_the_existing_system_lets_it():
-    """Of the others, those with a required field inside the spec could not be read without one."""
+def test_spec_is_optional_where_legacy_versions_allow_it():
+    """The other kinds have a required field inside the spec."""
     optional = {kind.name for kind in KINDS if not kind.spec_required}
     assert optional == {
         "Tool",

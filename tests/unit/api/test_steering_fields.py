@@ -23,8 +23,8 @@ def rules_of(model: type[ApiModel]) -> list[dict[str, str]]:
 def test_all_but_the_steering_fields_are_immutable(kind):
     frozen = {
         match[1]
-        for each in rules_of(kind.spec)
-        if (match := re.match(r"(\w+) is immutable", each["message"]))
+        for rule in rules_of(kind.spec)
+        if (match := re.match(r"(\w+) is immutable", rule["message"]))
     }
     steering = {field.alias for field in Steerable.model_fields.values()}
     assert steering == {"cancel", "desiredState", "suspend", "ttlSecondsAfterFinished"}
@@ -34,7 +34,7 @@ def test_all_but_the_steering_fields_are_immutable(kind):
 @pytest.mark.rule("CAN-1")
 @pytest.mark.parametrize("kind", RUNS)
 def test_a_cancel_cannot_be_withdrawn(kind):
-    assert all(each in rules_of(kind.spec) for each in CANCEL_IS_FINAL)
+    assert all(item in rules_of(kind.spec) for item in CANCEL_IS_FINAL)
 
 
 @pytest.mark.parametrize("part", [Runtime, Workload, Workflow, Goal, VcsPolicy, ImplementationText])
@@ -59,7 +59,7 @@ def test_every_phase_of_a_child_is_one_of_an_agent_run():
     assert AgentRunPhase.TEMPLATE not in TERMINAL
 
 
-def test_a_tool_run_that_was_stamped_ready_has_not_begun():
-    """The existing system writes Ready on ToolRuns by mistake; that phase is none of ours."""
+def test_a_tool_run_with_phase_ready_has_not_started():
+    """Legacy versions write Ready on ToolRuns by mistake; it is not a phase of this API."""
     assert ToolRunStatus.model_validate({"phase": "Ready"}).phase is None
     assert ToolRunStatus.model_validate({"phase": "Running"}).phase is Phase.RUNNING

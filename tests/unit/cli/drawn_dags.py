@@ -12,7 +12,7 @@ def dag(text: str, *, mode: ExecutionMode = ExecutionMode.GRAPH, name: str = "ni
         step, _, wanted = part.partition("<")
         needs[step.strip()] = wanted.split()
     places = {step: place for place, step in enumerate(needs)}
-    graph = graph_of(list(needs), [[places[each] for each in wanted] for wanted in needs.values()])
+    graph = graph_of(list(needs), [[places[item] for item in wanted] for wanted in needs.values()])
     assert graph is not None
     return Dag(
         kind="Orchestration", name=name, mode=mode, step_kinds=["Checkpoint"] * len(needs), graph=graph

@@ -38,7 +38,7 @@ spec: {orchestrationRef: {name: weekly}}
 """
 
 
-COMMANDS = [each.name for each in app.registered_commands]
+COMMANDS = [registered_command.name for registered_command in app.registered_commands]
 
 
 def run(*arguments, input=None):  # noqa: A002 - the runner's word
@@ -67,7 +67,7 @@ def test_lint_tells_a_problem_as_compilers_do_and_fails(file):
     assert ran.exit_code == 1
     assert ran.stdout == (
         "nightly.yaml:6:54: error: Orchestration/nightly: spec.steps[0].dependsOn: "
-        "steps wait for each other: build -> test -> build (remove one of these dependencies)\n"
+        "dependency cycle: build -> test -> build (remove one of these dependencies)\n"
     )
     assert ran.stderr == "1 object in 1 file: 1 problem\n"
 
@@ -109,7 +109,7 @@ def test_lint_as_json_has_every_part_of_a_problem(file):
                 "field": "spec.steps[0].dependsOn",
                 "step": "build",
                 "reason": "DependencyCycle",
-                "message": "steps wait for each other: build -> test -> build",
+                "message": "dependency cycle: build -> test -> build",
                 "fix": "remove one of these dependencies",
                 "severity": "error",
             }
@@ -195,12 +195,12 @@ def test_graph_minds_only_problems_of_what_it_draws(file):
     ("text", "arguments", "said"),
     [
         pytest.param(
-            "apiVersion: v1\nkind: Secret\n", [], "there is no Orchestration in nightly.yaml", id="none"
+            "apiVersion: v1\nkind: Secret\n", [], "nightly.yaml contains no Orchestration", id="none"
         ),
         pytest.param(
             GOOD + RUN,
             ["--name", "weekly"],
-            "there is no weekly in nightly.yaml; it holds Orchestration/nightly, OrchestrationRun/once",
+            "nightly.yaml contains no weekly; it contains Orchestration/nightly, OrchestrationRun/once",
             id="none-of-that-name",
         ),
     ],
@@ -214,7 +214,7 @@ def test_crds_are_documents_that_kubectl_applies():
     ran = run("crds")
     found = list(yaml.safe_load_all(ran.stdout))
     assert ran.exit_code == 0
-    assert [each["spec"]["names"]["kind"] for each in found] == [kind.name for kind in KINDS]
+    assert [item["spec"]["names"]["kind"] for item in found] == [kind.name for kind in KINDS]
     assert "&id" not in ran.stdout
 
 
@@ -222,7 +222,7 @@ def test_crds_as_json_are_a_list_and_names_are_lines():
     found = json.loads(run("crds", "-o", "json").stdout)
     names = run("crds", "-o", "name").stdout.splitlines()
     assert found["kind"] == "List"
-    assert [each["metadata"]["name"] for each in found["items"]] == names
+    assert [item["metadata"]["name"] for item in found["items"]] == names
     assert "orchestrations.orchestration.proompteng.ai" in names
 
 
@@ -233,7 +233,7 @@ def test_version_says_what_is_installed():
 
 
 @pytest.mark.parametrize(
-    "command", [[], *([name] for name in COMMANDS)], ids=lambda each: " ".join(each) or "jangar"
+    "command", [[], *([name] for name in COMMANDS)], ids=lambda item: " ".join(item) or "jangar"
 )
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_has_examples(command, option):

@@ -60,7 +60,15 @@ HEADS = ("Namespace", "Name", "Phase", "Steps", "Orchestration", "Age", "Reason"
 ROWS = [
     ("default", "nightly-release-of-everything-1", "Succeeded", "12/12", "nightly-release", "3m4s", ""),
     ("team-a", "x" * 63, "Cancelling", "3/400", "y" * 63, "59m59s", "DependencyFailed"),
-    ("team-b", "名" * 30, "Running", "0/1", "名前" * 10, "1s", "waits for a place: 4 of 4 steps run"),
+    (
+        "team-b",
+        "名" * 30,
+        "Running",
+        "0/1",
+        "名前" * 10,
+        "1s",
+        "waits for a free slot: 4 of 4 parallel steps are running",
+    ),
 ]
 
 
@@ -138,14 +146,14 @@ def test_objects_for_scripts():
     ("error", "code", "said"),
     [
         (errors.NotSent("refused"), ExitCode.UNREACHABLE, "cannot be reached"),
-        (errors.Ambiguous("lost"), ExitCode.UNREACHABLE, "look before you repeat it"),
+        (errors.Ambiguous("lost"), ExitCode.UNREACHABLE, "check before retrying"),
         (errors.NotFound('runs "x" not found'), ExitCode.NOT_FOUND, "jangar get"),
         (
             errors.NotFound("the server could not find the requested resource"),
             ExitCode.NOT_FOUND,
             "jangar crds",
         ),
-        (errors.Forbidden("no"), ExitCode.FAILED, "ask whoever runs the cluster"),
+        (errors.Forbidden("no"), ExitCode.FAILED, "ask a cluster administrator"),
         (errors.Conflict("changed"), ExitCode.FAILED, "try again"),
     ],
 )

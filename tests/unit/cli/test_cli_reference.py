@@ -8,7 +8,7 @@ from jangar.cli.app import app
 from jangar.cli.reference import PAGE, main, page
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = [each.name for each in app.registered_commands]
+COMMANDS = [registered_command.name for registered_command in app.registered_commands]
 
 
 def test_the_page_in_the_repository_is_up_to_date():
@@ -26,10 +26,10 @@ def test_every_command_has_a_section_with_examples(command):
     assert f"- [{command}](#jangar-{command}): " in page()
 
 
-def test_the_options_that_name_an_api_are_told_once():
+def test_the_options_that_name_an_api_are_reported_once():
     """A command that has them all says where to read; one with a --data-dir of its own tells its own."""
     text = page()
-    assert text.count("| `--context NAME` | Context of the kubeconfig; else the current one. |") == 1
+    assert text.count("| `--context NAME` | Kubeconfig context (default: the current context). |") == 1
     _, _, down = text.partition("\n## jangar down\n")
     assert "| `--data-dir DIR` |" in down.partition("\n## ")[0]
 
@@ -39,7 +39,7 @@ def test_a_bar_in_a_value_does_not_end_the_cell():
     assert "| `FILE\\|DIR\\|-` |" in page()
 
 
-def test_a_page_that_is_out_of_date_is_told_and_mended(tmp_path, capsys):
+def test_a_page_that_is_out_of_date_is_reported_and_mended(tmp_path, capsys):
     """--check writes nothing; without it the page is written; a second time there is nothing to do."""
     (tmp_path / PAGE).parent.mkdir(parents=True)
     assert main(["--check", "--root", str(tmp_path)]) == 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jangar.cli.target import Target, is_left_to_us, options_of
+from jangar.cli.target import Target, may_auto_start, options_of
 
 
 @pytest.mark.parametrize(
@@ -20,17 +20,17 @@ from jangar.cli.target import Target, is_left_to_us, options_of
 )
 def test_an_api_is_started_only_where_none_is_named(target, environment, expected, tmp_path):
     """A run that was meant for a cluster does not end up on this machine."""
-    assert is_left_to_us(target, {"HOME": str(tmp_path)} | environment) is expected
+    assert may_auto_start(target, {"HOME": str(tmp_path)} | environment) is expected
 
 
 def test_a_kubeconfig_of_the_user_names_an_api(tmp_path):
     """Also if its server does not answer."""
     (tmp_path / ".kube").mkdir()
     (tmp_path / ".kube" / "config").write_text("")
-    assert not is_left_to_us(Target(), {"HOME": str(tmp_path)})
+    assert not may_auto_start(Target(), {"HOME": str(tmp_path)})
 
 
-def test_further_commands_are_told_with_the_same_target():
+def test_further_commands_are_reported_with_the_same_target():
     """Nothing for the default."""
     assert options_of(Target()) == ""
     assert options_of(Target(data_dir=Path("d"), namespace="n")) == " --data-dir d -n n"

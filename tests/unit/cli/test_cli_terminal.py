@@ -1,4 +1,4 @@
-"""What reaches a terminal: colour only where it is wanted, nothing that could steer it."""
+"""What reaches a terminal: color only where it is wanted, nothing that could steer it."""
 
 import io
 
@@ -8,7 +8,7 @@ from jangar.cli.findings import finding_lines
 from jangar.cli.terminal import (
     folded,
     has_box_characters,
-    has_colour,
+    has_color,
     printable,
     without_control,
     write_lines,
@@ -59,12 +59,12 @@ def test_text_of_files_cannot_steer_the_terminal(text, shown):
         pytest.param(io.StringIO(), {}, False, id="pipe"),
     ],
 )
-def test_colour_is_for_terminals_that_want_it(monkeypatch, stream, environment, expected):
+def test_color_is_for_terminals_that_want_it(monkeypatch, stream, environment, expected):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert has_colour(stream) is expected
+    assert has_color(stream) is expected
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch, stream, environment, 
     ],
 )
 def test_texts_of_users_cannot_steer_the_terminal(text, shown):
-    """E15: colours pass, and nothing else that a terminal would obey."""
+    """E15: colors pass, and nothing else that a terminal would obey."""
     assert without_control(text) == shown
 
 
@@ -101,13 +101,13 @@ def test_a_file_gets_every_byte_and_a_terminal_no_command(is_terminal, shown):
 
 
 def test_a_finding_is_one_line_as_compilers_write_it():
-    assert list(finding_lines([FINDING], colour=False)) == [
+    assert list(finding_lines([FINDING], color=False)) == [
         "a.yaml:3:7: error: Tool/make: spec.x: wrong (mend it)"
     ]
 
 
-def test_colour_changes_nothing_but_colour():
-    (line,) = finding_lines([FINDING], colour=True)
+def test_color_changes_nothing_but_color():
+    (line,) = finding_lines([FINDING], color=True)
     assert line == "\x1b[1ma.yaml:3:7:\x1b[0m \x1b[31m\x1b[1merror:\x1b[0m Tool/make: spec.x: wrong (mend it)"
 
 
@@ -119,7 +119,7 @@ def test_a_finding_without_object_or_field_leaves_them_out():
         message="big",
         severity=Severity.WARNING,
     )
-    assert list(finding_lines([bare], colour=False)) == ["a.yaml:1:1: warning: big"]
+    assert list(finding_lines([bare], color=False)) == ["a.yaml:1:1: warning: big"]
 
 
 @pytest.mark.parametrize(("encoding", "expected"), [("utf-8", True), ("ascii", False), ("latin-1", False)])

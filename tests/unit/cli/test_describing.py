@@ -37,18 +37,18 @@ def a_run():
 
 def test_describe_shows_what_each_step_was_given_and_returned():
     """B6: rendered, and cut with a mark. A step that has not started was given nothing yet."""
-    told = described(a_run(), [], NOW, width=80, colour=False, tails={})
-    at_data = told.index("Inputs and outputs:")
-    assert told[at_data + 1 : at_data + 6] == [
+    reported = described(a_run(), [], NOW, width=80, color=False, tails={})
+    at_data = reported.index("Inputs and outputs:")
+    assert reported[at_data + 1 : at_data + 6] == [
         "  build",
         "    in   branch=main",
         "    out  image=app:main",
         "  publish",
         "    in   image=app:main",
     ]
-    assert told[at_data + 6].endswith("… (3,000 characters)")
-    assert "  announce" not in told
-    assert max(map(len, told)) <= 80
+    assert reported[at_data + 6].endswith("… (3,000 characters)")
+    assert "  announce" not in reported
+    assert max(map(len, reported)) <= 80
 
 
 def test_scripts_get_whole_values():
@@ -61,7 +61,7 @@ def test_scripts_get_whole_values():
 def test_inputs_of_a_run_are_bounded_together(monkeypatch):
     """B6: a run whose steps multiply a long parameter cannot exhaust the memory of who looks at it."""
     monkeypatch.setattr(step_inputs, "MAX_SHOWN_BYTES", 1000)
-    inputs = {each.step: each.inputs for each in step_data(a_run())}
+    inputs = {item.step: item.inputs for item in step_data(a_run())}
     assert inputs["build"] == {"branch": "main"}
     assert inputs["publish"] == {"image": "app:main", "log": "{{ parameters.log }}"}
 
@@ -69,10 +69,10 @@ def test_inputs_of_a_run_are_bounded_together(monkeypatch):
 def test_explain_shows_the_inputs_of_a_failed_step():
     """B6: why it failed is often in what it was given."""
     run = a_run()
-    told = lines(run, explained(run, ""), width=80)
-    at_step = next(at for at, line in enumerate(told) if line.startswith("  publish"))
-    assert told[at_step + 1].split() == ["in", "image=app:main"]
-    assert max(map(len, told)) <= 80
+    reported = lines(run, explained(run, ""), width=80)
+    at_step = next(at for at, line in enumerate(reported) if line.startswith("  publish"))
+    assert reported[at_step + 1].split() == ["in", "image=app:main"]
+    assert max(map(len, reported)) <= 80
     (step,) = explained_document(run, explained(run, "build"))["steps"]
     assert (step["inputs"], step["outputs"]) == ({"branch": "main"}, {"image": "app:main"})
 
@@ -95,12 +95,16 @@ def test_history_shows_inputs_and_outputs_of_steps():
     steps = [
         StepRow(position=0, name="build", kind="ToolRun", phase="Succeeded", outputs={"image": "app:main"})
     ]
-    inputs = {each.step: each.inputs for each in step_data(a_run())}
+    inputs = {item.step: item.inputs for item in step_data(a_run())}
     past = PastRun(row=row, steps=steps, inputs=inputs)
-    told = past_lines(past, width=80, colour=False)
-    assert "Parameters:    branch=main" in told
-    at_data = told.index("Inputs and outputs:")
-    assert told[at_data + 1 : at_data + 4] == ["  build", "    in   branch=main", "    out  image=app:main"]
+    reported = past_lines(past, width=80, color=False)
+    assert "Parameters:    branch=main" in reported
+    at_data = reported.index("Inputs and outputs:")
+    assert reported[at_data + 1 : at_data + 4] == [
+        "  build",
+        "    in   branch=main",
+        "    out  image=app:main",
+    ]
     (step,) = past_document(past)["status"]["stepStatuses"]
     assert (step["inputs"], step["outputs"]) == ({"branch": "main"}, {"image": "app:main"})
 
@@ -112,8 +116,8 @@ def test_a_list_leaves_out_nested_runs_unless_asked(children, is_shown):
     owner = {"kind": "OrchestrationRun", "name": "outer", "uid": "o", "controller": True}
     obj["metadata"] = {**obj["metadata"], "ownerReferences": [owner]}
     asked = Filter(children=children)
-    assert asked.lets_through(obj, row_of(obj, NOW), NOW) is is_shown
-    assert asked.lets_through(a_run().obj, row_of(obj, NOW), NOW)
+    assert asked.matches(obj, row_of(obj, NOW), NOW) is is_shown
+    assert asked.matches(a_run().obj, row_of(obj, NOW), NOW)
 
 
 @pytest.mark.rule("AGENT-3")
@@ -121,9 +125,9 @@ def test_the_last_log_lines_of_failed_steps_are_shown():
     """B5: people and scripts find them where they look first; a step without any has none."""
     name = a_run().record.steps[0].name
     tails = {name: ["cannot open x", "giving up"], "other": []}
-    told = described(a_run(), [], NOW, width=80, colour=False, tails=tails)
-    place = told.index(f"Last log lines of {name}:")
-    assert told[place + 1 : place + 3] == ["  | cannot open x", "  | giving up"]
-    assert not any("other" in line for line in told)
+    reported = described(a_run(), [], NOW, width=80, color=False, tails=tails)
+    place = reported.index(f"Last log lines of {name}:")
+    assert reported[place + 1 : place + 3] == ["  | cannot open x", "  | giving up"]
+    assert not any("other" in line for line in reported)
     steps = described_document(a_run(), [], NOW, tails)["steps"]
     assert steps[0]["lastLogLines"] == ["cannot open x", "giving up"]

@@ -16,7 +16,7 @@ from jangar.cli.doctor.checks import (
 )
 from jangar.cli.doctor.facts import Facts
 from jangar.cli.doctor.report import document, lines
-from jangar.domain.work.releasing import CLEANUP_FINALIZER
+from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from support.builders import NOON
 
 CHILD_UID = "jangar.proompteng.ai/child-uid"
@@ -52,7 +52,7 @@ def facts(**read):
 
 
 def messages(check):
-    return [f"{each.subject}: {each.message}".removeprefix(": ") for each in check.ailments]
+    return [f"{ailment.subject}: {ailment.message}".removeprefix(": ") for ailment in check.ailments]
 
 
 def test_kinds_that_are_missing_or_of_another_version_are_named():
@@ -65,10 +65,10 @@ def test_kinds_that_are_missing_or_of_another_version_are_named():
     assert not kinds(facts(wanted=wanted, definitions=wanted)).ailments
 
 
-def test_another_version_of_the_control_plane_is_told():
+def test_another_version_of_the_control_plane_is_reported():
     """Of a laptop, which tells its version."""
     assert messages(versions(facts(is_laptop=True, laptop_version="1"))) == [
-        "the control plane is 1, this command 2"
+        "the control plane has version 1, this command 2"
     ]
     assert not versions(facts(is_laptop=True, laptop_version="2")).ailments
 
@@ -84,7 +84,7 @@ def test_another_version_of_the_control_plane_is_told():
         ),
         pytest.param(
             {"holderIdentity": ""},
-            ["nobody holds the Lease l: no controllers run, or they run without leases"],
+            ["the Lease l has no holder: no controllers run, or they run without leases"],
             id="given-back",
         ),
     ],
@@ -113,11 +113,15 @@ def test_deletions_that_take_longer_than_a_cancel_are_stuck():
     stuck = an_object("ToolRun", "t", deletionTimestamp=before(600), finalizers=["x/cleanup"])
     fresh = an_object("ToolRun", "u", deletionTimestamp=before(20), finalizers=["x/cleanup"])
     found = deletions(facts(toolruns=[stuck, fresh]))
-    assert messages(found) == ["ToolRun default/t: being deleted for 10m, held by x/cleanup"]
-    assert found.ailments[0].fix.startswith("whoever put x/cleanup there must let go; ")
+    assert messages(found) == ["ToolRun default/t: deletion pending for 10m, blocked by x/cleanup"]
+    assert found.ailments[0].fix.startswith("the owner of x/cleanup must remove it; ")
     assert "kubectl patch toolrun t -n default" in found.ailments[0].fix
     ours = an_object("ToolRun", "t", deletionTimestamp=before(600), finalizers=[CLEANUP_FINALIZER])
-    assert deletions(facts(toolruns=[ours])).ailments[0].fix.startswith("controllers let go once")
+    assert (
+        deletions(facts(toolruns=[ours]))
+        .ailments[0]
+        .fix.startswith("the controllers remove their finalizer once")
+    )
 
 
 def test_jobs_whose_child_is_gone_are_orphans():
@@ -125,7 +129,7 @@ def test_jobs_whose_child_is_gone_are_orphans():
     owned = an_object("Job", "a", labels={CHILD_UID: "uid-t"})
     orphan = an_object("Job", "b", labels={CHILD_UID: "uid-gone"})
     found = orphans(facts(jobs=[owned, orphan, an_object("Job", "c")], toolruns=[an_object("ToolRun", "t")]))
-    assert messages(found) == ["Job default/b: the ToolRun or AgentRun that it works for is gone"]
+    assert messages(found) == ["Job default/b: its ToolRun or AgentRun no longer exists"]
     assert found.ailments[0].fix == "kubectl delete job b -n default"
 
 
@@ -146,12 +150,12 @@ def test_runs_that_wait_tell_for_what():
         ownerReferences=[{"kind": "OrchestrationRun", "name": "other"}],
     )
     assert messages(waiting(facts(runs=runs, toolruns=[child]))) == [
-        "OrchestrationRun default/lost: waits for 1h: ReferenceNotFound: no o",
-        "OrchestrationRun default/other, step a: waits for 1h: ReferenceNotFound: no o",
+        "OrchestrationRun default/lost: waiting for 1h: ReferenceNotFound: no o",
+        "OrchestrationRun default/other, step a: waiting for 1h: ReferenceNotFound: no o",
     ]
 
 
-def test_work_whose_pod_cannot_start_is_told_at_once():
+def test_work_whose_pod_cannot_start_is_reported_at_once():
     """E12: an image, a Secret, a node: of ToolRuns and AgentRuns, without patience, with a way out."""
     pulls = {"phase": "Pending", "reason": "ImagePullBackOff", "message": "no such image"}
     staged = {"phase": "Running", "reason": "Unschedulable", "message": "no node"}
@@ -166,8 +170,8 @@ def test_work_whose_pod_cannot_start_is_told_at_once():
         )
     )
     assert messages(found) == [
-        "ToolRun default/new: waits for 1s: ImagePullBackOff: no such image",
-        "AgentRun default/staged: waits for 1s: Unschedulable: no node",
+        "ToolRun default/new: waiting for 1s: ImagePullBackOff: no such image",
+        "AgentRun default/staged: waiting for 1s: Unschedulable: no node",
     ]
     assert "ImagePullBackOff.md" in found.ailments[0].fix
 
@@ -178,18 +182,18 @@ def test_what_may_not_be_read_is_said_and_is_no_problem():
         definitions=None, unread={"CRDs": "forbidden"}, is_laptop=True, laptop_version="2", nodes=None
     )
     checks = examined(read)
-    assert "?     kinds           not looked at: CRDs: forbidden" in lines(read, checks)
+    assert "?     kinds           not checked: CRDs: forbidden" in lines(read, checks)
     assert document(read, checks)["healthy"] is True
 
 
-def test_every_problem_is_told_with_its_fix():
+def test_every_problem_is_reported_with_its_fix():
     """In text and for scripts."""
     read = facts(is_laptop=True, laptop_version="1", nodes=[{"status": {}}])
     checks = examined(read)
     said = lines(read, checks)
     assert said[0] == "ok    API             https://x"
-    assert said[1] == "WRONG version         the control plane is 1, this command 2"
-    assert said[2].strip().startswith("fix: jangar down; ")
+    assert said[1] == "WRONG version         the control plane has version 1, this command 2"
+    assert said[2].strip().startswith("fix: run jangar down; ")
     assert said[-1] == "2 problems"
-    told = document(read, checks)
-    assert [len(each["problems"]) for each in told["checks"]] == [1, 0, 0, 1, 0, 0, 0]
+    reported = document(read, checks)
+    assert [len(check["problems"]) for check in reported["checks"]] == [1, 0, 0, 1, 0, 0, 0]

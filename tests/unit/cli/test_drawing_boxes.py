@@ -114,7 +114,7 @@ def test_following_the_lines_gives_exactly_the_edges(text):
     drawing = boxes(drawn, width=10_000)
     names, needs = drawn.graph.names, drawn.graph.needs
     if drawing is not None:
-        assert edges_of(drawing) == {(names[n], names[i]) for i, each in enumerate(needs) for n in each}
+        assert edges_of(drawing) == {(names[n], names[i]) for i, item in enumerate(needs) for n in item}
 
 
 def test_nearly_every_small_graph_can_be_drawn():

@@ -16,7 +16,7 @@ def test_the_first_look_tells_what_has_happened_so_far():
     assert lines == ["   0.0s  nightly Running", "   2.0s  a Succeeded in 2.0s", "   2.0s  b Running 1/3"]
 
 
-def test_a_transition_is_told_once():
+def test_a_transition_is_reported_once():
     """What is the same as before is not said again."""
     before = a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING})
     assert plain_lines(before, a_tree(DIAMOND, {"a": SUCCEEDED, "b": RUNNING}, now=at(60))) == []
@@ -31,13 +31,13 @@ def test_another_attempt_is_a_transition():
     assert plain_lines(before, after) == ["    10s  b Running 2/3"]
 
 
-def test_waits_are_told_when_they_are_not_ordinary():
+def test_waits_are_reported_when_they_are_not_ordinary():
     """Starting is not worth a line; a tool that is missing is."""
     before = a_tree(DIAMOND)
     assert plain_lines(before, a_tree(DIAMOND, {"a": STARTING})) == []
     (line,) = plain_lines(before, a_tree(DIAMOND, {"a": LOST}))
     assert line.endswith(
-        'a Pending: the step\'s work was started and waits (ReferenceNotFound): tool "x" does not exist'
+        'a Pending: the step\'s work has started and is waiting (ReferenceNotFound): tool "x" does not exist'
     )
 
 
@@ -49,7 +49,7 @@ def test_steps_of_nested_runs_have_their_path():
     assert lines == ["   0.0s  sub Running", "   2.0s  sub/p Succeeded in 2.0s"]
 
 
-def test_the_run_itself_is_told_when_it_changes():
+def test_the_run_itself_is_reported_when_it_changes():
     """Its end is left to the summary."""
     waits = {"phase": Phase.PENDING, "reason": "ReferenceNotFound", "message": "no x", "started_at": None}
     assert plain_lines(None, a_tree(DIAMOND, **waits)) == [
@@ -60,7 +60,7 @@ def test_the_run_itself_is_told_when_it_changes():
     assert plain_lines(a_tree(DIAMOND), over) == []
 
 
-def test_an_api_that_does_not_answer_is_told_once():
+def test_an_api_that_does_not_answer_is_reported_once():
     """And that it is back."""
     silent = replace(a_tree(DIAMOND, {"a": RUNNING}), silence=timedelta(seconds=6))
     well = a_tree(DIAMOND, {"a": RUNNING})
@@ -96,7 +96,7 @@ def test_the_summary_of_a_failure_says_what_failed_and_why():
     ]
 
 
-def test_a_failure_within_a_nested_run_is_told_by_the_step_at_fault():
+def test_a_failure_within_a_nested_run_is_reported_by_the_step_at_fault():
     """Not by the step that only contains it."""
     outer = a_definition(nested("sub"))
     within = a_seen(a_definition(a_step("p")), {"p": FAILED}, name="child", phase=Phase.FAILED)

@@ -26,7 +26,7 @@ def test_a_line_has_glyph_name_phase_duration_attempt_and_why():
     ]
 
 
-def test_a_failure_with_an_exit_code_is_told_in_short():
+def test_a_failure_with_an_exit_code_is_reported_in_short():
     """Also a narrow screen has room for that; the summary says the rest."""
     lines = shown(a_tree(DIAMOND, {"a": FAILED | {"exit_code": 3}}))
     assert lines[1] == "  ✗ a  Failed       2.0s  NonZeroExit: exit code 3"
@@ -42,7 +42,7 @@ def test_a_step_that_waits_says_for_what():
     """In the words of the rules."""
     lines = shown(a_tree(DIAMOND, {"a": LOST}))
     assert lines[1].endswith(
-        'the step\'s work was started and waits (ReferenceNotFound): tool "x" does not exist'
+        'the step\'s work has started and is waiting (ReferenceNotFound): tool "x" does not exist'
     )
 
 
@@ -85,8 +85,10 @@ def test_a_thousand_steps_fit_any_screen(width, height):
     assert sum("Running" in row for row in rows) >= len(rows) // 2
     assert not any("Pending" in row or "Succeeded" in row for row in rows)
     failed, running = (sum(word in row for row in rows) for word in ("Failed", "Running"))
-    told = [f"{30 - failed} more failed"] * (failed < 30) + [f"{40 - running} more running"] * (running < 40)
-    assert lines[-1] == f"  … {', '.join(told)}" or width == 40
+    reported = [f"{30 - failed} more failed"] * (failed < 30) + [f"{40 - running} more running"] * (
+        running < 40
+    )
+    assert lines[-1] == f"  … {', '.join(reported)}" or width == 40
 
 
 def test_long_names_leave_room_for_the_rest():

@@ -67,7 +67,7 @@ def test_a_list_is_filtered(asked):
         "orchestrationrun.orchestration.proompteng.ai/nightly-2\n"
     )
     assert asked("--all", "--kind", "toolrun", "-o", "name").output == "toolrun.tools.proompteng.ai/child\n"
-    assert asked("--since", "1m").output == "nothing like that in the history\n"
+    assert asked("--since", "1m").output == "no matching runs in the history\n"
     assert asked("--phase", "Running").exit_code == 2
     assert asked("--kind", "Pod").exit_code == 2
 
@@ -78,7 +78,7 @@ def test_one_run_is_shown_with_steps_outputs_and_logs(asked):
     assert "Phase:         Succeeded" in shown
     assert "exit code 3" in shown
     assert "image=app:1" in shown
-    assert "... 10 lines before" in shown
+    assert "... 10 earlier lines" in shown
     assert shown == asked("uid-nightly-1").output
 
 
@@ -88,10 +88,10 @@ def test_scripts_get_the_shape_of_the_object(asked):
     assert found["metadata"]["name"] == "nightly-1"
     assert found["status"]["stepStatuses"][0]["logTail"].startswith("compiling")
     listed = json.loads(asked("-o", "json").output)
-    assert [each["status"]["phase"] for each in listed["items"]] == ["Succeeded", "Failed"]
+    assert [item["status"]["phase"] for item in listed["items"]] == ["Succeeded", "Failed"]
 
 
-def test_what_is_not_there_is_told(asked, tmp_path):
+def test_what_is_not_there_is_reported(asked, tmp_path):
     """A name that nothing had, and a directory without a history."""
     assert asked("nothing").exit_code == 4
     ran = CliRunner().invoke(app, ["history", "--data-dir", str(tmp_path / "none")])

@@ -18,7 +18,7 @@ def test_an_empty_file_gets_our_context_as_the_current_one():
     merged = merged_config({}, OURS)
     assert merged["current-context"] == "jangar"
     assert merged["contexts"] == [{"name": "jangar", "context": {"cluster": "jangar", "user": "jangar"}}]
-    assert [each["name"] for each in merged["users"]] == ["jangar"]
+    assert [user["name"] for user in merged["users"]] == ["jangar"]
 
 
 def test_an_older_context_of_ours_is_replaced_in_its_place():

@@ -18,7 +18,7 @@ EVENTS = Path(__file__).parent / "agent_events"
         ("opencode-ok", "bash: printf"),
     ],
 )
-def test_the_events_of_real_agents_are_told_as_text(name, call):
+def test_the_events_of_real_agents_are_reported_as_text(name, call):
     """B6: written by the CLIs themselves. Events without text are passed over."""
     lines = (EVENTS / f"{name}.jsonl").read_text().splitlines()
     texts = [line_text(line) for line in lines]

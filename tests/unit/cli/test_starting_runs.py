@@ -4,7 +4,7 @@ import pytest
 
 from jangar.cli.api_session import Failure
 from jangar.cli.parameters import MAX_FILE_BYTES, parse_parameters
-from jangar.cli.starting import Wanted, renamed, start_of
+from jangar.cli.starting import RunOptions, renamed, start_of
 
 GROUP = "orchestration.proompteng.ai/v1alpha1"
 TOOL = {"apiVersion": "tools.proompteng.ai/v1alpha1", "kind": "Tool", "metadata": {"name": "t"}, "spec": {}}
@@ -25,13 +25,13 @@ def run(name, **spec):
 
 
 def start(*objects, **wanted):
-    return start_of(objects, Wanted(**({"parameters": {}} | wanted)), source="f.yaml")
+    return start_of(objects, RunOptions(**({"parameters": {}} | wanted)), source="f.yaml")
 
 
 def test_a_run_among_the_manifests_is_the_run():
     """The rest is applied before it."""
     found = start(TOOL, orchestration("o"), run("r", orchestrationRef={"name": "o"}))
-    assert [each["kind"] for each in found.others] == ["Tool", "Orchestration"]
+    assert [other["kind"] for other in found.others] == ["Tool", "Orchestration"]
     assert (found.run["metadata"], found.run["spec"]) == ({"name": "r"}, {"orchestrationRef": {"name": "o"}})
 
 
@@ -55,11 +55,11 @@ def test_parameters_of_the_command_line_win_over_those_of_the_file():
         pytest.param(
             [orchestration("o"), orchestration("p")],
             {},
-            "holds 2 Orchestrations that could be run: o, p; choose one by --orch",
+            "contains 2 Orchestrations that can run: o, p; choose one with --orch",
             id="two",
         ),
-        pytest.param([run("r"), run("s")], {}, "choose one by --run NAME", id="two-runs"),
-        pytest.param([TOOL], {}, "nothing to run", id="none"),
+        pytest.param([run("r"), run("s")], {}, "choose one with --run NAME", id="two-runs"),
+        pytest.param([TOOL], {}, "contains no Orchestration or OrchestrationRun to run", id="none"),
         pytest.param([orchestration("one")], {"orchestration": "onee"}, "did you mean one?", id="misspelt"),
         pytest.param(
             [orchestration("o", parameters=[{"name": "x", "required": True}])],
@@ -85,7 +85,7 @@ def test_an_orchestration_is_chosen_though_there_are_runs():
     """Those are not started."""
     found = start(orchestration("o"), run("r"), run("s"), orchestration="o")
     assert found.run["spec"] == {"orchestrationRef": {"name": "o"}}
-    assert [each["kind"] for each in found.others] == ["Orchestration"]
+    assert [other["kind"] for other in found.others] == ["Orchestration"]
 
 
 def test_parameters_are_name_and_value():
@@ -110,7 +110,7 @@ def test_a_parameter_can_be_the_content_of_a_file(tmp_path):
     ("content", "said"),
     [
         (None, "cannot read .*: No such file"),
-        (b"x" * (MAX_FILE_BYTES + 1), "more than 262,144 bytes"),
+        (b"x" * (MAX_FILE_BYTES + 1), "exceeds 262,144 bytes"),
         (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
@@ -122,14 +122,14 @@ def test_a_file_that_cannot_be_a_parameter_is_refused(tmp_path, content, said):
     with pytest.raises(Failure, match=rf"^-p notes=@\S+notes.md: .*{said}") as refused:
         parse_parameters([f"notes=@{path}"])
     assert refused.value.code == 2
-    with pytest.raises(Failure, match="name a file after the @"):
+    with pytest.raises(Failure, match="add a file name after @"):
         parse_parameters(["notes=@"])
 
 
 def nested(name, *inner):
     steps = [
-        {"name": f"s{at}", "kind": "SubOrchestration", "orchestrationRef": {"name": each}}
-        for at, each in enumerate(inner)
+        {"name": f"s{at}", "kind": "SubOrchestration", "orchestrationRef": {"name": item}}
+        for at, item in enumerate(inner)
     ]
     return orchestration(name, steps=steps)
 
@@ -146,7 +146,7 @@ def test_of_several_orchestrations_the_outermost_is_run():
 
 def test_two_outermost_orchestrations_are_named():
     """B11: only those that can be meant."""
-    with pytest.raises(Failure, match="that could be run: one, two; choose one by --orchestration NAME"):
+    with pytest.raises(Failure, match="that can run: one, two; choose one with --orchestration NAME"):
         start(nested("one", "inner"), orchestration("inner"), nested("two", "inner"))
 
 

@@ -21,7 +21,7 @@ OUTER = a_seen(
 
 
 def paths(step, attempt=None):
-    return [each.path for each in sources(OUTER, step, attempt)]
+    return [source.path for source in sources(OUTER, step, attempt)]
 
 
 def test_all_steps_with_those_of_nested_runs_in_the_place_of_their_step():
@@ -48,7 +48,7 @@ def test_an_attempt_has_its_own_child():
         pytest.param("b", None, "nightly has no step b; it has a, sub", id="no-such-step"),
         pytest.param("subb", None, "did you mean sub", id="misspelt"),
         pytest.param("sub/x", None, "child has no step x", id="no-such-inner-step"),
-        pytest.param("a/x", None, "a is no nested run: it has no step x", id="not-nested"),
+        pytest.param("a/x", None, "a is not a nested run: it has no step x", id="not-nested"),
         pytest.param("a", 3, "a has no attempt 3: 2 so far", id="no-such-attempt"),
         pytest.param("sub/q", 1, "sub/q has no attempt 1: none so far", id="not-started"),
     ],

@@ -8,10 +8,10 @@ from jangar.api.reasons import Reason
 from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders, is_template
 from jangar.controllers.definition.checks import AgentCheck, check_provider
 from jangar.domain.agentrun.command import AgentDefaults
+from jangar.domain.job_execution.command import Command
+from jangar.domain.job_execution.observation import WorkDefined, WorkHeld, WorkMissing, WorkRejected
+from jangar.domain.job_execution.record import AttemptLimits
 from jangar.domain.policies.verdicts import Deny
-from jangar.domain.work.command import Command
-from jangar.domain.work.observation import WorkDefined, WorkHeld, WorkMissing, WorkRejected
-from jangar.domain.work.record import AttemptLimits
 from jangar.lint.conditions import compile_loop
 from kubekit.cache.object_cache import Cache, Cached
 
@@ -32,7 +32,7 @@ def an_object(name, *, spec=None, status=None, **metadata):
 def a_cache(objects):
     cache = Cache({}, report=lambda error: pytest.fail(str(error)))
     for name, spec in objects.items():
-        cache.note_written(an_object(name, spec=spec))
+        cache.record_write(an_object(name, spec=spec))
     return cache
 
 
@@ -82,7 +82,7 @@ def test_a_run_of_a_step_is_repeated_by_its_step_alone():
 )
 def test_what_is_not_there_yet_is_waited_for(absent, words):
     """It is no mistake."""
-    assert order({kind: each for kind, each in everything().items() if kind != absent}).work == WorkMissing(
+    assert order({kind: item for kind, item in everything().items() if kind != absent}).work == WorkMissing(
         message=words
     )
 
@@ -137,7 +137,7 @@ def test_a_workflow_begins_with_its_first_step():
     """A step's parameters win over the run's, and its own terms over the Agent's."""
     found = order(spec=WORKFLOW)
     assert isinstance(found.work, WorkDefined)
-    assert [each.name for each in found.course] == ["plan", "code"]
+    assert [item.name for item in found.course] == ["plan", "code"]
     assert found.terms == AttemptLimits(timeout_seconds=0)
     run = files(found)["run.json"]
     assert run["parameters"] == {"who": "plan", "mood": "good"}
@@ -161,7 +161,7 @@ def test_a_workflow_goes_on_with_the_step_that_the_record_says():
     assert found.command.labels["agents.proompteng.ai/step-iteration"] == "2"
 
 
-def test_everything_that_is_wrong_with_a_workflow_is_told_at_once():
+def test_everything_that_is_wrong_with_a_workflow_is_reported_at_once():
     """Whether or not its Agent is there."""
     steps = [{"name": "a", "loop": {"maxIterations": 2, "condition": {"expression": "1 +"}}}, {"name": "a"}]
     found = order({}, spec={"runtime": {"type": "workflow"}, "workflow": {"steps": steps}}).work
@@ -211,4 +211,4 @@ def test_agents_and_providers_say_whether_they_are_ready():
     assert AgentCheck(providers=a_cache({"sh": {"binary": "sh"}}))(agent, spec).missing == []
     assert AgentCheck(providers=a_cache({}))(agent, spec).missing[0].reason == "ReferenceNotFound"
     wrong = check_provider(agent, {"binary": "", "argsTemplate": ["{{ 1 * 2 }}"]}).problems
-    assert [each.path for each in wrong] == [("spec", "binary"), ("spec", "argsTemplate", 0)]
+    assert [item.path for item in wrong] == [("spec", "binary"), ("spec", "argsTemplate", 0)]

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jangar.controllers.work.app_tokens import AppTokens, SignInRefused
-from jangar.domain.work.command import AppToken
+from jangar.controllers.job_execution.app_tokens import AppTokens, SignInRefused
+from jangar.domain.job_execution.command import AppToken
 from kubekit.client.api_client import Client
 from support.answering_transport import AnsweringTransport
 

@@ -23,12 +23,12 @@ def _raise(error):
 
 def check(obj, *others):
     cache = Cache(report=_raise)
-    for each in (obj, *others):
-        cache.note_written(each)
+    for other in (obj, *others):
+        cache.record_write(other)
     found = OrchestrationCheck(orchestrations=cache, compile_condition=compile_python)(
         Cached.of(obj), obj["spec"]
     )
-    return found.more, [str(each.reason) for each in found.problems]
+    return found.more, [str(problem.reason) for problem in found.problems]
 
 
 def test_a_tool_is_checked_by_its_own_rules():
@@ -53,10 +53,10 @@ def test_a_tool_is_checked_by_its_own_rules():
 def test_an_orchestration_must_not_contain_itself(others, expected):
     """Directly or by way of others of its namespace; looking for it comes to an end."""
     more, reasons = check(an_orchestration("a", "b"), *others)
-    assert [each for each in reasons if each == "RecursiveOrchestration"] == expected
+    assert [reason for reason in reasons if reason == "RecursiveOrchestration"] == expected
     assert more == {"executionMode": "Graph", "stepCount": 1}
 
 
-def test_one_that_calls_itself_is_told():
+def test_one_that_calls_itself_is_reported():
     """At the step that does."""
     assert "RecursiveOrchestration" in check(an_orchestration("a", "a"))[1]

@@ -72,8 +72,8 @@ def test_steps_of_a_big_run_come_from_its_pages():
     document = {"name": "a", "kind": "ToolRun", "phase": "Skipped", "resourceRef": {"name": "c", "uid": "u"}}
     inline = ended("OrchestrationRun", an_object(stepStatuses=[document]), root_uid="u1")
     paged = ended("OrchestrationRun", an_object(stepStatuses=[document]), root_uid="u1", steps=[document] * 3)
-    assert [each.child_uid for each in inline.steps] == ["u"]
-    assert [each.position for each in paged.steps] == [0, 1, 2]
+    assert [step.child_uid for step in inline.steps] == ["u"]
+    assert [step.position for step in paged.steps] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Running", "Cancelling", None])
@@ -108,7 +108,7 @@ def test_a_newer_end_that_comes_while_the_older_is_stored_waits_on():
     ledger.heard("ToolRun", changed(seen, newer), 2.0)
     ledger.done(entry)
     assert ledger.is_pending(newer)
-    assert [each.seen for each in ledger.ready(3.0, lambda _: True)] == [newer]
+    assert [item.seen for item in ledger.ready(3.0, lambda _: True)] == [newer]
 
 
 @pytest.mark.rule("GC-9")
@@ -118,7 +118,7 @@ def test_what_is_gone_before_it_was_stored_is_stored_from_memory():
     ledger.heard("ToolRun", changed(None, seen), 1.0)
     lost = ledger.heard("ToolRun", Change("deleted", seen, None), 2.0)
     assert lost is not None
-    assert [each.is_gone for each in ledger.ready(3.0, lambda each: each.is_gone)] == [True]
+    assert [item.is_gone for item in ledger.ready(3.0, lambda item: item.is_gone)] == [True]
     ledger.done(lost)
     assert (ledger.waiting, ledger.stored) == ({}, {})
 

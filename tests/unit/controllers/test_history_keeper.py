@@ -32,16 +32,16 @@ class ScriptedHistory:
     def __init__(self, *, failures=0, refused=(), known=None):
         self.failures, self.refused, self.already = failures, refused, known or {}
         self.stored, self.asked = {}, []
-        self.old, self.told = 0, []
+        self.old, self.reported = 0, []
         self.parts = {}
 
     async def store(self, ended):
         if self.failures:
             self.failures -= 1
             raise Unavailable("away")
-        if any(each.run.uid in self.refused for each in ended):
+        if any(item.run.uid in self.refused for item in ended):
             raise Refused("not that")
-        self.stored |= {each.run.uid: each for each in ended}
+        self.stored |= {item.run.uid: item for item in ended}
 
     async def known(self, uids):
         self.asked += uids
@@ -53,8 +53,8 @@ class ScriptedHistory:
             raise Unavailable("away")
         if uid in self.refused:
             raise Refused("not that")
-        known = {each.job for each in self.parts.get(uid, ())}
-        self.parts.setdefault(uid, []).extend(each for each in parts if each.job not in known)
+        known = {item.job for item in self.parts.get(uid, ())}
+        self.parts.setdefault(uid, []).extend(part for part in parts if part.job not in known)
 
     async def log_parts(self, uid):
         return self.parts.get(uid, [])
@@ -62,7 +62,7 @@ class ScriptedHistory:
     async def prune(self, before):
         gone = min(self.old, 2)
         self.old -= gone
-        self.told.append((asyncio.get_running_loop().time(), gone, before, len(self.stored)))
+        self.reported.append((asyncio.get_running_loop().time(), gone, before, len(self.stored)))
         return {"runs": gone}
 
     async def close(self):
@@ -118,7 +118,7 @@ class World:
             self.keeper.follow(informer, wake=self.woken.append, may_act=may_act)
 
     def see(self, kind, name, **facts):
-        return self.informers[kind].cache.note_written(an_object(kind, name, **facts))
+        return self.informers[kind].cache.record_write(an_object(kind, name, **facts))
 
     def keep_log(self, uid, job, text):
         """As whoever keeps the log of one Job among several."""
@@ -157,7 +157,7 @@ def test_who_asked_is_woken_when_everything_in_it_is_stored():
         await world.goes_on(2)
         assert not world.keeper.is_pending(run)
         assert set(world.woken) == {Key("ci", "r")}
-        assert {uid: each.run.root_uid for uid, each in history.stored.items()} == {"r": "r", "c": "r"}
+        assert {uid: item.run.root_uid for uid, item in history.stored.items()} == {"r": "r", "c": "r"}
 
     run_virtual(scenario())
 
@@ -244,16 +244,16 @@ def test_old_rows_are_deleted_in_parts_at_the_start_and_every_hour():
         world = World(history, retention=timedelta(days=1))
         world.see("ToolRun", "a", version=1)
         await world.goes_on(3700)
-        assert [gone for _, gone, _, _ in history.told] == [2, 2, 1, 0, 0]
-        assert all(stored == 1 for _, _, _, stored in history.told)
-        times = [at for at, _, _, _ in history.told]
+        assert [gone for _, gone, _, _ in history.reported] == [2, 2, 1, 0, 0]
+        assert all(stored == 1 for _, _, _, stored in history.reported)
+        times = [at for at, _, _, _ in history.reported]
         assert times[3] - times[0] < 5
         assert 3600 <= times[4] - times[3] < 3620
-        assert history.told[0][2].tails is None
+        assert history.reported[0][2].tails is None
         assert world.keeper.counts.deleted == {"runs": 5}
         kept = ScriptedHistory()
         await World(kept).goes_on(3700)
-        assert kept.told == []
+        assert kept.reported == []
 
     run_virtual(scenario())
 
@@ -271,18 +271,18 @@ def test_logs_of_jobs_that_another_process_kept_are_stored_with_the_rest(tmp_pat
         two.keep_log("c", "second", "again\n")
         two.keep_log("c", "last", "bye\n")
         await two.goes_on_until(lambda: len(history.parts["c"]) == 3)
-        two.informers["ToolRun"].cache.note_written(
+        two.informers["ToolRun"].cache.record_write(
             an_object("ToolRun", "c", version=3) | {"status": ENDED | {"job": {"name": "last"}}}
         )
         await two.goes_on_until(lambda: history.stored)
-        told = "==> first <==\nhello\n==> second <==\nagain\n==> last <==\nbye\n"
-        assert history.stored["c"].log_tail == told
+        reported = "==> first <==\nhello\n==> second <==\nagain\n==> last <==\nbye\n"
+        assert history.stored["c"].log_tail == reported
 
     asyncio.run(scenario())
 
 
 @pytest.mark.rule("GC-6")
-def test_a_log_that_the_database_refuses_holds_nobody_up(tmp_path):
+def test_a_log_that_the_database_refuses_holds_no_one_up(tmp_path):
     """It is told, and the rows of others are stored."""
 
     async def scenario():

@@ -10,8 +10,8 @@ from jangar.controllers.json_difference import difference
 scalars = st.one_of(st.none(), st.booleans(), st.integers(2, 9), st.text("ab~/", max_size=3))
 documents = st.recursive(
     scalars,
-    lambda each: st.one_of(
-        st.lists(each, max_size=3), st.dictionaries(st.text("ab~/01", max_size=3), each, max_size=3)
+    lambda item: st.one_of(
+        st.lists(item, max_size=3), st.dictionaries(st.text("ab~/01", max_size=3), item, max_size=3)
     ),
     max_leaves=12,
 )
@@ -21,17 +21,17 @@ objects = st.dictionaries(st.text("ab~/01", max_size=3), documents, max_size=4)
 def applied(document, operations):
     """A reading of RFC 6902 that shares nothing with the code under test."""
     root = {"root": json.loads(json.dumps(document))}
-    for each in operations:
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in each["path"].split("/")[1:]]
+    for operation in operations:
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]]
         place, last = root, "root"
         for step in steps:
             place = place[last]
             last = int(step) if isinstance(place, list) else step
-        if each["op"] == "remove":
+        if operation["op"] == "remove":
             del place[last]
         else:
-            assert each["op"] == "add" or isinstance(place, list) or last in place
-            place[last] = each["value"]
+            assert operation["op"] == "add" or isinstance(place, list) or last in place
+            place[last] = operation["value"]
     return root["root"]
 
 
@@ -46,8 +46,8 @@ def test_only_what_changed_is_sent(old, value, name):
     """One member more or other is one operation at most where the value is a scalar; equal documents give none."""
     assert list(difference(old, old)) == []
     changed = old | {name: value}
-    for each in difference(old, changed):
-        assert each["path"].startswith("/" + name.replace("~", "~0").replace("/", "~1"))
+    for item in difference(old, changed):
+        assert item["path"].startswith("/" + name.replace("~", "~0").replace("/", "~1"))
 
 
 def test_a_list_of_steps_is_changed_step_by_step():

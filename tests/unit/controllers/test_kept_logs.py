@@ -66,7 +66,7 @@ def test_what_is_kept_of_one_run_is_bounded(tmp_path, size):
     jobs = [f"run-loop-{number}-1" for number in range(600)]
     keep(files, *jobs, content=b"x" * size)
     kept = list((tmp_path / "ci" / "c1").iterdir())
-    assert sum(max(each.stat().st_size, BLOCK) for each in kept) <= RUN_BYTES
+    assert sum(max(item.stat().st_size, BLOCK) for item in kept) <= RUN_BYTES
     assert len(kept) >= min(len(jobs), RUN_BYTES // max(size + 100, BLOCK))
     text = files.read("ci", "c1")
     assert text.startswith(b"(the logs of the first %d Jobs are not kept any more" % (600 - len(kept)))

@@ -66,7 +66,7 @@ def test_the_end_of_a_log_of_very_long_lines_is_kept(tmp_path):
     transport = AnsweringTransport(b"x" * READ_BYTES, b"y" * 9000 + b"\nlast\n")
     tails = LogTails(Client(transport, manager="test"), tmp_path, lambda: NOON)
     keep(tails)
-    assert [each.query["tailLines"] for each in transport.asked] == ["1001", "101"]
+    assert [item.query["tailLines"] for item in transport.asked] == ["1001", "101"]
     assert tails.files.path("ci", "c1").read_bytes().endswith(b"\nlast\n")
 
 
@@ -103,7 +103,7 @@ def test_tails_go_when_their_time_is_over(tmp_path):
 
 def pods_with(pod):
     cache = Cache(report=lambda error: pytest.fail(str(error)))
-    cache.saw(
+    cache.upsert(
         Cached.of(
             {"metadata": {"name": "build-x", "namespace": "ci", "uid": "p", "resourceVersion": "1"}, **pod}
         )
@@ -118,19 +118,19 @@ SECRET = {"metadata": {"name": "token"}, "data": {"t": base64.b64encode(b"hunter
 @pytest.mark.rule("GC-6")
 def test_values_of_referenced_secrets_are_masked_in_a_tail(tmp_path):
     """Nothing that the work was told in secret is kept; whoever stores history is told of the tail."""
-    told = []
+    reported = []
     transport = AnsweringTransport(b"login hunter22 ok\n", SECRET)
     tails = LogTails(
         Client(transport, manager="test"),
         tmp_path,
         lambda: NOON,
         pods=pods_with(GIVEN),
-        on_kept=lambda namespace, uid, _: told.append((namespace, uid)),
+        on_kept=lambda namespace, uid, _: reported.append((namespace, uid)),
     )
     keep(tails)
     assert asyncio.run(tails.read("ci", "c1")) == "login *** ok\n"
     assert asyncio.run(tails.read("ci", "other")) is None
-    assert told == [("ci", "c1")]
+    assert reported == [("ci", "c1")]
 
 
 @pytest.mark.rule("GC-6")
@@ -152,5 +152,5 @@ def test_the_tail_of_each_job_of_several_is_kept_once_and_masked(tmp_path):
     keep(tails, job="run-plan-1-x", title="step plan, attempt 1")
     keep(tails, job="run-plan-1-x", title="step plan, attempt 1")
     keep(tails, job="run-code-1-y", title="step code, attempt 1")
-    told = "==> step plan, attempt 1 <==\n*** one\n==> step code, attempt 1 <==\ntwo\n"
-    assert asyncio.run(tails.read("ci", "c1")) == told
+    reported = "==> step plan, attempt 1 <==\n*** one\n==> step code, attempt 1 <==\ntwo\n"
+    assert asyncio.run(tails.read("ci", "c1")) == reported

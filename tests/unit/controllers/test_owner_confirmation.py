@@ -3,10 +3,10 @@
 import pytest
 
 from jangar.api.phases import StepKind
+from jangar.controllers.job_execution.observe import confirmation
 from jangar.controllers.orchestrationrun.children import hash_of
 from jangar.controllers.resources import ATTEMPT, RUN_UID, STEP
-from jangar.controllers.work.observe import confirmation
-from jangar.domain.work.observation import Owner
+from jangar.domain.job_execution.observation import Owner
 from kubekit.cache.object_cache import Cached
 
 

@@ -10,18 +10,18 @@ from jangar.controllers.orchestrationrun.children import (
     hash_of,
     stop_patch,
 )
-from jangar.controllers.orchestrationrun.memory import MOST_ENDED, Memories, RunMemory
+from jangar.controllers.orchestrationrun.memory import MAX_ENDED, Memories, RunMemory
 from jangar.controllers.orchestrationrun.retention import Keeping, RunRetention
 from jangar.controllers.resources import ATTEMPT, LINEAGE, RUN_UID, STEP, STOP
 from jangar.controllers.stop_order import stop_order
 from jangar.domain.cancellation.stop import LeftBehind
+from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.orchestration.actions import StartChild, StopChild
 from jangar.domain.orchestration.observation import ChildGone
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.retention.decide import Delete, Kept, KeptBecause
 from jangar.domain.retention.values import NEVER, Keep, keep_for
 from jangar.domain.status_contract import Lifecycle
-from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from kubekit.cache.object_cache import Cache, Cached, Change
 from support.builders import NOON, a_definition, a_step, at
 
@@ -75,8 +75,8 @@ def test_what_a_child_left_behind_counts_until_it_has_ended(left, expected):
 def test_a_stop_was_heard_when_both_request_and_order_are_there():
     """The patch of a stop makes it so, and the deadline arrives as it was given."""
     patch = stop_patch(StopChild(child="build", reason="RunCancelled", deadline=at(58)))
-    told = an_object(spec=patch["spec"], annotations=patch["metadata"]["annotations"])
-    assert child_seen(told).stop_requested
+    reported = an_object(spec=patch["spec"], annotations=patch["metadata"]["annotations"])
+    assert child_seen(reported).stop_requested
     assert stop_order(patch["metadata"]["annotations"]) == at(58)
     assert not child_seen(an_object(spec={"cancel": True})).stop_requested
     assert not child_seen(an_object(annotations={STOP: "{}"})).stop_requested
@@ -143,7 +143,7 @@ def _raise(error):
 def test_a_new_memory_knows_the_children_that_are_cached():
     """After a restart everything is found again."""
     cache = Cache(report=_raise)
-    cache.note_written(a_child_of("r1").decode())
+    cache.record_write(a_child_of("r1").decode())
     memories = Memories((cache,))
     memory = memories.of("r1")
     memory.take_news(BUILT)
@@ -157,7 +157,7 @@ def test_of_ended_runs_only_the_latest_are_remembered():
     """Thousands stay until their retention is over; runs under way are remembered however many there are."""
     memories = Memories(())
     under_way = memories.of("r1")
-    ended = [memories.of(f"ended-{number}") for number in range(MOST_ENDED + 1)]
+    ended = [memories.of(f"ended-{number}") for number in range(MAX_ENDED + 1)]
     for memory in ended[:-1]:
         memories.note_ended(memory.uid)
     memories.note_ended(ended[0].uid)

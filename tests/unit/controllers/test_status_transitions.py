@@ -31,9 +31,9 @@ from jangar.controllers.transitions import Transition, phase_change, step_change
         ),
     ],
 )
-def test_a_phase_that_changed_is_told(before, after, expected):
+def test_a_phase_that_changed_is_reported(before, after, expected):
     """Once, with its reason."""
-    assert list(phase_change(before, after)) == [Transition(*each) for each in expected]
+    assert list(phase_change(before, after)) == [Transition(*item) for item in expected]
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_a_phase_that_changed_is_told(before, after, expected):
         ),
     ],
 )
-def test_a_step_that_changed_is_told(before, after, expected):
+def test_a_step_that_changed_is_reported(before, after, expected):
     """By phase or attempt, with its name."""
     assert step_change(before, after) == (Transition(*expected) if expected else None)
 
 
-def test_steps_of_an_agents_workflow_are_told_when_they_change():
+def test_steps_of_an_agents_workflow_are_reported_when_they_change():
     """One that only waits for its turn is not."""
     before = {"workflow": {"steps": [{"name": "a", "phase": "Running", "attempt": 1}]}}
     after = {

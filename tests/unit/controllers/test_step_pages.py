@@ -93,7 +93,7 @@ def test_a_taken_name_is_passed_over(foreign):
     other["metadata"]["name"] = page_name("run", "r1", 0, 1)
     transport, recorded = written(TAKEN, foreign, other)
     assert recorded["names"] == [page_name("run", "r1", 0, 1)]
-    assert [each.method for each in transport.asked] == ["POST", "GET", "POST"]
+    assert [item.method for item in transport.asked] == ["POST", "GET", "POST"]
 
 
 def test_a_page_whose_names_are_all_taken_says_which():

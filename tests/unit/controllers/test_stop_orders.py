@@ -29,7 +29,7 @@ def test_an_order_is_read_as_it_was_written():
         "[" * 100_000,
     ],
 )
-def test_an_order_that_nobody_can_read_is_none(text):
+def test_an_order_that_no_one_can_read_is_none(text):
     """Anybody can write an annotation: it must not stop the controller from looking at the child."""
     assert stop_order({STOP: text[:200_000]}) is None
 

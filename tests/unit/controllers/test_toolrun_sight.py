@@ -5,10 +5,7 @@ from datetime import timedelta
 import pytest
 
 from jangar.api.phases import OnJobMissing
-from jangar.controllers.resources import CHILD_UID, RUN_UID
-from jangar.controllers.stop_order import written_order
-from jangar.controllers.toolrun.order import ToolRunOrders
-from jangar.controllers.work.observe import (
+from jangar.controllers.job_execution.observe import (
     JOB_NAME,
     Caches,
     LiveReads,
@@ -16,9 +13,13 @@ from jangar.controllers.work.observe import (
     owner_run,
     owner_state,
 )
+from jangar.controllers.resources import CHILD_UID, RUN_UID
+from jangar.controllers.stop_order import written_order
+from jangar.controllers.toolrun.order import ToolRunOrders
 from jangar.domain.cancellation.request import Requester
-from jangar.domain.work.facts import JobFacts
-from jangar.domain.work.observation import (
+from jangar.domain.job_execution.facts import JobFacts
+from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
+from jangar.domain.job_execution.observation import (
     Owner,
     WorkDefined,
     WorkLimits,
@@ -26,8 +27,7 @@ from jangar.domain.work.observation import (
     WorkRefused,
     WorkRejected,
 )
-from jangar.domain.work.presence import ConfirmedAbsent, NotInCache
-from jangar.domain.work.releasing import CLEANUP_FINALIZER
+from jangar.domain.job_execution.presence import ConfirmedAbsent, NotInCache
 from kubekit.cache.indexers import label_index
 from kubekit.cache.object_cache import Cache, Cached
 from support.builders import NOON, at
@@ -51,8 +51,8 @@ def an_object(name, *, spec=None, status=None, **metadata):
 
 def a_cache(*objects, **indexes):
     cache = Cache(indexes, report=_raise)
-    for each in objects:
-        cache.note_written(each)
+    for item in objects:
+        cache.record_write(item)
     return cache
 
 
@@ -102,7 +102,7 @@ def test_a_child_is_seen_as_its_spec_and_metadata_say():
     )
     child = look(run).observation.child
     assert child.requested_by == {Requester.CANCEL, Requester.OWNER, Requester.DELETION}
-    assert (child.suspend, child.is_held, child.ttl) == (True, True, "never")
+    assert (child.suspend, child.has_finalizer, child.ttl) == (True, True, "never")
     assert (child.created_at, child.deleted_at, child.stop_deadline) == (NOON, at(1), at(9))
     assert child.timeout == timedelta(seconds=5)
     assert child.on_job_missing is OnJobMissing.RETRY
@@ -149,7 +149,7 @@ def test_the_job_of_the_current_attempt_and_its_pods_are_found_by_their_names():
     pods = [a_pod("build-1-x", "build-1"), a_pod("build-0-x", "build-0")]
     seen = look(a_run(JOB), jobs=[mine], pods=pods).observation
     assert isinstance(seen.job, JobFacts)
-    assert [each.name for each in seen.pods] == ["build-1-x"]
+    assert [pod.name for pod in seen.pods] == ["build-1-x"]
     assert not seen.live
     theirs = an_object("build-1", ownerReferences=owned_by("another"))
     assert look(a_run(JOB), jobs=[theirs]).observation.job == NotInCache()

@@ -89,7 +89,7 @@ def test_an_object_that_is_the_spec_of_a_kind_is_linked_not_repeated():
     assert "spec.machine.parts" not in factory
 
 
-def test_rules_are_told_by_their_messages():
+def test_rules_are_reported_by_their_messages():
     assert "- `spec`: be true" in section(SMALL, "Machine spec")
 
 
@@ -97,14 +97,14 @@ def test_a_kind_tells_its_names_columns_and_selectors():
     machine = section(SMALL, "Machine")
     assert "- names for kubectl: `machines`, `machine`, `m`" in machine
     assert "- field selectors: `spec.owner.name`" in machine
-    assert "| Phase | always | `.status.phase` | Where the object is in its life. |" in machine
+    assert "| Phase | always | `.status.phase` | Phase of the object. |" in machine
 
 
 def test_no_kind_has_the_name_of_the_category():
     """B15: kubectl takes such a word for the category, and `kubectl get agents` listed every kind."""
-    for each in KINDS:
-        assert CATEGORY not in (each.plural, each.singular, *each.short_names)
-        assert f"`{each.plural}`," in section(PAGE, each.name)
+    for item in KINDS:
+        assert CATEGORY not in (item.plural, item.singular, *item.short_names)
+        assert f"`{item.plural}`," in section(PAGE, item.name)
 
 
 def test_every_link_leads_to_a_heading():
@@ -115,11 +115,11 @@ def test_every_link_leads_to_a_heading():
 
 
 def test_the_contents_name_every_kind():
-    assert [each.name.lower() for each in KINDS] == LINK.findall(section(PAGE, "Contents"))[:-1]
+    assert [item.name.lower() for item in KINDS] == LINK.findall(section(PAGE, "Contents"))[:-1]
 
 
-@pytest.mark.parametrize("each", KINDS, ids=lambda each: each.name)
-def test_every_field_is_told_or_referred_to(each):
+@pytest.mark.parametrize("each", KINDS, ids=lambda item: item.name)
+def test_every_field_is_reported_or_referred_to(each):
     """A path is listed itself, or an object above it says where its fields are listed."""
     text = section(PAGE, f"{each.name} spec") + section(PAGE, f"{each.name} status")
     listed = set(re.findall(r"^\| `([^`]+)` \|", text, flags=re.MULTILINE))

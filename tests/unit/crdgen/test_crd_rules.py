@@ -27,7 +27,7 @@ every_run_kind = pytest.mark.parametrize("kind", VALID)
 
 @cache
 def compiled(kind: str) -> CompiledSchema:
-    (found,) = [each for each in KINDS if each.name == kind]
+    (found,) = [item for item in KINDS if item.name == kind]
     return CompiledSchema.of(schema_of(found))
 
 

@@ -44,7 +44,7 @@ def test_yaml_repeats_instead_of_referring_and_folds_without_quoting():
     assert yaml.safe_load(text) == {"one": ["a"], "two": ["a"], "long": long}
 
 
-def test_what_is_missing_out_of_date_or_stale_is_told(tmp_path):
+def test_what_is_missing_out_of_date_or_stale_is_reported(tmp_path):
     stale = CRD_DIRECTORY / "agents.proompteng.ai_robots.yaml"
     write(tmp_path, AGENTS, "edited by hand\n")
     write(tmp_path, stale, f"{HEADER}b: 1\n")
@@ -89,7 +89,7 @@ def test_check_tells_the_file_and_the_command(tmp_path, capsys):
 
 def test_a_wrong_root_is_refused_before_anything_is_written(tmp_path, capsys):
     assert main(["--root", str(tmp_path)]) == 2
-    assert "name the repository with --root" in capsys.readouterr().err
+    assert "pass the repository with --root" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

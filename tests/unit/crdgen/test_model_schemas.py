@@ -12,8 +12,8 @@ from jangar.crdgen.errors import NotExpressible, RecursiveModel
 from jangar.crdgen.structural import structural_schema
 
 
-class Colour(StrEnum):
-    """A colour."""
+class Color(StrEnum):
+    """A color."""
 
     RED = "Red"
     BLUE = "Blue"
@@ -98,7 +98,7 @@ def test_a_narrowed_int_or_string_keeps_the_rule_that_narrows_it():
 
 
 def test_the_fields_own_description_wins_over_that_of_its_type():
-    assert schema_of(Colour | None, None, description="Of the wall.") == {
+    assert schema_of(Color | None, None, description="Of the wall.") == {
         "description": "Of the wall.",
         "type": "string",
         "enum": ["Red", "Blue"],
@@ -119,7 +119,7 @@ def test_extensions_are_passed_through():
 
 def test_rules_of_a_field_are_added_to_those_of_its_type():
     found = schema_of(Inner | None, None, json_schema_extra=validations(rule("self.a != 'b'", "a is not b")))
-    assert [each["message"] for each in found["x-kubernetes-validations"]] == ["a is set", "a is not b"]
+    assert [item["message"] for item in found["x-kubernetes-validations"]] == ["a is set", "a is not b"]
 
 
 def test_rules_of_a_field_stay_with_that_field():
@@ -175,12 +175,12 @@ def test_a_recursive_model_is_refused_by_path_and_name():
 @pytest.mark.parametrize(
     ("annotation", "problem"),
     [
-        pytest.param(Inner | Colour, "only int | str is a possible union", id="union-of-objects"),
+        pytest.param(Inner | Color, "only int | str is a possible union", id="union-of-objects"),
         pytest.param(bool | str, "only int | str is a possible union", id="union-of-scalars"),
         pytest.param(int | Literal["never"], "add a CEL rule", id="narrowed-union-without-a-rule"),
         pytest.param(set[str], "use a list with LIST_SET", id="set"),
         pytest.param(tuple[int, str], "a tuple is not possible", id="tuple"),
-        pytest.param(dict[Colour, str], "keys cannot be constrained", id="map-with-constrained-keys"),
+        pytest.param(dict[Color, str], "keys cannot be constrained", id="map-with-constrained-keys"),
         pytest.param(Literal["a", 1], "must be of one type", id="enum-of-mixed-types"),
         pytest.param(
             Annotated[str, Field(json_schema_extra={"examples": ["a"]})],

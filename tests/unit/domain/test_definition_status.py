@@ -37,7 +37,7 @@ def test_a_definition_is_written_once_and_then_costs_nothing():
     """ST-2, ST-3: the second look returns the same object."""
     first = looked_at(DefinitionStatus(), generation=2)
     assert (first.phase, first.observed_generation, first.updated_at) == (DefinitionPhase.READY, 2, NOON)
-    assert [str(each.type) for each in first.conditions] == ["Ready", "Progressing", "Degraded"]
+    assert [str(condition.type) for condition in first.conditions] == ["Ready", "Progressing", "Degraded"]
     assert looked_at(first, generation=2, now=LATER) is first
     assert looked_at(first, generation=1, now=LATER) is first
 
@@ -53,8 +53,8 @@ def test_the_generation_advances_also_when_the_spec_is_invalid():
     """ST-2, DAG-2: and each condition carries it."""
     found = looked_at(looked_at(DefinitionStatus()), [CYCLE], generation=2, now=LATER)
     assert (found.phase, found.observed_generation, found.updated_at) == (DefinitionPhase.INVALID, 2, LATER)
-    assert {each.observed_generation for each in found.conditions} == {2}
-    assert [each.last_transition_time for each in found.conditions] == [LATER, NOON, LATER]
+    assert {condition.observed_generation for condition in found.conditions} == {2}
+    assert [condition.last_transition_time for condition in found.conditions] == [LATER, NOON, LATER]
 
 
 @pytest.mark.rule("ST-1")

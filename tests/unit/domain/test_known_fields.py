@@ -109,14 +109,14 @@ STEPS = st.lists(
         },
     ),
     max_size=4,
-    unique_by=lambda each: each["name"],
+    unique_by=lambda item: item["name"],
 )
 
 
 def _without_future(doc):
     if isinstance(doc, dict):
         return {name: _without_future(value) for name, value in doc.items() if name != "future"}
-    return [_without_future(each) for each in doc] if isinstance(doc, list) else doc
+    return [_without_future(item) for item in doc] if isinstance(doc, list) else doc
 
 
 @pytest.mark.rule("ST-1", "ST-3")

@@ -18,11 +18,11 @@ from jangar.domain.conditions import (
     ConditionStatus,
     ConditionType,
     Facts,
-    clipped,
     definition_claims,
     execution_claims,
     merge,
     optional_claims,
+    truncate,
 )
 
 NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
@@ -38,7 +38,7 @@ FINISHED = ("False", "Finished", "")
 
 def said(claims):
     """The claims as (status, reason, message) by type, in order."""
-    return [(str(each.type), (str(each.status), str(each.reason), each.message)) for each in claims]
+    return [(str(claim.type), (str(claim.status), str(claim.reason), claim.message)) for claim in claims]
 
 
 def row(*cells):
@@ -219,14 +219,14 @@ def test_a_phase_means_the_row_of_the_table(phase, facts, expected):
 def test_every_phase_claims_the_same_six_conditions(phase):
     """ST-5: a condition that no longer holds is set False, so every pass claims all of them."""
     claims = execution_claims(phase, Facts(reason=Reason.PENDING))
-    assert {each.type for each in claims} == PHASE_BOUND
+    assert {claim.type for claim in claims} == PHASE_BOUND
     assert len(claims) == 6
 
 
 @pytest.mark.rule("ST-5")
 def test_conditions_are_bound_to_the_phase_or_optional():
     """ST-5: four conditions appear only where they apply."""
-    assert {str(each) for each in OPTIONAL} == {"Suspended", "CancelIgnored", "WorkflowJobMissing", "Blocked"}
+    assert {str(item) for item in OPTIONAL} == {"Suspended", "CancelIgnored", "WorkflowJobMissing", "Blocked"}
     assert set(ConditionType) == OPTIONAL | PHASE_BOUND
     assert not OPTIONAL & PHASE_BOUND
 
@@ -322,7 +322,7 @@ def test_last_transition_time_moves_with_the_status_only(old, claim, expected):
 
 
 @pytest.mark.rule("ST-5", "ST-1")
-def test_conditions_that_nobody_claims_stay_in_their_place():
+def test_conditions_that_no_one_claims_stay_in_their_place():
     """ST-5, ST-1: other writers' conditions are kept as they are; new ones come last."""
     foreign = a_condition(kind="example.com/Audited", generation=None, since=None)
     old = (foreign, a_condition(), a_condition(kind="Suspended"))
@@ -414,12 +414,12 @@ def test_optional_conditions_appear_once_they_apply_and_turn_false_after(old, ho
 def test_a_message_is_cut_to_what_the_api_server_takes(length, expected):
     """ST-5: ten thousand problems must not keep the status from being written."""
     assert MESSAGE_LIMIT == 32768
-    assert clipped("x" * length) == expected
+    assert truncate("x" * length) == expected
     assert merge((), [a_claim(message="x" * length)], generation=1, now=NOON)[0].message == expected
 
 
 STATUSES = st.sampled_from(ConditionStatus)
-TYPES = st.sampled_from([str(each) for each in ConditionType] + ["example.com/Audited", "PodScheduled"])
+TYPES = st.sampled_from([str(item) for item in ConditionType] + ["example.com/Audited", "PodScheduled"])
 CONDITIONS = st.lists(
     st.builds(
         a_condition,
@@ -429,7 +429,7 @@ CONDITIONS = st.lists(
         generation=st.none() | st.integers(0, 9),
         since=st.none() | st.just(NOON),
     ),
-    unique_by=lambda each: each.type,
+    unique_by=lambda item: item.type,
 )
 CLAIMS = st.lists(
     st.builds(a_claim, st.sampled_from(ConditionType), status=STATUSES, reason=st.sampled_from(["A", "B"]))
@@ -441,9 +441,9 @@ CLAIMS = st.lists(
 def test_merging_keeps_what_is_unclaimed_and_changes_nothing_the_second_time(old, claims, generation):
     """ST-5: unknown conditions survive every merge, and a pass that finds the same leaves the same."""
     merged = merge(tuple(old), claims, generation=generation, now=LATER)
-    claimed = {str(each.type) for each in claims}
-    assert [each for each in merged if each.type not in claimed] == [
-        each for each in old if each.type not in claimed
+    claimed = {str(claim.type) for claim in claims}
+    assert [item for item in merged if item.type not in claimed] == [
+        item for item in old if item.type not in claimed
     ]
-    assert [str(each.type) for each in merged][: len(old)] == [each.type for each in old]
+    assert [str(item.type) for item in merged][: len(old)] == [item.type for item in old]
     assert merge(merged, claims, generation=generation, now=LATER + timedelta(hours=1)) == merged

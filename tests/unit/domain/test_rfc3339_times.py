@@ -10,7 +10,7 @@ from jangar.domain.times import parse_rfc3339, rfc3339, whole_millisecond, whole
 
 NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
 BERLIN = timezone(timedelta(hours=1))
-MOMENTS = st.integers(-(10**15), 10**15).map(lambda each: NOON + timedelta(microseconds=each))
+TIMES = st.integers(-(10**15), 10**15).map(lambda item: NOON + timedelta(microseconds=item))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_moment_is_cut_to_whole_seconds(moment, before, after):
     assert whole_second_after(moment).tzinfo is UTC
 
 
-@given(MOMENTS)
+@given(TIMES)
 @pytest.mark.rule("ST-4")
 def test_every_moment_is_read_back_as_it_was_written(moment):
     """ST-4: writing and reading lose nothing."""
@@ -98,7 +98,7 @@ def test_every_moment_is_read_back_as_it_was_written(moment):
     assert whole_second(moment) <= moment <= whole_second_after(moment)
 
 
-@given(MOMENTS)
+@given(TIMES)
 @pytest.mark.rule("ST-4")
 def test_a_status_takes_up_whole_milliseconds(moment):
     """ST-4: cut, never rounded up, and in UTC whatever the zone."""

@@ -280,8 +280,8 @@ def test_observed_generation_never_decreases(old, given_generation, expected):
 def test_a_pass_that_finds_the_same_returns_the_same_object():
     """ST-3: a write happens only when something other than updatedAt differs."""
     assert passed(A_LIVE_RUN, Phase.RUNNING, now=after(60)) is A_LIVE_RUN
-    told = replace(A_LIVE_RUN, conditions=(ready(),))
-    assert passed(told, Phase.RUNNING, now=after(60), claims=[a_claim()]) is told
+    reported = replace(A_LIVE_RUN, conditions=(ready(),))
+    assert passed(reported, Phase.RUNNING, now=after(60), claims=[a_claim()]) is reported
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_a_message_reads_back_as_it_was_written(message, expected):
 
 
 @pytest.mark.parametrize(
-    ("phase", "expected"), [(each, each in TERMINAL) for each in Phase] + [(None, False)], ids=str
+    ("phase", "expected"), [(item, item in TERMINAL) for item in Phase] + [(None, False)], ids=str
 )
 @pytest.mark.rule("DAG-16")
 def test_succeeded_failed_and_cancelled_are_terminal(phase, expected):
@@ -388,7 +388,7 @@ def test_words_are_written_as_plain_text():
     condition = doc["conditions"][0]
     texts = [doc["phase"], doc["reason"], condition["type"], condition["status"], condition["reason"]]
     assert texts == ["Running", "Running", "Ready", "True", "Running"]
-    assert {type(each) for each in texts} == {str}
+    assert {type(text) for text in texts} == {str}
 
 
 @pytest.mark.parametrize(
@@ -433,15 +433,15 @@ def test_a_write_is_needed_when_anything_but_updated_at_differs(old, new, expect
     assert needs_write(old, new) is expected
 
 
-MOMENTS = st.integers(-5_000_000, 5_000_000).map(lambda each: NOON + timedelta(milliseconds=each))
+TIMES = st.integers(-5_000_000, 5_000_000).map(lambda item: NOON + timedelta(milliseconds=item))
 PASSES = st.lists(
     st.fixed_dictionaries(
         {
             "phase": st.sampled_from(Phase),
             "reason": st.sampled_from(["A", "B"]),
             "generation": st.integers(0, 4),
-            "now": MOMENTS,
-            "children_finished_at": st.none() | MOMENTS,
+            "now": TIMES,
+            "children_finished_at": st.none() | TIMES,
             "ran": st.booleans(),
         }
     ),
@@ -454,17 +454,17 @@ PASSES = st.lists(
 def test_no_sequence_of_passes_and_clocks_breaks_the_contract(passes):
     """ST-2 to ST-5, DAG-16: times are set once, the generation never falls, a terminal phase stays."""
     old = Lifecycle()
-    for each in passes:
-        claims = execution_claims(each["phase"], Facts(reason=each["reason"]))
-        new = advance(old, message=None, claims=claims, **each)
+    for pass_ in passes:
+        claims = execution_claims(pass_["phase"], Facts(reason=pass_["reason"]))
+        new = advance(old, message=None, claims=claims, **pass_)
         assert old.started_at in {None, new.started_at}
         assert old.finished_at in {None, new.finished_at}
-        assert new.observed_generation == max(each["generation"], old.observed_generation or 0)
+        assert new.observed_generation == max(pass_["generation"], old.observed_generation or 0)
         assert (new.finished_at is not None) is new.is_terminal
         if new.started_at and new.finished_at:
             assert new.started_at <= new.finished_at
-        if new.finished_at and not old.finished_at and each["children_finished_at"]:
-            assert new.finished_at >= each["children_finished_at"]
+        if new.finished_at and not old.finished_at and pass_["children_finished_at"]:
+            assert new.finished_at >= pass_["children_finished_at"]
         if old.is_terminal:
             assert (new.phase, new.reason) == (old.phase, old.reason)
         holding = {str(held.type) for held in new.conditions if held.status is TRUE}
@@ -473,5 +473,5 @@ def test_no_sequence_of_passes_and_clocks_breaks_the_contract(passes):
         )
         assert (new is old) is (not needs_write(lifecycle_to(old), lifecycle_to(new)))
         assert lifecycle_from(lifecycle_to(new)) == new
-        assert advance(new, message=None, claims=claims, **each) is new
+        assert advance(new, message=None, claims=claims, **pass_) is new
         old = new

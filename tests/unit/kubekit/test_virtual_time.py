@@ -21,7 +21,7 @@ def test_sleeping_costs_no_time_and_keeps_its_order():
                 group.create_task(sleeper(seconds))
 
     run_virtual(main())
-    assert [each for each, _ in woken] == [0.1, 60, 3600]
+    assert [item for item, _ in woken] == [0.1, 60, 3600]
     assert [at for _, at in woken] == pytest.approx([0.1, 60, 3600])
 
 
@@ -37,7 +37,7 @@ def test_a_time_limit_ends_what_waits_for_nothing():
     assert run_virtual(main()) == pytest.approx(30)
 
 
-def test_a_deadlock_is_told():
+def test_a_deadlock_is_reported():
     """Waiting for what nobody can do any more is an error, not a test that hangs."""
 
     async def main():

@@ -17,30 +17,31 @@ def linted(*texts: str, named: bool = True) -> Report:
     )
 
 
-def told(report: Report) -> list[str]:
+def reported(report: Report) -> list[str]:
     """Each finding as `line:column field: message (fix)`."""
     return [
-        f"{each.position.line}:{each.position.column} {each.field}: {each.message}"
-        + (f" ({each.fix})" if each.fix else "")
-        for each in report.findings
+        f"{finding.position.line}:{finding.position.column} {finding.field}: {finding.message}"
+        + (f" ({finding.fix})" if finding.fix else "")
+        for finding in report.findings
     ]
 
 
 def reasons(report: Report) -> list[str]:
-    return [str(each.reason) for each in report.findings]
+    return [str(finding.reason) for finding in report.findings]
 
 
 def values(text: str | bytes) -> list[object]:
     """The documents of a text."""
     return [
-        each.value for each in read_documents(text if isinstance(text, bytes) else text.encode()).documents
+        document.value
+        for document in read_documents(text if isinstance(text, bytes) else text.encode()).documents
     ]
 
 
 def flaws(text: str | bytes, *, is_json: bool = False) -> list[str]:
     """The flaws of a text as `line:column reason message`."""
     content = read_documents(text if isinstance(text, bytes) else text.encode(), is_json=is_json)
-    found = [*content.flaws, *(flaw for each in content.documents for flaw in each.flaws)]
+    found = [*content.flaws, *(flaw for document in content.documents for flaw in document.flaws)]
     places = [content.text.position(flaw.offset) for flaw in found]
     return [
         f"{place.line}:{place.column} {flaw.reason}: {flaw.message}"

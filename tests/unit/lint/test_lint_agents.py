@@ -4,11 +4,11 @@ import random
 
 import pytest
 import yaml
-from lint_cases import linted, told
+from lint_cases import linted, reported
 
 from jangar.controllers.agentrun.order import AgentCaches, AgentRunOrders
 from jangar.domain.agentrun.command import AgentDefaults
-from jangar.domain.work.observation import WorkRejected
+from jangar.domain.job_execution.observation import WorkRejected
 from jangar.lint.conditions import compile_loop
 from jangar.lint.finding import Severity
 from kubekit.cache.object_cache import Cache, Cached
@@ -31,7 +31,7 @@ RUN = {
 
 def fields(text):
     """Field and message of each finding, without lines."""
-    return [each.split(" ", 1)[1] for each in told(linted(text))]
+    return [item.split(" ", 1)[1] for item in reported(linted(text))]
 
 
 def of_run(spec):
@@ -48,7 +48,7 @@ def of_steps(*steps, **spec):
     return of_run(RUN | {"workflow": {"steps": list(steps)}} | spec)
 
 
-def test_everything_that_is_wrong_with_a_workflow_is_told_at_once_with_its_place():
+def test_everything_that_is_wrong_with_a_workflow_is_reported_at_once_with_its_place():
     """With the line, the field and what to write instead."""
     text = (
         HEAD.format(kind="AgentRun")
@@ -68,11 +68,11 @@ def test_everything_that_is_wrong_with_a_workflow_is_told_at_once_with_its_place
         state: {required: true, volumeNames: [state]}
 """
     )
-    found = told(linted(text))
+    found = reported(linted(text))
     assert found[0].startswith('11:7 spec.workflow.steps[1].name: "-bad-" cannot be a step\'s name (use 1-63')
     assert found[1].startswith("12:7 spec.workflow.steps[2].name: steps[0] and steps[2] are both named")
     assert found[2].startswith("16:21 spec.workflow.steps[3].loop.condition.expression: ")
-    assert found[2].endswith("(write an expression that gives true or false)")
+    assert found[2].endswith("(write an expression that evaluates to true or false)")
     assert found[3] == (
         "17:33 spec.workflow.steps[3].loop.state.volumeNames: the workload has no volume state (name one that it has)"
     )
@@ -89,7 +89,7 @@ def test_everything_that_is_wrong_with_a_workflow_is_told_at_once_with_its_place
         ),
         pytest.param(
             {"runtime": {"type": "temporal"}},
-            ['spec.runtime.type: runtime type "temporal" is not supported (there is job, workflow)'],
+            ['spec.runtime.type: runtime type "temporal" is not supported (use one of job, workflow)'],
             id="runtime",
         ),
         pytest.param(
@@ -105,7 +105,7 @@ def test_everything_that_is_wrong_with_a_workflow_is_told_at_once_with_its_place
             [
                 (
                     "spec.workflow.steps[0].parameters: the task requires parameters: issueNumber "
-                    "(give each of them a value)"
+                    "(set a value for each of them)"
                 )
             ],
             id="missing-parameter",
@@ -146,9 +146,9 @@ def test_what_no_controller_starts_is_a_problem(spec, expected):
     ],
 )
 def test_a_wrong_type_hides_no_other_problem_of_a_workflow(steps, expected):
-    """What the types refuse is told once, and the rest is checked all the same."""
+    """What the types refuse is reported once, and the rest is checked all the same."""
     found = fields(of_steps(*steps))
-    assert [each.removeprefix("spec.workflow.").split(": ")[0] + ": " for each in found] == expected
+    assert [item.removeprefix("spec.workflow.").split(": ")[0] + ": " for item in found] == expected
 
 
 def test_a_workflow_within_an_orchestration_is_warned_about():
@@ -184,13 +184,13 @@ def test_templates_of_a_provider_are_checked():
   inputFiles: [{path: /a, content: "{{ f() }}"}]
 """
     )
-    assert [each.split(": ")[0] for each in fields(text)] == [
+    assert [field.split(": ")[0] for field in fields(text)] == [
         "spec.argsTemplate[1]",
         "spec.envTemplate.A",
         "spec.inputFiles[0].content",
     ]
     assert fields(HEAD.format(kind="AgentProvider") + "  binary: ' '\n") == [
-        "spec.binary: there is no program (name the program to start)"
+        "spec.binary: binary is empty (set the program to start)"
     ]
 
 
@@ -206,49 +206,49 @@ VOLUMES = (
 )
 
 
-def a_workload(chance):
-    return {"volumes": chance.sample(VOLUMES, chance.randrange(len(VOLUMES) + 1))}
+def a_workload(rng):
+    return {"volumes": rng.sample(VOLUMES, rng.randrange(len(VOLUMES) + 1))}
 
 
-def a_task(chance):
-    contract = {"requiredKeys": chance.sample(["p", "q", "repository"], chance.randrange(3))}
-    return {"inline": {"text": "do", **chance.choice(({}, {"contract": contract}))}}
+def a_task(rng):
+    contract = {"requiredKeys": rng.sample(["p", "q", "repository"], rng.randrange(3))}
+    return {"inline": {"text": "do", **rng.choice(({}, {"contract": contract}))}}
 
 
-def some_parameters(chance):
+def some_parameters(rng):
     values = ("", "v", "x" * 2048, "x" * 2049)
-    return {name: chance.choice(values) for name in chance.sample(["p", "q", "repo"], chance.randrange(4))}
+    return {name: rng.choice(values) for name in rng.sample(["p", "q", "repo"], rng.randrange(4))}
 
 
-def a_step(chance):
-    step = {"name": chance.choice(NAMES)}
-    if chance.random() < 0.4:
-        state = {"required": chance.random() < 0.7, "volumeNames": chance.sample(["state", "bare", "no"], 1)}
+def a_step(rng):
+    step = {"name": rng.choice(NAMES)}
+    if rng.random() < 0.4:
+        state = {"required": rng.random() < 0.7, "volumeNames": rng.sample(["state", "bare", "no"], 1)}
         step["loop"] = {
-            "maxIterations": chance.choice((1, 2, 1000)),
-            **chance.choice(({}, {"condition": {"expression": chance.choice(EXPRESSIONS)}})),
-            **chance.choice(({}, {}, {"state": state}, {"state": {"required": True}})),
+            "maxIterations": rng.choice((1, 2, 1000)),
+            **rng.choice(({}, {"condition": {"expression": rng.choice(EXPRESSIONS)}})),
+            **rng.choice(({}, {}, {"state": state}, {"state": {"required": True}})),
         }
     for name, made in (
         ("workload", a_workload),
         ("implementation", a_task),
         ("parameters", some_parameters),
     ):
-        if chance.random() < 0.2:
-            step[name] = made(chance)
+        if rng.random() < 0.2:
+            step[name] = made(rng)
     return step
 
 
-def a_spec(chance):
+def a_spec(rng):
     spec = {
         "agentRef": {"name": "coder"},
-        "implementation": a_task(chance),
-        "runtime": {"type": chance.choice(("workflow", "workflow", "workflow", "job", "temporal", "custom"))},
-        **chance.choice(({}, {"parameters": some_parameters(chance)})),
-        **chance.choice(({}, {"workload": a_workload(chance)})),
+        "implementation": a_task(rng),
+        "runtime": {"type": rng.choice(("workflow", "workflow", "workflow", "job", "temporal", "custom"))},
+        **rng.choice(({}, {"parameters": some_parameters(rng)})),
+        **rng.choice(({}, {"workload": a_workload(rng)})),
     }
-    if chance.random() < 0.95:
-        spec["workflow"] = {"steps": [a_step(chance) for _ in range(chance.randrange(4))]}
+    if rng.random() < 0.95:
+        spec["workflow"] = {"steps": [a_step(rng) for _ in range(rng.randrange(4))]}
     return spec
 
 
@@ -256,7 +256,7 @@ def a_cache(**objects):
     cache = Cache({}, report=lambda error: pytest.fail(str(error)))
     for name, spec in objects.items():
         meta = {"name": name, "namespace": "ci", "uid": name, "resourceVersion": "1", "generation": 1}
-        cache.note_written({"metadata": meta, "spec": spec})
+        cache.record_write({"metadata": meta, "spec": spec})
     return cache
 
 
@@ -276,14 +276,14 @@ def test_lint_and_controller_agree_about_workflows():
         defaults=AgentDefaults(image="jangar"),
         compile_loop=compile_loop,
     )
-    chance = random.Random(23)  # noqa: S311 - nothing secret
+    rng = random.Random(23)  # noqa: S311 - nothing secret
     verdicts = {True: 0, False: 0}
     for _ in range(CASES):
-        spec = a_spec(chance)
+        spec = a_spec(rng)
         report = linted(of_run(spec))
         why = refused(orders, spec)
-        assert (report.findings != ()) == (why is not None), (spec, told(report), why)
-        for each in report.findings:
-            assert f"{each.field}: {each.message}" in why, (spec, why)
+        assert (report.findings != ()) == (why is not None), (spec, reported(report), why)
+        for finding in report.findings:
+            assert f"{finding.field}: {finding.message}" in why, (spec, why)
         verdicts[why is None] += 1
     assert min(verdicts.values()) > CASES // 20

@@ -21,13 +21,13 @@ def test_a_directory_means_its_manifests_at_any_depth_in_order(tmp_path):
     (tmp_path / "z" / "templates").mkdir()
     (tmp_path / "z" / "templates" / "t.yaml").write_text("{{ .Values.x }}")
     found = read(tmp_path)
-    assert [os.path.relpath(each.name, tmp_path) for each in found] == [
+    assert [os.path.relpath(item.name, tmp_path) for item in found] == [
         "a.json",
         "b.yaml",
         "sub/c.yml",
         "z/Chart.yaml",
     ]
-    assert not any(each.named for each in found)
+    assert not any(item.named for item in found)
 
 
 def test_a_file_is_read_once_whatever_its_suffix(tmp_path):
@@ -67,4 +67,4 @@ def test_one_file_that_cannot_be_read_hides_no_other(tmp_path):
     (tmp_path / "a.yaml").write_text("a: 1")
     (tmp_path / "b.yaml").symlink_to(tmp_path / "nowhere")
     found = read(tmp_path)
-    assert [type(each) for each in found] == [SourceFile, CannotRead]
+    assert [type(item) for item in found] == [SourceFile, CannotRead]

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from lint_cases import HEAD, linted, told
+from lint_cases import HEAD, linted, reported
 
 from jangar.lint.cel_messages import plain_problem
 from jangar.lint.conditions import compile_when
@@ -60,8 +60,8 @@ STEP = "name: a, kind: ToolRun"
 )
 def test_a_value_of_the_wrong_type_has_a_hint_that_helps(spec, expected):
     """B10: what to write, from what stands there."""
-    found = told(linted(f"{HEAD}spec: {spec}\n"))
-    assert any(each.endswith(expected) for each in found), found
+    found = reported(linted(f"{HEAD}spec: {spec}\n"))
+    assert any(item.endswith(expected) for item in found), found
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_error_in_a_condition_is_one_plain_sentence(source, expected):
         compile_when(source)
 
 
-def test_a_phrase_that_nobody_knows_is_passed_on_without_the_grammar():
+def test_a_phrase_that_no_one_knows_is_passed_on_without_the_grammar():
     assert plain_problem("Syntax error: odd thing expecting {'[', NUM_INT} at line 2, column 3") == (
         "odd thing (line 2, column 3)"
     )
@@ -102,7 +102,7 @@ def test_a_phrase_that_nobody_knows_is_passed_on_without_the_grammar():
 def test_a_named_file_without_objects_is_an_error(text):
     """B10: it is most likely not the file that was meant; in a directory it is passed over."""
     report = linted(text)
-    assert [(str(each.reason), each.message) for each in report.findings] == [
+    assert [(str(finding.reason), finding.message) for finding in report.findings] == [
         ("NoObjects", "the file holds no objects")
     ]
     assert report.errors == 1

@@ -66,7 +66,7 @@ def test_json_has_its_values(text, expected):
         pytest.param('{"a": 1e999}', ["1:7 InvalidNumber: the number is too large"], id="beyond-float"),
     ],
 )
-def test_a_flaw_of_json_is_told_with_its_place(text, expected):
+def test_a_flaw_of_json_is_reported_with_its_place(text, expected):
     assert flaws(text, is_json=True) == expected
 
 

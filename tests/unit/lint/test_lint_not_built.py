@@ -13,7 +13,7 @@ from jangar.controllers.definition.checks import OrchestrationCheck, check_provi
 from jangar.controllers.toolrun.order import ToolRunOrders
 from jangar.crdgen.crd import crd_of
 from jangar.crdgen.not_built import not_built_page
-from jangar.domain.work.observation import WorkRejected
+from jangar.domain.job_execution.observation import WorkRejected
 from jangar.lint.conditions import compile_when
 from kubekit.cache.object_cache import Cache, Cached
 
@@ -24,7 +24,7 @@ SEEN = Cached.of({"metadata": {"name": "a", "namespace": "ci", "uid": "u", "reso
 
 
 def an_object(kind, spec):
-    api_version = next(each.api_version for each in KINDS if each.name == kind)
+    api_version = next(item.api_version for item in KINDS if item.name == kind)
     meta = {"name": "a", "namespace": "ci"}
     return yaml.safe_dump({"apiVersion": api_version, "kind": kind, "metadata": meta, "spec": spec})
 
@@ -34,7 +34,7 @@ def _raise(error):
 
 
 def reasons(report):
-    return [(str(each.reason), each.field, str(each.severity)) for each in report.findings]
+    return [(str(finding.reason), finding.field, str(finding.severity)) for finding in report.findings]
 
 
 @pytest.mark.rule("GATE-1")
@@ -42,7 +42,7 @@ def test_every_kind_and_step_kind_is_built_or_in_the_table():
     """B1: a kind that no controller reads stands in the table, and no other."""
     assert {kind.name for kind in KINDS} == BUILT | set(KINDS_NOT_BUILT)
     assert not BUILT & set(KINDS_NOT_BUILT)
-    assert set(STEP_KINDS_NOT_BUILT) == {str(each) for each in set(StepKind) - CHILD_KINDS}
+    assert set(STEP_KINDS_NOT_BUILT) == {str(child_kind) for child_kind in set(StepKind) - CHILD_KINDS}
 
 
 @pytest.mark.rule("GATE-1")
@@ -51,7 +51,7 @@ def test_lint_refuses_a_kind_that_is_not_built_by_name(kind):
     """B1: an error, whatever the object says."""
     report = linted(an_object(kind, {}))
     assert ("NotBuilt", "kind", "error") in reasons(report)
-    (found,) = (each for each in report.findings if each.reason is Reason.NOT_BUILT)
+    (found,) = (finding for finding in report.findings if finding.reason is Reason.NOT_BUILT)
     assert found.message == f"{kind} is not built yet: nothing acts on it"
     assert found.fix
 
@@ -121,7 +121,7 @@ def test_a_tool_run_with_a_field_that_is_not_built_is_refused():
 def test_fields_and_values_that_are_not_built_are_refused(kind, check, spec, field):
     """B1: lint and the controller say the same."""
     assert ("NotBuilt", field, "error") in reasons(linted(an_object(kind, spec)))
-    assert [each.reason for each in check(SEEN, spec).problems] == ["NotBuilt"]
+    assert [problem.reason for problem in check(SEEN, spec).problems] == ["NotBuilt"]
     assert check(SEEN, {"binary": "codex", "adapter": {"type": "exec"}}).problems == []
 
 

@@ -1,7 +1,7 @@
 """What is said about one object: kind, metadata, schema and graph, all at once and each once."""
 
 import pytest
-from lint_cases import HEAD, linted, reasons, told
+from lint_cases import HEAD, linted, reasons, reported
 
 from jangar.lint.finding import Severity
 
@@ -64,8 +64,8 @@ spec: {image: make, command: [make]}
         ),
     ],
 )
-def test_what_is_not_an_object_of_ours_is_told(text, expected):
-    assert told(linted(text)) == expected
+def test_what_is_not_an_object_of_ours_is_reported(text, expected):
+    assert reported(linted(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,10 @@ def test_items_of_a_list_are_objects_with_their_own_fields():
         """
     )
     assert (len(report.objects), report.others) == (1, 1)
-    assert told(report) == ['7:20 spec.image: duplicate key "image", first on line 7 (keep one of the two)']
-    assert [(each.kind, each.name) for each in report.findings] == [("Tool", "make")]
+    assert reported(report) == [
+        '7:20 spec.image: duplicate key "image", first on line 7 (keep one of the two)'
+    ]
+    assert [(finding.kind, finding.name) for finding in report.findings] == [("Tool", "make")]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_items_of_a_list_are_objects_with_their_own_fields():
 )
 def test_metadata_is_checked_as_the_api_server_does(metadata, expected):
     text = TOOL.replace("{name: make}", metadata)
-    (found,) = told(linted(text))
+    (found,) = reported(linted(text))
     assert expected in found
 
 
@@ -158,11 +160,11 @@ def test_metadata_is_checked_as_the_api_server_does(metadata, expected):
     ],
 )
 def test_good_metadata_is_no_problem(metadata):
-    assert told(linted(TOOL.replace("{name: make}", metadata))) == []
+    assert reported(linted(TOOL.replace("{name: make}", metadata))) == []
 
 
 @pytest.mark.rule("DAG-2")
-def test_all_problems_of_a_definition_are_told_at_once_with_their_places():
+def test_all_problems_of_a_definition_are_reported_at_once_with_their_places():
     report = linted(
         HEAD
         + """\
@@ -184,19 +186,19 @@ spec:
       dependsOn: [test]
 """
     )
-    assert told(report) == [
+    assert reported(report) == [
         '5:3 spec.entrypoint: entrypoint "biuld" is not a step (did you mean "build"?)',
         '10:7 spec.steps[0].dependson: unknown field "dependson" (did you mean "dependsOn"?)',
         "11:14 spec.steps[0].with.flag: must be of type string, found boolean (quote it to make it text)",
         '13:7 spec.steps[1].kind: kind "ToolRn" is not supported (did you mean "ToolRun"?)',
         (
-            "14:7 spec.steps[1].dependsOn: steps wait for each other: test -> deploy -> test "
+            "14:7 spec.steps[1].dependsOn: dependency cycle: test -> deploy -> test "
             "(remove one of these dependencies)"
         ),
         '14:19 spec.steps[1].dependsOn[0]: depends on "biuld", which does not exist (did you mean "build"?)',
         "15:7 spec.steps[1].timeoutSeconds: must be of type integer, found string (write it without quotes)",
     ]
-    assert {(each.kind, each.name) for each in report.findings} == {("Orchestration", "nightly")}
+    assert {(finding.kind, finding.name) for finding in report.findings} == {("Orchestration", "nightly")}
     assert report.findings[3].step == "test"
 
 
@@ -216,12 +218,12 @@ spec:
         pytest.param(
             "[{kind: ToolRun, toolRef: {name: t}}]",
             ["4:16 spec.steps[0].name: the step has no name (give it a name)"],
-            id="a-missing-name-is-told-once",
+            id="a-missing-name-is-reported-once",
         ),
         pytest.param(
             "[{name: 5, kind: ToolRun, toolRef: {name: t}}]",
             ["4:17 spec.steps[0].name: must be of type string, found integer (quote it to make it text)"],
-            id="a-number-for-a-name-is-told-once",
+            id="a-number-for-a-name-is-reported-once",
         ),
         pytest.param(
             "[{name: a, kind: ToolRun, toolRef: {name: t}}, {name: a, kind: ToolRun, toolRef: {name: t}}]",
@@ -238,7 +240,7 @@ spec:
                     '(quote a template: "{{ parameters.name }}")'
                 )
             ],
-            id="a-bare-template-is-told-once",
+            id="a-bare-template-is-reported-once",
         ),
         pytest.param(
             "[{name: a, kind: ToolRun, toolRef: {name: t}, when: 'parameters.x =='}]",
@@ -248,7 +250,7 @@ spec:
     ],
 )
 def test_a_wrong_type_neither_hides_nor_doubles_other_problems(steps, expected):
-    found = told(linted(f"{HEAD}spec: {{steps: {steps}}}\n"))
+    found = reported(linted(f"{HEAD}spec: {{steps: {steps}}}\n"))
     assert len(found) == len(expected)
     assert all(one.startswith(other) for one, other in zip(found, expected, strict=True)), found
 
@@ -260,7 +262,7 @@ def test_rules_of_the_schema_are_run():
         metadata: {name: once}
         spec: {}
         """
-    assert told(linted(text)) == [
+    assert reported(linted(text)) == [
         "4:1 spec: Invalid value: exactly one of orchestrationRef and orchestration must be set"
     ]
 
@@ -277,7 +279,7 @@ def test_a_run_that_holds_its_definition_is_checked_like_one():
             steps:
             - {name: a, kind: ToolRun, toolRef: {name: t}, dependsOn: [b]}
         """
-    assert told(linted(text)) == [
+    assert reported(linted(text)) == [
         '5:16 spec.parameters.evn: parameter "evn" is not declared by the orchestration (did you mean "env"?)',
         (
             '9:64 spec.orchestration.steps[0].dependsOn[0]: depends on "b", which does not exist '
@@ -297,10 +299,10 @@ def test_very_long_values_are_shortened():
 
 def test_order_is_that_of_files_and_lines():
     report = linted(TOOL.replace("make}", "A}") + "---\nfoo: 1\n", "bar: 1\n")
-    assert [(each.file, each.position.line) for each in report.findings] == [
+    assert [(finding.file, finding.position.line) for finding in report.findings] == [
         ("a.yaml", 3),
         ("a.yaml", 6),
         ("b.yaml", 1),
     ]
-    assert {each.severity for each in report.findings} == {Severity.ERROR}
+    assert {finding.severity for finding in report.findings} == {Severity.ERROR}
     assert reasons(report) == ["InvalidMetadata", "NotAnObject", "NotAnObject"]

@@ -122,14 +122,14 @@ def test_yaml_has_the_values_kubernetes_reads(text, expected):
         pytest.param("a: \0\n", ["1:4 InvalidEncoding: the file holds a NUL character"], id="nul"),
     ],
 )
-def test_a_flaw_is_told_with_its_place(text, expected):
+def test_a_flaw_is_reported_with_its_place(text, expected):
     assert flaws(text) == expected
 
 
 def test_a_document_that_cannot_be_read_hides_no_other():
     text = "a: 1\n---\nb: [\n---\nc: 3\n---\nd: 'x\n"
     assert values(text) == [{"a": 1}, {"c": 3}]
-    assert [each.partition(" ")[0] for each in flaws(text)] == ["4:1", "8:1"]
+    assert [flaw.partition(" ")[0] for flaw in flaws(text)] == ["4:1", "8:1"]
 
 
 def test_the_first_of_two_equal_keys_counts_and_both_lines_are_known():

@@ -1,4 +1,4 @@
-"""One process to a data directory, known by a lock; and the directory's place."""
+"""One process per data directory, enforced by a lock; and the default location of the directory."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jangar.processes.data_directory import DataDirectory
-from jangar.processes.laptop_instance import AlreadyUp, Instance, holding, instance_of
+from jangar.processes.laptop_instance import AlreadyUp, Instance, hold_directory, instance_of
 
 
 @pytest.fixture
@@ -14,33 +14,33 @@ def place(tmp_path):
     return DataDirectory(tmp_path / "data")
 
 
-def test_nobody_holds_a_directory_that_is_not_there(place):
-    """Looking makes nothing."""
+def test_a_missing_directory_has_no_instance(place):
+    """Checking does not create it."""
     assert instance_of(place) is None
     assert not place.directory.exists()
 
 
-def test_the_holder_is_known_by_what_it_told(place):
-    """Before it told anything, by its pid."""
-    with holding(place) as held:
+def test_the_holder_is_found_with_what_it_published(place):
+    """Before it published anything, only its pid is known."""
+    with hold_directory(place) as lock:
         assert instance_of(place) == Instance(pid=os.getpid())
-        told = Instance(pid=os.getpid(), server="https://127.0.0.1:1", version="1")
-        held.tell(told)
-        assert instance_of(place) == told
+        instance = Instance(pid=os.getpid(), server="https://127.0.0.1:1", version="1")
+        lock.publish(instance)
+        assert instance_of(place) == instance
         assert instance_of(place).is_ready
     assert instance_of(place) is None
 
 
-def test_a_second_holder_is_refused(place):
-    """And told who the first is."""
-    with holding(place), pytest.raises(AlreadyUp, match=str(os.getpid())), holding(place):
+def test_a_second_holder_is_rejected(place):
+    """The error names the first."""
+    with hold_directory(place), pytest.raises(AlreadyUp, match=str(os.getpid())), hold_directory(place):
         pass
 
 
-def test_what_a_killed_process_left_behind_does_not_count(place):
-    """Its lock went with it."""
-    with holding(place) as held:
-        held.tell(Instance(pid=1, server="https://old"))
+def test_the_file_of_a_killed_process_is_ignored(place):
+    """The kernel released its lock."""
+    with hold_directory(place) as lock:
+        lock.publish(Instance(pid=1, server="https://old"))
         assert instance_of(place) == Instance(pid=os.getpid())
 
 

@@ -1,4 +1,4 @@
-"""What /readyz answers for a whole process."""
+"""What /readyz returns for a process."""
 
 from jangar.processes.laptop import STARTING
 from kubekit.serving.readiness import readiness

@@ -1,4 +1,4 @@
-"""What a machine has too little of, found in whatever an error is wrapped in."""
+"""Resource shortages are detected in errors, however they are wrapped."""
 
 import asyncio
 import errno
@@ -9,10 +9,10 @@ import pytest
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.process_errors import ending_of, errors_as_sentences
+from jangar.cli.process_errors import describe_failure, report_process_errors
 from jangar.processes.machine import Machine, machine_problems
 from jangar.processes.shortages import shortage
-from jangar.settings.reading import BadSettings
+from jangar.settings.environment import BadSettings
 from kubekit.controller.manager import PartFailed
 from kubekit.serving.listening import PortTaken
 
@@ -40,13 +40,13 @@ def test_a_shortage_names_its_limit_wherever_it_is(error, named):
     part.__cause__ = ExceptionGroup("unhandled errors in a TaskGroup", [ValueError("other"), error])
     for wrapped in (error, ExceptionGroup("a", [ExceptionGroup("b", [error])]), part):
         assert named in shortage(wrapped)
-        assert ending_of(wrapped) == (shortage(wrapped), ExitCode.FAILED)
+        assert describe_failure(wrapped) == (shortage(wrapped), ExitCode.FAILED)
 
 
 def test_other_errors_are_no_shortage():
     assert shortage(ValueError("x")) is None
     assert shortage(FileNotFoundError(errno.ENOENT, "No such file")) is None
-    assert ending_of(ExceptionGroup("a", [KeyError("x")])) == (None, ExitCode.FAILED)
+    assert describe_failure(ExceptionGroup("a", [KeyError("x")])) == (None, ExitCode.FAILED)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_mistakes_within_groups_are_sentences(error, code, capsys):
             group.create_task(asyncio.sleep(30))
             raise error
 
-    with pytest.raises(typer.Exit) as ended, errors_as_sentences("up"):
+    with pytest.raises(typer.Exit) as ended, report_process_errors("up"):
         asyncio.run(process())
     assert ended.value.exit_code == code
     assert capsys.readouterr().err.splitlines() == [f"jangar up: {line}" for line in str(error).splitlines()]

@@ -24,7 +24,7 @@ def root(tmp_path):
 
 
 def outside(root):
-    return {each.name: each.read_text() for each in (root.path.parent / "outside").iterdir()}
+    return {path.name: path.read_text() for path in (root.path.parent / "outside").iterdir()}
 
 
 @pytest.mark.parametrize("path", ["a/b.txt", "/workspace/a/b.txt", "./a//b.txt"])
@@ -81,7 +81,7 @@ def test_a_file_that_is_there_already_is_left_alone(root):
     assert (root.path / "file").stat().st_ino == before
 
 
-def test_artifacts_are_told_with_size_and_checksum(root):
+def test_artifacts_are_reported_with_size_and_checksum(root):
     (root.path / "report.md").write_bytes(b"hello")
     (root.path / "folder").mkdir()
     os.mkfifo(root.path / "pipe")
@@ -93,7 +93,7 @@ def test_artifacts_are_told_with_size_and_checksum(root):
         OutputArtifact(name="elsewhere", url="https://example.com/x"),
         OutputArtifact(name="out", path="/etc/passwd"),
     ]
-    found = {each.artifact.name: each for each in collect(root, wanted)}
+    found = {item.artifact.name: item for item in collect(root, wanted)}
     report = found["report"]
     assert (report.size, report.sha256) == (5, hashlib.sha256(b"hello").hexdigest())
     assert found["missing"].problem == "there is no such file"
@@ -111,7 +111,7 @@ def test_checksums_have_a_bound(root):
 
 
 def test_no_path_and_no_link_leads_out(root, record_property):
-    """500 trees of directories, files and links made by chance, and paths made of their names and of tricks."""
+    """500 trees of directories, files and links made by rng, and paths made of their names and of tricks."""
     names = ["a", "b", "..", ".", "", "dir", "file", "…", "-", "\n", "workspace", "x" * 300]
     targets = [
         "..",
@@ -124,21 +124,19 @@ def test_no_path_and_no_link_leads_out(root, record_property):
         str(root.path.parent / "outside"),
     ]
     for seed in range(TRIALS):
-        chance = random.Random(seed)  # noqa: S311
+        rng = random.Random(seed)  # noqa: S311
         here = root.path / str(seed)
         here.mkdir()
         for name in ("a", "b", "dir", "file"):
-            match chance.randrange(4):
+            match rng.randrange(4):
                 case 0:
-                    (here / name).symlink_to(chance.choice(targets))
+                    (here / name).symlink_to(rng.choice(targets))
                 case 1:
                     (here / name).mkdir()
                 case 2:
                     (here / name).write_text("own")
-        path = "/".join(chance.choice(names) for _ in range(chance.randrange(1, 6)))
-        given = (
-            chance.choice(["", "/", "/workspace/", f"{root.path}/"]) + f"{seed}/" * chance.randrange(2) + path
-        )
+        path = "/".join(rng.choice(names) for _ in range(rng.randrange(1, 6)))
+        given = rng.choice(["", "/", "/workspace/", f"{root.path}/"]) + f"{seed}/" * rng.randrange(2) + path
         with contextlib.suppress(Refused, OSError):
             root.write(given, b"written")
         try:
@@ -156,4 +154,4 @@ def test_no_path_and_no_link_leads_out(root, record_property):
         failures=0 if is_inside else 1,
     )
     assert is_inside
-    assert sorted(each.name for each in root.path.parent.iterdir()) == ["outside", "root"]
+    assert sorted(item.name for item in root.path.parent.iterdir()) == ["outside", "root"]

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jangar.runner.loop_control import LONGEST, LoopControl, read_control
+from jangar.runner.loop_control import MAX_LENGTH, LoopControl, read_control
 from jangar.runner.masking import Mask
 from jangar.runner.report import FITS, Ending, Outputs, termination_message
-from jangar.runner.report import LONGEST as MESSAGE
+from jangar.runner.report import MAX_LENGTH as MESSAGE
 from jangar.runner.rooted_files import Root
 from jangar.runner.spec import runner_spec
 
@@ -31,10 +31,10 @@ def written(tmp_path, content, mask=None):
         pytest.param(b"{", "is not JSON", id="no-json"),
         pytest.param(b"\xff{}", "is not JSON", id="no-text"),
         pytest.param(b"[1]", "is not a JSON object", id="a-list"),
-        pytest.param(b'"' + b"x" * LONGEST + b'"', f"has more than {LONGEST} bytes", id="too-long"),
+        pytest.param(b'"' + b"x" * MAX_LENGTH + b'"', f"has more than {MAX_LENGTH} bytes", id="too-long"),
     ],
 )
-def test_what_cannot_be_told_is_told_as_a_problem(tmp_path, content, problem):
+def test_what_cannot_be_reported_is_reported_as_a_problem(tmp_path, content, problem):
     """The condition is not asked about it."""
     assert written(tmp_path, content) == LoopControl(problem=problem)
 
@@ -56,22 +56,22 @@ def test_a_link_out_of_the_workspace_is_not_followed(tmp_path):
     assert "symbolic link" in found.problem
 
 
-def told(outputs, control):
+def reported(outputs, control):
     end = Ending(provider="p", argv=["sh"], code=0, started_at=NOON, finished_at=NOON, control=control)
     text = json.dumps(outputs)
     return termination_message(Outputs(text=text, names=frozenset(outputs)), end, Mask())
 
 
-def test_control_is_told_also_where_room_is_short():
+def test_control_is_reported_also_where_room_is_short():
     """A condition that cannot be asked would end the loop: outputs that leave no room are too large."""
-    short = json.loads(told({"a": "b"}, LoopControl(members={"more": True})))
+    short = json.loads(reported({"a": "b"}, LoopControl(members={"more": True})))
     assert short["runner"]["control"] == {"more": True}
-    tight = told({"a": "x" * (FITS - 120)}, LoopControl(members={"more": True}))
+    tight = reported({"a": "x" * (FITS - 120)}, LoopControl(members={"more": True}))
     assert json.loads(tight)["runner"]["control"] == {"more": True}
-    full = told({"a": "x" * (FITS - 20)}, LoopControl(members={"more": True}))
+    full = reported({"a": "x" * (FITS - 20)}, LoopControl(members={"more": True}))
     assert len(full) == MESSAGE
     assert json.loads(full)["runner"]["reason"] == "OutputsTooLarge"
-    assert json.loads(told({}, LoopControl(problem="missing")))["runner"]["controlProblem"] == "missing"
+    assert json.loads(reported({}, LoopControl(problem="missing")))["runner"]["controlProblem"] == "missing"
 
 
 def test_the_spec_names_the_file():

@@ -7,7 +7,7 @@ import random
 import orjson
 import pytest
 
-from jangar.runner.lines import LONGEST, Lines
+from jangar.runner.lines import MAX_LENGTH, Lines
 from jangar.runner.masking import Mask
 from jangar.runner.usage import MAX_DENIED, ToolCalls, UsageReader
 
@@ -28,9 +28,9 @@ def test_a_line_longer_than_64_kib_goes_out_in_pieces():
     """Nothing is lost, and no more than a line and a piece is held."""
     heard = []
     lines = Lines(Mask(), heard.append)
-    data = b"x" * (5 * LONGEST + 7) + b"\nshort\n"
+    data = b"x" * (5 * MAX_LENGTH + 7) + b"\nshort\n"
     shown = b"".join(lines.take(data[at : at + 1000]) for at in range(0, len(data), 1000)) + lines.end()
-    assert max(map(len, shown.split(b"\n"))) == LONGEST
+    assert max(map(len, shown.split(b"\n"))) == MAX_LENGTH
     assert shown.replace(b"\n", b"") == data.replace(b"\n", b"")
     assert heard == [None, b"short"]
 
@@ -45,12 +45,14 @@ def test_a_secret_is_masked_however_its_bytes_arrive():
     mask = Mask([CANARY])
     value = CANARY.encode()
     for seed in range(TRIALS):
-        chance = random.Random(seed)  # noqa: S311
-        before = chance.choice([0, 3, LONGEST - len(value) // 2, LONGEST - 1, LONGEST + 5, 2 * LONGEST - 4])
-        data = b"a" * before + value + b"b" * chance.randrange(100) + b"\n" * chance.randrange(2) + value
+        rng = random.Random(seed)  # noqa: S311
+        before = rng.choice(
+            [0, 3, MAX_LENGTH - len(value) // 2, MAX_LENGTH - 1, MAX_LENGTH + 5, 2 * MAX_LENGTH - 4]
+        )
+        data = b"a" * before + value + b"b" * rng.randrange(100) + b"\n" * rng.randrange(2) + value
         lines, shown, at = Lines(mask), b"", 0
         while at < len(data):
-            size = chance.choice([1, 7, 4096, LONGEST]) if len(data) - at < 200 else 4096
+            size = rng.choice([1, 7, 4096, MAX_LENGTH]) if len(data) - at < 200 else 4096
             shown += lines.take(data[at : at + size])
             at += size
         shown = (shown + lines.end()).replace(b"\n", b"")
@@ -63,9 +65,9 @@ def test_a_secret_within_something_that_is_encoded_is_masked(before):
     """Such as a name and a password in one header."""
     secret = "s3cr3t/+word"  # noqa: S105 - a canary
     text = base64.b64encode(f"{before}{secret}".encode()).decode()
-    told = Mask([secret]).text(f"Authorization: Basic {text}")
-    assert "***" in told
-    assert base64.b64encode(secret.encode()).decode()[:8] not in told
+    reported = Mask([secret]).text(f"Authorization: Basic {text}")
+    assert "***" in reported
+    assert base64.b64encode(secret.encode()).decode()[:8] not in reported
     assert Mask([secret]).text("?t=s3cr3t/%2bword") == "?t=***"
 
 
@@ -139,26 +141,26 @@ def test_one_format_does_not_speak_for_the_other():
 
 
 def test_forged_numbers_are_left_out():
-    """500 results made by chance of values that are no count: only whole numbers in bounds are told."""
+    """500 results made by rng of values that are no count: only whole numbers in bounds are told."""
     values = [-1, True, None, "9", 1.5, 10**13, 10**30, [], {}, float("inf"), 7, 0]
     for seed in range(TRIALS):
-        chance = random.Random(seed)  # noqa: S311
+        rng = random.Random(seed)  # noqa: S311
         usage = {
-            name: chance.choice(values)
+            name: rng.choice(values)
             for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "other")
         }
         event = {
             "type": "result",
-            "usage": chance.choice([usage, None, 5, [usage]]),
-            "total_cost_usd": chance.choice([*values, -0.5, 10**7]),
-            "num_turns": chance.choice(values),
-            "result": chance.choice([None, 5, "", {"a": 1}, "x"]),
+            "usage": rng.choice([usage, None, 5, [usage]]),
+            "total_cost_usd": rng.choice([*values, -0.5, 10**7]),
+            "num_turns": rng.choice(values),
+            "result": rng.choice([None, 5, "", {"a": 1}, "x"]),
         }
         line = json.dumps(event).encode()
         heard = fed("auto", CLAUDE_OPENS, line)
         if heard.usage is not None:
             assert set(heard.usage.counts.values()) <= {0, 7}, seed
-            assert all(type(each) is int for each in heard.usage.counts.values()), seed
+            assert all(type(count) is int for count in heard.usage.counts.values()), seed
             assert heard.usage.cost_usd in {None, 0, 7, 1.5}, seed
         assert heard.last_words in {None, "x"}, seed
 
@@ -185,7 +187,7 @@ def test_the_tool_calls_of_claude_code_are_counted():
 
 def test_the_tool_calls_of_codex_are_counted():
     """A1: commands, changes of files and calls of MCP tools are; messages and reasoning are none."""
-    told = [
+    reported = [
         ("command_execution", "completed"),
         ("command_execution", "failed"),
         ("command_execution", "declined"),
@@ -195,7 +197,9 @@ def test_the_tool_calls_of_codex_are_counted():
         ("reasoning", None),
         ("error", None),
     ]
-    items = [{"type": "item.completed", "item": {"type": kind, "status": status}} for kind, status in told]
+    items = [
+        {"type": "item.completed", "item": {"type": kind, "status": status}} for kind, status in reported
+    ]
     started = {"type": "item.started", "item": {"type": "command_execution", "status": "in_progress"}}
     reader = fed("auto", CODEX_OPENS, started, *items, {"type": "item.completed", "item": None})
     assert reader.tools == ToolCalls(total=5, failed=3, denied=1)

@@ -12,7 +12,7 @@ from jangar.runner.artifacts import Collected
 from jangar.runner.masking import Mask
 from jangar.runner.report import (
     FITS,
-    LONGEST,
+    MAX_LENGTH,
     Ending,
     TooLarge,
     outputs_of,
@@ -39,7 +39,7 @@ def message(written, *, last_words=None, mask=None, **fields):
 
 def engine_reads(text):
     """As the engine does: through a pod's status."""
-    return read_outputs(text[-LONGEST:], may_be_cut=True)
+    return read_outputs(text[-MAX_LENGTH:], may_be_cut=True)
 
 
 @pytest.mark.rule("DAG-11")
@@ -74,7 +74,7 @@ def test_text_is_the_output_result(written, last_words, result):
 
 
 @pytest.mark.rule("DAG-11")
-@pytest.mark.parametrize("size", [LONGEST - 8, LONGEST, LONGEST + 1, 10 * LONGEST])
+@pytest.mark.parametrize("size", [MAX_LENGTH - 8, MAX_LENGTH, MAX_LENGTH + 1, 10 * MAX_LENGTH])
 def test_a_result_that_does_not_fit_is_too_large_for_the_engine(size):
     """It never becomes another result."""
     written = b'{"a": "' + b"x" * size + b'"}'
@@ -89,7 +89,7 @@ def test_outputs_come_before_what_the_runner_has_to_say():
         Collected(artifact=OutputArtifact(name=f"a{n}", path="p" * 40), size=1, sha256="0" * 64)
         for n in range(50)
     ]
-    told = []
+    reported = []
     for size in (10, 3000, 3900, 4080):
         read = engine_reads(
             message(
@@ -97,9 +97,9 @@ def test_outputs_come_before_what_the_runner_has_to_say():
             )
         )
         assert read["a"] == "x" * size
-        told.append(len(json.loads(read.get("runner", "{}"))))
-    assert told == sorted(told, reverse=True)
-    assert told[-1] == 0
+        reported.append(len(json.loads(read.get("runner", "{}"))))
+    assert reported == sorted(reported, reverse=True)
+    assert reported[-1] == 0
 
 
 def test_a_command_cannot_speak_as_the_runner():
@@ -110,38 +110,38 @@ def test_a_command_cannot_speak_as_the_runner():
         assert isinstance(read, OutputsProblem) or json.loads(read["runner"])["exitCode"] == 3
 
 
-def test_no_end_is_too_long_to_be_told():
-    """500 ends made by chance: never more than a pod reports, always JSON, and no secret in it."""
+def test_no_end_is_too_long_to_be_reported():
+    """500 ends made by rng: never more than a pod reports, always JSON, and no secret in it."""
     canary = 'cán"ary-7f3a'
     mask = Mask([canary])
     for seed in range(TRIALS):
-        chance = random.Random(seed)  # noqa: S311
+        rng = random.Random(seed)  # noqa: S311
 
-        def text(most, chance=chance):
-            return "".join(chance.choice(["x", "é", '"', "\\", "\n", canary]) for _ in range(most))
+        def text(most, rng=rng):
+            return "".join(rng.choice(["x", "é", '"', "\\", "\n", canary]) for _ in range(most))
 
         fields = {
-            "argv": [text(chance.randrange(800)) for _ in range(chance.randrange(1, 6))],
-            "error": text(chance.randrange(2000)) or None,
-            "provider": text(chance.randrange(600)),
-            "code": chance.randrange(256),
+            "argv": [text(rng.randrange(800)) for _ in range(rng.randrange(1, 6))],
+            "error": text(rng.randrange(2000)) or None,
+            "provider": text(rng.randrange(600)),
+            "code": rng.randrange(256),
             "artifacts": [
                 Collected(artifact=OutputArtifact(name=text(20), path=text(50)), problem=text(30))
-                for _ in range(chance.randrange(50))
+                for _ in range(rng.randrange(50))
             ],
         }
-        written = chance.choice(
+        written = rng.choice(
             [text(500), json.dumps({text(5): text(300)}), json.dumps({"a": text(900)})]
         ).encode()
-        told = message(written, mask=mask, **fields)
+        reported = message(written, mask=mask, **fields)
         status = status_document(ending(**fields), mask)
-        assert len(told) <= LONGEST, seed
+        assert len(reported) <= MAX_LENGTH, seed
         assert len(status) <= FITS, seed
-        for each in (told, status):
-            json.loads(each)
-            assert "ary-7f3a" not in each.decode(), seed
+        for item in (reported, status):
+            json.loads(item)
+            assert "ary-7f3a" not in item.decode(), seed
 
 
 def test_too_large_says_so_to_people():
     assert "5000 bytes" in outputs_of(b"x" * 10, 5000, None, Mask()).message
-    assert isinstance(outputs_of(b"", LONGEST + 1, None, Mask()), TooLarge)
+    assert isinstance(outputs_of(b"", MAX_LENGTH + 1, None, Mask()), TooLarge)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from jangar.runner.masking import Mask
-from jangar.runner.secret_files import LONGEST, values_in_files
+from jangar.runner.secret_files import MAX_LENGTH, values_in_files
 
 
 def test_a_volume_is_read_as_kubernetes_mounts_it(tmp_path):
@@ -25,8 +25,8 @@ def test_a_volume_is_read_as_kubernetes_mounts_it(tmp_path):
 
 def test_a_file_without_end_is_no_hindrance(tmp_path):
     """So much of it is read."""
-    (tmp_path / "big").write_bytes(b"x" * (LONGEST + 1))
-    assert [len(each) for each in values_in_files(str(tmp_path))] == [LONGEST]
+    (tmp_path / "big").write_bytes(b"x" * (MAX_LENGTH + 1))
+    assert [len(values_in_file) for values_in_file in values_in_files(str(tmp_path))] == [MAX_LENGTH]
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,8 @@ def test_a_name_tells_whether_a_value_is_secret(name, secret):
 )
 def test_the_words_of_a_command_line(line, spec, root, grace, command):
     found = asked_by(line.split())
-    told = [str(each) if each else None for each in (found.spec, found.root)]
-    assert (*told, found.grace, found.command) == (spec, root, grace, command)
+    reported = [str(item) if item else None for item in (found.spec, found.root)]
+    assert (*reported, found.grace, found.command) == (spec, root, grace, command)
 
 
 @pytest.mark.parametrize(

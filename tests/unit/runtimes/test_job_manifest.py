@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jangar.api.containers import Resources
-from jangar.domain.work.command import Command, SecretVariable
-from jangar.domain.work.reading import template_names
-from jangar.domain.work.releasing import OUTCOME_FINALIZER
+from jangar.domain.job_execution.command import Command, SecretVariable
+from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
+from jangar.domain.job_execution.reading import template_names
 from jangar.runtimes.kubernetes_job.manifest import (
     RESULT_PATH,
     RESULT_VARIABLE,
@@ -23,7 +23,7 @@ from jangar.runtimes.kubernetes_job.manifest import (
 texts = st.text(max_size=10)
 maybe = st.one_of(st.none(), texts.filter(bool))
 amounts = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.one_of(st.integers(0, 9), st.just("1Gi")))
-seconds = st.integers(0, 3600).map(lambda each: timedelta(seconds=each))
+seconds = st.integers(0, 3600).map(lambda item: timedelta(seconds=item))
 commands = st.builds(
     Command,
     image=texts.filter(bool),
@@ -42,7 +42,7 @@ placements = st.builds(
     namespace=st.just("ci"),
     owner=st.just({"kind": "ToolRun", "name": "build", "uid": "c1", "controller": True}),
     labels=st.dictionaries(st.sampled_from(["a", "b"]), texts),
-    deadline=st.integers(1, 10**6).map(lambda each: timedelta(seconds=each)),
+    deadline=st.integers(1, 10**6).map(lambda item: timedelta(seconds=item)),
     service_account=maybe,
     max_grace=st.one_of(st.none(), seconds),
     share_processes=st.booleans(),
@@ -91,7 +91,7 @@ def test_every_manifest_is_json_and_says_what_was_asked(command, placement):
     assert container["image"] == command.image
     assert tuple(container.get("command", ())) == command.command
     assert tuple(container.get("args", ())) == command.args
-    env = {each["name"]: each["value"] for each in container["env"]}
+    env = {item["name"]: item["value"] for item in container["env"]}
     assert env == {"HOME": "/tmp", RESULT_VARIABLE: RESULT_PATH} | dict(command.env)  # noqa: S108 - as it is
     assert pod.get("serviceAccountName") == (command.service_account or placement.service_account)
     assert ("terminationGracePeriodSeconds" in pod) == (command.grace is not None)

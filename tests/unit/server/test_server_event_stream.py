@@ -49,7 +49,7 @@ def test_heartbeats_lose_no_event(monkeypatch):
     monkeypatch.setattr(event_stream, "HEARTBEAT", 0.03)
 
     async def read_all() -> bytes:
-        return b"".join([bytes(each) async for each in event_stream.stream(_slow()).body_iterator])
+        return b"".join([bytes(item) async for item in event_stream.stream(_slow()).body_iterator])
 
     text = asyncio.run(read_all()).decode()
     assert text.count("id: ") == text.count("event: line") == 2

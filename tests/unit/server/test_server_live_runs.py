@@ -36,20 +36,20 @@ async def heard(live, after, count):
     async with asyncio.timeout(5), aclosing(live.changes(after)) as changes:
         found = []
         while len(found) < count:
-            for told in await anext(changes):
-                row = orjson.loads(told.written)
-                found.append((told.kind, row.get("name"), row.get("phase")))
+            for reported in await anext(changes):
+                row = orjson.loads(reported.written)
+                found.append((reported.kind, row.get("name"), row.get("phase")))
         return found
 
 
 def test_who_was_away_hears_what_was_missed():
     """From the position of a list on, in order."""
     live = runs()
-    live.informer.cache.saw(run("a", 1))
+    live.informer.cache.upsert(run("a", 1))
     position = live.position
-    live.informer.cache.saw(run("a", 2, "Succeeded"))
-    live.informer.cache.saw(run("bb", 3))
-    live.informer.cache.saw_gone(run("bb", 4))
+    live.informer.cache.upsert(run("a", 2, "Succeeded"))
+    live.informer.cache.upsert(run("bb", 3))
+    live.informer.cache.remove_observed(run("bb", 4))
     assert asyncio.run(heard(live, position, 3)) == [
         ("run", "a", "Succeeded"),
         ("run", "bb", "Running"),
@@ -60,9 +60,9 @@ def test_who_was_away_hears_what_was_missed():
 def test_what_a_row_does_not_show_is_no_change():
     """A new version with the same row is told to nobody."""
     live = runs()
-    live.informer.cache.saw(run("a", 1))
+    live.informer.cache.upsert(run("a", 1))
     position = live.position
-    live.informer.cache.saw(run("a", 2))
+    live.informer.cache.upsert(run("a", 2))
     assert live.position == position
 
 
@@ -70,13 +70,13 @@ def test_another_life_or_too_long_an_absence_begins_anew():
     """A reset says so, rather than leaving a gap."""
     live = runs()
     for number in range(live_runs.REMEMBERED + 10):
-        live.informer.cache.saw(run("a", number + 1, "Running" if number % 2 else "Pending"))
+        live.informer.cache.upsert(run("a", number + 1, "Running" if number % 2 else "Pending"))
     life = live.position.partition("-")[0]
     for position in ("other-1", f"{life}-1", f"{life}-999999", f"{life}-x", "nonsense"):
         assert asyncio.run(heard(live, position, 1)) == [("reset", None, None)]
 
 
-def test_a_listener_that_does_not_keep_up_is_told_to_begin_anew():
+def test_a_listener_that_does_not_keep_up_is_reported_to_begin_anew():
     """It costs the others nothing: what waits for one is bounded."""
     live = runs()
 
@@ -85,9 +85,9 @@ def test_a_listener_that_does_not_keep_up_is_told_to_begin_anew():
             first = asyncio.ensure_future(anext(changes))
             await asyncio.sleep(0)
             for number in range(live_runs.SLOWEST + 2):
-                live.informer.cache.saw(run("a", number + 1, "Running" if number % 2 else "Pending"))
-            return [told.kind for told in await first] + [
-                told.kind async for some in changes for told in some
+                live.informer.cache.upsert(run("a", number + 1, "Running" if number % 2 else "Pending"))
+            return [reported.kind for reported in await first] + [
+                reported.kind async for some in changes for reported in some
             ]
 
     kinds = asyncio.run(slow())
@@ -99,21 +99,21 @@ def test_the_newest_come_first():
     """By creation."""
     live = runs()
     for name in ("ccc", "a", "bb"):
-        live.informer.cache.saw(run(name, 1))
+        live.informer.cache.upsert(run(name, 1))
     assert [row["name"] for row in live.newest_first()] == ["ccc", "bb", "a"]
 
 
 def test_a_run_knows_the_live_runs_that_retry_it():
     """C4: the oldest first; whoever follows the run hears of a new retry, and of one that goes."""
     live = runs()
-    live.informer.cache.saw(run("a", 1, "Failed"))
+    live.informer.cache.upsert(run("a", 1, "Failed"))
     with live.bell("n", "a") as bell:
-        live.informer.cache.saw(run("ccc", 2, retry_of="a"))
+        live.informer.cache.upsert(run("ccc", 2, retry_of="a"))
         assert bell.is_set()
-        live.informer.cache.saw(run("bb", 3, retry_of="a"))
+        live.informer.cache.upsert(run("bb", 3, retry_of="a"))
         assert live.retries_of("n", "a") == ["bb", "ccc"]
         bell.clear()
-        live.informer.cache.saw_gone(run("bb", 4, retry_of="a"))
+        live.informer.cache.remove_observed(run("bb", 4, retry_of="a"))
         assert bell.is_set()
     assert live.retries_of("n", "a") == ["ccc"]
     assert live.retries_of("elsewhere", "a") == []

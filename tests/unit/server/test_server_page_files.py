@@ -19,8 +19,8 @@ def test_the_built_page_is_that_of_the_sources():
 
 def test_the_page_is_light():
     """At most 350 kB over the wire, all of it together."""
-    files = [each for each in BUILT.rglob("*.*") if each.suffix != ".sha256"]
-    assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= HEAVIEST
+    files = [path for path in BUILT.rglob("*.*") if path.suffix != ".sha256"]
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= HEAVIEST
 
 
 def test_the_page_loads_nothing_from_elsewhere():

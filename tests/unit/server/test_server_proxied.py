@@ -5,7 +5,7 @@ import pytest
 from jangar.server.http.identity import Unknown
 from jangar.server.http.proxied import ProxiedCallers
 from jangar.settings.control_plane import control_plane_settings
-from jangar.settings.reading import BadSettings
+from jangar.settings.environment import BadSettings
 
 SECRET = "of-the-proxy-alone"  # noqa: S105 - of this test
 
@@ -25,7 +25,7 @@ def test_groups_that_are_not_listed_are_left_out(allowed, groups):
     )
     headers = {"x-user": "ann", "x-groups": "team-a, other", "x-jangar-proxy-secret": SECRET}
     assert callers.of(headers).name == "ann"
-    assert [each.groups for each in asked] == [groups]
+    assert [item.groups for item in asked] == [groups]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_only_named_users_and_members_of_named_groups_sign_in(name, groups, is_k
     if is_known:
         assert callers.of(headers).name == name
     else:
-        with pytest.raises(Unknown, match="bob is not among"):
+        with pytest.raises(Unknown, match="bob is not in the allowed"):
             callers.of(headers)
 
 

@@ -11,7 +11,7 @@ from jangar.server.http.table import OPEN
 CHANGING = [entry for entry in ROUTES if entry.method not in SAFE and entry.path != "/v1/session"]
 
 
-@pytest.mark.parametrize("entry", CHANGING, ids=lambda each: each.operation)
+@pytest.mark.parametrize("entry", CHANGING, ids=lambda item: item.operation)
 def test_nothing_changes_without_a_right(entry):
     """No mutating route without identity: each names the right of Kubernetes that it takes."""
     assert isinstance(entry.access, Right)
@@ -44,11 +44,11 @@ def test_the_document_refers_only_to_what_it_holds():
         if isinstance(node, dict):
             if isinstance(node.get("$ref"), str):
                 found.add(node["$ref"].rpartition("/")[2])
-            for each in node.values():
-                walk(each)
+            for item in node.values():
+                walk(item)
         elif isinstance(node, list):
-            for each in node:
-                walk(each)
+            for item in node:
+                walk(item)
 
     walk(made)
     assert found <= set(made["components"]["schemas"])

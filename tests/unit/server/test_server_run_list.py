@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from jangar.api.phases import Phase
-from jangar.server.run_list import BadCursor, Wanted, page, place_of
+from jangar.server.run_list import BadCursor, RunOptions, page, place_of
 
 
 def row(number, **fields):
@@ -28,7 +28,7 @@ def test_pages_meet_without_gap_or_overlap():
     rows = [row(number) for number in range(9, -1, -1)]
     found, after = [], None
     while True:
-        items, cursor = page(rows, Wanted(), after=after, limit=3)
+        items, cursor = page(rows, RunOptions(), after=after, limit=3)
         found += items
         if cursor is None:
             break
@@ -39,22 +39,24 @@ def test_pages_meet_without_gap_or_overlap():
 def test_a_run_that_comes_meanwhile_moves_no_page():
     """A cursor is a place, not a count."""
     rows = [row(number) for number in range(5, -1, -1)]
-    first, cursor = page(rows, Wanted(), after=None, limit=2)
-    rest, _ = page([row(9), *rows], Wanted(), after=place_of(cursor), limit=10)
+    first, cursor = page(rows, RunOptions(), after=None, limit=2)
+    rest, _ = page([row(9), *rows], RunOptions(), after=place_of(cursor), limit=10)
     assert [*first, *rest] == rows
 
 
 @pytest.mark.parametrize(
     ("wanted", "names"),
     [
-        pytest.param(Wanted(), ["run-3", "run-2", "run-0"], id="nested-runs-are-left-out"),
-        pytest.param(Wanted(nested=True), ["run-3", "run-2", "run-1", "run-0"], id="unless-asked-for"),
-        pytest.param(Wanted(phases=frozenset({Phase.FAILED})), ["run-2"], id="phase"),
-        pytest.param(Wanted(text="DISK"), ["run-2"], id="text-in-the-message"),
-        pytest.param(Wanted(orchestration="weekly"), ["run-3"], id="orchestration"),
-        pytest.param(Wanted(namespaces=frozenset()), [], id="no-namespace-may-be-seen"),
+        pytest.param(RunOptions(), ["run-3", "run-2", "run-0"], id="nested-runs-are-left-out"),
+        pytest.param(RunOptions(nested=True), ["run-3", "run-2", "run-1", "run-0"], id="unless-asked-for"),
+        pytest.param(RunOptions(phases=frozenset({Phase.FAILED})), ["run-2"], id="phase"),
+        pytest.param(RunOptions(text="DISK"), ["run-2"], id="text-in-the-message"),
+        pytest.param(RunOptions(orchestration="weekly"), ["run-3"], id="orchestration"),
+        pytest.param(RunOptions(namespaces=frozenset()), [], id="no-namespace-may-be-seen"),
         pytest.param(
-            Wanted(since=datetime(2026, 2, 7, 0, 0, 1, tzinfo=UTC)), ["run-3", "run-2"], id="created-since"
+            RunOptions(since=datetime(2026, 2, 7, 0, 0, 1, tzinfo=UTC)),
+            ["run-3", "run-2"],
+            id="created-since",
         ),
     ],
 )
@@ -66,7 +68,7 @@ def test_a_filter_lets_through_what_it_says(wanted, names):
         row(1, parent="run-3"),
         row(0),
     ]
-    assert [each["name"] for each in page(rows, wanted, after=None, limit=10)[0]] == names
+    assert [item["name"] for item in page(rows, wanted, after=None, limit=10)[0]] == names
 
 
 @pytest.mark.parametrize("text", ["", "x", "AAAA", "Cg", "🙂"])

@@ -6,7 +6,7 @@ import pytest
 
 from jangar.domain.policies.admit import admit
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
-from jangar.domain.policies.request import AgentTerms, Ask, SecretUse
+from jangar.domain.policies.request import AgentTerms, RunRequest, SecretUse
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
 from jangar.settings.admission import admission_policy
 from jangar.settings.controllers import controller_settings
@@ -18,7 +18,11 @@ PREFIX = "JANGAR_AGENTS_CONTROLLER_"
 def waiting(name="r", namespace="team", age=1, **ask):
     given = {"agent": "coder", "images": ("ghcr.io/team/agent:1",), "labels": ("team",)} | ask
     return WaitingRun(
-        uid=name, name=name, namespace=namespace, created_at=NOON - timedelta(seconds=age), ask=Ask(**given)
+        uid=name,
+        name=name,
+        namespace=namespace,
+        created_at=NOON - timedelta(seconds=age),
+        ask=RunRequest(**given),
     )
 
 
@@ -99,7 +103,7 @@ def test_a_variable_changes_the_verdict(name, value, situation, reason):
     ],
 )
 def test_a_queue_has_so_many_places(name, other):
-    """The next one waits without a place and is told so; with 0 there is no bound."""
+    """The next run waits without a queue position; 0 means no limit."""
     run = waiting("last", **REPO)
     for unbounded in ({}, {PREFIX + name: "0"}):
         found = verdict(run, [other], live=ELSEWHERE, **FULL, **unbounded)

@@ -1,4 +1,4 @@
-"""What the environment says about admission, and that bad values stop the process."""
+"""The admission policy is read from the environment, and invalid values stop the process."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from jangar.settings.controllers import BadSettings, controller_settings
 PREFIX = "JANGAR_AGENTS_CONTROLLER_"
 
 
-def test_nothing_set_is_the_limits_of_the_existing_chart():
+def test_an_empty_environment_gives_the_default_limits():
     """10, 5 and 100 live; 200, 50 and 1000 queued; 120, 30 and 600 a minute; and no lists."""
     assert admission_policy(controller_settings({})) == AdmissionPolicy(
         concurrency=Concurrency(namespace=10, agent=5, cluster=100),
@@ -46,7 +46,7 @@ def test_every_limit_and_list_comes_from_its_variable():
     assert policy.rate.window == timedelta(seconds=30)
     assert policy.labels.required == ("team", "cost-center")
     assert (policy.labels.allowed, policy.labels.denied) == ((), ("evil.example.com/*",))
-    assert [each.host for each in policy.images.allowed] == ["ghcr.io", "docker.io"]
+    assert [item.host for item in policy.images.allowed] == ["ghcr.io", "docker.io"]
     assert policy.blocked_secrets == {"root-token"}
     assert policy.repositories == ("proompteng/lab",)
     assert (policy.default_image, policy.default_service_account) == ("runner", "bot")
@@ -68,6 +68,6 @@ def test_every_limit_and_list_comes_from_its_variable():
     ],
 )
 def test_a_bad_value_stops_the_process_with_the_variables_name(name, value):
-    """Better no process than one whose policy is not what was meant."""
+    """The process must not run with a policy that the operator did not intend."""
     with pytest.raises(BadSettings, match=name):
         controller_settings({name: value})

@@ -1,4 +1,4 @@
-"""What the controllers are told by their environment."""
+"""Settings that the controllers read from their environment."""
 
 from dataclasses import fields
 from datetime import timedelta
@@ -7,15 +7,15 @@ import pytest
 
 from jangar.domain.retention.values import NEVER, Keep
 from jangar.settings import forms
-from jangar.settings.controllers import BadSettings, ControllerSettings, controller_settings, remarks
+from jangar.settings.controllers import BadSettings, ControllerSettings, controller_settings, startup_warnings
 from jangar.settings.forms import Scope
 from jangar.settings.variable import Variable, variables_of
 
 VARIABLES = list(variables_of(ControllerSettings).values())
 
 
-def test_nothing_set_is_every_default():
-    """An empty environment is a working one."""
+def test_an_empty_environment_gives_every_default():
+    """An empty environment is valid."""
     settings = controller_settings({})
     assert settings == ControllerSettings()
     assert settings.agents_namespaces == Scope(())
@@ -52,16 +52,16 @@ def test_values_come_from_their_variables():
     assert settings.runner_service_account == "runner"
 
 
-def test_an_empty_value_is_not_set():
-    """A chart that renders an empty string means nothing by it, retention aside."""
-    set_to_nothing = {variable.name: " " for variable in VARIABLES if not variable.form.takes_empty}
+def test_an_empty_value_counts_as_unset():
+    """The chart renders unset values as empty strings; only retention has a meaning for them."""
+    set_to_nothing = {variable.name: " " for variable in VARIABLES if not variable.form.accepts_empty}
     assert controller_settings(set_to_nothing) == ControllerSettings()
 
 
 @pytest.mark.rule("GC-5")
-def test_every_problem_is_told_at_once_with_name_value_and_what_to_write():
-    """One restart is enough to mend them all."""
-    with pytest.raises(BadSettings) as told:
+def test_every_problem_is_reported_at_once_with_name_value_and_what_to_write():
+    """One restart is enough to fix them all."""
+    with pytest.raises(BadSettings) as raised:
         controller_settings(
             {
                 "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS": "60",
@@ -69,14 +69,14 @@ def test_every_problem_is_told_at_once_with_name_value_and_what_to_write():
                 "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS": "2.592e+06",
             }
         )
-    assert told.value.problems == (
+    assert raised.value.problems == (
         (
-            "JANGAR_ORCHESTRATION_CANCEL_ENABLED='maybe': it is neither on nor off; "
-            "write true or false (also 1, 0, yes, no, on, off)"
+            "JANGAR_ORCHESTRATION_CANCEL_ENABLED='maybe': not a boolean; "
+            "use true or false (also 1, 0, yes, no, on, off)"
         ),
         (
-            "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS='60': it is less than 1000; "
-            "write a whole number of milliseconds from 1000 to 86400000"
+            "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS='60': less than 1000; "
+            "use a whole number of milliseconds from 1000 to 86400000"
         ),
         (
             "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS='2.592e+06' is not a number of seconds: write a whole number such "
@@ -86,67 +86,67 @@ def test_every_problem_is_told_at_once_with_name_value_and_what_to_write():
 
 
 def test_lease_times_that_cannot_be_safe_stop_the_process():
-    """In the existing system they were silently replaced."""
-    with pytest.raises(BadSettings, match="each must be less than the next") as told:
+    """They are not silently replaced."""
+    with pytest.raises(BadSettings, match="each must be less than the next") as raised:
         controller_settings({"JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "30"})
-    assert "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS=30" in told.value.problems[0]
+    assert "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS=30" in raised.value.problems[0]
 
 
-def test_a_lease_time_that_is_no_number_is_told_once():
-    """The comparison with its default would say nothing."""
-    with pytest.raises(BadSettings) as told:
+def test_an_invalid_lease_time_is_reported_once():
+    """The lease times are not compared if one of them is invalid."""
+    with pytest.raises(BadSettings) as raised:
         controller_settings(
             {
                 "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "soon",
                 "JANGAR_LEADER_ELECTION_LEASE_DURATION_SECONDS": "10",
             }
         )
-    assert len(told.value.problems) == 1
+    assert len(raised.value.problems) == 1
 
 
-def test_the_value_of_a_secret_is_never_told():
-    """Not even a wrong one."""
+def test_the_value_of_a_secret_is_never_shown():
+    """Not even an invalid one."""
     secret = Variable(
         name="JANGAR_TOKEN",
-        form=forms.whole_number(least=0, most=1),
+        form=forms.integer(minimum=0, maximum=1),
         default=0,
         shown_default="",
         helm_value="",
-        sentence="A token.",
+        description="A token.",
         is_secret=True,
     )
-    with pytest.raises(ValueError, match="JANGAR_TOKEN") as told:
+    with pytest.raises(ValueError, match="JANGAR_TOKEN") as raised:
         secret.read({"JANGAR_TOKEN": "hunter2"})
-    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in str(raised.value)
 
 
-def test_zero_and_unknown_names_are_remarked_at_start():
-    """Zero meant "keep" in the existing system; a name that nobody reads is often a slip of the pen."""
+def test_zero_retention_and_unknown_names_are_warned_of_at_startup():
+    """Zero could be mistaken for "keep"; an unknown name is often a typo."""
     environment = {
         "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS": "0",
         "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT": "1",
         "JANGAR_MIGRATIONS": "skip",
         "PATH": "/bin",
     }
-    assert remarks(controller_settings(environment), environment) == [
+    assert startup_warnings(controller_settings(environment), environment) == [
         (
             "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=0: Jobs are deleted as soon as their outcome is recorded; "
-            "write never to keep them"
+            "set it to never to keep them"
         ),
-        "JANGAR_MIGRATIONS is set, but no part of this process reads it",
+        "JANGAR_MIGRATIONS is set but is not a known setting",
         (
-            "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT is set, but no part of this process reads it; "
+            "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT is set but is not a known setting; "
             "did you mean JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS?"
         ),
     ]
 
 
 @pytest.mark.parametrize("variable", VARIABLES, ids=lambda variable: variable.name)
-def test_every_row_of_the_table_is_whole(variable):
-    """A name of ours, or the one that platforms give a database; a sentence; a default that can be written."""
+def test_every_variable_is_complete(variable):
+    """It has a JANGAR_ name or is DATABASE_URL, a description, and a default that parses."""
     assert variable.name.startswith("JANGAR_") or variable.name == "DATABASE_URL"
-    assert variable.sentence.endswith(".")
-    assert "|" not in variable.sentence
+    assert variable.description.endswith(".")
+    assert "|" not in variable.description
     if variable.shown_default:
         written = variable.form.read(variable.shown_default)
         assert variable.default in (None, written)

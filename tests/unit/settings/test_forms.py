@@ -1,4 +1,4 @@
-"""What each form reads and what it refuses."""
+"""Which texts each value type accepts and rejects."""
 
 from datetime import timedelta
 
@@ -17,9 +17,9 @@ from jangar.settings.forms import Scope
         (forms.switch(), "1", True),
         (forms.switch(), "off", False),
         (forms.switch(), "0", False),
-        (forms.whole_number(least=0, most=10), "10", 10),
-        (forms.seconds(least=1), "90", timedelta(seconds=90)),
-        (forms.milliseconds(least=1000), "1500", timedelta(seconds=1.5)),
+        (forms.integer(minimum=0, maximum=10), "10", 10),
+        (forms.seconds(minimum=1), "90", timedelta(seconds=90)),
+        (forms.milliseconds(minimum=1000), "1500", timedelta(seconds=1.5)),
         (forms.retention("X"), "0", Keep(duration=timedelta(0))),
         (forms.retention("X"), "never", NEVER),
         (forms.retention("X"), "", NEVER),
@@ -33,46 +33,46 @@ from jangar.settings.forms import Scope
         (forms.json_list(), '[{"key": "gpu"}]', ({"key": "gpu"},)),
     ],
 )
-def test_texts_of_the_form_have_a_value(form, written, value):
-    """Every way of writing that is said to be allowed is."""
+def test_valid_texts_are_parsed(form, written, value):
+    """Every documented spelling is accepted."""
     assert form.read(written) == value
 
 
 @pytest.mark.parametrize(
     ("form", "written", "reason"),
     [
-        (forms.switch(), "maybe", "neither on nor off"),
-        (forms.whole_number(least=0, most=10), "11", "more than 10"),
-        (forms.whole_number(least=0, most=10), "-1", "less than 0"),
-        (forms.whole_number(least=0, most=10), "1.0", "not a whole number"),
-        (forms.whole_number(least=0, most=10), "\uff11", "not a whole number"),
-        (forms.whole_number(least=0, most=10), "9" * 5000, "not a whole number"),
-        (forms.seconds(least=1), "0", "less than 1"),
-        (forms.milliseconds(least=1000), "60", "less than 1000"),
-        (forms.milliseconds(least=1000), "2.592e+06", "not a whole number"),
+        (forms.switch(), "maybe", "not a boolean"),
+        (forms.integer(minimum=0, maximum=10), "11", "more than 10"),
+        (forms.integer(minimum=0, maximum=10), "-1", "less than 0"),
+        (forms.integer(minimum=0, maximum=10), "1.0", "not an integer"),
+        (forms.integer(minimum=0, maximum=10), "\uff11", "not an integer"),
+        (forms.integer(minimum=0, maximum=10), "9" * 5000, "not an integer"),
+        (forms.seconds(minimum=1), "0", "less than 1"),
+        (forms.milliseconds(minimum=1000), "60", "less than 1000"),
+        (forms.milliseconds(minimum=1000), "2.592e+06", "not an integer"),
         (forms.retention("X"), "-1", "X='-1' is not a number of seconds"),
-        (forms.path(), "metrics", "begin with /"),
-        (forms.object_name(), "Runner", "no name"),
-        (forms.object_name(), "a..b", "no name"),
-        (forms.object_name(), "a" * 64, "no name"),
-        (forms.namespaces(), "a,*", "stands alone"),
-        (forms.namespaces(), "a,,b", "empty name"),
-        (forms.namespaces(), "[]", "empty name"),
-        (forms.namespaces(), "[1]", "a text"),
-        (forms.namespaces(), "[", "no JSON"),
-        (forms.namespaces(), "a_b", "'a_b' is no namespace"),
-        (forms.json_object(), "[]", "but a list"),
-        (forms.json_object(), "{", "no JSON"),
-        (forms.json_list(), "null", "but null"),
-        (forms.json_list(), "[" * 100_000, "no JSON"),
+        (forms.path(), "metrics", "start with /"),
+        (forms.object_name(), "Runner", "not a valid object name"),
+        (forms.object_name(), "a..b", "not a valid object name"),
+        (forms.object_name(), "a" * 64, "not a valid object name"),
+        (forms.namespaces(), "a,*", "cannot be combined"),
+        (forms.namespaces(), "a,,b", "empty item"),
+        (forms.namespaces(), "[]", "empty item"),
+        (forms.namespaces(), "[1]", "a string"),
+        (forms.namespaces(), "[", "not valid JSON"),
+        (forms.namespaces(), "a_b", "'a_b' is not a valid namespace name"),
+        (forms.json_object(), "[]", "is an array"),
+        (forms.json_object(), "{", "not valid JSON"),
+        (forms.json_list(), "null", "is null"),
+        (forms.json_list(), "[" * 100_000, "not valid JSON"),
     ],
 )
-def test_other_texts_are_refused_with_the_reason(form, written, reason):
-    """Nothing is guessed: text after digits, powers of ten and near misses are mistakes."""
+def test_invalid_texts_are_rejected_with_the_reason(form, written, reason):
+    """No guessing: text after digits, exponents and near misses are errors."""
     with pytest.raises(ValueError, match=reason):
         form.read(written)
 
 
-def test_a_scope_is_written_as_it_is_read():
-    """So that it can be handed on as text."""
+def test_a_scope_formats_to_the_text_it_is_parsed_from():
+    """It can be passed on as text."""
     assert [str(Scope(None)), str(Scope(("a", "b")))] == ["*", "a,b"]

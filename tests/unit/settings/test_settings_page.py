@@ -1,4 +1,4 @@
-"""The page that is written from the table."""
+"""The generated settings reference."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_page_in_the_repository_is_up_to_date():
-    """`make generate` was run after the last change of the table."""
+    """`make generate` was run after the last change of the settings."""
     assert main(["--check", "--root", str(ROOT)]) == 0
 
 
@@ -23,7 +23,7 @@ def test_the_page_has_every_variable_once():
     assert "| `60000` | `orchestrationController.cancel.timeoutMs` |" in text
 
 
-def test_a_page_that_is_out_of_date_is_told_and_mended(tmp_path, capsys):
+def test_a_page_that_is_out_of_date_is_reported_and_updated(tmp_path, capsys):
     """--check writes nothing; without it the page is written; a second time there is nothing to do."""
     (tmp_path / PAGE).parent.mkdir(parents=True)
     assert main(["--check", "--root", str(tmp_path)]) == 1
@@ -33,6 +33,6 @@ def test_a_page_that_is_out_of_date_is_told_and_mended(tmp_path, capsys):
     assert "out of date" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_no_repository_is_refused(tmp_path):
-    """Nothing is written into the blue."""
+def test_a_folder_that_is_not_the_repository_is_rejected(tmp_path):
+    """Nothing is written outside the repository."""
     assert main(["--root", str(tmp_path)]) == 2

@@ -32,14 +32,16 @@ def test_what_happens_is_counted_and_timed():
 def test_what_is_is_asked_when_it_is_read():
     """Depths and ages are those of the moment of the scrape."""
     metrics = Metrics()
-    keys, told = ["a", "b"], {"lists": 1.0}
+    keys, reported = ["a", "b"], {"lists": 1.0}
     metrics.watch_queue(
         "toolrun",
         QueueReadings(depth=lambda: len(keys), delayed=lambda: 3, oldest_age=lambda: 1.5 * len(keys)),
     )
     metrics.watch_informer(
         "Job",
-        InformerReadings(objects=lambda: 7, age=lambda: 0.5, lists=lambda: told["lists"], watches=lambda: 4),
+        InformerReadings(
+            objects=lambda: 7, age=lambda: 0.5, lists=lambda: reported["lists"], watches=lambda: 4
+        ),
     )
     metrics.watch_lease(lambda: True)
     metrics.watch_events(lambda: 2)
@@ -55,7 +57,7 @@ def test_what_is_is_asked_when_it_is_read():
     )
     before = samples(metrics)
     keys.clear()
-    told["lists"] = 2.0
+    reported["lists"] = 2.0
     after = samples(metrics)
     depth, lists = 'jangar_workqueue_depth{controller="toolrun"}', 'jangar_informer_lists_total{kind="Job"}'
     assert (before[depth], after[depth]) == (2, 0)

@@ -1,3 +1,3 @@
-"""The kinds of group agents.proompteng.ai: what an agent is, what it should do, and one execution of it."""
+"""The kinds of the API group agents.proompteng.ai: agents, their tasks and their runs."""
 
 GROUP = "agents.proompteng.ai"

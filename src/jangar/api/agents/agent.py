@@ -1,4 +1,4 @@
-"""Agent: who does the work - a provider, its settings, and what it may touch."""
+"""Agent: a provider with settings, defaults and limits, which runs use."""
 
 from typing import Any
 
@@ -23,67 +23,70 @@ from jangar.api.phases import DefinitionPhase
 
 
 class AgentSecurity(ApiModel):
-    """What runs of the agent may use. An empty or absent list allows all."""
+    """Limits on what runs of the agent may use. An empty or absent list allows everything."""
 
     allowed_service_accounts: list[str] | None = Field(
         None,
-        description="Service accounts that runs may use; empty or unset allows all.",
+        description="Service accounts that runs may use. Empty or unset allows all.",
         json_schema_extra=LIST_ATOMIC,
     )
     allowed_secrets: list[str] | None = Field(
         None,
-        description="Secrets that runs may be given, those of memory and repository included; "
-        "empty or unset allows all.",
+        description="Secrets that runs may use, including those of the Memory and the repository. "
+        "Empty or unset allows all.",
         json_schema_extra=LIST_ATOMIC,
     )
     allowed_implementation_source_providers: list[str] | None = Field(
         None,
-        description="Systems that tasks may come from, such as github or linear; empty or unset allows all.",
+        description="Systems that tasks may come from, such as github or linear. Empty or unset allows all.",
         json_schema_extra=LIST_ATOMIC,
     )
 
 
 class AgentDefaults(ApiModel):
-    """What a run gets where it says nothing itself."""
+    """Defaults of a run's fields."""
 
     model_config = ConfigDict(json_schema_extra=validations(at_most_one("systemPrompt", "systemPromptRef")))
 
     timeout_seconds: Seconds | None = Field(
-        None, description="Seconds that an attempt may take before it is stopped; unset or 0 is unbounded."
+        None, description="Time limit of an attempt in seconds. Unset or 0: no limit."
     )
     retry_limit: Int32 | None = Field(
-        None, description="How often a failed attempt is repeated. Default 0.", ge=0
+        None, description="Maximum number of retries after a failed attempt. Default 0.", ge=0
     )
     system_prompt: str | None = Field(
         None,
-        description="System prompt of the agent; excludes systemPromptRef.",
+        description="System prompt of the agent. Mutually exclusive with systemPromptRef.",
         max_length=MAX_SYSTEM_PROMPT,
     )
     system_prompt_ref: SystemPromptRef | None = Field(
-        None, description="Where the system prompt of the agent is kept; excludes systemPrompt."
+        None,
+        description="Secret or ConfigMap key that holds the system prompt. Mutually exclusive with systemPrompt.",
     )
 
 
 class AgentSpec(ApiModel):
     """An agent that runs can use."""
 
-    provider_ref: NameRef = Field(description="The AgentProvider that says which program is run, and how.")
+    provider_ref: NameRef = Field(description="The AgentProvider that defines which program to run, and how.")
     config: dict[str, Any] | None = Field(
         None,
-        description="Settings of your own, which the provider's templates read as {{ agent.config.NAME }}.",
+        description="Custom settings that the provider's templates read as {{ agent.config.NAME }}.",
         json_schema_extra=OPEN,
     )
     env: list[EnvVar] | None = Field(
         None,
-        description="Variables that the provider's templates can read; they are not set in the container.",
+        description="Variables for the provider's templates. They are not set in the container.",
         json_schema_extra=LIST_ATOMIC,
     )
-    memory_ref: NameRef | None = Field(None, description="The Memory of runs that name none.")
+    memory_ref: NameRef | None = Field(None, description="Default Memory of the agent's runs.")
     vcs_ref: NameRef | None = Field(
-        None, description="The VersionControlProvider of runs that name none, nor does their task."
+        None, description="Default VersionControlProvider, used if neither the run nor its task names one."
     )
-    security: AgentSecurity | None = Field(None, description="What runs of the agent may use.")
-    defaults: AgentDefaults | None = Field(None, description="What a run gets where it says nothing itself.")
+    security: AgentSecurity | None = Field(None, description="Limits on what runs of the agent may use.")
+    defaults: AgentDefaults | None = Field(
+        None, description="Defaults for runs that do not set these values."
+    )
 
 
 class AgentStatus(ObjectStatus):
@@ -97,12 +100,12 @@ AGENT = Kind(
     name="Agent",
     plural="agents",
     short_names=("ag",),
-    description="An agent that can be given tasks: a provider with settings, defaults and limits.",
+    description="An agent that runs tasks: a provider with settings, defaults and limits.",
     spec=AgentSpec,
     status=AgentStatus,
     columns=(
         READY,
-        Column(name="Provider", path=".spec.providerRef.name", description="Which AgentProvider it uses."),
+        Column(name="Provider", path=".spec.providerRef.name", description="AgentProvider of the agent."),
         AGE,
     ),
 )

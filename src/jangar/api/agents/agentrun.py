@@ -1,7 +1,7 @@
-"""AgentRun: one execution of an agent, as users ask for it.
+"""The spec of an AgentRun: one execution of an agent.
 
-The parts that an orchestration step may also carry bear no CEL rules: a step list may have 10,000 items,
-and the API server multiplies a rule's cost by that.
+Types that orchestration steps share have no CEL rules: a step list may have 10,000 items, and the API server
+multiplies the cost of a rule by that number.
 """
 
 from typing import Any, Literal
@@ -34,35 +34,35 @@ MAX_STATE_VOLUMES = 20
 
 
 class Goal(ApiModel):
-    """What the agent should reach, beyond the task's text."""
+    """The goal of a run, in addition to the task's text."""
 
     objective: str = Field(
-        description="What should be true at the end, in words.", min_length=1, max_length=MAX_OBJECTIVE
+        description="What must be true at the end, in plain text.", min_length=1, max_length=MAX_OBJECTIVE
     )
     token_budget: Int64 | None = Field(
-        None, description="How many tokens the agent may spend on it; unset is unbounded.", ge=1
+        None, description="Maximum number of tokens that the agent may use. Unset: no limit.", ge=1
     )
 
 
 class VcsPolicy(ApiModel):
-    """What a run may do with its repository."""
+    """Access of a run to its repository."""
 
     required: bool | None = Field(
         None,
-        description="true fails the run if the repository cannot be used; false (default) goes on without.",
+        description="true fails the run if the repository is unavailable; false (default) continues without it.",
     )
     mode: Literal["read-write", "read-only", "none"] | None = Field(
         None,
-        description="What the agent may do with the repository: read-write (default), read-only or none.",
+        description="Access of the agent to the repository: read-write (default), read-only or none.",
     )
 
 
 class Runtime(ApiModel):
-    """Where a run's work is done."""
+    """The runtime that executes a run."""
 
     type: Literal["workflow", "job", "temporal", "custom"] = Field(
-        description="What does the work: job, one Kubernetes Job; workflow, one Job a step; temporal and custom are "
-        "not supported yet, and a run that asks for one fails."
+        description="Runtime of the run: job creates one Kubernetes Job, workflow creates one Job per step. "
+        "temporal and custom are not supported yet: such a run fails."
     )
     config: dict[str, Any] | None = Field(
         None,
@@ -74,60 +74,63 @@ class Runtime(ApiModel):
 
 
 class Workload(ApiModel):
-    """The container that does the work."""
+    """The container of a run."""
 
     image: str | None = Field(
         None,
-        description="Container image that holds the provider's binary. Default: the provider's, then the "
+        description="Container image that contains the provider's binary. Default: the provider's image, then the "
         "controller's.",
     )
-    resources: Resources | None = Field(None, description="What the container needs and may use of the node.")
+    resources: Resources | None = Field(None, description="Resource requests and limits of the container.")
     volumes: list[Volume] | None = Field(
-        None, description="Directories mounted into the container.", json_schema_extra=LIST_ATOMIC
+        None, description="Volumes mounted into the container.", json_schema_extra=LIST_ATOMIC
     )
 
 
 class LoopSource(ApiModel):
-    """Where an iteration leaves the facts that the next decision is made on."""
+    """The file in which an iteration reports data for the loop condition."""
 
-    type: Literal["file"] | None = Field(None, description="What is read; file is the only type.")
+    type: Literal["file"] | None = Field(None, description="Type of the source. Only file is supported.")
     path: str | None = Field(
         None,
-        description="File in the container that the work writes as JSON. "
+        description="Path of the JSON file that the container writes. "
         "Default /workspace/.agentrun/loop-control.json.",
     )
     on_missing: Literal["stop", "fail"] | None = Field(
         None,
-        description="What to do without the file: stop (default) ends the loop well, fail fails the step.",
+        description="If the file is missing: stop (default) ends the loop successfully, fail fails the step.",
     )
     on_invalid: Literal["stop", "fail"] | None = Field(
         None,
-        description="What to do if it is not JSON: fail (default) fails the step, stop ends the loop well.",
+        description="If the file is not valid JSON: fail (default) fails the step, stop ends the loop successfully.",
     )
 
 
 class LoopCondition(ApiModel):
-    """When a loop goes on."""
+    """The condition on which a loop continues."""
 
-    type: Literal["cel"] | None = Field(None, description="Language of the expression; cel is the only one.")
+    type: Literal["cel"] | None = Field(
+        None, description="Language of the expression. Only cel is supported."
+    )
     expression: str | None = Field(
         None,
-        description="CEL expression that is true while the loop should go on, over iteration.index, "
+        description="CEL expression; the loop continues while it is true. It can use iteration.index, "
         "iteration.maxIterations, iteration.last.phase and iteration.last.control (the file's content).",
         max_length=4096,
     )
-    source: LoopSource | None = Field(None, description="Where iteration.last.control comes from.")
+    source: LoopSource | None = Field(None, description="Source of iteration.last.control.")
 
 
 class LoopState(ApiModel):
-    """What iterations share."""
+    """Files that the iterations of a loop share."""
 
     required: bool | None = Field(
-        None, description="true refuses a loop whose volumes would not outlive an iteration. Default false."
+        None,
+        description="true rejects a loop whose volumes do not persist between iterations. Default false.",
     )
     volume_names: list[str] | None = Field(
         None,
-        description="Volumes of the workload that carry files from one iteration to the next.",
+        description="Volumes of the workload that keep their files from one iteration to the next.",
         max_length=MAX_STATE_VOLUMES,
         json_schema_extra=LIST_ATOMIC,
     )
@@ -136,11 +139,12 @@ class LoopState(ApiModel):
 class Loop(ApiModel):
     """Repeats a step."""
 
-    max_iterations: Int32 = Field(description="How often the step runs at most.", ge=1)
+    max_iterations: Int32 = Field(description="Maximum number of iterations.", ge=1)
     condition: LoopCondition | None = Field(
-        None, description="Asked after each iteration; unset repeats maxIterations times."
+        None,
+        description="Condition evaluated after each iteration. Unset: the step runs maxIterations times.",
     )
-    state: LoopState | None = Field(None, description="What iterations share.")
+    state: LoopState | None = Field(None, description="Files that the iterations share.")
 
 
 class WorkflowStep(ApiModel):
@@ -148,38 +152,38 @@ class WorkflowStep(ApiModel):
 
     name: str = Field(description="Name of the step, unique within the workflow.")
     implementation_spec_ref: NameRef | None = Field(
-        None, description="ImplementationSpec to work on in this step, instead of the run's."
+        None, description="ImplementationSpec of this step. Default: the run's task."
     )
     implementation: Implementation | None = Field(
-        None, description="Task of this step, given in place, instead of the run's."
+        None, description="Inline task of this step. Default: the run's task."
     )
     parameters: dict[str, str] | None = Field(
         None,
-        description="Parameters of this step; each wins over the run's of the same name.",
+        description="Parameters of this step. Each overrides the run's parameter of the same name.",
         max_length=MAX_PARAMETERS,
     )
     workload: Workload | None = Field(
-        None, description="Container of this step; replaces the run's workload as a whole."
+        None, description="Container of this step. Replaces the run's workload completely."
     )
     retries: Int32 | None = Field(
         None,
-        description="How often a failed attempt is repeated. Default: the Agent's retryLimit, else 0.",
+        description="Maximum number of retries after a failed attempt. Default: the Agent's retryLimit, then 0.",
         ge=0,
     )
     retry_backoff_seconds: Seconds | None = Field(
-        None, description="Seconds between the end of an attempt and the next one. Default 0."
+        None, description="Delay in seconds between a failed attempt and the next one. Default 0."
     )
     timeout_seconds: Seconds | None = Field(
         None,
-        description="Seconds an attempt may take before it is stopped; 0 is unbounded. Default: the Agent's.",
+        description="Time limit of an attempt in seconds; 0: no limit. Default: the Agent's.",
     )
     loop: Loop | None = Field(
-        None, description="Repeats the step a number of times or while a condition holds."
+        None, description="Repeats the step a number of times or while a condition is true."
     )
 
 
 class Workflow(ApiModel):
-    """Steps that run one after another within one agent run."""
+    """Steps that run one after another in one AgentRun."""
 
     steps: list[WorkflowStep] = Field(
         description="The steps, in the order in which they run.", json_schema_extra=LIST_ATOMIC
@@ -217,47 +221,47 @@ class AgentRunSpec(Steerable, OnJobMissingPolicy):
 
     agent_ref: NameRef = Field(description="The Agent to run.")
     implementation_spec_ref: NameRef | None = Field(
-        None, description="The ImplementationSpec that says what to do; either this or implementation is set."
+        None, description="The ImplementationSpec with the task. Mutually exclusive with implementation."
     )
     implementation: Implementation | None = Field(
-        None, description="What to do, given in place; either this or implementationSpecRef is set."
+        None, description="The task, inline. Mutually exclusive with implementationSpecRef."
     )
-    goal: Goal | None = Field(
-        None, description="What the agent should reach, and how many tokens it may spend."
-    )
-    runtime: Runtime = Field(description="Where the work is done.")
+    goal: Goal | None = Field(None, description="Goal of the agent, and how many tokens it may use.")
+    runtime: Runtime = Field(description="Runtime that executes the run.")
     workflow: Workflow | None = Field(
-        None, description="Steps of a run whose runtime.type is workflow; they run one after another."
+        None, description="Steps that run one after another. Requires runtime.type workflow."
     )
     workload: Workload | None = Field(None, description="Image, resources and volumes of the container.")
     parameters: dict[str, str] | None = Field(
         None,
-        description="Values for templates and for the agent, at most 100 of at most 2048 bytes each.",
+        description="Values for templates and for the agent: at most 100 parameters of at most 2048 bytes each.",
         max_length=MAX_PARAMETERS,
     )
     secrets: list[str] | None = Field(
         None,
-        description="Secrets whose keys become environment variables of the work; the Agent must allow them.",
+        description="Secrets whose keys become environment variables of the container. The Agent must allow them.",
         json_schema_extra=LIST_ATOMIC,
     )
     system_prompt: str | None = Field(
         None,
-        description="System prompt of this run, instead of the Agent's; excludes systemPromptRef.",
+        description="System prompt of this run. Default: the Agent's. Mutually exclusive with systemPromptRef.",
         max_length=MAX_SYSTEM_PROMPT,
     )
     system_prompt_ref: SystemPromptRef | None = Field(
-        None, description="Where the system prompt of this run is kept; excludes systemPrompt."
+        None,
+        description="Secret or ConfigMap key with the system prompt. Mutually exclusive with systemPrompt.",
     )
     memory_ref: NameRef | None = Field(
-        None, description="The Memory to use. Default: the Agent's, then the namespace's default one."
+        None, description="The Memory to use. Default: the Agent's, then the default Memory of the namespace."
     )
     vcs_ref: NameRef | None = Field(
         None,
         description="The VersionControlProvider to use. Default: the implementation's, then the Agent's.",
     )
-    vcs_policy: VcsPolicy | None = Field(None, description="What the run may do with the repository.")
+    vcs_policy: VcsPolicy | None = Field(None, description="Access of the run to the repository.")
     idempotency_key: str | None = Field(
-        None, description="Of several runs of one Agent with the same key, only the first does any work."
+        None,
+        description="Idempotency key. Of several runs of an Agent with the same key, only the first one executes.",
     )
 
 
@@ -271,14 +275,19 @@ AGENT_RUN = Kind(
     status=AgentRunStatus,
     columns=(
         PHASE,
-        Column(name="Agent", path=".spec.agentRef.name", description="What it runs."),
+        Column(name="Agent", path=".spec.agentRef.name", description="Agent of the run."),
         REASON,
         FINISHED,
         AGE,
         MESSAGE,
         STARTED,
         EXPIRES,
-        Column(name="Runtime", path=".spec.runtime.type", description="Where the work is done.", priority=1),
+        Column(
+            name="Runtime",
+            path=".spec.runtime.type",
+            description="Runtime that executes the run.",
+            priority=1,
+        ),
     ),
     selectable=(".spec.agentRef.name", ".status.phase"),
 )

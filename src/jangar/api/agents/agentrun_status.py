@@ -1,4 +1,4 @@
-"""How one execution of an agent is doing."""
+"""The status of an AgentRun."""
 
 from datetime import datetime
 from typing import Any
@@ -15,64 +15,68 @@ MAX_URL = 2048
 
 
 class RunArtifact(ApiModel):
-    """Something that the run left behind."""
+    """An artifact that the run produced."""
 
     name: str = Field(description="Name of the artifact.")
-    path: str | None = Field(None, description="File in the container that held it.")
-    key: str | None = Field(None, description="Key under which a store keeps it.")
-    url: str | None = Field(None, description="Address at which it can be read.", max_length=MAX_URL)
+    path: str | None = Field(None, description="Path of the artifact in the container.")
+    key: str | None = Field(None, description="Key of the artifact in the artifact store.")
+    url: str | None = Field(None, description="URL of the artifact.", max_length=MAX_URL)
 
 
 class RunVcs(ApiModel):
-    """The repository that the run works on, as it was resolved."""
+    """The resolved repository of a run."""
 
     provider: str | None = Field(None, description="Name of the VersionControlProvider.")
     repository: str | None = Field(None, description="The repository, such as owner/name.")
-    base_branch: str | None = Field(None, description="Branch that the work starts from.")
-    head_branch: str | None = Field(None, description="Branch that the work goes to.")
-    mode: str | None = Field(None, description="What the run may do there: read-write, read-only or none.")
+    base_branch: str | None = Field(None, description="Branch that the run starts from.")
+    head_branch: str | None = Field(None, description="Branch that the run pushes to.")
+    mode: str | None = Field(None, description="Access of the run: read-write, read-only or none.")
 
 
 class RunContract(ApiModel):
-    """Which parameters the task required."""
+    """Required and missing parameters of a run's task."""
 
     required_keys: list[str] | None = Field(
         None, description="Parameters that the implementation requires.", json_schema_extra=LIST_ATOMIC
     )
     missing_keys: list[str] | None = Field(
-        None, description="Those of them that the run did not bring.", json_schema_extra=LIST_ATOMIC
+        None, description="Required parameters that the run does not set.", json_schema_extra=LIST_ATOMIC
     )
 
 
 class LoopIteration(ApiModel):
-    """One run of a looped step."""
+    """One iteration of a step's loop."""
 
-    index: Int32 | None = Field(None, description="Number of the iteration, from 1.")
-    phase: StepPhase | None = Field(None, description="How the iteration is doing or ended.")
-    attempts: Int32 | None = Field(None, description="How many attempts it took so far.")
-    started_at: datetime | None = Field(None, description="When its first attempt was started.")
-    finished_at: datetime | None = Field(None, description="When its end was recorded.")
-    message: str | None = Field(None, description="What happened, for people.")
-    job_ref: JobRef | None = Field(None, description="Job of its last attempt.")
+    index: Int32 | None = Field(None, description="Number of the iteration, starting at 1.")
+    phase: StepPhase | None = Field(None, description="Phase of the iteration.")
+    attempts: Int32 | None = Field(None, description="Number of attempts so far.")
+    started_at: datetime | None = Field(None, description="When the first attempt started.")
+    finished_at: datetime | None = Field(None, description="When its completion was recorded.")
+    message: str | None = Field(None, description="Human-readable details.")
+    job_ref: JobRef | None = Field(None, description="Job of the last attempt.")
 
 
 class LoopStatus(ApiModel):
-    """How a looped step is doing."""
+    """Progress of a step's loop."""
 
-    current_iteration: Int32 | None = Field(None, description="Number of the iteration under way, from 1.")
-    completed_iterations: Int32 | None = Field(None, description="How many iterations have ended.")
-    max_iterations: Int32 | None = Field(None, description="How many iterations there may be.")
+    current_iteration: Int32 | None = Field(
+        None, description="Number of the current iteration, starting at 1."
+    )
+    completed_iterations: Int32 | None = Field(None, description="Number of finished iterations.")
+    max_iterations: Int32 | None = Field(None, description="Maximum number of iterations.")
     stop_reason: str | None = Field(
         None,
         description="Why the loop ended: LoopConditionFalse, LoopMaxIterationsReached, "
         "LoopIterationFailed or LoopConditionError.",
     )
-    retained_iterations: Int32 | None = Field(None, description="How many iterations the list below holds.")
+    retained_iterations: Int32 | None = Field(
+        None, description="Number of iterations in the iterations list."
+    )
     pruned_iterations: Int32 | None = Field(
-        None, description="How many older iterations were dropped from it."
+        None, description="Number of older iterations dropped from the list."
     )
     last_control: dict[str, Any] | None = Field(
-        None, description="What the last iteration wrote for the condition.", json_schema_extra=OPEN
+        None, description="Data that the last iteration wrote for the loop condition.", json_schema_extra=OPEN
     )
     iterations: list[LoopIteration] | None = Field(
         None, description="The latest iterations, oldest first.", json_schema_extra=LIST_ATOMIC
@@ -80,100 +84,102 @@ class LoopStatus(ApiModel):
 
 
 class WorkflowStepStatus(ApiModel):
-    """How one step of the run's workflow is doing."""
+    """Status of one workflow step."""
 
     name: str | None = Field(None, description="Name of the step.")
     phase: StepPhase | None = Field(
         None, description="Pending, Running, Retrying, Succeeded, Failed, Skipped or Cancelled."
     )
-    reason: str | None = Field(None, description="Why it is in this phase, in one word.")
-    message: str | None = Field(None, description="The same for people.")
+    reason: str | None = Field(None, description="Machine-readable reason for the phase.")
+    message: str | None = Field(None, description="Human-readable details.")
     attempt: Int32 | None = Field(
-        None, description="Number of the current or last attempt; 0 before the first."
+        None, description="Number of the current or last attempt; 0 before the first one."
     )
-    started_at: datetime | None = Field(None, description="When the first attempt was started; never moves.")
-    finished_at: datetime | None = Field(None, description="When the step's end was recorded; never moves.")
-    last_transition_time: datetime | None = Field(None, description="When phase last changed.")
-    next_retry_at: datetime | None = Field(None, description="When the next attempt may start.")
+    started_at: datetime | None = Field(None, description="When the first attempt started. Never changes.")
+    finished_at: datetime | None = Field(
+        None, description="When the end of the step was recorded. Never changes."
+    )
+    last_transition_time: datetime | None = Field(None, description="When the phase last changed.")
+    next_retry_at: datetime | None = Field(None, description="Earliest start of the next attempt.")
     job: JobRecord | None = Field(None, description="The Job of the current or last attempt.")
-    job_ref: JobRef | None = Field(None, description="The same Job, as older clients read it.")
+    job_ref: JobRef | None = Field(None, description="The same Job, for older clients.")
     job_observed_at: datetime | None = Field(
-        None, description="When that Job was first seen, as older clients read it."
+        None, description="When the controller first observed that Job, for older clients."
     )
-    outcome: Outcome | None = Field(None, description="How the last attempt ended, once that is known.")
+    outcome: Outcome | None = Field(None, description="Result of the last attempt, once known.")
     attempts: list[EndedAttempt] | None = Field(
-        None, description="The attempts before the current one, oldest first.", json_schema_extra=LIST_ATOMIC
+        None, description="Earlier attempts, oldest first.", json_schema_extra=LIST_ATOMIC
     )
-    loop: LoopStatus | None = Field(None, description="How the step's loop is doing.")
+    loop: LoopStatus | None = Field(None, description="Progress of the step's loop.")
 
 
 class WorkflowStatus(ApiModel):
-    """How the run's workflow is doing."""
+    """Status of a run's workflow."""
 
-    phase: Phase | None = Field(None, description="Phase of the workflow as a whole.")
-    last_transition_time: datetime | None = Field(None, description="When phase last changed.")
+    phase: Phase | None = Field(None, description="Phase of the workflow.")
+    last_transition_time: datetime | None = Field(None, description="When the phase last changed.")
     steps: list[WorkflowStepStatus] | None = Field(
         None, description="The steps, in the order in which they run.", json_schema_extra=LIST_ATOMIC
     )
 
 
 class RunAdmission(ApiModel):
-    """What the operator's policy says about the run."""
+    """The admission decision of the operator's policy."""
 
     phase: AdmissionPhase | None = Field(
-        None, description="Admitted: it may start. Held: it waits for a place. Denied: it never starts."
+        None, description="Admitted: the run may start. Held: it waits for capacity. Denied: it never starts."
     )
-    reason: str | None = Field(None, description="Why, in one word, such as ConcurrencyLimit.")
-    message: str | None = Field(None, description="The same for people.")
+    reason: str | None = Field(None, description="Machine-readable reason, such as ConcurrencyLimit.")
+    message: str | None = Field(None, description="Human-readable details.")
     position: Int32 | None = Field(
         None,
-        description="While Held: how many runs of the namespace at most are served up to this one; "
+        description="Position in the namespace's queue while Held, "
         "rounded up to 1, 2, 5, 10, 20, 50 and so on.",
     )
-    admitted_at: datetime | None = Field(None, description="When it was admitted; rates are counted by it.")
+    admitted_at: datetime | None = Field(
+        None, description="When the run was admitted. Rate limits count by this time."
+    )
 
 
 class AgentRunStatus(ExecutionStatus):
-    """How the run is doing."""
+    """Status of a run."""
 
-    # Every phase of a child is one of an AgentRun too and equal to it; only Template is added.
+    # AgentRunPhase is Phase plus Template; equal members compare equal.
     phase: AgentRunPhase | None = Field(  # type: ignore[assignment]
         None,
         description="Pending, Running, Cancelling, Succeeded, Failed or Cancelled; Template for a run "
-        "that is only copied by schedules.",
+        "that only serves as a template of schedules.",
     )
     admission: RunAdmission | None = Field(
-        None, description="Whether policy lets the run start; absent where there is no admission."
+        None, description="Admission decision. Absent if admission is off."
     )
     runtime_ref: dict[str, Any] | None = Field(
         None,
-        description="The work that was started: type, name, namespace and uid, and what the runtime adds.",
+        description="The started workload: type, name, namespace, uid and runtime-specific fields.",
         json_schema_extra=OPEN,
     )
     job: JobRecord | None = Field(
         None,
-        description="The Job of the current attempt; where the runtime is workflow, that of the step under way.",
+        description="The Job of the current attempt. For runtime workflow, the Job of the current step.",
     )
     attempts: list[EndedAttempt] | None = Field(
         None,
-        description="The attempts before the current one, oldest first; "
-        "there are some only with onJobMissing: Retry, retries of the Agent or of a workflow's step.",
+        description="Earlier attempts, oldest first. Only set with onJobMissing: Retry, "
+        "or with retries of the Agent or of a workflow step.",
         json_schema_extra=LIST_ATOMIC,
     )
-    outcome: Outcome | None = Field(None, description="How the work ended, once that is known.")
-    workflow: WorkflowStatus | None = Field(None, description="The steps, where the runtime is workflow.")
+    outcome: Outcome | None = Field(None, description="Result of the work, once known.")
+    workflow: WorkflowStatus | None = Field(None, description="Status of the workflow, for runtime workflow.")
     artifacts: list[RunArtifact] | None = Field(
         None,
-        description="What the run left behind, at most 50.",
+        description="Artifacts of the run, at most 50.",
         max_length=MAX_ARTIFACTS,
         json_schema_extra=LIST_ATOMIC,
     )
     vcs: RunVcs | None = Field(None, description="The repository that the run works on.")
-    contract: RunContract | None = Field(None, description="Which parameters the task required.")
-    system_prompt_hash: str | None = Field(
-        None, description="sha256 of the system prompt that was used, in hex."
-    )
-    spec_hash: str | None = Field(None, description="sha256 of the spec that was started, in hex.")
+    contract: RunContract | None = Field(None, description="Parameters that the task requires.")
+    system_prompt_hash: str | None = Field(None, description="SHA-256 of the system prompt, in hex.")
+    spec_hash: str | None = Field(None, description="SHA-256 of the spec that was started, in hex.")
     runner: dict[str, Any] | None = Field(
-        None, description="What the runner in the container reported at its end.", json_schema_extra=OPEN
+        None, description="Final report of the runner in the container.", json_schema_extra=OPEN
     )

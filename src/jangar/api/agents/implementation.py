@@ -1,4 +1,4 @@
-"""ImplementationSpec: what an agent should do, in words. The same text may stand inline in a run."""
+"""ImplementationSpec: a task for an agent. A run can also contain a task inline."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -24,50 +24,50 @@ class ImplementationOrigin(ApiModel):
     """Where a task came from."""
 
     provider: Literal["github", "linear", "manual", "custom"] = Field(
-        description="System that the task came from: github, linear, manual or custom."
+        description="Source system of the task: github, linear, manual or custom."
     )
     external_id: str | None = Field(
-        None, description="Identity of the task in that system, such as owner/repo#12 or ENG-34."
+        None, description="ID of the task in the source system, such as owner/repo#12 or ENG-34."
     )
-    url: str | None = Field(None, description="Address at which a person can read the task.")
+    url: str | None = Field(None, description="URL of the task in the source system.")
 
 
 class ContractMapping(ApiModel):
-    """A parameter that is also known under another name."""
+    """Copies a parameter to another name."""
 
     from_: MappedName = Field(alias="from", description="Name of the parameter to read.")
-    to: MappedName = Field(description="Name that receives the value if it has none of its own.")
+    to: MappedName = Field(description="Name that receives the value, if it has no value yet.")
 
 
 class ImplementationContract(ApiModel):
-    """What a run must bring along for the task to make sense."""
+    """Parameters that a task requires."""
 
     required_keys: list[str] | None = Field(
         None,
-        description="Parameters that must have a value; a run that lacks one fails and starts nothing.",
+        description="Required parameters. A run without a value for each fails before it starts a Job.",
         max_length=MAX_REQUIRED_KEYS,
         json_schema_extra=LIST_ATOMIC,
     )
     mappings: list[ContractMapping] | None = Field(
         None,
-        description="Renames applied before requiredKeys is checked; they fill only names without a value.",
+        description="Parameters to copy before requiredKeys is checked. Existing values are not overwritten.",
         max_length=MAX_MAPPINGS,
         json_schema_extra=LIST_ATOMIC,
     )
 
 
 class ImplementationText(ApiModel):
-    """A task in words, with what belongs to it."""
+    """A task for an agent."""
 
     text: str = Field(
-        description="The task in words, as the agent reads it; {{ parameters.NAME }} is replaced.",
+        description="Text of the task for the agent. {{ parameters.NAME }} is replaced.",
         max_length=MAX_TEXT,
     )
     summary: str | None = Field(
-        None, description="The task in one line, for lists and titles.", max_length=MAX_SUMMARY
+        None, description="One-line summary, for lists and titles.", max_length=MAX_SUMMARY
     )
     description: str | None = Field(
-        None, description="Background that the agent may need beyond the text.", max_length=MAX_TEXT
+        None, description="Background information for the agent.", max_length=MAX_TEXT
     )
     acceptance_criteria: list[str] | None = Field(
         None,
@@ -76,19 +76,19 @@ class ImplementationText(ApiModel):
         json_schema_extra=LIST_ATOMIC,
     )
     labels: list[str] | None = Field(
-        None, description="Words by which tasks are grouped and found.", json_schema_extra=LIST_ATOMIC
+        None, description="Labels for grouping and searching tasks.", json_schema_extra=LIST_ATOMIC
     )
     source: ImplementationOrigin | None = Field(None, description="Where the task came from.")
     vcs_ref: NameRef | None = Field(
-        None, description="VersionControlProvider to use when the run names none; it wins over the agent's."
+        None, description="Default VersionControlProvider of runs of this task. Overrides the Agent's."
     )
     contract: ImplementationContract | None = Field(
-        None, description="Parameters that a run of this task must bring along."
+        None, description="Parameters that a run of this task must set."
     )
 
 
 class Implementation(ApiModel):
-    """A task given in place instead of by reference."""
+    """An inline task."""
 
     inline: ImplementationText = Field(description="The task itself.")
 
@@ -97,8 +97,10 @@ class ImplementationStatus(ObjectStatus):
     """Whether the task can be run."""
 
     phase: DefinitionPhase | None = Field(None, description="Ready or Invalid.")
-    synced_at: datetime | None = Field(None, description="When the task was last taken over from its source.")
-    source_version: str | None = Field(None, description="Version of the task in its source at that time.")
+    synced_at: datetime | None = Field(None, description="When the task was last synced from its source.")
+    source_version: str | None = Field(
+        None, description="Version of the task in its source at the last sync."
+    )
 
 
 IMPLEMENTATION_SPEC = Kind(
@@ -106,16 +108,14 @@ IMPLEMENTATION_SPEC = Kind(
     name="ImplementationSpec",
     plural="implementationspecs",
     short_names=("impl",),
-    description="A task for an agent, in words, that runs refer to by name.",
+    description="A task for an agent that runs refer to by name.",
     spec=ImplementationText,
     status=ImplementationStatus,
     columns=(
         READY,
-        Column(name="Source", path=".spec.source.provider", description="System that the task came from."),
-        Column(
-            name="Updated", path=".status.syncedAt", type="date", description="When it was last taken over."
-        ),
+        Column(name="Source", path=".spec.source.provider", description="Source system of the task."),
+        Column(name="Updated", path=".status.syncedAt", type="date", description="Time of the last sync."),
         AGE,
-        Column(name="Summary", path=".spec.summary", description="The task in one line.", priority=1),
+        Column(name="Summary", path=".spec.summary", description="One-line summary of the task.", priority=1),
     ),
 )

@@ -1,4 +1,4 @@
-"""Memory: a store that agents keep what they learned in."""
+"""Memory: a data store that agents keep knowledge in."""
 
 from datetime import datetime
 from typing import Literal
@@ -12,25 +12,25 @@ from jangar.api.phases import DefinitionPhase
 
 
 class MemoryConnection(ApiModel):
-    """How the store is reached."""
+    """Connection to the store."""
 
-    secret_ref: SecretKeyRef = Field(
-        description="Secret that holds the address and credentials of the store."
-    )
+    secret_ref: SecretKeyRef = Field(description="Secret with the address and credentials of the store.")
 
 
 class MemorySpec(ApiModel):
-    """A store for what agents learn."""
+    """A data store for the knowledge of agents."""
 
     type: Literal["postgres", "redis", "weaviate", "pinecone", "custom"] = Field(
-        description="Kind of store: postgres, redis, weaviate, pinecone or custom."
+        description="Type of the store: postgres, redis, weaviate, pinecone or custom."
     )
-    connection: MemoryConnection = Field(description="How the store is reached.")
+    connection: MemoryConnection = Field(description="Connection to the store.")
     default: bool = Field(
-        default=False, description="true gives this store to every run that names none, nor does its Agent."
+        default=False, description="Use this Memory if neither the run nor its Agent names one."
     )
     capabilities: list[str] | None = Field(
-        None, description="What the store can do, such as vector; for people.", json_schema_extra=LIST_ATOMIC
+        None,
+        description="Capabilities of the store, such as vector. Informational.",
+        json_schema_extra=LIST_ATOMIC,
     )
 
 
@@ -38,7 +38,7 @@ class MemoryStatus(ObjectStatus):
     """Whether the store can be used."""
 
     phase: DefinitionPhase | None = Field(None, description="Ready or Invalid.")
-    last_checked_at: datetime | None = Field(None, description="When the Secret was last looked for.")
+    last_checked_at: datetime | None = Field(None, description="When the controller last checked the Secret.")
 
 
 MEMORY = Kind(
@@ -46,17 +46,17 @@ MEMORY = Kind(
     name="Memory",
     plural="memories",
     short_names=("mem",),
-    description="A store, such as a database, that agents keep what they learned in.",
+    description="A data store, such as a database, that agents keep knowledge in.",
     spec=MemorySpec,
     status=MemoryStatus,
     columns=(
         READY,
-        Column(name="Type", path=".spec.type", description="Kind of store."),
+        Column(name="Type", path=".spec.type", description="Type of the store."),
         Column(
             name="Default",
             path=".spec.default",
             type="boolean",
-            description="Whether runs use it by default.",
+            description="Whether this is the default Memory.",
         ),
         AGE,
     ),

@@ -1,4 +1,4 @@
-"""Where a system prompt is kept when it is not written in place."""
+"""Reference to a system prompt in a Secret or ConfigMap."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""ImplementationSource: a system whose issues become ImplementationSpecs."""
+"""ImplementationSource: an issue tracker whose issues become ImplementationSpecs."""
 
 from datetime import datetime
 from typing import Literal
@@ -12,28 +12,28 @@ from jangar.api.phases import DefinitionPhase
 
 
 class SourceAuth(ApiModel):
-    """How deliveries of the source are known to be genuine."""
+    """Authentication of webhook deliveries."""
 
     secret_ref: SecretKeyRef = Field(
-        description="Secret that holds the webhook's signing secret; the key defaults to token."
+        description="Secret with the webhook's signing secret. The key defaults to token."
     )
 
 
 class SourceScope(ApiModel):
-    """Which issues are taken."""
+    """Filter for issues."""
 
     repository: str | None = Field(None, description="GitHub: only issues of this repository, as owner/name.")
     organization: str | None = Field(None, description="GitHub: only issues of this organization.")
     team: str | None = Field(None, description="Linear: only issues of this team.")
     project: str | None = Field(None, description="Linear: only issues of this project.")
-    query: str | None = Field(None, description="Search words of older manifests; kept, not used.")
+    query: str | None = Field(None, description="Legacy search query. Ignored.")
     labels: list[str] | None = Field(
         None, description="Only issues that carry all of these labels.", json_schema_extra=LIST_ATOMIC
     )
 
 
 class SourceWebhook(ApiModel):
-    """Whether deliveries are accepted."""
+    """Settings of webhook deliveries."""
 
     enabled: bool = Field(
         default=False, description="true accepts webhook deliveries; false leaves the source not ready."
@@ -41,38 +41,38 @@ class SourceWebhook(ApiModel):
 
 
 class ImplementationSourceSpec(ApiModel):
-    """A system whose issues become tasks."""
+    """An issue tracker whose issues become tasks."""
 
-    provider: Literal["github", "linear"] = Field(description="System that sends issues: github or linear.")
-    auth: SourceAuth = Field(description="How deliveries are known to be genuine.")
-    scope: SourceScope | None = Field(None, description="Which issues are taken; unset takes all.")
-    mapping: dict[str, str] | None = Field(
-        None, description="Names of fields in older manifests, by name; kept, not used."
-    )
-    webhook: SourceWebhook | None = Field(None, description="Whether webhook deliveries are accepted.")
+    provider: Literal["github", "linear"] = Field(description="Issue tracker: github or linear.")
+    auth: SourceAuth = Field(description="Authentication of webhook deliveries.")
+    scope: SourceScope | None = Field(None, description="Filter for issues. Unset: all issues.")
+    mapping: dict[str, str] | None = Field(None, description="Legacy field mapping. Ignored.")
+    webhook: SourceWebhook | None = Field(None, description="Settings of webhook deliveries.")
 
 
 class WebhookDelivery(ApiModel):
-    """The last delivery and what became of it."""
+    """The last webhook delivery and its result."""
 
-    delivery_id: str | None = Field(None, description="Identity that the sender gave the delivery.")
-    idempotency_key: str | None = Field(None, description="Key by which a repeated delivery is known.")
-    provider: str | None = Field(None, description="System that sent it.")
-    external_id: str | None = Field(None, description="Identity of the issue in that system.")
+    delivery_id: str | None = Field(None, description="ID of the delivery, assigned by the sender.")
+    idempotency_key: str | None = Field(None, description="Idempotency key of the delivery.")
+    provider: str | None = Field(None, description="System that sent the delivery.")
+    external_id: str | None = Field(None, description="ID of the issue in that system.")
     source_version: str | None = Field(None, description="Version of the issue in that system.")
-    status: str | None = Field(None, description="What became of the delivery.")
-    attempts: Int32 | None = Field(None, description="How often it was tried.")
-    received_at: datetime | None = Field(None, description="When it came in.")
-    processed_at: datetime | None = Field(None, description="When it was taken over or given up.")
-    error: str | None = Field(None, description="Why it could not be taken over.")
+    status: str | None = Field(None, description="Result of the delivery.")
+    attempts: Int32 | None = Field(None, description="Number of processing attempts.")
+    received_at: datetime | None = Field(None, description="When the delivery was received.")
+    processed_at: datetime | None = Field(None, description="When processing succeeded or was abandoned.")
+    error: str | None = Field(None, description="Error message if processing failed.")
 
 
 class ImplementationSourceStatus(ObjectStatus):
-    """Whether the source works."""
+    """Status of the source."""
 
     phase: DefinitionPhase | None = Field(None, description="Ready or Invalid.")
-    last_synced_at: datetime | None = Field(None, description="When an issue was last taken over.")
-    last_webhook: WebhookDelivery | None = Field(None, description="The last delivery and what became of it.")
+    last_synced_at: datetime | None = Field(None, description="When an issue was last synced.")
+    last_webhook: WebhookDelivery | None = Field(
+        None, description="The last webhook delivery and its result."
+    )
 
 
 IMPLEMENTATION_SOURCE = Kind(
@@ -80,17 +80,17 @@ IMPLEMENTATION_SOURCE = Kind(
     name="ImplementationSource",
     plural="implementationsources",
     short_names=("implsrc",),
-    description="A system, such as GitHub or Linear, whose issues become ImplementationSpecs.",
+    description="An issue tracker, such as GitHub or Linear, whose issues become ImplementationSpecs.",
     spec=ImplementationSourceSpec,
     status=ImplementationSourceStatus,
     columns=(
         READY,
-        Column(name="Provider", path=".spec.provider", description="System that sends issues."),
+        Column(name="Provider", path=".spec.provider", description="Issue tracker."),
         Column(
             name="LastSync",
             path=".status.lastSyncedAt",
             type="date",
-            description="When an issue was last taken over.",
+            description="When an issue was last synced.",
         ),
         AGE,
     ),

@@ -1,4 +1,4 @@
-"""OrchestrationRun: one execution of an orchestration, as users ask for it."""
+"""OrchestrationRun: one execution of an orchestration."""
 
 from pydantic import ConfigDict, Field
 
@@ -10,15 +10,15 @@ from jangar.api.orchestration.run_status import OrchestrationRunStatus
 
 
 class RetryOf(ApiModel):
-    """The run that this one repeats."""
+    """The run to retry."""
 
     name: str = Field(description="Name of the finished run.", min_length=1)
     uid: str | None = Field(
-        None, description="Its uid, so that a recreated run of the same name is not meant."
+        None, description="UID of the finished run. A recreated run with the same name is not used."
     )
     from_step: str | None = Field(
         None,
-        description="First step to run again, with all that depend on it. Unset: every step that did not succeed.",
+        description="First step to run again, with all its dependents. Unset: every step that did not succeed.",
     )
 
 
@@ -39,15 +39,15 @@ class OrchestrationRunSpec(Steerable):
 
     orchestration_ref: NameRef | None = Field(None, description="The Orchestration to run.")
     orchestration: OrchestrationSpec | None = Field(
-        None, description="The definition itself, so that one object holds a whole run."
+        None, description="Inline definition of the orchestration. Mutually exclusive with orchestrationRef."
     )
     parameters: dict[str, str] | None = Field(None, description="Values of the orchestration's parameters.")
     policies: Policies | None = Field(
         None, description="Overrides the orchestration's policies, field by field.", json_schema_extra=OPEN
     )
-    delivery_id: str | None = Field(None, description="Idempotency key of the submission that made this run.")
+    delivery_id: str | None = Field(None, description="Idempotency key of the request that created this run.")
     retry_of: RetryOf | None = Field(
-        None, description="Repeats a finished run with its definition, keeping the steps that succeeded."
+        None, description="Retries a finished run with its definition and keeps the steps that succeeded."
     )
 
 
@@ -61,15 +61,17 @@ ORCHESTRATION_RUN = Kind(
     status=OrchestrationRunStatus,
     columns=(
         PHASE,
-        Column(name="Steps", path=".status.steps", description="Ended steps of all."),
-        Column(name="Orchestration", path=".spec.orchestrationRef.name", description="What it runs."),
+        Column(name="Steps", path=".status.steps", description="Finished and total steps."),
+        Column(
+            name="Orchestration", path=".spec.orchestrationRef.name", description="Orchestration of the run."
+        ),
         REASON,
         FINISHED,
         AGE,
         MESSAGE,
         STARTED,
         EXPIRES,
-        Column(name="RunId", path=".status.runId", description="Name for older clients.", priority=1),
+        Column(name="RunId", path=".status.runId", description="Run ID, for older clients.", priority=1),
     ),
     selectable=(".spec.orchestrationRef.name", ".status.phase"),
 )

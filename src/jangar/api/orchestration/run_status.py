@@ -16,139 +16,146 @@ class ObjectRef(ApiModel):
     kind: str | None = Field(None, description="Kind of the child.")
     name: str | None = Field(None, description="Name of the child.")
     namespace: str | None = Field(None, description="Namespace of the child.")
-    uid: str | None = Field(None, description="Uid of the child, once it was seen.")
+    uid: str | None = Field(None, description="UID of the child, once observed.")
     hash: str | None = Field(
         None,
-        description="sha256 of the spec, step and attempt that the child must have, recorded before it is created.",
+        description="SHA-256 of the child's spec, step and attempt, recorded before the child is created.",
     )
 
 
 class AttemptStatus(ApiModel):
-    """One ended attempt of a step."""
+    """One finished attempt of a step."""
 
-    attempt: Int32 = Field(description="Number of the attempt, from 1.")
-    phase: StepPhase = Field(description="How it ended.")
-    reason: str | None = Field(None, description="Why, in one word.")
-    message: str | None = Field(None, description="The same for people.")
-    child: str | None = Field(None, description="Name of the attempt's child.")
-    started_at: datetime | None = Field(None, description="When the attempt was started.")
-    finished_at: datetime | None = Field(None, description="When its end was recorded.")
-    exit_code: Int32 | None = Field(None, description="Exit code of its work, where there is one.")
+    attempt: Int32 = Field(description="Number of the attempt, starting at 1.")
+    phase: StepPhase = Field(description="Final phase of the attempt.")
+    reason: str | None = Field(None, description="Machine-readable reason.")
+    message: str | None = Field(None, description="Human-readable details.")
+    child: str | None = Field(None, description="Name of the child of this attempt.")
+    started_at: datetime | None = Field(None, description="When the attempt started.")
+    finished_at: datetime | None = Field(None, description="When its completion was recorded.")
+    exit_code: Int32 | None = Field(None, description="Exit code of the container, if known.")
 
 
 class StepStop(ApiModel):
-    """The announcement that a step's attempt is being stopped."""
+    """The request to stop a step's attempt."""
 
-    requested_at: datetime = Field(description="Work that ended before this time keeps its own result.")
-    reason: str = Field(description="Why it is stopped: Cancelled, StepTimedOut or RunTimedOut.")
-    deadline: datetime = Field(description="When waiting for its end stops.")
+    requested_at: datetime = Field(
+        description="When the stop was requested. Work that ended before this time keeps its result."
+    )
+    reason: str = Field(description="Reason for the stop: Cancelled, StepTimedOut or RunTimedOut.")
+    deadline: datetime = Field(description="When the controller stops waiting for the work to end.")
 
 
 class StepStatus(ApiModel):
-    """How one step is doing."""
+    """Status of one step."""
 
     name: str = Field(description="Name of the step.")
     kind: str = Field(description="Kind of the step.")
     phase: StepPhase | None = Field(
         None, description="Pending, Running, Retrying, Succeeded, Failed, Skipped or Cancelled."
     )
-    reason: str | None = Field(None, description="Why, in one word.")
-    message: str | None = Field(None, description="The same for people.")
+    reason: str | None = Field(None, description="Machine-readable reason.")
+    message: str | None = Field(None, description="Human-readable details.")
     attempt: Int32 | None = Field(
-        None, description="Number of the current or last attempt; 0 before the first."
+        None, description="Number of the current or last attempt; 0 before the first one."
     )
-    started_at: datetime | None = Field(None, description="When the first attempt was started; never moves.")
-    finished_at: datetime | None = Field(None, description="When the step's end was recorded; never moves.")
+    started_at: datetime | None = Field(None, description="When the first attempt started. Never changes.")
+    finished_at: datetime | None = Field(
+        None, description="When the end of the step was recorded. Never changes."
+    )
     attempt_started_at: datetime | None = Field(
-        None, description="When the current attempt was started; timeouts of waiting steps count from here."
+        None,
+        description="When the current attempt started. Time limits of waiting steps count from this time.",
     )
-    last_transition_time: datetime | None = Field(None, description="When phase last changed.")
-    next_retry_at: datetime | None = Field(None, description="When the next attempt may start.")
+    last_transition_time: datetime | None = Field(None, description="When the phase last changed.")
+    next_retry_at: datetime | None = Field(None, description="Earliest start of the next attempt.")
     resource_ref: ObjectRef | None = Field(None, description="The child of the current or last attempt.")
-    outputs: dict[str, str] | None = Field(None, description="What the step's work returned.")
-    exit_code: Int32 | None = Field(None, description="Exit code of the last attempt's work.")
-    failure_ignored: bool | None = Field(None, description="true when continueOnFailure forgave the failure.")
+    outputs: dict[str, str] | None = Field(None, description="Outputs of the step.")
+    exit_code: Int32 | None = Field(None, description="Exit code of the last attempt.")
+    failure_ignored: bool | None = Field(None, description="true if continueOnFailure ignored the failure.")
     causes: list[str] | None = Field(
         None,
-        description="The nearest ancestors that made it Skipped, at most 10.",
+        description="Closest ancestors that caused the step to be Skipped, at most 10.",
         json_schema_extra=LIST_ATOMIC,
     )
-    causes_total: Int32 | None = Field(None, description="How many causes there are in all.")
+    causes_total: Int32 | None = Field(None, description="Total number of causes.")
     attempts: list[AttemptStatus] | None = Field(
         None,
-        description="The ended attempts before the current one, oldest first.",
+        description="Earlier attempts, oldest first.",
         json_schema_extra=LIST_ATOMIC,
     )
-    stop: StepStop | None = Field(None, description="Why and since when the attempt is being stopped.")
+    stop: StepStop | None = Field(None, description="Request to stop the current attempt.")
 
 
 class StepCounts(ApiModel):
-    """How many steps are in which phase."""
+    """Number of steps by phase."""
 
-    total: Int32 = Field(description="All steps.")
-    pending: Int32 = Field(0, description="Not ended, and not running yet.")
-    running: Int32 = Field(0, description="Running now.")
+    total: Int32 = Field(description="Total number of steps.")
+    pending: Int32 = Field(0, description="Not started yet.")
+    running: Int32 = Field(0, description="Currently running.")
     retrying: Int32 = Field(0, description="Waiting to retry.")
     succeeded: Int32 = Field(0, description="Succeeded.")
-    failed: Int32 = Field(0, description="Failed, forgiven ones not counted.")
-    ignored: Int32 = Field(0, description="Failed and forgiven by continueOnFailure.")
+    failed: Int32 = Field(0, description="Failed, without ignored failures.")
+    ignored: Int32 = Field(0, description="Failed, but ignored because of continueOnFailure.")
     skipped: Int32 = Field(0, description="Skipped.")
     cancelled: Int32 = Field(0, description="Cancelled.")
 
 
 class SnapshotSource(ApiModel):
-    """The Orchestration that a snapshot was taken of."""
+    """The Orchestration that a snapshot was taken from."""
 
     name: str = Field(description="Name of the Orchestration.")
-    uid: str = Field(description="Uid of the Orchestration.")
+    uid: str = Field(description="UID of the Orchestration.")
 
 
 class SnapshotRef(ApiModel):
     """The immutable copy of the definition that the run executes."""
 
-    name: str = Field(description="Name of the ConfigMap that holds it, owned by the run.")
+    name: str = Field(description="Name of the ConfigMap with the definition, owned by the run.")
     hash: str = Field(
-        description="sha256 of the definition, recorded before the ConfigMap is created. "
-        "A ConfigMap with another content is not used."
+        description="SHA-256 of the definition, recorded before the ConfigMap is created. "
+        "A ConfigMap with different content is not used."
     )
-    uid: str | None = Field(None, description="Its uid.")
+    uid: str | None = Field(None, description="UID of the ConfigMap.")
     orchestration: SnapshotSource | None = Field(
         None,
-        description="The Orchestration that it was taken of; the subject of SecretBindings for the run's steps. "
-        "Unset for a run with a definition of its own.",
+        description="Orchestration that the snapshot was taken from; SecretBindings for the run's steps apply to it. "
+        "Unset for a run with an inline definition.",
     )
 
 
 class StepPages(ApiModel):
-    """Where all step statuses of a big run are."""
+    """ConfigMaps with all step statuses of a large run."""
 
     names: list[str] = Field(
-        description="ConfigMaps that hold the pages, in step order.", json_schema_extra=LIST_ATOMIC
+        description="ConfigMaps with the pages, in step order.", json_schema_extra=LIST_ATOMIC
     )
     uids: list[str] | None = Field(
         None,
-        description="Uids of these ConfigMaps; others are not read.",
+        description="UIDs of these ConfigMaps. ConfigMaps with other UIDs are not read.",
         json_schema_extra=LIST_ATOMIC,
     )
-    page_size: Int32 = Field(description="Steps on each page but the last.")
-    total: Int32 = Field(description="Steps on all pages.")
+    page_size: Int32 = Field(description="Number of steps per page, except for the last page.")
+    total: Int32 = Field(description="Total number of steps.")
 
 
 class OrchestrationRunStatus(ExecutionStatus):
-    """How the run is doing."""
+    """Status of a run."""
 
-    run_id: str | None = Field(None, description="Name under which older clients know the run.")
+    run_id: str | None = Field(None, description="ID of the run, for older clients.")
     execution_mode: ExecutionMode | None = Field(
-        None, description="Sequential or Graph, resolved at the start."
+        None, description="Sequential or Graph; determined when the run starts."
     )
-    counts: StepCounts | None = Field(None, description="Steps by phase.")
-    steps: str | None = Field(None, description="Ended steps of all, such as 3/7.")
+    counts: StepCounts | None = Field(None, description="Number of steps by phase.")
+    steps: str | None = Field(None, description="Finished and total steps, such as 3/7.")
     snapshot_ref: SnapshotRef | None = Field(
-        None, description="The definition as it was when the run started."
+        None, description="Copy of the definition from when the run started."
     )
     step_statuses: list[StepStatus] | None = Field(
         None,
-        description="Every step; in a run of more than 500 steps only the active and failed ones.",
+        description="Status of every step. In a run with more than 500 steps, only active and failed steps.",
         json_schema_extra=LIST_ATOMIC,
     )
-    step_pages: StepPages | None = Field(None, description="Where all steps of a big run are.")
+    step_pages: StepPages | None = Field(
+        None, description="ConfigMaps with all step statuses of a large run."
+    )

@@ -12,22 +12,24 @@ Examples:
   KUBECONFIG=./data/kubeconfig kubectl get namespaces
 
 \b
-Exit codes: 0 it was stopped as asked, 1 it could not run, 2 wrong usage."""
+Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage."""
 
 
 def apiserver_command(
     data_dir: Annotated[
         Path,
-        typer.Option("--data-dir", metavar="DIR", help="Where objects, certificates and tokens are kept."),
+        typer.Option("--data-dir", metavar="DIR", help="Directory for objects, certificates and tokens."),
     ],
     port: Annotated[
         int,
-        typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
+        typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 picks a free port."),
     ] = 0,
     kubeconfig: Annotated[
         Path | None,
         typer.Option(
-            "--kubeconfig", metavar="FILE", help="Where to write the kubeconfig; else in the data directory."
+            "--kubeconfig",
+            metavar="FILE",
+            help="Where to write the kubeconfig (default: the data directory).",
         ),
     ] = None,
     host: Annotated[
@@ -35,22 +37,20 @@ def apiserver_command(
     ] = "127.0.0.1",
     plain_http: Annotated[
         bool,
-        typer.Option("--plain-http", help="No TLS and no authentication; anybody who can connect is admin."),
+        typer.Option("--plain-http", help="Disable TLS and authentication: every client is admin."),
     ] = False,
     bare: Annotated[
         bool,
-        typer.Option(
-            "--bare", help="Put no ConfigMap kube-root-ca.crt into namespaces, and let deleted claims wait."
-        ),
+        typer.Option("--bare", help="Create no kube-root-ca.crt ConfigMaps, and leave deleted PVCs pending."),
     ] = False,
 ) -> None:
-    """Serve the Kubernetes API from a directory.
+    """Serve the Kubernetes API from a data directory.
 
-    Objects are stored in SQLite and survive a crash. A kubeconfig is written for kubectl; your own is not touched.
+    Stores objects in SQLite; they survive a crash. Writes a kubeconfig for kubectl and leaves yours unchanged.
     """
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
+    from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
     from jangar.processes.apiserver import serve  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
@@ -59,7 +59,7 @@ def apiserver_command(
     settings = ApiServerSettings(
         data_dir=data_dir, host=host, port=port, kubeconfig=kubeconfig, plain_http=plain_http, bare=bare
     )
-    with errors_as_sentences("apiserver"):
+    with report_process_errors("apiserver"):
         raise_descriptor_limit()
         configure_logs()
         uvloop.run(serve(settings))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jangar.cli.target import Target, asks_an_api
+from jangar.cli.target import Target, with_api_options
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
@@ -17,28 +17,30 @@ Examples:
   helm template my-chart | jangar apply -f -
 
 \b
-Exit codes: 0 applied, 1 refused, 2 a file cannot be read, 5 the API cannot be reached."""
+Exit codes: 0 applied, 1 rejected, 2 a file cannot be read, 5 the API cannot be reached."""
 
 FilesOption = Annotated[
     list[str],
-    typer.Option("--filename", "-f", metavar="FILE|DIR|-", help="Manifests; may be repeated."),
+    typer.Option("--filename", "-f", metavar="FILE|DIR|-", help="Manifests; repeatable."),
 ]
 
 
-@asks_an_api
+@with_api_options
 def apply_command(
     files: FilesOption,
-    no_lint: Annotated[bool, typer.Option("--no-lint", help="Leave checking to the API.")] = False,
+    no_lint: Annotated[
+        bool, typer.Option("--no-lint", help="Skip the lint checks; the API still validates.")
+    ] = False,
     force: Annotated[
-        bool, typer.Option("--force-conflicts", help="Take over fields that others wrote.")
+        bool, typer.Option("--force-conflicts", help="Take over fields owned by other managers.")
     ] = False,
     *,
     target: Target,
 ) -> None:
-    """Create what manifests hold, or bring it up to date.
+    """Create or update the objects in manifests.
 
-    They are checked first as jangar lint does: with a problem in one nothing is sent. Fields are owned by server-side
-    apply, as with kubectl apply --server-side.
+    All manifests are checked first, as jangar lint does: if one has a problem, nothing is sent. Uses server-side apply,
+    like kubectl apply --server-side.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415
     from jangar.cli.applying import applied  # noqa: PLC0415 - heavy

@@ -26,8 +26,10 @@ Examples:
   source <(jangar completion bash)"""
 
 
-def completion_command(shell: Annotated[Shell, typer.Argument(help="For which shell.")]) -> None:
-    """Print the completion script of a shell."""
+def completion_command(
+    shell: Annotated[Shell, typer.Argument(help="Shell to print the script for.")],
+) -> None:
+    """Print the completion script for a shell."""
     from typer import completion  # noqa: PLC0415 - not needed for --help
 
     script = completion.get_completion_script(  # type: ignore[attr-defined]

@@ -11,54 +11,54 @@ Examples:
   jangar control-plane --context staging -n team-a,team-b --port 9000
 
 \b
-Exit codes: 0 it was stopped as asked, 2 wrong usage, 5 there is no API to connect to."""
+Exit codes: 0 stopped by a signal, 2 wrong usage, 5 there is no API to connect to."""
 
 
 def control_plane_command(
     host: Annotated[
-        str | None, typer.Option("--host", help="Address to listen on; else the setting, or 127.0.0.1.")
+        str | None, typer.Option("--host", help="Address to listen on (default: the setting, or 127.0.0.1).")
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=0, max=65535, help="Port to listen on; else the setting, or 8080."),
+        typer.Option("--port", min=0, max=65535, help="Port to listen on (default: the setting, or 8080)."),
     ] = None,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option("--kubeconfig", help="Which API; else $KUBECONFIG, ~/.kube/config, or the pod's own."),
+        typer.Option(
+            "--kubeconfig", help="Kubeconfig to use (default: $KUBECONFIG, ~/.kube/config or in-cluster)."
+        ),
     ] = None,
     context: Annotated[
-        str, typer.Option("--context", help="Context of the kubeconfig; else the current one.")
+        str, typer.Option("--context", help="Kubeconfig context (default: the current context).")
     ] = "",
     namespaces: Annotated[
         str,
         typer.Option(
             "-n",
             "--namespace",
-            help="Namespaces by comma, or '*'; else the setting, or its own.",
+            help="Comma-separated namespaces, or '*' (default: the setting, or the pod's namespace).",
         ),
     ] = "",
     origins: Annotated[
         str | None,
-        typer.Option(
-            "--allowed-origins", help="Other origins by comma whose pages may ask; else the setting."
-        ),
+        typer.Option("--allowed-origins", help="Comma-separated CORS origins (default: the setting)."),
     ] = None,
 ) -> None:
-    """Serve the HTTP API and the web page for the runs of a cluster.
+    """Serve the HTTP API and the web UI for the runs of a cluster.
 
-    Callers send their own bearer token: what they may see and do is what the Kubernetes API allows them. This process
-    itself only lists and watches runs and reads what belongs to them. With DATABASE_URL past runs are shown too, and
-    who changed what is kept.
+    Callers send their own bearer token, and the Kubernetes API decides what they may see and do. The process itself
+    only lists and watches runs and reads related objects. With DATABASE_URL it also serves past runs and stores an
+    audit log.
     """
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
+    from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
     from jangar.processes.control_plane import ControlPlane, run_control_plane  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
     from kubekit.cache.namespaces import Namespaces  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
-    with errors_as_sentences("control-plane"):
+    with report_process_errors("control-plane"):
         settings = ControlPlane(
             host=host,
             port=port,
@@ -67,7 +67,7 @@ def control_plane_command(
             namespaces=Namespaces.parse(namespaces) if namespaces else None,
             origins=None
             if origins is None
-            else frozenset(each.strip() for each in origins.split(",") if each.strip()),
+            else frozenset(part.strip() for part in origins.split(",") if part.strip()),
         )
         raise_descriptor_limit()
         configure_logs()

@@ -32,29 +32,32 @@ class Verb(StrEnum):
 def controllers_command(
     verb: Annotated[
         Verb | None,
-        typer.Argument(help="list: show which processes share the work, and run nothing."),
+        typer.Argument(help="list: show the controller processes and their shards, and exit."),
     ] = None,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option("--kubeconfig", help="Which API; else $KUBECONFIG, ~/.kube/config, or the pod's own."),
+        typer.Option(
+            "--kubeconfig", help="Kubeconfig to use (default: $KUBECONFIG, ~/.kube/config or in-cluster)."
+        ),
     ] = None,
     context: Annotated[
-        str, typer.Option("--context", help="Context of the kubeconfig; else the current one.")
+        str, typer.Option("--context", help="Kubeconfig context (default: the current context).")
     ] = "",
     namespaces: Annotated[
         str,
         typer.Option(
-            "-n", "--namespace", help="Namespaces by comma, or '*'; else what the environment says."
+            "-n", "--namespace", help="Comma-separated namespaces, or '*' (default: from the environment)."
         ),
     ] = "",
     data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", help="Where the last lines of logs are kept; else nowhere.")
+        Path | None,
+        typer.Option("--data-dir", help="Directory for log tails (default: log tails are not stored)."),
     ] = None,
     output: FormOption = TABLE,
 ) -> None:
-    """Run orchestrations on a Kubernetes API, as one of any number of such processes.
+    """Run the controllers against a Kubernetes API. Several such processes share the work.
 
-    Settings come from the environment (JANGAR_*). Stopping it stops no work.
+    Settings come from the environment (JANGAR_*). Running work continues when the process stops.
     """
     if verb is Verb.LIST:
         from jangar.cli.target import Target  # noqa: PLC0415
@@ -63,14 +66,14 @@ def controllers_command(
         return
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
-    from jangar.processes.controllers import Where, run_controllers  # noqa: PLC0415
+    from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
+    from jangar.processes.controllers import ControllersProcess, run_controllers  # noqa: PLC0415
     from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
     from kubekit.cache.namespaces import Namespaces  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
-    with errors_as_sentences("controllers"):
-        where = Where(
+    with report_process_errors("controllers"):
+        where = ControllersProcess(
             kubeconfig=kubeconfig,
             context=context,
             namespaces=Namespaces.parse(namespaces) if namespaces else None,
@@ -96,7 +99,7 @@ def _list(target: "Target", namespaces: str, output: Form) -> None:
             return await session.client.list(LEASES, labels=SELECTOR), "any namespace"
         asked = namespaces.split(",") if namespaces else [session.namespace]
         found = [
-            lease for each in asked for lease in await session.client.list(LEASES, each, labels=SELECTOR)
+            lease for item in asked for lease in await session.client.list(LEASES, item, labels=SELECTOR)
         ]
         return found, ", ".join(asked)
 
@@ -105,17 +108,17 @@ def _list(target: "Target", namespaces: str, output: Form) -> None:
     sets = shared_work(leases, now)
     if output.shape is Shape.NAME:
         kind = {"apiVersion": LEASES.api_version, "kind": LEASES.kind}
-        names = [member.lease for each in sets for member in each.members if member.lease]
+        names = [member.lease for item in sets for member in item.members if member.lease]
         write_lines([object_name({**kind, "metadata": {"name": name}}) for name in names])
     elif not output.is_table:
-        write_lines(object_lines(output, [document(each) for each in sets], is_one=len(sets) == 1))
+        write_lines(object_lines(output, [document(item) for item in sets], is_one=len(sets) == 1))
     elif sets:
         is_wide = output.shape is Shape.WIDE
-        lines = [line for each in sets for line in rows(each, now, wide=is_wide)]
+        lines = [line for item in sets for line in rows(item, now, wide=is_wide)]
         width = columns() if sys.stdout.isatty() and not is_wide else None
         write_lines(table(WIDE_HEADS if is_wide else HEADS, lines, width=width))
     else:
         write_error(
-            f"no controllers share their work in {place} (-n names the namespace they run in, '*' all; "
-            "those of jangar up act alone)"
+            f"no sharded controllers in {place} (-n selects the namespace they run in, '*' all namespaces; "
+            "jangar up does not shard)"
         )

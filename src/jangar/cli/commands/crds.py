@@ -34,13 +34,11 @@ Examples:
 def crds_command(
     action: Annotated[
         CrdAction,
-        typer.Argument(help="install brings them to an API, or up to date there, and waits for them."),
+        typer.Argument(help="install creates or updates the CRDs and waits until they are served."),
     ] = CrdAction.SHOW,
-    output: Annotated[CrdFormat, typer.Option("--output", "-o", help="How to show them.")] = CrdFormat.YAML,
-    context: Annotated[
-        str, typer.Option("--context", help="Where to install: context of the kubeconfig.")
-    ] = "",
-    kubeconfig: Annotated[Path | None, typer.Option("--kubeconfig", help="Where to install.")] = None,
+    output: Annotated[CrdFormat, typer.Option("--output", "-o", help="Output format.")] = CrdFormat.YAML,
+    context: Annotated[str, typer.Option("--context", help="Kubeconfig context to install to.")] = "",
+    kubeconfig: Annotated[Path | None, typer.Option("--kubeconfig", help="Kubeconfig to install to.")] = None,
 ) -> None:
     """Print the CRDs of every kind, or install them."""
     if action is CrdAction.INSTALL:
@@ -55,10 +53,10 @@ def crds_command(
     found = crds()
     match output:
         case CrdFormat.YAML:
-            write_lines(yaml_text(each) for each in found)
+            write_lines(yaml_text(item) for item in found)
         case CrdFormat.JSON:
             write_lines([json_text({"apiVersion": "v1", "kind": "List", "items": found})])
         case CrdFormat.NAME:
-            write_lines(each["metadata"]["name"] for each in found)
+            write_lines(item["metadata"]["name"] for item in found)
         case _:
             assert_never(output)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar.cli.completions import complete_kinds, complete_names
-from jangar.cli.target import Target, asks_an_api
+from jangar.cli.target import Target, with_api_options
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ Examples:
   jangar delete -f nightly.yaml
 
 \b
-Exit codes: 0 gone, 4 not found, 5 the API cannot be reached, 124 not gone in time."""
+Exit codes: 0 deleted, 4 not found, 5 the API cannot be reached, 124 timed out."""
 
 
-@asks_an_api
+@with_api_options
 def delete_command(
     kind: Annotated[
         str,
@@ -32,29 +32,32 @@ def delete_command(
         ),
     ] = "",
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Which of them.", autocompletion=complete_names)
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Names of the objects.", autocompletion=complete_names),
     ] = None,
     files: Annotated[
         list[str] | None,
-        typer.Option("--filename", "-f", metavar="FILE|DIR|-", help="What these manifests hold."),
+        typer.Option("--filename", "-f", metavar="FILE|DIR|-", help="Delete the objects in these manifests."),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Until they are gone.")] = True,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait until the objects are deleted.")
+    ] = True,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds to wait at most.")
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum time to wait, in seconds.")
     ] = 90.0,
     *,
     target: Target,
 ) -> None:
-    """Delete objects. A run that is not over is cancelled first; it goes when its work has stopped."""
+    """Delete objects. A live run is cancelled first and deleted once its work has stopped."""
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_name  # noqa: PLC0415
     from jangar.cli.runs.waiting import until  # noqa: PLC0415
 
     if bool(files) == bool(kind) or bool(kind) != bool(names):
-        raise typer.BadParameter("say either -f FILE, or KIND and NAME", param_hint="KIND NAME")
+        raise typer.BadParameter("pass either -f FILE, or KIND and NAME", param_hint="KIND NAME")
 
     async def work(session: "Session") -> None:
-        found = await _meant(session, files or [], kind, names or [])
+        found = await _objects_to_delete(session, files or [], kind, names or [])
         for resource, obj in found:
             meta = obj["metadata"]
             await session.client.delete(resource, meta["name"], meta.get("namespace"), uid=meta["uid"])
@@ -69,7 +72,7 @@ def delete_command(
     ask("delete", target, work)
 
 
-async def _meant(
+async def _objects_to_delete(
     session: "Session", files: list[str], kind: str, names: list[str]
 ) -> "list[tuple[Resource, Obj]]":
     """All of them are there, or nothing is deleted; what a file holds and is gone already is passed over."""
@@ -81,7 +84,7 @@ async def _meant(
     if not files:
         resource = await resource_named(session, WORDS.get(kind, kind))
         place = session.namespace if resource.namespaced else None
-        return [(resource, await session.client.get(resource, each, place)) for each in names]
+        return [(resource, await session.client.get(resource, name, place)) for name in names]
     found = []
     for manifest in reversed(read_objects(files, checked=False)):
         resource = await resource_of_object(session, manifest)
@@ -90,5 +93,5 @@ async def _meant(
         try:
             found.append((resource, await session.client.get(resource, meta.get("name") or "-", place)))
         except NotFound:
-            write_lines([f"{manifest['kind'].lower()}/{meta.get('name')} is not there"])
+            write_lines([f"{manifest['kind'].lower()}/{meta.get('name')} not found"])
     return found

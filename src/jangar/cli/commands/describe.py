@@ -8,8 +8,8 @@ import typer
 
 from jangar.cli.completions import complete_runs
 from jangar.cli.output.form import TABLE, FormOption, Shape
-from jangar.cli.target import Target, asks_an_api
-from jangar.cli.terminal import columns, has_colour, write_lines
+from jangar.cli.target import Target, with_api_options
+from jangar.cli.terminal import columns, has_color, write_lines
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
@@ -29,7 +29,7 @@ RunArgument = Annotated[
 ]
 
 
-@asks_an_api
+@with_api_options
 def describe_command(
     run: RunArgument,
     output: FormOption = TABLE,
@@ -38,8 +38,8 @@ def describe_command(
 ) -> None:
     """Show everything about a run.
 
-    That is its steps with their inputs and outputs, the last log lines of failed steps, its conditions and events.
-    Long values are cut and say how long they are; -o json and -o yaml show them whole.
+    Shows steps with inputs and outputs, the last log lines of failed steps, conditions and events.
+    Long values are truncated with their length; -o json and -o yaml show them in full.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_lines  # noqa: PLC0415
@@ -60,4 +60,4 @@ def describe_command(
         write_lines(object_lines(output, [described_document(read, events, now, tails)], is_one=True))
         return
     width = columns() if sys.stdout.isatty() and output.shape is not Shape.WIDE else None
-    write_lines(described(read, events, now, width=width, colour=has_colour(sys.stdout), tails=tails))
+    write_lines(described(read, events, now, width=width, color=has_color(sys.stdout), tails=tails))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.target import Target, asks_an_api, laptop_place
+from jangar.cli.target import Target, local_data_directory, with_api_options
 from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
@@ -29,34 +29,35 @@ class DoctorFormat(StrEnum):
     JSON = "json"
 
 
-@asks_an_api
+@with_api_options
 def doctor_command(
     output: Annotated[
-        DoctorFormat, typer.Option("--output", "-o", help="How to show it.")
+        DoctorFormat, typer.Option("--output", "-o", help="Output format.")
     ] = DoctorFormat.TEXT,
     *,
     target: Target,
 ) -> None:
-    """Look for what is wrong, and say the fix for each: kinds, versions, controllers, stuck deletions, lost work.
+    """Diagnose a control plane and print a fix for each problem.
 
-    Looks only, and changes nothing. Where only one namespace may be read, that one is looked at.
+    Checks CRDs, versions, controllers, stuck deletions and orphaned work. Changes nothing. If you may read only one
+    namespace, checks that namespace.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.doctor.checks import examined  # noqa: PLC0415
     from jangar.cli.doctor.examination import examine  # noqa: PLC0415
-    from jangar.cli.doctor.report import document, lines, unreached  # noqa: PLC0415
+    from jangar.cli.doctor.report import document, lines, unreachable_document  # noqa: PLC0415
     from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
 
     async def work(session: "Session") -> "Facts":
-        place = laptop_place(target)
+        place = local_data_directory(target)
         return await examine(session, instance_of(place) if place else None)
 
     def tell(message: str, _: ExitCode) -> None:
-        write_lines([json_text(unreached(message))])
+        write_lines([json_text(unreachable_document(message))])
 
     facts = ask("doctor", target, work, tell if output is DoctorFormat.JSON else None)
     checks = examined(facts)
     write_lines([json_text(document(facts, checks))] if output is DoctorFormat.JSON else lines(facts, checks))
-    if any(each.ailments for each in checks):
+    if any(check.ailments for check in checks):
         raise typer.Exit(ExitCode.FAILED)

@@ -23,9 +23,9 @@ Examples:
   jangar down --stop-work
 
 \b
-Exit codes: 0 it is down, 1 it or some work did not stop in time."""
+Exit codes: 0 stopped, 1 the control plane or some work did not stop in time."""
 
-LONGEST_STOP = 60.0
+MAX_STOP = 60.0
 LOOK_SECONDS = 0.02
 
 
@@ -33,17 +33,22 @@ def down_command(
     data_dir: DataDirOption = None,
     stop_work: Annotated[
         bool,
-        typer.Option("--stop-work", help="First cancel every run and stop everything else; else it goes on."),
+        typer.Option(
+            "--stop-work",
+            help="First cancel every run and stop all other work (default: work keeps running).",
+        ),
     ] = False,
     timeout: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds that stopping work may take."),
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=0, help="Maximum time for stopping work, in seconds."
+        ),
     ] = 65.0,
 ) -> None:
-    """Stop the laptop's control plane.
+    """Stop the local control plane.
 
-    Work that runs goes on and the next jangar up finds it again. With --stop-work live runs are cancelled, which is
-    final (jangar retry repeats one), other Jobs are suspended and pods of nobody are deleted.
+    Running work continues, and the next jangar up re-adopts it. --stop-work cancels live runs, which is final
+    (jangar retry repeats one), suspends other Jobs and deletes unowned pods.
     """
     from jangar.cli.laptop.sentences import going_on, not_up  # noqa: PLC0415 - not needed for --help
     from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
@@ -59,9 +64,7 @@ def down_command(
     if instance.pid:
         os.kill(instance.pid, signal.SIGTERM)
     if not _is_gone(place, instance.pid):
-        write_error(
-            f"jangar down: process {instance.pid} did not stop in {LONGEST_STOP:.0f} s; see {place.log}"
-        )
+        write_error(f"jangar down: process {instance.pid} did not stop in {MAX_STOP:.0f} s; see {place.log}")
         raise typer.Exit(ExitCode.FAILED)
     write_lines([going_on(pods, option)])
     if left:
@@ -91,7 +94,7 @@ def _prepared(
 def _is_gone(place: "DataDirectory", pid: int) -> bool:
     from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415 - not needed for --help
 
-    deadline = time.monotonic() + LONGEST_STOP
+    deadline = time.monotonic() + MAX_STOP
     while time.monotonic() < deadline:
         instance = instance_of(place)
         if instance is None or instance.pid != pid:

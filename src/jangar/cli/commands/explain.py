@@ -8,7 +8,7 @@ import typer
 
 from jangar.cli.commands.describe import RunArgument
 from jangar.cli.completions import complete_steps
-from jangar.cli.target import Target, asks_an_api
+from jangar.cli.target import Target, with_api_options
 from jangar.cli.terminal import columns, write_lines
 
 if TYPE_CHECKING:
@@ -32,24 +32,26 @@ class ExplainFormat(StrEnum):
     JSON = "json"
 
 
-@asks_an_api
+@with_api_options
 def explain_command(
     run: RunArgument,
     step: Annotated[
         str,
         typer.Argument(
-            metavar="STEP", help="One step; else all that did not succeed.", autocompletion=complete_steps
+            metavar="STEP",
+            help="One step (default: all steps that did not succeed).",
+            autocompletion=complete_steps,
         ),
     ] = "",
     output: Annotated[
-        ExplainFormat, typer.Option("--output", "-o", help="How to show it.")
+        ExplainFormat, typer.Option("--output", "-o", help="Output format.")
     ] = ExplainFormat.TEXT,
     *,
     target: Target,
 ) -> None:
-    """Say why steps wait, retry, failed or were skipped.
+    """Explain why steps wait, retry, failed or were skipped.
 
-    The reason is that of the rule which decided. Inputs and outputs of the steps are shown with it.
+    Also shows the inputs and outputs of the steps.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.json_text import json_text  # noqa: PLC0415

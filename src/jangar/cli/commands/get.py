@@ -7,8 +7,8 @@ import typer
 
 from jangar.cli.completions import complete_kinds, complete_names
 from jangar.cli.output.form import TABLE, Form, FormOption, Shape
-from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, asks_an_api
-from jangar.cli.terminal import columns, has_colour, write_error, write_lines
+from jangar.cli.target import AllNamespacesOption, SelectorOption, Target, with_api_options
+from jangar.cli.terminal import columns, has_color, write_error, write_lines
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
@@ -28,7 +28,7 @@ Exit codes: 0 found, 4 no such object or kind, 5 the API cannot be reached."""
 WORDS = {"run": "orchestrationruns", "runs": "orchestrationruns"}
 
 
-@asks_an_api
+@with_api_options
 def get_command(
     kind: Annotated[
         str,
@@ -38,7 +38,9 @@ def get_command(
     ],
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Some of them by name.", autocompletion=complete_names),
+        typer.Argument(
+            metavar="NAME", help="Names of the objects (default: all).", autocompletion=complete_names
+        ),
     ] = None,
     output: FormOption = TABLE,
     labels: SelectorOption = "",
@@ -55,11 +57,11 @@ def get_command(
         resource = await resource_named(session, WORDS.get(kind, kind))
         place = None if all_namespaces or not resource.namespaced else session.namespace
         if names:
-            return resource, [await session.client.get(resource, each, place) for each in names], place or ""
+            return resource, [await session.client.get(resource, name, place) for name in names], place or ""
         return resource, await session.client.list(resource, place, labels=labels), place or ""
 
     if names and all_namespaces:
-        raise typer.BadParameter("a name is looked for in one namespace: leave out -A", param_hint="-A")
+        raise typer.BadParameter("names require a single namespace: omit -A", param_hint="-A")
     resource, found, place = ask("get", target, work)
     if not output.is_table:
         write_lines(object_lines(output, found, is_one=len(names or ()) == 1))
@@ -79,4 +81,4 @@ def _show(resource: "Resource", found: "list[Obj]", output: Form, *, spread: boo
     heads, rows = object_rows(resource, found, datetime.now(UTC), wide=is_wide, spread=spread)
     width = columns() if sys.stdout.isatty() and not is_wide else None
     optional = heads[-2:1:-1]
-    write_lines(table(heads, rows, width=width, colour=has_colour(sys.stdout), optional=optional))
+    write_lines(table(heads, rows, width=width, color=has_color(sys.stdout), optional=optional))

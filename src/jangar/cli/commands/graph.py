@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.terminal import columns, has_box_characters, has_colour, printable, write_error, write_lines
+from jangar.cli.terminal import columns, has_box_characters, has_color, printable, write_error, write_lines
 
 if TYPE_CHECKING:
     from jangar.cli.drawing.dag import Dag
@@ -33,7 +33,7 @@ Examples:
   jangar graph nightly.yaml -o dot | dot -Tsvg > nightly.svg
 
 \b
-Exit codes: 0 drawn, 1 the definition has problems, 2 wrong usage, 4 nothing of that name."""
+Exit codes: 0 drawn, 1 the definition has problems, 2 wrong usage, 4 not found."""
 
 
 def graph_command(
@@ -41,55 +41,55 @@ def graph_command(
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", metavar="NAME", help="Draw only the Orchestration or OrchestrationRun of this name."
+            "--name", metavar="NAME", help="Draw only the Orchestration or OrchestrationRun with this name."
         ),
     ] = None,
-    output: Annotated[GraphFormat, typer.Option("--output", "-o", help="What to draw.")] = GraphFormat.TEXT,
+    output: Annotated[GraphFormat, typer.Option("--output", "-o", help="Output format.")] = GraphFormat.TEXT,
 ) -> None:
-    """Draw the DAG of an orchestration.
+    """Draw the DAG of an Orchestration.
 
-    Every Orchestration is drawn, and every run that holds its own definition.
-    Steps stand below what they need. A graph too wide for the terminal is listed level by level.
+    Draws every Orchestration, and every run with an inline definition.
+    Steps appear below their dependencies. A graph that is too wide for the terminal is listed level by level.
     """
     from jangar.lint.errors import CannotRead  # noqa: PLC0415 - heavy
     from jangar.lint.files import SourceFile, read_sources  # noqa: PLC0415
     from jangar.lint.report import lint  # noqa: PLC0415
 
     found = list(read_sources([path], sys.stdin.buffer))
-    for each in found:
-        if isinstance(each, CannotRead):
-            write_error(f"jangar graph: {each}")
+    for item in found:
+        if isinstance(item, CannotRead):
+            write_error(f"jangar graph: {item}")
             raise typer.Exit(ExitCode.USAGE)
-    report = lint(each for each in found if isinstance(each, SourceFile))
-    chosen = [each for each in report.objects if each.definition and name in {None, each.manifest.name}]
-    _refuse_problems(report, chosen)
+    report = lint(item for item in found if isinstance(item, SourceFile))
+    chosen = [item for item in report.objects if item.definition and name in {None, item.manifest.name}]
+    _reject_problems(report, chosen)
     if not chosen:
-        _refuse_absence(report, path, name)
-    _draw([_dag(each) for each in chosen], output)
+        _reject_missing(report, path, name)
+    _draw([_dag(item) for item in chosen], output)
 
 
-def _refuse_problems(report: "Report", chosen: "Sequence[CheckedObject]") -> None:
+def _reject_problems(report: "Report", chosen: "Sequence[CheckedObject]") -> None:
     """Problems of the file as a whole, and of what is to be drawn."""
     from jangar.cli.findings import finding_lines  # noqa: PLC0415 - heavy
     from jangar.lint.finding import Severity, short  # noqa: PLC0415
 
-    drawn = {(each.manifest.kind.name, short(each.manifest.name)) for each in chosen}
+    drawn = {(item.manifest.kind.name, short(item.manifest.name)) for item in chosen}
     problems = [
-        each
-        for each in report.findings
-        if each.severity is Severity.ERROR and (not each.kind or (each.kind, each.name) in drawn)
+        finding
+        for finding in report.findings
+        if finding.severity is Severity.ERROR and (not finding.kind or (finding.kind, finding.name) in drawn)
     ]
     if problems:
-        write_lines(finding_lines(problems, colour=has_colour(sys.stderr)), to=sys.stderr)
+        write_lines(finding_lines(problems, color=has_color(sys.stderr)), to=sys.stderr)
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _refuse_absence(report: "Report", path: str, name: str | None) -> None:
-    names = [f"{each.manifest.kind.name}/{each.manifest.name}" for each in report.objects if each.definition]
+def _reject_missing(report: "Report", path: str, name: str | None) -> None:
+    names = [f"{item.manifest.kind.name}/{item.manifest.name}" for item in report.objects if item.definition]
     if name is None or not names:
-        write_error(f"jangar graph: there is no Orchestration in {path}")
+        write_error(f"jangar graph: {path} contains no Orchestration")
     else:
-        write_error(f"jangar graph: there is no {name} in {path}; it holds {', '.join(names)}")
+        write_error(f"jangar graph: {path} contains no {name}; it contains {', '.join(names)}")
     raise typer.Exit(ExitCode.NOT_FOUND)
 
 
@@ -102,7 +102,7 @@ def _dag(checked: "CheckedObject") -> "Dag":
     defined = define(spec, compile_condition=compile_when) if spec else []
     if isinstance(defined, list):
         write_error(
-            f"jangar graph: {checked.manifest.kind.name}/{checked.manifest.name} has problems; see jangar lint"
+            f"jangar graph: {checked.manifest.kind.name}/{checked.manifest.name} has problems; run jangar lint"
         )
         raise typer.Exit(ExitCode.FAILED)
     return Dag(

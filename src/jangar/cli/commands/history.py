@@ -12,7 +12,7 @@ from jangar.cli.exit_codes import ExitCode
 from jangar.cli.output.form import TABLE, Form, FormOption, Shape
 from jangar.cli.output.spans import parse_span
 from jangar.cli.target import AllNamespacesOption, DataDirOption, NamespaceOption
-from jangar.cli.terminal import columns, has_colour, write_error, write_lines
+from jangar.cli.terminal import columns, has_color, write_error, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -38,23 +38,27 @@ Exit codes: 0 shown, 2 wrong usage, 4 not found, 5 the history cannot be read.""
 
 def history_command(  # noqa: PLR0913, PLR0917 - options
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="One run, by name or uid, with everything; else a list.")
+        str,
+        typer.Argument(metavar="RUN", help="Name or uid of one run to show in full (default: list runs)."),
     ] = "",
     phases: Annotated[
-        list[str] | None, typer.Option("--phase", help="Only what ended in this phase; may be repeated.")
+        list[str] | None, typer.Option("--phase", help="Only runs that ended in this phase; may be repeated.")
     ] = None,
     kinds: Annotated[
         list[str] | None,
-        typer.Option("--kind", help="Only OrchestrationRun, AgentRun or ToolRun; may be repeated."),
+        typer.Option("--kind", help="Only this kind: OrchestrationRun, AgentRun or ToolRun; repeatable."),
     ] = None,
     since: Annotated[
         timedelta | None,
         typer.Option(
-            "--since", parser=parse_span, metavar="AGE", help="Only what ended within: 30m, 12h, 7d."
+            "--since",
+            parser=parse_span,
+            metavar="AGE",
+            help="Only runs that ended within this time: 30m, 12h, 7d.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10000, help="So many at most.")] = 100,
-    children: Annotated[bool, typer.Option("--all", help="Also those that were a step of another.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10000, help="Maximum number of runs.")] = 100,
+    children: Annotated[bool, typer.Option("--all", help="Include nested runs.")] = False,
     output: FormOption = TABLE,
     all_namespaces: AllNamespacesOption = False,
     namespace: NamespaceOption = "",
@@ -64,13 +68,13 @@ def history_command(  # noqa: PLR0913, PLR0917 - options
         typer.Option(
             "--database-env",
             metavar="NAME",
-            help="Ask the database whose address is in this variable; else the laptop's own.",
+            help="Environment variable with the database URL (default: the local history).",
         ),
     ] = "",
 ) -> None:
-    """Show what became of runs, also of deleted ones.
+    """Show ended runs, including deleted ones, newest last.
 
-    The newest is last. For one run, everything that is kept of it is shown.
+    For one run, show everything that the history stores.
     """
     from jangar.cli.runs.past import past_document, past_lines  # noqa: PLC0415 - heavy
 
@@ -78,23 +82,23 @@ def history_command(  # noqa: PLR0913, PLR0917 - options
     query = _query(place, phases or (), kinds or (), since, limit, children=children)
     address = _address(data_dir, database_env)
     if run:
-        past = _asked(address, lambda history: _one(history, place, run))
+        past = _query_history(address, lambda history: _one(history, place, run))
         if past is None:
-            write_error(f"jangar history: there is no {run} in the history of {place or 'any namespace'}")
+            write_error(f"jangar history: no run {run} in the history of {place or 'any namespace'}")
             raise typer.Exit(ExitCode.NOT_FOUND)
         if output.is_table:
             width = columns() if sys.stdout.isatty() and output.shape is not Shape.WIDE else None
-            write_lines(past_lines(past, width=width, colour=has_colour(sys.stdout)))
+            write_lines(past_lines(past, width=width, color=has_color(sys.stdout)))
         else:
             _write(output, [past_document(past)], is_one=True)
         return
-    found = _asked(address, lambda history: history.page(query))[::-1]
+    found = _query_history(address, lambda history: history.page(query))[::-1]
     if output.is_table:
         _show(found, output, spread=all_namespaces)
     else:
         from jangar.cli.runs.past import run_document  # noqa: PLC0415 - heavy
 
-        _write(output, [run_document(each) for each in found], is_one=False)
+        _write(output, [run_document(item) for item in found], is_one=False)
 
 
 def _query(
@@ -111,8 +115,8 @@ def _query(
 
     return Query(
         namespace=namespace,
-        phases=tuple(_one_of(each, [str(phase) for phase in TERMINAL], "--phase") for each in phases),
-        kinds=tuple(_one_of(each, ["OrchestrationRun", "AgentRun", "ToolRun"], "--kind") for each in kinds),
+        phases=tuple(_one_of(item, [str(phase) for phase in TERMINAL], "--phase") for item in phases),
+        kinds=tuple(_one_of(kind, ["OrchestrationRun", "AgentRun", "ToolRun"], "--kind") for kind in kinds),
         finished_after=datetime.now(UTC) - since if since else None,
         roots_only=not children,
         limit=limit,
@@ -120,19 +124,19 @@ def _query(
 
 
 def _one_of(text: str, words: list[str], option: str) -> str:
-    found = next((each for each in words if each.lower() == text.lower()), None)
+    found = next((word for word in words if word.lower() == text.lower()), None)
     if found is None:
         raise typer.BadParameter(f"{text!r} is not one of {', '.join(sorted(words))}", param_hint=option)
     return found
 
 
 def _address(data_dir: Path | None, variable: str) -> "DatabaseAddress":
-    from jangar.cli.target import Target, laptop_place  # noqa: PLC0415 - not needed for --help
+    from jangar.cli.target import Target, local_data_directory  # noqa: PLC0415 - not needed for --help
     from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
     from jangar.store.urls import SqliteFile, parse_url  # noqa: PLC0415
 
     if not variable:
-        place = laptop_place(Target(data_dir=data_dir)) or DataDirectory.of(data_dir, os.environ)
+        place = local_data_directory(Target(data_dir=data_dir)) or DataDirectory.of(data_dir, os.environ)
         return SqliteFile(place.history)
     if not os.environ.get(variable):
         raise typer.BadParameter(f"{variable} is not set", param_hint="--database-env")
@@ -142,7 +146,7 @@ def _address(data_dir: Path | None, variable: str) -> "DatabaseAddress":
         raise typer.BadParameter(f"{variable}: {error}", param_hint="--database-env") from None
 
 
-def _asked(address: "DatabaseAddress", work: "Callable[[History], Awaitable[T]]") -> "T":
+def _query_history(address: "DatabaseAddress", work: "Callable[[History], Awaitable[T]]") -> "T":
     import asyncio  # noqa: PLC0415 - not needed for --help
 
     from jangar.store.database_history import DatabaseHistory  # noqa: PLC0415 - heavy
@@ -174,7 +178,7 @@ async def _one(history: "History", namespace: str | None, name: str) -> "PastRun
     if row is None:
         return None
     steps = await history.steps(row.uid)
-    tails = {each.child_uid: await history.log_tail(each.child_uid) for each in steps if each.child_uid}
+    tails = {step.child_uid: await history.log_tail(step.child_uid) for step in steps if step.child_uid}
     return PastRun(
         row=row,
         steps=steps,
@@ -189,14 +193,14 @@ def _show(found: "list[RunRow]", output: Form, *, spread: bool) -> None:
     from jangar.cli.runs.past import HEADS, OPTIONAL, WIDE_HEADS, cells  # noqa: PLC0415
 
     if not found:
-        write_error("nothing like that in the history")
+        write_error("no matching runs in the history")
         return
     is_wide = output.shape is Shape.WIDE
     heads = [*["Namespace"] * spread, *(WIDE_HEADS if is_wide else HEADS)]
     now = datetime.now(UTC)
-    rows = [cells(each, now, wide=is_wide, spread=spread) for each in found]
+    rows = [cells(item, now, wide=is_wide, spread=spread) for item in found]
     width = columns() if sys.stdout.isatty() and not is_wide else None
-    write_lines(table(heads, rows, width=width, colour=has_colour(sys.stdout), optional=OPTIONAL))
+    write_lines(table(heads, rows, width=width, color=has_color(sys.stdout), optional=OPTIONAL))
 
 
 def _write(output: Form, documents: "list[dict[str, Any]]", *, is_one: bool) -> None:

@@ -21,16 +21,18 @@ def kubeconfig_command(
     ] = False,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Print the path of the laptop's kubeconfig, or add its context to your own.
+    """Print the path of the local kubeconfig, or merge its context into yours.
 
-    A merge keeps everything else in your file, and your current context if you have one.
+    A merge keeps everything else in your file, including your current context.
     """
     from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415 - not needed for --help
 
     place = DataDirectory.of(data_dir, os.environ)
     if not place.kubeconfig.exists():
         option = f" --data-dir {data_dir}" if data_dir else ""
-        write_error(f"jangar kubeconfig: there is no {place.kubeconfig}: jangar up{option} writes it")
+        write_error(
+            f"jangar kubeconfig: {place.kubeconfig} does not exist: run jangar up{option} to create it"
+        )
         raise typer.Exit(ExitCode.NOT_FOUND)
     if not merge:
         write_lines([str(place.kubeconfig)])
@@ -40,13 +42,13 @@ def kubeconfig_command(
     own = merging.own_kubeconfig(os.environ)
     if own.exists() and own.samefile(place.kubeconfig):
         write_error(
-            f"jangar kubeconfig: $KUBECONFIG is {own} itself: nothing to merge; unset it to use yours"
+            f"jangar kubeconfig: $KUBECONFIG already points to {own}: nothing to merge; unset it to merge into yours"
         )
         raise typer.Exit(ExitCode.USAGE)
     try:
         is_current = merging.merge(place.kubeconfig, own)
     except merging.CannotMerge as error:
-        write_error(f"jangar kubeconfig: {error}; {own} was left as it is")
+        write_error(f"jangar kubeconfig: {error}; {own} is unchanged")
         raise typer.Exit(ExitCode.FAILED) from None
-    chosen = "it is the current one" if is_current else f"use it with kubectl --context {merging.CONTEXT}"
-    write_lines([f"context {merging.CONTEXT} was written to {own}; {chosen}"])
+    usage = "it is the current context" if is_current else f"use it with kubectl --context {merging.CONTEXT}"
+    write_lines([f"wrote context {merging.CONTEXT} to {own}; {usage}"])

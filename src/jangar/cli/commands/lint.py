@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.terminal import has_colour, write_error, write_lines
+from jangar.cli.terminal import has_color, write_error, write_lines
 
 if TYPE_CHECKING:
     from jangar.lint.errors import CannotRead
@@ -37,26 +37,24 @@ def lint_command(
         list[str],
         typer.Argument(metavar="FILE|DIR|-", help="Files, directories, or - for standard input."),
     ],
-    output: Annotated[
-        LintFormat, typer.Option("--output", "-o", help="How to show problems.")
-    ] = LintFormat.TEXT,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail the check too.")] = False,
+    output: Annotated[LintFormat, typer.Option("--output", "-o", help="Output format.")] = LintFormat.TEXT,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
 ) -> None:
     """Check manifests and list every problem.
 
-    Syntax, schema, rules, graphs and references of YAML and JSON files: all problems at once, each with its
-    line and what to do about it. Needs no cluster.
-    Objects that are not jangar's are passed over.
+    Checks syntax, schema, rules, graphs and references of YAML and JSON files. Reports every problem with its
+    line and a fix. Needs no cluster.
+    Skips objects of other API groups.
     """
     from jangar.lint.errors import CannotRead  # noqa: PLC0415 - heavy
     from jangar.lint.files import SourceFile, read_sources  # noqa: PLC0415
     from jangar.lint.report import lint  # noqa: PLC0415
 
     found = list(read_sources(paths, sys.stdin.buffer))
-    unreadable = [each for each in found if isinstance(each, CannotRead)]
-    report = lint(each for each in found if isinstance(each, SourceFile))
-    for each in unreadable:
-        write_error(f"jangar lint: {each}")
+    unreadable = [item for item in found if isinstance(item, CannotRead)]
+    report = lint(item for item in found if isinstance(item, SourceFile))
+    for item in unreadable:
+        write_error(f"jangar lint: {item}")
     _show(report, unreadable, output)
     if unreadable:
         raise typer.Exit(ExitCode.USAGE)
@@ -72,6 +70,6 @@ def _show(report: "Report", unreadable: "list[CannotRead]", output: LintFormat) 
         case LintFormat.JSON:
             write_lines([json_text(report_json(report, unreadable))])
         case LintFormat.TEXT:
-            write_lines(finding_lines(report.findings, colour=has_colour(sys.stdout)))
+            write_lines(finding_lines(report.findings, color=has_color(sys.stdout)))
             if report.files:
                 write_error(summary(report))

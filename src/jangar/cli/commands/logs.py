@@ -9,7 +9,7 @@ import typer
 
 from jangar.cli.completions import complete_runs, complete_step_paths
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.target import Target, asks_an_api
+from jangar.cli.target import Target, with_api_options
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Exit codes: 0 shown, 4 no such run, step, attempt or log, 5 the API cannot be re
 SERVER_LINES = 200
 
 
-@asks_an_api
+@with_api_options
 def logs_command(
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="Name of the run.", autocompletion=complete_runs)
@@ -38,37 +38,36 @@ def logs_command(
         str,
         typer.Argument(
             metavar="STEP",
-            help="One step, of a nested run as outer/inner; else all.",
+            help="One step; outer/inner for a nested run (default: all steps).",
             autocompletion=complete_step_paths,
         ),
     ] = "",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the logs.")] = False,
     tail: Annotated[
         int | None,
-        typer.Option("--tail", metavar="N", min=0, help="So many of the last lines of each; else all."),
+        typer.Option("--tail", metavar="N", min=0, help="Number of last lines of each step (default: all)."),
     ] = None,
     attempt: Annotated[
-        int | None, typer.Option("--attempt", metavar="N", min=1, help="Of this attempt; else the latest.")
+        int | None,
+        typer.Option("--attempt", metavar="N", min=1, help="Attempt to show (default: the latest)."),
     ] = None,
     server: Annotated[
-        bool, typer.Option("--server", help="The log of the laptop's control plane itself.")
+        bool, typer.Option("--server", help="Show the log of the local control plane.")
     ] = False,
     *,
     target: Target,
 ) -> None:
-    """Show what the steps of a run wrote.
+    """Show the logs of a run's steps.
 
-    After the pods are gone, the end of each log is shown where it was kept; its first line says if lines are missing.
+    After the pods are deleted, shows the stored end of each log; the first line says if lines are missing.
     """
     if server == bool(run):
-        raise typer.BadParameter("name a run, or say --server: the control plane's own log", param_hint="RUN")
+        raise typer.BadParameter("pass a run, or --server for the log of the control plane", param_hint="RUN")
     if server:
         _show_server_log(target.data_dir, SERVER_LINES if tail is None else tail, follow=follow)
         return
     if follow and (attempt is not None or tail is not None):
-        raise typer.BadParameter(
-            "shows everything from now on: leave out --tail and --attempt", param_hint="-f"
-        )
+        raise typer.BadParameter("cannot be combined with --tail or --attempt", param_hint="-f")
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
 
     async def work(session: "Session") -> ExitCode:
@@ -90,9 +89,9 @@ async def _show(
 
     seen = await RunReader(session.client).seen(await session.client.get(RUNS, run, session.namespace))
     if not seen.read.record.steps:
-        raise Failure(f"{run} has not started: jangar explain {run} says why", ExitCode.NOT_FOUND)
+        raise Failure(f"{run} has not started: run jangar explain {run} for the reason", ExitCode.NOT_FOUND)
     found = sources(seen, step, attempt)
-    tell = _teller(max(len(each.path) for each in found) if len(found) > 1 else 0)
+    tell = _line_writer(max(len(item.path) for item in found) if len(found) > 1 else 0)
     is_any = False
     async for log in logs_of(session, tails_of(target)).read_all(found, tail):
         if not log.missing:
@@ -100,7 +99,7 @@ async def _show(
             for line in log.lines:
                 tell(log.source.path, line)
         if log.missing or log.note or not log.lines:
-            write_error(f"{log.source.path}: {log.missing or log.note or 'it wrote nothing'}")
+            write_error(f"{log.source.path}: {log.missing or log.note or 'the log is empty'}")
     return ExitCode.OK if is_any else ExitCode.NOT_FOUND
 
 
@@ -111,13 +110,13 @@ async def _follow(session: "Session", target: Target, run: str, step: str) -> Ex
     from jangar.cli.runs.step_logs import logs_of  # noqa: PLC0415
 
     obj = await session.client.get(RUNS, run, session.namespace)
-    names = [each.name for each in (await read_object(session.client, obj)).record.steps]
-    tell = _teller(0 if "/" not in step and step else max(map(len, names), default=12))
+    names = [item.name for item in (await read_object(session.client, obj)).record.steps]
+    tell = _line_writer(0 if "/" not in step and step else max(map(len, names), default=12))
     await follow_logs(session, obj, step, logs_of(session, tails_of(target)), tell)
     return ExitCode.OK
 
 
-def _teller(width: int) -> Callable[[str, str], None]:
+def _line_writer(width: int) -> Callable[[str, str], None]:
     """Writes lines, with the step before them where there are several."""
 
     def tell(path: str, line: str) -> None:
@@ -132,7 +131,7 @@ def _show_server_log(data_dir: Path | None, tail: int, *, follow: bool) -> None:
 
     place = DataDirectory.of(data_dir, os.environ)
     if not place.log.exists():
-        write_error(f"jangar logs: there is no {place.log}: jangar was never up with this directory")
+        write_error(f"jangar logs: {place.log} does not exist: jangar up never ran with this directory")
         raise typer.Exit(ExitCode.NOT_FOUND)
     write_lines(server_log.tail(place.log, tail))
     if follow:

@@ -26,24 +26,24 @@ Examples:
   jangar release-finalizers -n team-a
 
 \b
-Stop the controllers first: they put a finalizer on what they look after.
-Exit codes: 0 done, 1 something is still held, 5 the API cannot be reached."""
+Stop the controllers first: they add finalizers to the objects they manage.
+Exit codes: 0 done, 1 some finalizers remain, 5 the API cannot be reached."""
 
-TRIES = 5
+MAX_TRIES = 5
 
 
 def release_finalizers_command(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be released.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be released.")] = False,
     all_namespaces: AllNamespacesOption = False,
     namespace: NamespaceOption = "",
     context: ContextOption = "",
     kubeconfig: KubeconfigOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Remove our finalizers from runs and their work.
+    """Remove jangar's finalizers from runs and their work.
 
-    Runs, their children, Jobs and pods are looked at, also in namespaces that no controller watches. Finalizers of
-    others stay.
+    Covers runs, their children, Jobs and pods, including namespaces that no controller watches. Other finalizers
+    are kept.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
 
@@ -62,14 +62,16 @@ def release_finalizers_command(
                     write_lines([f"{name} released"])
                 else:
                     held += 1
-                    write_error(f"jangar release-finalizers: {name} changes all the time and is still held")
+                    write_error(
+                        f"jangar release-finalizers: {name} keeps changing; its finalizers were not removed"
+                    )
                 released += 1
         return released, held
 
     target = Target(kubeconfig=kubeconfig, context=context, namespace=namespace, data_dir=data_dir)
     released, held = ask("release-finalizers", target, work)
     if not released:
-        write_lines(["nothing is held by us"])
+        write_lines(["no object has a jangar finalizer"])
     if held:
         raise typer.Exit(1)
 
@@ -96,7 +98,7 @@ async def _objects(client: "Client", resource: "Resource", place: str | None) ->
 
 
 def _ours(obj: Mapping[str, Any]) -> "tuple[dict[str, Any], ...]":
-    from jangar.domain.work.releasing import (  # noqa: PLC0415 - heavy
+    from jangar.domain.job_execution.finalizers import (  # noqa: PLC0415 - heavy
         CLEANUP_FINALIZER,
         OUTCOME_FINALIZER,
         our_finalizer_patch,
@@ -111,8 +113,8 @@ async def _released(client: "Client", resource: "Resource", obj: Mapping[str, An
     from kubekit.client.api_client import PatchKind  # noqa: PLC0415 - heavy
     from kubekit.client.errors import Conflict, Invalid, NotFound  # noqa: PLC0415
 
-    uid, name, namespace = (obj["metadata"].get(each) for each in ("uid", "name", "namespace"))
-    for _ in range(TRIES):
+    uid, name, namespace = (obj["metadata"].get(item) for item in ("uid", "name", "namespace"))
+    for _ in range(MAX_TRIES):
         patch = _ours(obj)
         if not patch or obj["metadata"]["uid"] != uid:
             return True

@@ -8,7 +8,7 @@ import typer
 
 from jangar.cli.completions import complete_runs
 from jangar.cli.output.form import TABLE, FormOption, Shape
-from jangar.cli.target import AllNamespacesOption, Target, asks_an_api
+from jangar.cli.target import AllNamespacesOption, Target, with_api_options
 from jangar.cli.terminal import columns, write_error, write_lines
 
 if TYPE_CHECKING:
@@ -24,25 +24,25 @@ Examples:
   jangar retention -A -o wide
 
 \b
-History keeps what became of a run for as long as JANGAR_HISTORY_RETENTION_SECONDS of the
-controllers says: for ever, unless it is set.
+The history keeps ended runs for JANGAR_HISTORY_RETENTION_SECONDS (a setting of the
+controllers), or forever if that is not set.
 
 \b
 Exit codes: 0 shown, 4 not found, 5 the API cannot be reached."""
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Nesting that is followed; the rules allow far less."""
 HEADS = ("Run", "Phase", "Run deleted", "Decided by", "Jobs deleted", "Jobs decided by")
 OPTIONAL = ("Jobs decided by", "Decided by")
 """Columns that a narrow terminal goes without, the first one first."""
 
 
-@asks_an_api
+@with_api_options
 def retention_command(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help="One run; else all that have ended.", autocompletion=complete_runs
+            metavar="RUN", help="One run (default: all ended runs).", autocompletion=complete_runs
         ),
     ] = "",
     output: FormOption = TABLE,
@@ -52,7 +52,7 @@ def retention_command(
 ) -> None:
     """Show when runs and their Jobs will be deleted.
 
-    For each, the value that decides is named.
+    Names the setting or field that determines each time.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.output.form import object_lines  # noqa: PLC0415
@@ -62,32 +62,32 @@ def retention_command(
     async def work(session: "Session") -> "tuple[list[Obj], list[Obj]]":
         if run:
             one = await session.client.get(RUNS, run, session.namespace)
-            return [one], await _above(session, one)
+            return [one], await _ancestors(session, one)
         found = await session.client.list(RUNS, None if all_namespaces else session.namespace)
         return found, found
 
     found, known = ask("retention", target, work)
-    by_uid = {each["metadata"]["uid"]: each for each in known}
+    by_uid = {item["metadata"]["uid"]: item for item in known}
     now = datetime.now(UTC)
-    shown = [each for each in found if run or (each.get("status") or {}).get("retention")]
+    shown = [item for item in found if run or (item.get("status") or {}).get("retention")]
     width = columns() if sys.stdout.isatty() and output.shape is not Shape.WIDE else None
     if not output.is_table:
         write_lines(object_lines(output, shown, is_one=bool(run)))
     elif shown:
-        rows = [_row(each, by_uid, now, short=width is not None) for each in shown]
+        rows = [_row(item, by_uid, now, short=width is not None) for item in shown]
         write_lines(table(HEADS, rows, width=width, optional=OPTIONAL))
     else:
-        write_error("no run here has ended: how long one is kept is decided when it ends")
+        write_error("no ended runs: the deletion time is set when a run ends")
 
 
-async def _above(session: "Session", obj: "Obj") -> "list[Obj]":
+async def _ancestors(session: "Session", obj: "Obj") -> "list[Obj]":
     """The runs that a nested one is part of, up to the root; those that are gone are left out."""
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415 - heavy
     from kubekit.client.errors import NotFound  # noqa: PLC0415
 
     found: list[Obj] = []
     owner = _owner(obj)
-    while owner is not None and len(found) < DEEPEST:
+    while owner is not None and len(found) < MAX_DEPTH:
         try:
             found.append(await session.client.get(RUNS, owner["name"], obj["metadata"]["namespace"]))
         except NotFound:
@@ -99,13 +99,13 @@ async def _above(session: "Session", obj: "Obj") -> "list[Obj]":
 def _owner(obj: "Mapping[str, Any]") -> "Mapping[str, Any] | None":
     """The run that it is a step of."""
     owners: list[dict[str, Any]] = obj["metadata"].get("ownerReferences") or []
-    return next((each for each in owners if each.get("controller") and each["kind"] == obj["kind"]), None)
+    return next((owner for owner in owners if owner.get("controller") and owner["kind"] == obj["kind"]), None)
 
 
 def _root(obj: "Mapping[str, Any]", by_uid: "Mapping[str, Mapping[str, Any]]") -> "Mapping[str, Any] | None":
     """The run at the top; None if the way there is broken."""
     at: Mapping[str, Any] = obj
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         owner = _owner(at)
         if owner is None:
             return at
@@ -121,7 +121,7 @@ def _with_root(root: "Mapping[str, Any] | None", now: datetime) -> str:
     if root is None:
         return "with its root run"
     kept = (root.get("status") or {}).get("retention")
-    when = _when(retention_from(kept).run_expires_at, now) if kept else "not before that ends"
+    when = _when(retention_from(kept).run_expires_at, now) if kept else "not before it ends"
     return f"with its root run {root['metadata']['name']}: {when}"
 
 

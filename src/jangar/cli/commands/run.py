@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jangar.cli.target import Target, asks_an_api, options_of
+from jangar.cli.target import Target, options_of, with_api_options
 from jangar.cli.terminal import write_error, write_lines
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ Examples:
   helm template my-chart | jangar run -
 
 \b
-Ctrl-C asks whether to cancel the run, leave it running, or go on watching; a second one leaves it running.
-Pipes, CI and TERM=dumb get plain lines, one for each transition. NO_COLOR turns off colors only.
+Ctrl-C asks whether to cancel the run, detach from it, or keep watching; a second Ctrl-C detaches.
+Pipes, CI and TERM=dumb get one plain line per transition. NO_COLOR turns off colors only.
 
 \b
-Exit codes: 0 succeeded (with --no-watch: started), 1 failed or refused, 2 wrong usage, 3 cancelled,
-5 the API cannot be reached, 124 not over in time, 130 left running."""
+Exit codes: 0 succeeded (with --no-watch: started), 1 failed or rejected, 2 wrong usage, 3 cancelled,
+5 the API cannot be reached, 124 timed out, 130 left running."""
 
 LISTED = 3
 """Objects that are told one by one; of more, how many."""
@@ -37,8 +37,8 @@ ParametersOption = Annotated[
         "--parameter",
         "-p",
         metavar="NAME=VALUE",
-        help="Parameter of the run; may be repeated. NAME=@FILE takes the content of a file, NAME=@- standard "
-        "input, NAME=@@TEXT the text @TEXT.",
+        help="Parameter of the run; may be repeated. NAME=@FILE reads a file, NAME=@- standard input; "
+        "NAME=@@TEXT is the literal @TEXT.",
     ),
 ]
 TimeoutOption = Annotated[
@@ -47,52 +47,54 @@ TimeoutOption = Annotated[
         "--timeout",
         metavar="SECONDS",
         min=0,
-        help="Seconds to follow it at most; the run goes on after that.",
+        help="Maximum time to follow the run, in seconds; the run continues after that.",
     ),
 ]
 
 
-@asks_an_api
+@with_api_options
 def run_command(
     file: Annotated[str, typer.Argument(metavar="FILE|DIR|-", help="Manifests.")],
     parameters: ParametersOption = None,
-    watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the run to its end.")] = True,
+    watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the run until it ends.")] = True,
     timeout: TimeoutOption = None,
     name: Annotated[
         str,
-        typer.Option("--name", metavar="NAME", help="Name of the run; else that of the file, or a new one."),
+        typer.Option(
+            "--name", metavar="NAME", help="Name of the run (default: from the file, or generated)."
+        ),
     ] = "",
     orchestration: Annotated[
-        str, typer.Option("--orchestration", metavar="NAME", help="Which Orchestration of several to run.")
+        str,
+        typer.Option("--orchestration", metavar="NAME", help="Orchestration to run, if there are several."),
     ] = "",
     run: Annotated[
-        str, typer.Option("--run", metavar="NAME", help="Which OrchestrationRun of several to start.")
+        str, typer.Option("--run", metavar="NAME", help="OrchestrationRun to start, if there are several.")
     ] = "",
     *,
     target: Target,
 ) -> None:
-    """Apply manifests, start a run and follow it to its end.
+    """Apply manifests, start a run and follow it until it ends.
 
-    An OrchestrationRun among them is the run; else one is made of the Orchestration, of several the one that no
-    other one runs as a step. Everything is checked first as jangar lint does: with a problem nothing is sent. If
-    nothing on this machine names an API, jangar up --detach is done first, and stays up: what ran can be looked at
-    afterwards, and jangar down stops it.
+    Starts the OrchestrationRun in the manifests, or creates one for the top-level Orchestration. All manifests are
+    checked first, as jangar lint does: if one has a problem, nothing is sent. If no API is configured on this machine,
+    the command first runs jangar up --detach. That control plane stays up; jangar down stops it.
     """
-    from jangar.cli.api_session import ask, refusing  # noqa: PLC0415 - heavy
-    from jangar.cli.laptop.auto_start import started_for  # noqa: PLC0415
+    from jangar.cli.api_session import ask, report_errors  # noqa: PLC0415 - heavy
+    from jangar.cli.laptop.auto_start import start_if_needed  # noqa: PLC0415
     from jangar.cli.manifests import read_objects  # noqa: PLC0415
     from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
-    from jangar.cli.starting import Wanted, start_of  # noqa: PLC0415
+    from jangar.cli.starting import RunOptions, start_of  # noqa: PLC0415
 
-    with refusing("run", target):
-        wanted = Wanted(
+    with report_errors("run", target):
+        wanted = RunOptions(
             orchestration=orchestration, run=run, name=name, parameters=parse_parameters(parameters or [])
         )
         start = start_of(read_objects([file], checked=True), wanted, source=file)
-        started = started_for(target)
+        started = start_if_needed(target)
     if started is not None:
         option = f" --data-dir {target.data_dir}" if target.data_dir else ""
-        write_error(f"no API was up: started jangar {started.version} here; jangar down{option} stops it")
+        write_error(f"no API was running: started jangar {started.version}; jangar down{option} stops it")
 
     async def work(session: "Session") -> "ExitCode":
         return await _run(session, start, target, is_named=bool(name), watch=watch, seconds=timeout)
@@ -105,10 +107,10 @@ async def _run(
 ) -> "ExitCode":
     from jangar.cli.applying import UNCHANGED, applied  # noqa: PLC0415 - heavy
     from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
-    from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
+    from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
 
     said = [await applied(session, dict(obj), force=False) for obj in start.others]
-    changed = [each for each in said if not each.endswith(UNCHANGED)]
+    changed = [item for item in said if not item.endswith(UNCHANGED)]
     write_lines(changed if len(changed) <= LISTED else [f"applied {len(changed)} objects"])
     made = await _created(session, start.run, is_named=is_named)
     meta = made["metadata"]
@@ -116,7 +118,7 @@ async def _run(
     if not watch:
         write_lines([f"{meta['name']} started: jangar watch {meta['name']}{options}"])
         return ExitCode.OK
-    return await shown_to_the_end(session, made, target, seconds=seconds)
+    return await follow_to_end(session, made, target, seconds=seconds)
 
 
 async def _created(session: "Session", run: "Obj", *, is_named: bool) -> "Obj":
@@ -133,9 +135,9 @@ async def _created(session: "Session", run: "Obj", *, is_named: bool) -> "Obj":
         there = taken.there
     if not is_over(there) or is_named:
         raise Failure(
-            f"there is a run {name} already, {phase_of(there)}: "
+            f"run {name} already exists ({phase_of(there)}): "
             f"jangar watch {name} follows it, --name NAME starts another"
         )
     made = await make(session.client, renamed(run), user())
-    write_error(f"{name} has run already ({phase_of(there)}): this run is {made['metadata']['name']}")
+    write_error(f"run {name} already exists ({phase_of(there)}): created {made['metadata']['name']} instead")
     return made

@@ -17,8 +17,8 @@ Examples:
 
 \b
 Exit codes:
-  that of the command; 128 and the number of the signal that ended it
-  1    there was nothing to run, or a file could not be written
+  the command's own; 128 plus the signal number if a signal ended it
+  1    there is no command, or a file could not be written
   126  the command cannot be executed
   127  the command was not found"""
 
@@ -27,25 +27,28 @@ def runner_command(
     spec: Annotated[
         Path | None,
         typer.Argument(
-            help="The agent-runner.json; else $AGENT_RUNNER_SPEC_PATH or /workspace/agent-runner.json."
+            help="Runner spec (default: $AGENT_RUNNER_SPEC_PATH or /workspace/agent-runner.json)."
         ),
     ] = None,
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND...]", help="The command to run instead of the spec's."),
+        typer.Argument(metavar="[-- COMMAND...]", help="Command to run instead of the one in the spec."),
     ] = None,
     root: Annotated[
         Path | None,
-        typer.Option("--root", help="The work's directory; else $AGENT_WORKSPACE, /workspace or this one."),
+        typer.Option(
+            "--root", help="Workspace (default: $AGENT_WORKSPACE, /workspace or the current directory)."
+        ),
     ] = None,
     grace: Annotated[
-        float | None, typer.Option("--grace", min=0, help="Seconds from TERM to KILL; 25 if nobody says.")
+        float | None,
+        typer.Option("--grace", min=0, help="Grace period before SIGKILL, in seconds (default: 25)."),
     ] = None,
 ) -> None:
-    """Run an agent's command in its container, and report its end.
+    """Run an agent's command in its container and report the result.
 
-    Writes the input files, gives the command a clean environment, passes its output on line by line, stops its whole
-    process group on TERM, and reports outputs, usage and artifacts as the pod's termination message.
+    Writes the input files, runs the command in a clean environment, forwards its output line by line, stops its process
+    group on SIGTERM, and reports outputs, usage and artifacts in the pod's termination message.
     """
     from jangar.runner.process import Asked, run  # noqa: PLC0415 - not needed for --help
 

@@ -24,16 +24,16 @@ Examples:
   jangar status -o json | jq .runs
 
 \b
-Exit codes: 0 up and well, 1 up with problems, 5 not up."""
+Exit codes: 0 up and healthy, 1 up with problems, 5 not up."""
 
 
 def status_command(
     data_dir: DataDirOption = None,
     output: Annotated[
-        StatusFormat, typer.Option("--output", "-o", help="How to show it.")
+        StatusFormat, typer.Option("--output", "-o", help="Output format.")
     ] = StatusFormat.TEXT,
 ) -> None:
-    """Tell whether the laptop's control plane is up, where, and how its parts are."""
+    """Show whether the local control plane is up, its addresses, and the health of its components."""
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
     from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.cli.laptop.sentences import not_up  # noqa: PLC0415
@@ -50,7 +50,7 @@ def status_command(
     elif instance is None:
         write_lines([not_up(place.directory) + (f" --data-dir {data_dir}" if data_dir else "")])
     elif state is None:
-        write_lines([f"jangar is starting, as process {instance.pid}; see {place.log}"])
+        write_lines([f"jangar is starting (process {instance.pid}); see {place.log}"])
     else:
         write_lines(lines(place, instance, state))
     if state is None:

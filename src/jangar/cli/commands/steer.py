@@ -9,7 +9,7 @@ import typer
 from jangar.cli.commands.describe import RunArgument
 from jangar.cli.commands.run import ParametersOption, TimeoutOption
 from jangar.cli.completions import complete_steps
-from jangar.cli.target import Target, asks_an_api
+from jangar.cli.target import Target, with_api_options
 from jangar.cli.terminal import write_lines
 from jangar.cli.wording import counted
 
@@ -25,20 +25,20 @@ Examples:
   jangar cancel nightly-1 --grace 3 --wait
 
 \b
-Exit codes: 0 asked for (with --wait: it is over), 4 not found, 5 the API cannot be reached, 124 timed out."""
+Exit codes: 0 requested (with --wait: ended), 4 not found, 5 the API cannot be reached, 124 timed out."""
 SUSPEND_EPILOG = """\b
 Examples:
   jangar suspend nightly-1
   jangar resume nightly-1
 
 \b
-Exit codes: 0 suspended, 1 it is over already, 4 not found, 5 the API cannot be reached."""
+Exit codes: 0 suspended, 1 already ended, 4 not found, 5 the API cannot be reached."""
 RESUME_EPILOG = """\b
 Examples:
   jangar resume nightly-1
 
 \b
-Exit codes: 0 it goes on, 1 it is over already, 4 not found, 5 the API cannot be reached."""
+Exit codes: 0 resumed, 1 already ended, 4 not found, 5 the API cannot be reached."""
 RETRY_EPILOG = """\b
 Examples:
   jangar retry nightly-1
@@ -46,8 +46,8 @@ Examples:
   jangar retry nightly-1 --watch
 
 \b
-Exit codes: 0 the new run is there (with --watch: it succeeded), 1 it cannot be retried or it failed, 3 cancelled,
-4 no such run or step, 5 the API cannot be reached, 124 not over in time, 130 left running."""
+Exit codes: 0 created (with --watch: succeeded), 1 cannot be retried or failed, 3 cancelled,
+4 no such run or step, 5 the API cannot be reached, 124 timed out, 130 left running."""
 RESUBMIT_EPILOG = """\b
 Examples:
   jangar resubmit nightly-1
@@ -55,25 +55,27 @@ Examples:
   jangar resubmit nightly-1 -p env=prod -p notes=@notes.md --watch
 
 \b
-Exit codes: 0 the new run is there (with --watch: it succeeded), 1 refused or it failed, 2 wrong usage, 3 cancelled,
-4 not found, 5 the API cannot be reached, 124 not over in time, 130 left running."""
+Exit codes: 0 created (with --watch: succeeded), 1 rejected or failed, 2 wrong usage, 3 cancelled,
+4 not found, 5 the API cannot be reached, 124 timed out, 130 left running."""
 
 NameOption = Annotated[
     str | None,
-    typer.Option("--name", metavar="NAME", help="Name of the new run; else the old one's with a suffix."),
+    typer.Option("--name", metavar="NAME", help="Name of the new run (default: the old name plus a suffix)."),
 ]
 WatchOption = Annotated[
     bool,
-    typer.Option("--watch", "-w", help="Follow the new run to its end; the exit code tells how it ended."),
+    typer.Option(
+        "--watch", "-w", help="Follow the new run until it ends; the exit code reports the outcome."
+    ),
 ]
 
 
-@asks_an_api
+@with_api_options
 def cancel_command(
     run: RunArgument,
-    wait: Annotated[bool, typer.Option("--wait", help="Until it is over.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds to wait at most.")
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum time to wait, in seconds.")
     ] = 90.0,
     grace: Annotated[
         int | None,
@@ -81,18 +83,18 @@ def cancel_command(
             "--grace",
             metavar="SECONDS",
             min=1,
-            help="Seconds from SIGTERM to SIGKILL, if less than the pods' own grace period.",
+            help="Seconds between SIGTERM and SIGKILL, if shorter than the pods' grace period.",
         ),
     ] = None,
     *,
     target: Target,
 ) -> None:
-    """Cancel a run and what it runs.
+    """Cancel a run and stop its work.
 
-    Nothing new starts, and what runs is stopped gracefully. A cancel cannot be taken back.
+    No further step starts, and running work is stopped gracefully. Cancellation cannot be undone.
 
-    With --grace the command waits until the controllers have told the run's pods to stop, then shortens the time that
-    they have. This needs the right to delete pods.
+    With --grace the command waits until the controllers stop the run's pods, then shortens their grace period.
+    This requires permission to delete pods.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
 
@@ -113,40 +115,44 @@ async def _cancelled(
 
     found = await cancel(session.client, await session.client.get(RUNS, run, session.namespace))
     if is_over(found.run):
-        return [f"{run} {found.told}"]
+        return [f"{run} {found.message}"]
     if grace is not None:
         count = await shorten_grace_period(session.client, found.run, grace=grace, seconds=seconds)
-        write_lines([f"{counted(count, 'pod')} of {run} got {grace} s to end"] if count else [])
+        write_lines(
+            [f"shortened the grace period of {counted(count, 'pod')} of {run} to {grace} s"] if count else []
+        )
     if not wait:
-        return [f"{run} {found.told}; jangar explain {run} shows what is left"]
+        return [f"{run} {found.message}; jangar explain {run} shows what is still running"]
     over = await until(session.client, RUNS, found.run, is_over, seconds=seconds, waiting_for="its end")
     if over is None:
-        return [f"{run} is gone"]
+        return [f"{run} was deleted"]
     left = ((over.get("status") or {}).get("cancel") or {}).get("leftBehind") or ()
-    told = [f"{run} is over: {phase_of(over)}"]
-    told += [
-        f"may still run: {each.get('kind')} {each.get('name')}" for each in left if not each.get("endedAt")
+    reported = [f"{run} has ended: {phase_of(over)}"]
+    reported += [
+        f"may still be running: {item.get('kind')} {item.get('name')}"
+        for item in left
+        if not item.get("endedAt")
     ]
-    return told
+    return reported
 
 
-@asks_an_api
+@with_api_options
 def suspend_command(
     run: RunArgument,
     *,
     target: Target,
 ) -> None:
-    """Let a run start no further step. What runs goes on, and so do timeouts."""
+    """Suspend a run: no further step starts. Running steps and timeouts continue."""
     _hold("suspend", target, run, suspend=True)
 
 
-@asks_an_api
+@with_api_options
 def resume_command(
     run: RunArgument,
     *,
     target: Target,
 ) -> None:
-    """Let a suspended run go on."""
+    """Resume a suspended run."""
     _hold("resume", target, run, suspend=False)
 
 
@@ -159,13 +165,13 @@ def _hold(command: str, target: Target, run: str, *, suspend: bool) -> None:
         found = await hold(
             session.client, await session.client.get(RUNS, run, session.namespace), suspend=suspend
         )
-        hint = f"; jangar resume {run} lets it go on" if suspend and found.changed else ""
-        return f"{run} {found.told}{hint}"
+        hint = f"; jangar resume {run} resumes it" if suspend and found.changed else ""
+        return f"{run} {found.message}{hint}"
 
     write_lines([ask(command, target, work)])
 
 
-@asks_an_api
+@with_api_options
 def retry_command(
     run: RunArgument,
     from_step: Annotated[
@@ -173,7 +179,7 @@ def retry_command(
         typer.Option(
             "--from",
             metavar="STEP",
-            help="First step to repeat; else all that did not succeed.",
+            help="First step to repeat (default: all steps that did not succeed).",
             autocompletion=complete_steps,
         ),
     ] = None,
@@ -183,9 +189,9 @@ def retry_command(
     *,
     target: Target,
 ) -> None:
-    """Repeat an ended run, keeping the steps that succeeded.
+    """Retry an ended run, keeping the results of steps that succeeded.
 
-    It is a new run of the definition that the old one ran.
+    Creates a new run with the definition that the old run used.
     """
     from jangar.server.steering import retry  # noqa: PLC0415 - heavy
 
@@ -193,7 +199,7 @@ def retry_command(
     raise typer.Exit(_repeat("retry", target, run, again, "retries {}", watch=watch, seconds=timeout))
 
 
-@asks_an_api
+@with_api_options
 def resubmit_command(
     run: RunArgument,
     parameters: ParametersOption = None,
@@ -203,21 +209,19 @@ def resubmit_command(
     *,
     target: Target,
 ) -> None:
-    """Run what a run ran again, from the beginning.
+    """Run an orchestration again from the beginning, with the parameters of an earlier run.
 
-    It is a new run of the definition as it is today.
-    It gets the parameters of the old run; those given by -p replace them one by one.
+    Creates a new run of the current definition.
+    Each -p replaces one parameter of the old run.
     """
-    from jangar.cli.api_session import refusing  # noqa: PLC0415 - heavy
+    from jangar.cli.api_session import report_errors  # noqa: PLC0415 - heavy
     from jangar.cli.parameters import parse_parameters  # noqa: PLC0415
     from jangar.server.steering import resubmit  # noqa: PLC0415
 
-    with refusing("resubmit", target):
+    with report_errors("resubmit", target):
         given = parse_parameters(parameters or [])
     again = partial(resubmit, name=name, overrides=given)
-    raise typer.Exit(
-        _repeat("resubmit", target, run, again, "runs what {} ran", watch=watch, seconds=timeout)
-    )
+    raise typer.Exit(_repeat("resubmit", target, run, again, "resubmits {}", watch=watch, seconds=timeout))
 
 
 def _repeat(
@@ -225,7 +229,7 @@ def _repeat(
     target: Target,
     run: str,
     again: "Callable[..., Awaitable[Obj]]",
-    told: str,
+    reported: str,
     *,
     watch: bool,
     seconds: float | None,
@@ -233,12 +237,12 @@ def _repeat(
     """Makes the new run, says so, and follows it where that is wanted."""
     from jangar.cli.api_session import ask, user  # noqa: PLC0415 - heavy
     from jangar.cli.exit_codes import ExitCode  # noqa: PLC0415
-    from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
+    from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
     from jangar.cli.runs.reading import read_run  # noqa: PLC0415
 
     async def work(session: "Session") -> ExitCode:
         made = await again(session.client, await read_run(session, run), by=user())
-        write_lines([f"{made['metadata']['name']} {told.format(run)}"])
-        return await shown_to_the_end(session, made, target, seconds=seconds) if watch else ExitCode.OK
+        write_lines([f"{made['metadata']['name']} {reported.format(run)}"])
+        return await follow_to_end(session, made, target, seconds=seconds) if watch else ExitCode.OK
 
     return ask(command, target, work)

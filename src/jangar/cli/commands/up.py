@@ -22,8 +22,8 @@ Examples:
   jangar up --data-dir ./trial --port 7500
 
 \b
-Exit codes: 0 it was stopped as asked (or with --detach, it is up), 1 it could not run, 2 wrong usage or
-settings, or a port that is taken."""
+Exit codes: 0 stopped by a signal (with --detach: it is up), 1 failed, 2 wrong usage or
+settings, or the port is in use."""
 
 
 def up_command(
@@ -32,13 +32,17 @@ def up_command(
         typer.Option(
             "--data-dir",
             metavar="DIR",
-            help="Where everything is kept; else $JANGAR_DATA_DIR, or $XDG_DATA_HOME/jangar.",
+            help="Data directory (default: $JANGAR_DATA_DIR or $XDG_DATA_HOME/jangar).",
         ),
     ] = None,
     port: Annotated[
         int | None,
         typer.Option(
-            "--port", metavar="N", min=1, max=65535, help="Port of the API; else the last one, or a free one."
+            "--port",
+            metavar="N",
+            min=1,
+            max=65535,
+            help="API port (default: the previous one, or a free port).",
         ),
     ] = None,
     web_port: Annotated[
@@ -48,29 +52,32 @@ def up_command(
             metavar="N",
             min=1,
             max=65535,
-            help="Port of the web page; else $JANGAR_WEB_PORT, the last one, or a free one.",
+            help="Web UI port (default: $JANGAR_WEB_PORT, the previous one, or a free port).",
         ),
     ] = None,
     detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Run in the background; end it with jangar down.")
+        bool, typer.Option("--detach", "-d", help="Run in the background; stop it with jangar down.")
     ] = False,
     stop_work: Annotated[
-        bool, typer.Option("--stop-work", help="When it stops, stop what runs too; else that goes on.")
+        bool, typer.Option("--stop-work", help="Stop running work on exit (default: work keeps running).")
     ] = False,
     max_pods: Annotated[
-        int, typer.Option("--max-pods", metavar="N", min=1, help="Pods at once; the rest waits as Pending.")
+        int,
+        typer.Option(
+            "--max-pods", metavar="N", min=1, help="Maximum number of running pods; others stay Pending."
+        ),
     ] = 110,
     map_paths: Annotated[
-        bool, typer.Option("--map-paths", help="Never use mount namespaces: replace paths in commands.")
+        bool, typer.Option("--map-paths", help="Rewrite paths in commands instead of using mount namespaces.")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show the log here; else only warnings.")
+        bool, typer.Option("--verbose", "-v", help="Print the full log (default: only warnings).")
     ] = False,
 ) -> None:
     """Run a control plane on this machine: Kubernetes API, node agent and controllers.
 
-    kubectl works against it with the kubeconfig it writes; yours is not touched. Work is processes of this
-    machine with your rights. Stopping leaves them running, and the next start finds them again, also after a crash.
+    Writes a kubeconfig for kubectl and leaves yours unchanged. Work runs as local processes with your permissions.
+    Processes survive a stop or a crash; the next jangar up re-adopts them.
     """
     from jangar.cli.laptop.sentences import already_up, ready_lines  # noqa: PLC0415 - not needed for --help
     from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
@@ -119,9 +126,9 @@ def _here(
 
     from jangar.cli.laptop.sentences import already_up, end_lines, ready_lines  # noqa: PLC0415
     from jangar.cli.laptop.server_log import log_to  # noqa: PLC0415
-    from jangar.cli.process_errors import errors_as_sentences  # noqa: PLC0415
+    from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
     from jangar.processes.laptop import Laptop, serve  # noqa: PLC0415
-    from jangar.processes.laptop_instance import AlreadyUp, holding, page_address  # noqa: PLC0415
+    from jangar.processes.laptop_instance import AlreadyUp, hold_directory, page_address  # noqa: PLC0415
     from jangar.processes.laptop_port import listener, port_in  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
@@ -140,15 +147,18 @@ def _here(
             return
         if last is not None and not instance.server.endswith(f":{last}"):
             write_error(
-                f"port {last} is taken: another one was chosen; a merged kubeconfig must be merged again"
+                f"port {last} is in use: another one was chosen; run jangar kubeconfig --merge again if you merged it"
             )
         page = page_address(place, instance)
         write_lines(ready_lines(instance, data_option=option, detached=False, page=page))
 
     try:
-        with errors_as_sentences("up", log=place.log), holding(place) as held:
+        with report_process_errors("up", log=place.log), hold_directory(place) as held:
             raise_descriptor_limit()
-            log_to(place.log, told=None if is_detached else logging.INFO if verbose else logging.WARNING)
+            log_to(
+                place.log,
+                terminal_level=None if is_detached else logging.INFO if verbose else logging.WARNING,
+            )
             end = uvloop.run(serve(laptop, listener(port, place.kubeconfig), held, ready))
     except AlreadyUp as error:
         write_error(f"jangar up: {already_up(error.instance, option)}")

@@ -24,7 +24,7 @@ Examples:
 
 def version_command(
     output: Annotated[
-        VersionFormat, typer.Option("--output", "-o", help="How to show them.")
+        VersionFormat, typer.Option("--output", "-o", help="Output format.")
     ] = VersionFormat.TEXT,
 ) -> None:
     """Print the versions of jangar and its API."""

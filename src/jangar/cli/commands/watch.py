@@ -6,7 +6,7 @@ import typer
 
 from jangar.cli.commands.describe import RunArgument
 from jangar.cli.commands.run import TimeoutOption
-from jangar.cli.target import Target, asks_an_api
+from jangar.cli.target import Target, with_api_options
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
@@ -18,27 +18,27 @@ Examples:
   jangar watch nightly-1 --timeout 600 | tee nightly.log
 
 \b
-Exit codes: 0 it succeeded, 1 it failed, 3 it was cancelled, 4 not found, 5 the API cannot be reached,
-124 not over in time, 130 left running."""
+Exit codes: 0 succeeded, 1 failed, 3 cancelled, 4 not found, 5 the API cannot be reached,
+124 timed out, 130 left running."""
 
 
-@asks_an_api
+@with_api_options
 def watch_command(
     run: RunArgument,
     timeout: TimeoutOption = None,
     *,
     target: Target,
 ) -> None:
-    """Follow a run to its end.
+    """Follow a run until it ends.
 
-    Every step is shown with its phase, duration, attempt and reason, and with the last line that it wrote.
+    Shows each step with its phase, duration, attempt, reason and last log line.
     """
     from jangar.cli.api_session import ask  # noqa: PLC0415 - heavy
-    from jangar.cli.following.show import shown_to_the_end  # noqa: PLC0415
+    from jangar.cli.following.show import follow_to_end  # noqa: PLC0415
     from jangar.cli.runs.reading import RUNS  # noqa: PLC0415
 
     async def work(session: "Session") -> "ExitCode":
         obj = await session.client.get(RUNS, run, session.namespace)
-        return await shown_to_the_end(session, obj, target, seconds=timeout)
+        return await follow_to_end(session, obj, target, seconds=timeout)
 
     raise typer.Exit(ask("watch", target, work))

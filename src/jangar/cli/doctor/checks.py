@@ -10,16 +10,16 @@ from jangar.cli.doctor.facts import Ailment, Check, Facts, Objects
 from jangar.cli.output.spans import age
 from jangar.cli.wording import counted
 from jangar.controllers.resources import CHILD_UID, STEP
+from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.times import parse_rfc3339
-from jangar.domain.work.releasing import CLEANUP_FINALIZER
 
 INSTALL: Final = "jangar crds | kubectl apply --server-side -f -"
-PATIENCE: Final = timedelta(seconds=30)
+GRACE_PERIOD: Final = timedelta(seconds=30)
 """Everything may wait for a moment."""
-LATE_RENEWALS: Final = 2
+MAX_LATE_RENEWALS: Final = 2
 ORDINARY: Final = frozenset({"", Reason.PENDING, Reason.STARTING})
 OUR_FINALIZERS: Final = CLEANUP_FINALIZER.partition("/")[0]
-MOST_NAMED: Final = 5
+MAX_NAMED: Final = 5
 
 
 def examined(facts: Facts) -> tuple[Check, ...]:
@@ -32,15 +32,15 @@ def kinds(facts: Facts) -> Check:
     name = "kinds"
     if facts.definitions is None:
         return _skipped(facts, name, "CRDs")
-    there = {each["metadata"]["name"]: each for each in facts.definitions}
-    missing = [each["metadata"]["name"] for each in facts.wanted if each["metadata"]["name"] not in there]
+    there = {definition["metadata"]["name"]: definition for definition in facts.definitions}
+    missing = [item["metadata"]["name"] for item in facts.wanted if item["metadata"]["name"] not in there]
     outdated = [
-        each["metadata"]["name"]
-        for each in facts.wanted
-        if each["metadata"]["name"] in there
-        and not _is_within(_schema(each), _schema(there[each["metadata"]["name"]]))
+        item["metadata"]["name"]
+        for item in facts.wanted
+        if item["metadata"]["name"] in there
+        and not _is_within(_schema(item), _schema(there[item["metadata"]["name"]]))
     ]
-    fix = "jangar down; jangar up --detach installs them" if facts.is_laptop else INSTALL
+    fix = "run jangar down; jangar up --detach to install them" if facts.is_laptop else INSTALL
     ailments = []
     if missing:
         ailments.append(
@@ -54,8 +54,12 @@ def kinds(facts: Facts) -> Check:
 
 def _schema(definition: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [
-        {"name": each.get("name"), "schema": each.get("schema"), "subresources": each.get("subresources")}
-        for each in definition["spec"].get("versions") or ()
+        {
+            "name": version.get("name"),
+            "schema": version.get("schema"),
+            "subresources": version.get("subresources"),
+        }
+        for version in definition["spec"].get("versions") or ()
     ]
 
 
@@ -81,10 +85,12 @@ def versions(facts: Facts) -> Check:
         return Check(name="version", found=f"this is jangar {facts.cli_version}")
     ailments: tuple[Ailment, ...] = ()
     if facts.laptop_version != facts.cli_version:
-        message = f"the control plane is {facts.laptop_version}, this command {facts.cli_version}"
-        fix = "jangar down; jangar up --detach starts it with this version, and work that runs goes on"
+        message = f"the control plane has version {facts.laptop_version}, this command {facts.cli_version}"
+        fix = "run jangar down; jangar up --detach to restart it with this version; running work continues"
         ailments = (Ailment(message=message, fix=fix),)
-    return Check(name="version", found=f"jangar {facts.cli_version} on both sides", ailments=ailments)
+    return Check(
+        name="version", found=f"jangar {facts.cli_version} (control plane and command)", ailments=ailments
+    )
 
 
 def controllers(facts: Facts) -> Check:
@@ -92,29 +98,31 @@ def controllers(facts: Facts) -> Check:
     name = "controllers"
     if facts.is_laptop:
         ailments = [
-            Ailment(message=f"{part}: {'; '.join(problems)}", fix="jangar logs --server tells more")
+            Ailment(message=f"{part}: {'; '.join(problems)}", fix="see jangar logs --server")
             for part, problems in facts.parts.items()
             if problems
         ]
-        return Check(name=name, found="all parts of the laptop are well", ailments=tuple(ailments))
+        return Check(name=name, found="all components are healthy", ailments=tuple(ailments))
     if facts.leases is None:
         return _skipped(facts, name, "leases")
-    held = [each for each in facts.leases if (each.get("spec") or {}).get("holderIdentity")]
+    held = [lease for lease in facts.leases if (lease.get("spec") or {}).get("holderIdentity")]
     if not held:
-        message = f"nobody holds the Lease {facts.lease_name}: no controllers run, or they run without leases"
+        message = (
+            f"the Lease {facts.lease_name} has no holder: no controllers run, or they run without leases"
+        )
         fix = "start them: helm upgrade --install agents charts/agents, or jangar controllers"
         return Check(name=name, found="", ailments=(Ailment(message=message, fix=fix),))
-    late = [each for each in held if _is_late(each, facts.now)]
+    late = [item for item in held if _is_late(item, facts.now)]
     ailments = [
         Ailment(
-            subject=_told(each),
-            message=f"not renewed for {age(_time(each['spec'].get('renewTime')), facts.now)} "
-            f"by {each['spec']['holderIdentity']}",
-            fix="look at the pods of the controllers: kubectl get pods -A -l app.kubernetes.io/name=agents",
+            subject=_object_label(item),
+            message=f"not renewed for {age(_time(item['spec'].get('renewTime')), facts.now)} "
+            f"by {item['spec']['holderIdentity']}",
+            fix="check the controller pods: kubectl get pods -A -l app.kubernetes.io/name=agents",
         )
-        for each in late
+        for item in late
     ]
-    holders = ", ".join(str(each["spec"]["holderIdentity"]) for each in held)
+    holders = ", ".join(str(item["spec"]["holderIdentity"]) for item in held)
     return Check(name=name, found=f"held by {holders}", ailments=tuple(ailments))
 
 
@@ -122,7 +130,7 @@ def _is_late(lease: Mapping[str, Any], now: datetime) -> bool:
     spec = lease["spec"]
     renewed = _time(spec.get("renewTime"))
     duration = timedelta(seconds=float(spec.get("leaseDurationSeconds") or 30))
-    return renewed is None or now - renewed > duration * LATE_RENEWALS
+    return renewed is None or now - renewed > duration * MAX_LATE_RENEWALS
 
 
 def nodes(facts: Facts) -> Check:
@@ -130,11 +138,11 @@ def nodes(facts: Facts) -> Check:
     name = "nodes"
     if facts.nodes is None:
         return _skipped(facts, name, "nodes")
-    ready = [each for each in facts.nodes if _is_ready(each)]
+    ready = [node for node in facts.nodes if _is_ready(node)]
     if ready:
         return Check(name=name, found=f"{len(ready)} of {len(facts.nodes)} ready")
     fix = (
-        "jangar logs --server tells why the node agent is not ready"
+        "see jangar logs --server for why the node agent is not ready"
         if facts.is_laptop
         else "kubectl get nodes"
     )
@@ -145,39 +153,41 @@ def nodes(facts: Facts) -> Check:
 
 def _is_ready(node: Mapping[str, Any]) -> bool:
     conditions = (node.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def deletions(facts: Facts) -> Check:
     """Nothing is being deleted for longer than stopping its work may take."""
     name = "deletions"
-    bound = facts.cancel_bound + PATIENCE
+    bound = facts.cancel_bound + GRACE_PERIOD
     groups = (facts.runs, facts.toolruns, facts.agentruns, facts.jobs, facts.pods)
     ailments = [
         Ailment(
-            subject=_told(each),
-            message=f"being deleted for {age(since, facts.now)}, held by "
-            f"{', '.join(each['metadata'].get('finalizers') or ()) or 'no finalizer'}",
-            fix=_letting_go(each),
+            subject=_object_label(item),
+            message=f"deletion pending for {age(since, facts.now)}, blocked by "
+            f"{', '.join(item['metadata'].get('finalizers') or ()) or 'no finalizer'}",
+            fix=_finalizer_fix(item),
         )
         for group in groups
-        for each in group or ()
-        if (since := _time(each["metadata"].get("deletionTimestamp"))) and facts.now - since > bound
+        for item in group or ()
+        if (since := _time(item["metadata"].get("deletionTimestamp"))) and facts.now - since > bound
     ]
-    return Check(name=name, found="none is stuck", ailments=tuple(ailments))
+    return Check(name=name, found="none stuck", ailments=tuple(ailments))
 
 
-def _letting_go(obj: Mapping[str, Any]) -> str:
+def _finalizer_fix(obj: Mapping[str, Any]) -> str:
     meta = obj["metadata"]
-    foreign = [each for each in meta.get("finalizers") or () if not each.startswith(OUR_FINALIZERS)]
+    foreign = [
+        finalizer for finalizer in meta.get("finalizers") or () if not finalizer.startswith(OUR_FINALIZERS)
+    ]
     who = (
-        f"whoever put {', '.join(foreign)} there must let go"
+        f"the owner of {', '.join(foreign)} must remove it"
         if foreign
-        else "controllers let go once its work has ended: see the check of controllers"
+        else "the controllers remove their finalizer once the work has ended: see the controllers check"
     )
     by_hand = '{"metadata":{"finalizers":null}}'
     return (
-        f"{who}; if its work is surely gone: kubectl patch {obj['kind'].lower()} {meta['name']} "
+        f"{who}; if no work is left: kubectl patch {obj['kind'].lower()} {meta['name']} "
         f"-n {meta['namespace']} --type=merge -p '{by_hand}'"
     )
 
@@ -187,11 +197,11 @@ def orphans(facts: Facts) -> Check:
     name = "orphaned work"
     if facts.jobs is None or facts.toolruns is None or facts.agentruns is None:
         return _skipped(facts, name, "jobs", "toolruns", "agentruns")
-    known = {each["metadata"]["uid"] for each in (*facts.toolruns, *facts.agentruns)}
+    known = {toolrun["metadata"]["uid"] for toolrun in (*facts.toolruns, *facts.agentruns)}
     ailments = [
         Ailment(
-            subject=_told(job),
-            message="the ToolRun or AgentRun that it works for is gone",
+            subject=_object_label(job),
+            message="its ToolRun or AgentRun no longer exists",
             fix=f"kubectl delete job {job['metadata']['name']} -n {job['metadata']['namespace']}",
         )
         for job in facts.jobs
@@ -210,14 +220,14 @@ def waiting(facts: Facts) -> Check:
         return _skipped(facts, name, "runs")
     ailments = [
         Ailment(
-            subject=_step_of_run(each) or _told(each),
-            message=f"waits for {age(_time(each['metadata']['creationTimestamp']), facts.now)}: {_why(each)}",
-            fix=_way_out(each),
+            subject=_step_of_run(run) or _object_label(run),
+            message=f"waiting for {age(_time(run['metadata']['creationTimestamp']), facts.now)}: {_why(run)}",
+            fix=_suggested_fix(run),
         )
-        for each in (*facts.runs, *(facts.toolruns or ()), *(facts.agentruns or ()))
-        if _pod_cannot_start(each) or (_waits_oddly(each) and _is_old(each, facts.now))
+        for run in (*facts.runs, *(facts.toolruns or ()), *(facts.agentruns or ()))
+        if _pod_cannot_start(run) or (_waits_unexpectedly(run) and _is_old(run, facts.now))
     ]
-    live = sum(1 for each in facts.runs if _phase(each) not in TERMINAL)
+    live = sum(1 for run in facts.runs if _phase(run) not in TERMINAL)
     return Check(name=name, found=f"none; {counted(live, 'live run')}", ailments=tuple(ailments))
 
 
@@ -226,7 +236,7 @@ def _step_of_run(obj: Mapping[str, Any]) -> str:
     meta = obj["metadata"]
     step = (meta.get("labels") or {}).get(STEP)
     owners = meta.get("ownerReferences") or ()
-    run = next((each["name"] for each in owners if each.get("kind") == "OrchestrationRun"), None)
+    run = next((owner["name"] for owner in owners if owner.get("kind") == "OrchestrationRun"), None)
     return f"OrchestrationRun {meta['namespace']}/{run}, step {step}" if run and step else ""
 
 
@@ -235,19 +245,21 @@ def _pod_cannot_start(obj: Mapping[str, Any]) -> bool:
     return _phase(obj) not in TERMINAL and (obj.get("status") or {}).get("reason") in POD_CAUSES
 
 
-def _waits_oddly(obj: Mapping[str, Any]) -> bool:
+def _waits_unexpectedly(obj: Mapping[str, Any]) -> bool:
     reason = (obj.get("status") or {}).get("reason") or ""
     if (obj.get("spec") or {}).get("suspend"):
         return False
     return _phase(obj) == Phase.PENDING and reason not in ORDINARY
 
 
-def _way_out(obj: Mapping[str, Any]) -> str:
+def _suggested_fix(obj: Mapping[str, Any]) -> str:
     name = obj["metadata"]["name"]
     if (obj.get("status") or {}).get("reason") == Reason.REFERENCE_NOT_FOUND:
-        return "apply what is missing: it goes on by itself then; or cancel it"
+        return "apply the missing object and the run continues, or cancel the run"
     if (obj.get("status") or {}).get("reason") in POD_CAUSES:
-        return f"docs/runbooks/{obj['status']['reason']}.md says what to do; it goes on by itself then"
+        return (
+            f"docs/runbooks/{obj['status']['reason']}.md describes the fix; the run then continues by itself"
+        )
     if obj["kind"] == "OrchestrationRun":
         return f"jangar explain {name} -n {obj['metadata']['namespace']}"
     return f"kubectl describe {obj['kind'].lower()} {name} -n {obj['metadata']['namespace']}"
@@ -264,24 +276,24 @@ def _phase(obj: Mapping[str, Any]) -> str:
 
 def _is_old(obj: Mapping[str, Any], now: datetime) -> bool:
     since = _time(obj["metadata"].get("creationTimestamp"))
-    return since is not None and now - since > PATIENCE
+    return since is not None and now - since > GRACE_PERIOD
 
 
 def _time(text: str | None) -> datetime | None:
     return parse_rfc3339(text) if text else None
 
 
-def _told(obj: Mapping[str, Any]) -> str:
+def _object_label(obj: Mapping[str, Any]) -> str:
     return f"{obj['kind']} {obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more
 
 
 def _skipped(facts: Facts, name: str, *needed: str) -> Check:
-    why: Iterator[str] = (f"{each}: {facts.unread[each]}" for each in needed if each in facts.unread)
+    why: Iterator[str] = (f"{item}: {facts.unread[item]}" for item in needed if item in facts.unread)
     return Check(name=name, found="", skipped="; ".join(why) or "could not be read")
 
 

@@ -91,6 +91,6 @@ class _Reading:
 async def _parts(session: "Session") -> dict[str, list[str]]:
     answer = await session.transport.request("GET", STATE_PATH, timeout=TIMEOUT)
     if answer.status != OK:
-        return {"api": ["it tells no state"]}
+        return {"api": ["the state endpoint failed"]}
     found: dict[str, list[str]] = orjson.loads(answer.body)["parts"]
     return found

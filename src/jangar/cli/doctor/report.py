@@ -7,42 +7,46 @@ from jangar.cli.doctor.facts import Check, Facts
 from jangar.cli.terminal import printable
 from jangar.cli.wording import counted
 
-MOST = 10
+MAX_COUNT = 10
 
 
 def lines(facts: Facts, checks: Sequence[Check]) -> list[str]:
     """A line a check, and below it what is wrong and what to do."""
-    wide = max(len(each.name) for each in checks)
-    told = [f"ok    {'API':<{wide}}  {facts.server}"]
+    wide = max(len(item.name) for item in checks)
+    reported = [f"ok    {'API':<{wide}}  {facts.server}"]
     for check in checks:
         if check.skipped:
-            told.append(f"?     {check.name:<{wide}}  not looked at: {check.skipped}")
+            reported.append(f"?     {check.name:<{wide}}  not checked: {check.skipped}")
         elif not check.ailments:
-            told.append(f"ok    {check.name:<{wide}}  {check.found}")
+            reported.append(f"ok    {check.name:<{wide}}  {check.found}")
         else:
-            told += _ailing(check, wide)
-    count = sum(len(each.ailments) for each in checks)
-    told.append(counted(count, "problem") if count else "no problems")
-    return [printable(line) for line in told]
+            reported += _problem_lines(check, wide)
+    count = sum(len(item.ailments) for item in checks)
+    reported.append(counted(count, "problem") if count else "no problems")
+    return [printable(line) for line in reported]
 
 
-def _ailing(check: Check, wide: int) -> list[str]:
-    told = []
-    for ailment in check.ailments[:MOST]:
+def _problem_lines(check: Check, wide: int) -> list[str]:
+    reported = []
+    for ailment in check.ailments[:MAX_COUNT]:
         about = f"{ailment.subject}: " if ailment.subject else ""
-        told += [
+        reported += [
             f"WRONG {check.name:<{wide}}  {about}{ailment.message}",
             f"{'':<{wide + 8}}fix: {ailment.fix}",
         ]
-    if len(check.ailments) > MOST:
-        told.append(f"WRONG {check.name:<{wide}}  … {len(check.ailments) - MOST:,} more")
-    return told
+    if len(check.ailments) > MAX_COUNT:
+        reported.append(f"WRONG {check.name:<{wide}}  … {len(check.ailments) - MAX_COUNT:,} more")
+    return reported
 
 
-def unreached(message: str) -> dict[str, Any]:
+def unreachable_document(message: str) -> dict[str, Any]:
     """The document of an API that does not answer: one check, of which nothing but that is known."""
     said, _, fix = message.removesuffix(")").rpartition(" (") if message.endswith(")") else (message, "", "")
-    problem = {"subject": None, "message": said, "fix": fix or "jangar up starts an API on this machine"}
+    problem = {
+        "subject": None,
+        "message": said,
+        "fix": fix or "run jangar up to start an API on this machine",
+    }
     return {
         "server": None,
         "healthy": False,
@@ -53,15 +57,15 @@ def unreached(message: str) -> dict[str, Any]:
 def document(facts: Facts, checks: Sequence[Check]) -> dict[str, Any]:
     return {
         "server": facts.server,
-        "healthy": not any(each.ailments for each in checks),
+        "healthy": not any(item.ailments for item in checks),
         "checks": [
             {
                 "name": check.name,
                 "found": check.found,
                 "skipped": check.skipped or None,
                 "problems": [
-                    {"subject": each.subject or None, "message": each.message, "fix": each.fix}
-                    for each in check.ailments
+                    {"subject": ailment.subject or None, "message": ailment.message, "fix": ailment.fix}
+                    for ailment in check.ailments
                 ],
             }
             for check in checks

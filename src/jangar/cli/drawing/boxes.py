@@ -87,7 +87,7 @@ def _give_rows(buses: list[_Bus]) -> bool:
     for number, bus in enumerate(bent):
         # Where one line leaves above the place at which another arrives, it must bend first.
         arrivals = {node.center for node in bus.targets}
-        above = (n for n, each in enumerate(bent) if n != number and arrivals & set(each.sources.values()))
+        above = (n for n, item in enumerate(bent) if n != number and arrivals & set(item.sources.values()))
         sorter.add(number, *above)
     try:
         order = list(sorter.static_order())
@@ -96,18 +96,18 @@ def _give_rows(buses: list[_Bus]) -> bool:
     for number in order:
         bus = bent[number]
         arrivals = {node.center for node in bus.targets}
-        bus.row = _first_free_row(bus, (each for each in bent if each.row is not None), arrivals)
+        bus.row = _first_free_row(bus, (item for item in bent if item.row is not None), arrivals)
     return True
 
 
 def _first_free_row(bus: _Bus, placed: Iterable[_Bus], arrivals: set[int]) -> int:
     left, right = bus.span
     lowest, taken = 0, set()
-    for each in placed:
-        row = each.row or 0
-        if arrivals & set(each.sources.values()):
+    for item in placed:
+        row = item.row or 0
+        if arrivals & set(item.sources.values()):
             lowest = max(lowest, row + 1)
-        first, last = each.span
+        first, last = item.span
         if first <= right + 1 and left <= last + 1:
             taken.add(row)
     return next(row for row in range(lowest, lowest + len(taken) + 1) if row not in taken)

@@ -65,7 +65,7 @@ def _linked(dag: Dag) -> list[list[Node]]:
     layers: list[list[Node]] = [[nodes[index] for index in row] for row in dag.by_level]
     for index, node in enumerate(nodes):
         tail = [node]
-        for dependent in sorted(dag.graph.dependents[index], key=lambda each: dag.levels[each]):
+        for dependent in sorted(dag.graph.dependents[index], key=lambda item: dag.levels[item]):
             target = nodes[dependent]
             while tail[-1].level < target.level - 1:
                 waypoint = Node(None, tail[-1].level + 1)

@@ -6,7 +6,7 @@ from typing import Final
 from jangar.cli.drawing.dag import Dag
 
 _NAME_COLUMN: Final = 32
-_LEAST_WIDTH: Final = 20
+_MIN_WIDTH: Final = 20
 
 
 def listing(dag: Dag, *, width: int) -> list[str]:
@@ -27,10 +27,10 @@ def listing(dag: Dag, *, width: int) -> list[str]:
 
 
 def _line(head: str, tail: str, column: int, width: int) -> list[str]:
-    room = max(width - column, _LEAST_WIDTH)
+    room = max(width - column, _MIN_WIDTH)
     wrapped = textwrap.wrap(tail, room, break_long_words=False, break_on_hyphens=False)
     indent = " " * column
-    rest = [f"{indent}{each}" for each in wrapped]
+    rest = [f"{indent}{item}" for item in wrapped]
     if len(head) + 2 > column:
         return [head, *rest]
     return [head.ljust(column) + wrapped[0], *rest[1:]]

@@ -11,7 +11,7 @@ from jangar.api.phases import Phase
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.following.interrupts import Interrupts, Wish
 from jangar.cli.following.last_log_lines import LastLines
-from jangar.cli.following.run_watcher import sights
+from jangar.cli.following.run_watcher import watch_run
 from jangar.cli.following.screens import Screen
 from jangar.cli.following.tree import Seen, Tree, tree_of
 from jangar.cli.runs.reading import RUNS
@@ -121,7 +121,7 @@ class Follow:
             await cancel(client, found)
 
     async def _watch(self) -> None:
-        async with aclosing(sights(self._session, self._obj, tick=self._screen.tick)) as found:
+        async with aclosing(watch_run(self._session, self._obj, tick=self._screen.tick)) as found:
             async for seen in found:
                 self._show(seen)
 

@@ -19,8 +19,8 @@ class Wish(Enum):
     GO_ON = "g"
 
 
-KEYS: Final = {each.value: each for each in Wish}
-QUESTION: Final = "Cancel the run (c), leave it running (d), or go on watching (g)? "
+KEYS: Final = {item.value: item for item in Wish}
+QUESTION: Final = "Cancel the run (c), detach (d), or keep watching (g)? "
 ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -35,13 +35,13 @@ class Interrupts:
     def heard(self) -> Iterator["Interrupts"]:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._asked.set)
-        for each in ENDS:
-            loop.add_signal_handler(each, self._end)
+        for end in ENDS:
+            loop.add_signal_handler(end, self._end)
         try:
             yield self
         finally:
-            for each in (signal.SIGINT, *ENDS):
-                loop.remove_signal_handler(each)
+            for end in (signal.SIGINT, *ENDS):
+                loop.remove_signal_handler(end)
 
     def _end(self) -> None:
         self.must_end = True

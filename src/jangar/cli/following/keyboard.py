@@ -1,4 +1,4 @@
-"""The keys of the terminal: read one by one, or kept from scribbling over what is drawn. Always put back as it was."""
+"""Reads single keys from the terminal, or suppresses echo while drawing. Always restores the terminal settings."""
 
 import asyncio
 import contextlib
@@ -8,16 +8,16 @@ import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SHOWS_TYPING = termios.ECHO
-WAITS_FOR_ENTER = termios.ICANON
+ECHO = termios.ECHO
+LINE_BUFFERED = termios.ICANON
 
 
 @contextmanager
 def keys(read: Callable[[str], None]) -> Iterator[None]:
-    """Whatever is typed from now on is handed over at once, without Enter; an empty text is the end of input."""
+    """Pass typed keys to `read` immediately, without Enter; an empty text is the end of input."""
     descriptor, loop = sys.stdin.fileno(), asyncio.get_running_loop()
     # What was typed before the question is no answer to it.
-    with _without(SHOWS_TYPING | WAITS_FOR_ENTER, termios.TCSAFLUSH):
+    with _without(ECHO | LINE_BUFFERED, termios.TCSAFLUSH):
         loop.add_reader(descriptor, lambda: read(os.read(descriptor, 16).decode(errors="replace")))
         try:
             yield
@@ -26,12 +26,12 @@ def keys(read: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def unseen_typing() -> Iterator[None]:
-    """What is typed is not shown: it would end up in the middle of the picture."""
+def without_echo() -> Iterator[None]:
+    """Suppress echo: typed text would corrupt the drawing."""
     if not _is_ours():
         yield
         return
-    with _without(SHOWS_TYPING):
+    with _without(ECHO):
         yield
 
 

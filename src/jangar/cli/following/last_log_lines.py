@@ -1,4 +1,4 @@
-"""The last line that the work of each active step wrote, asked for now and then while somebody watches."""
+"""Polls the last log line of each active step while a run is followed."""
 
 import asyncio
 import contextlib
@@ -14,13 +14,13 @@ from kubekit.client.errors import ApiError
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
 
-MOST: Final = 30
+MAX_COUNT: Final = 30
 """Steps asked about at once: more do not fit a screen."""
 ASK_SECONDS: Final = 0.7
-LONGEST: Final = 4096
+MAX_LENGTH: Final = 4096
 EVENT_LINES: Final = 20
 """Lines that are read where the last one is a JSON event: the newest one with text may be some lines up."""
-EVENTS_LONGEST: Final = 256 * 1024
+MAX_EVENTS_LENGTH: Final = 256 * 1024
 
 
 class LastLines:
@@ -43,7 +43,7 @@ class LastLines:
             for _, _, node in each_node(tree)
             if node.is_active and node.inside is None and node.child_uid
         ]
-        self._wanted = active[:MOST]
+        self._wanted = active[:MAX_COUNT]
 
     async def ask(self) -> None:
         """Again and again, until cancelled."""
@@ -59,9 +59,9 @@ class LastLines:
                 if not pods:
                     return
                 self._pods[uid] = pods[-1]["metadata"]["name"]
-            lines = await self._tail(uid, 1, LONGEST)
+            lines = await self._tail(uid, 1, MAX_LENGTH)
             if lines and is_json(lines[-1]):
-                lines = await self._tail(uid, EVENT_LINES, EVENTS_LONGEST)
+                lines = await self._tail(uid, EVENT_LINES, MAX_EVENTS_LENGTH)
             if line := last_text(lines):
                 self._lines[uid] = line
 

@@ -87,8 +87,8 @@ def _item(item: Mapping[str, Any]) -> str:
 
 def _call(tool: str, given: Any) -> str:
     values = given if isinstance(given, Mapping) else {}
-    told = _first_text(values, INPUT_FIELDS)
-    return f"{tool}: {told.strip().splitlines()[0]}" if told.strip() else tool
+    reported = _first_text(values, INPUT_FIELDS)
+    return f"{tool}: {reported.strip().splitlines()[0]}" if reported.strip() else tool
 
 
 def _first_text(values: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -14,11 +14,11 @@ TIME_WIDTH: Final = 7
 def plain_lines(before: Tree | None, after: Tree) -> list[str]:
     """Every transition since `before`, in the order of the moments; the end of the run itself is the summary's."""
     known = {path: _state(node) for path, _, node in each_node(before)} if before else {}
-    told: list[tuple[datetime, str]] = []
+    reported: list[tuple[datetime, str]] = []
     for path, _, node in each_node(after):
-        if _is_told(node) and known.get(path) != _state(node):
-            told.append((_moment(node, after.at), _line(path, node)))
-    lines = [f"{_since(after, at)}  {text}" for at, text in sorted(told, key=lambda each: each[0])]
+        if _is_reported(node) and known.get(path) != _state(node):
+            reported.append((_moment(node, after.at), _line(path, node)))
+    lines = [f"{_since(after, at)}  {text}" for at, text in sorted(reported, key=lambda item: item[0])]
     return [*_silence_lines(before, after), *_run_lines(before, after), *lines]
 
 
@@ -50,8 +50,8 @@ def _state(node: Node) -> tuple[str, int, str]:
     return str(step.phase), step.attempt, step.reason if step.phase is StepPhase.PENDING else ""
 
 
-def _is_told(node: Node) -> bool:
-    return node.step.phase is not StepPhase.PENDING or (node.is_active and not node.waits_as_all_do)
+def _is_reported(node: Node) -> bool:
+    return node.step.phase is not StepPhase.PENDING or (node.is_active and not node.is_ordinary_wait)
 
 
 def _moment(node: Node, at: datetime) -> datetime:

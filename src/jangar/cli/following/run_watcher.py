@@ -1,4 +1,4 @@
-"""Looking at a run as it changes: the run itself is watched, the runs of its steps are read along with it."""
+"""Watches a run and reads its nested runs after every change."""
 
 import asyncio
 import contextlib
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from jangar.cli.api_session import Session
     from kubekit.client.api_client import Client, Obj
 
-DEEPEST: Final = 5
-MOST_INSIDE: Final = 200
+MAX_DEPTH: Final = 5
+MAX_NESTED: Final = 200
 """Nested runs that are looked into; beyond, their steps are shown as one line each."""
 QUIET: Final = 5.0
 """Seconds without news after which it is asked whether the API is still there."""
 LOOK_AGAIN: Final = 1.0
-LONGEST_SILENCE: Final = 60.0
-SHORTEST_PAUSE: Final = 0.05
+MAX_SILENCE: Final = 60.0
+MIN_PAUSE: Final = 0.05
 RESTING: Final = 3.0
 """So many times as long as a look took is waited before the next: a big run does not keep a core busy."""
 
@@ -43,11 +43,11 @@ class RunReader:
         self._definitions: dict[str, Definition] = {}
         self._over: dict[str, Seen] = {}
         self._views: dict[str, ReadRun] = {}
-        self._left = MOST_INSIDE
+        self._left = MAX_NESTED
 
     async def seen(self, obj: "Obj") -> Seen:
-        self._left = MOST_INSIDE
-        return await self._seen(obj, DEEPEST)
+        self._left = MAX_NESTED
+        return await self._seen(obj, MAX_DEPTH)
 
     async def _seen(self, obj: "Obj", depth: int) -> Seen:
         uid = obj["metadata"]["uid"]
@@ -63,7 +63,7 @@ class RunReader:
             read = self._views.get(uid, read)
         inside = await self._inside(read, depth) if depth else {}
         seen = Seen(read=read, inside=inside)
-        if is_over(obj) and all(is_over(dict(each.read.obj)) for each in inside.values()):
+        if is_over(obj) and all(is_over(dict(item.read.obj)) for item in inside.values()):
             self._over[uid] = seen
         return seen
 
@@ -83,7 +83,7 @@ class RunReader:
         return found
 
 
-async def sights(session: "Session", obj: "Obj", *, tick: float) -> AsyncGenerator[Seen]:
+async def watch_run(session: "Session", obj: "Obj", *, tick: float) -> AsyncGenerator[Seen]:
     """The run as it is, again after every change and at least every `tick` seconds, last when it is over.
 
     Raises Failure if the run is deleted, and what the API says if it does not answer for long.
@@ -101,7 +101,7 @@ async def sights(session: "Session", obj: "Obj", *, tick: float) -> AsyncGenerat
                 yield replace(seen, silence=heartbeat.silence)
                 if is_over(dict(seen.read.obj)):
                     return
-            await asyncio.sleep(max((time.monotonic() - began) * RESTING, SHORTEST_PAUSE))
+            await asyncio.sleep(max((time.monotonic() - began) * RESTING, MIN_PAUSE))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(tick):
                     await latest.changed.wait()
@@ -152,7 +152,7 @@ class _Heartbeat:
                 meta = latest.obj["metadata"]
                 found = await self._client.get(RUNS, meta["name"], meta["namespace"])
             except Exception as error:
-                if not is_transient(error) or now - self._answered > LONGEST_SILENCE:
+                if not is_transient(error) or now - self._answered > MAX_SILENCE:
                     raise
                 self.silence = timedelta(seconds=now - self._answered)
             else:

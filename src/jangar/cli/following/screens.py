@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
-from jangar.cli.following.keyboard import unseen_typing
+from jangar.cli.following.keyboard import without_echo
 from jangar.cli.following.plain_lines import plain_lines
 from jangar.cli.following.tree import Tree
 from jangar.cli.following.tree_lines import GLYPHS, PLAIN_GLYPHS, Line, Size, tree_lines
@@ -110,7 +110,7 @@ class TreeScreen:
 
             self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False)
             self._live.start()
-            self._typing.enter_context(unseen_typing())
+            self._typing.enter_context(without_echo())
         columns, rows = shutil.get_terminal_size((80, 24))
         lines = tree_lines(self._tree, Size(width=max(columns - 1, 20), height=rows), self._glyphs)
         self._live.update(_text(lines), refresh=True)

@@ -1,4 +1,4 @@
-"""A run shown from now to its end, with the last words about it: what `jangar run` and `jangar watch` share."""
+"""Follows a run until it ends and prints the summary, for `jangar run` and `jangar watch`."""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from jangar.cli.following.screens import screen
 from jangar.cli.following.summary import SHOWN_TAILS, TAIL_LINES, failures, summary_lines
 from jangar.cli.following.tree import Seen, Tree
 from jangar.cli.runs.step_logs import logs_of, sources
-from jangar.cli.target import Target, laptop_place, options_of
+from jangar.cli.target import Target, local_data_directory, options_of
 from jangar.cli.terminal import columns, folded, write_error, write_lines
 from kubekit.client.errors import ApiError
 
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from kubekit.client.api_client import Obj
 
 
-async def shown_to_the_end(
-    session: "Session", obj: "Obj", target: Target, *, seconds: float | None
-) -> ExitCode:
+async def follow_to_end(session: "Session", obj: "Obj", target: Target, *, seconds: float | None) -> ExitCode:
     """The exit code that says how it ended."""
     meta = obj["metadata"]
     options = options_of(target, meta["namespace"] if meta["namespace"] != session.namespace else "")
@@ -39,22 +37,22 @@ async def shown_to_the_end(
         outcome = folded(lines[0], columns()) if sys.stdout.isatty() else lines[:1]
         write_lines([*outcome, *lines[1:]])
     else:
-        write_error(_gone_on(followed, meta["name"], options, seconds))
+        write_error(_still_running_message(followed, meta["name"], options, seconds))
     return exit_code(followed)
 
 
-def _gone_on(followed: Followed, name: str, options: str, seconds: float | None) -> str:
-    why = f"not over after {seconds:g} s; " if followed.left is Left.TIMED_OUT else ""
+def _still_running_message(followed: Followed, name: str, options: str, seconds: float | None) -> str:
+    why = f"timed out after {seconds:g} s; " if followed.left is Left.TIMED_OUT else ""
     return (
-        f"{why}{name} goes on without this command: jangar watch {name}{options} shows it again, "
-        f"jangar cancel {name}{options} ends it"
+        f"{why}{name} keeps running: jangar watch {name}{options} follows it again, "
+        f"jangar cancel {name}{options} cancels it"
     )
 
 
 async def _tails(session: "Session", seen: Seen, tree: Tree, target: Target) -> dict[str, list[str]]:
     """The last lines of some failed steps. An extra: what cannot be read is left out."""
     logs = logs_of(session, tails_of(target))
-    found = [each for path, _ in failures(tree)[:SHOWN_TAILS] for each in sources(seen, path, None)]
+    found = [source for path, _ in failures(tree)[:SHOWN_TAILS] for source in sources(seen, path, None)]
     try:
         return {log.source.path: _readable(log.lines) async for log in logs.read_all(found, READ_LINES)}
     except ApiError:
@@ -68,5 +66,5 @@ def _readable(lines: Sequence[str]) -> list[str]:
 
 def tails_of(target: Target) -> Path | None:
     """Where the laptop keeps the ends of logs; None for any other API."""
-    place = laptop_place(target)
+    place = local_data_directory(target)
     return place.directory / "log-tails" if place else None

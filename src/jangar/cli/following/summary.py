@@ -1,4 +1,4 @@
-"""The last words about a run: how it ended, what it returned, what failed and why, and what to type next. Pure."""
+"""Summary of an ended run: outcome, outputs, failures and suggested commands. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -41,9 +41,9 @@ def summary_lines(tree: Tree, *, tails: Mapping[str, Sequence[str]], options: st
         lines += ["Outputs:", *(f"  {name}={value}" for name, value in tree.outputs.items())]
     if at_fault:
         lines += _failure_lines(at_fault, tails)
-    if left := [each for each in tree.left_behind if each.ended_at is None]:
-        lines.append("Left behind (may still run; clean-up goes on):")
-        lines += [f"  {each.kind} {each.name}" for each in left]
+    if left := [item for item in tree.left_behind if item.ended_at is None]:
+        lines.append("Left behind (may still be running; cleanup continues):")
+        lines += [f"  {item.kind} {item.name}" for item in left]
     return [printable(line) for line in [*lines, *_next(tree, at_fault, options)]]
 
 

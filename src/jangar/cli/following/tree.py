@@ -1,4 +1,4 @@
-"""A run, its steps and the runs within it as one tree to show: the view of every face, joined over nested runs."""
+"""A run, its steps and its nested runs as one tree, from the view that all frontends share."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from jangar.domain.views.run_detail import RunDetail, StepRow, run_detail
 from jangar.domain.views.run_row import RunRow, run_row
 
 ORDINARY_WAITS: Final = frozenset({"", Reason.PENDING, Reason.STARTING})
-_TOLD_BY_THE_PHASE: Final = ("failed ", "skipped: ", "cancelled: ")
+_PHASE_PREFIXES: Final = ("failed ", "skipped: ", "cancelled: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Node:
         return is_started or phase in {StepPhase.RUNNING, StepPhase.RETRYING}
 
     @property
-    def waits_as_all_do(self) -> bool:
+    def is_ordinary_wait(self) -> bool:
         """Whether it has not begun for a reason that every step has for a moment."""
         return self.step.phase is StepPhase.PENDING and self.step.reason in ORDINARY_WAITS
 
@@ -62,7 +62,7 @@ class Node:
             return ""
         if step.phase is StepPhase.RUNNING and "is being stopped" not in step.sentence:
             return step.sentence.partition("; ")[2]
-        for prefix in _TOLD_BY_THE_PHASE:
+        for prefix in _PHASE_PREFIXES:
             if step.sentence.startswith(prefix):
                 return _unwrapped(step.sentence.removeprefix(prefix))
         return step.sentence
@@ -138,8 +138,8 @@ def _unwrapped(words: str) -> str:
 
 def why_of(row: RunRow) -> str:
     """Reason and message of a run, without what its phase says already."""
-    is_told = row.reason in {"", str(row.phase)}
-    return row.message if is_told else f"{row.reason}: {row.message}"
+    is_reported = row.reason in {"", str(row.phase)}
+    return row.message if is_reported else f"{row.reason}: {row.message}"
 
 
 def each_node(tree: Tree, path: str = "", depth: int = 0) -> Iterator[tuple[str, int, Node]]:

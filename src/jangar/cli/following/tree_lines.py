@@ -41,9 +41,9 @@ STYLES: Final[Mapping[str, str]] = {
     "Pending": "bright_black",
 }
 FAINT: Final = "bright_black"
-PHASE_WIDTH: Final = max(len(each) for each in StepPhase)
+PHASE_WIDTH: Final = max(len(item) for item in StepPhase)
 SPAN_WIDTH: Final = 6
-LEAST_ROOM: Final = 3
+MIN_ROOM: Final = 3
 COUNTED: Final = (
     "failed",
     "running",
@@ -86,10 +86,10 @@ def tree_lines(tree: Tree, size: Size, glyphs: Mapping[str, str] = GLYPHS) -> li
     lines = [_head(tree, glyphs)]
     if note := _run_note(tree):
         lines.append((Part("  "), Part(note, "yellow")))
-    room = None if size.height is None else max(size.height - len(lines) - 1, LEAST_ROOM)
+    room = None if size.height is None else max(size.height - len(lines) - 1, MIN_ROOM)
     if room is not None and len(rows) > room:
         # One line for the counts, one for what is left out.
-        shown = _most_telling(rows, room - 2)
+        shown = _most_relevant(rows, room - 2)
         lines.append((Part("  "), Part(counts_text(tree), FAINT)))
         lines += _table(shown, size.width, glyphs)
         if left_out := _left_out(rows, shown):
@@ -133,7 +133,7 @@ def _run_note(tree: Tree) -> str:
     return printable(why_of(row))
 
 
-def _most_telling(rows: Sequence[_Row], room: int) -> list[_Row]:
+def _most_relevant(rows: Sequence[_Row], room: int) -> list[_Row]:
     """What failed and what goes on, at least half of the room for each that needs it, in the tree's order."""
     failed = [at for at, row in enumerate(rows) if row.node.has_failed]
     active = [at for at, row in enumerate(rows) if _goes_on(row.node)]
@@ -145,14 +145,14 @@ def _most_telling(rows: Sequence[_Row], room: int) -> list[_Row]:
 
 def _goes_on(node: Node) -> bool:
     """Active, and not just about to start: a big run can have hundreds that wait for a place on the machine."""
-    return node.is_active and (bool(node.said) or not node.waits_as_all_do)
+    return node.is_active and (bool(node.said) or not node.is_ordinary_wait)
 
 
 def _left_out(rows: Sequence[_Row], shown: Sequence[_Row]) -> str:
     """`20 more running, 3 more failed`: of those kinds that are shown at all."""
-    total, told = _kinds(rows), _kinds(shown)
+    total, reported = _kinds(rows), _kinds(shown)
     return ", ".join(
-        f"{total[kind] - told[kind]:,} more {kind}" for kind in total if total[kind] > told[kind]
+        f"{total[kind] - reported[kind]:,} more {kind}" for kind in total if total[kind] > reported[kind]
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from jangar.cli.api_session import Failure
 from jangar.cli.laptop.detaching import NotStarted, start_detached
-from jangar.cli.target import Target, is_left_to_us
+from jangar.cli.target import Target, may_auto_start
 from jangar.processes.data_directory import DataDirectory
 from jangar.processes.laptop_instance import instance_of
 
@@ -17,9 +17,9 @@ STARTING_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.05
 
 
-def started_for(target: Target) -> "Instance | None":
+def start_if_needed(target: Target) -> "Instance | None":
     """The control plane that was started for this command; None if none was needed. It stays up afterwards."""
-    if not is_left_to_us(target):
+    if not may_auto_start(target):
         return None
     place = DataDirectory.of(target.data_dir, os.environ)
     deadline = time.monotonic() + STARTING_SECONDS
@@ -27,12 +27,12 @@ def started_for(target: Target) -> "Instance | None":
         if there.is_ready:
             return None
         if time.monotonic() > deadline:
-            raise Failure(f"jangar has been starting for a minute, as process {there.pid}; see {place.log}")
+            raise Failure(f"jangar (process {there.pid}) is not ready after 60 s; see {place.log}")
         time.sleep(LOOK_SECONDS)
     try:
         return start_detached(place, [], meanwhile=_get_ready)
     except NotStarted as error:
-        raise Failure(f"no control plane could be started: {error}") from error
+        raise Failure(f"cannot start a control plane: {error}") from error
 
 
 def _get_ready() -> None:

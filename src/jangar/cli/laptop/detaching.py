@@ -55,17 +55,17 @@ def start_detached(
         if process.poll() is not None:
             is_mistake = process.returncode == ExitCode.USAGE
             raise NotStarted(
-                _last_words(place.log, begins), ExitCode.USAGE if is_mistake else ExitCode.FAILED
+                _last_output(place.log, begins), ExitCode.USAGE if is_mistake else ExitCode.FAILED
             )
         time.sleep(LOOK_SECONDS)
     process.terminate()
     raise NotStarted(f"not ready after {READY_SECONDS:.0f} s; see {place.log}")
 
 
-def _last_words(log: Path, begins: int) -> str:
+def _last_output(log: Path, begins: int) -> str:
     with log.open("rb") as file:
         file.seek(begins)
         said = file.read().decode(errors="replace").strip().splitlines()
     own = [line.removeprefix("jangar up: ") for line in said if line.startswith("jangar up: ")]
     words = "\n".join(own or said[-5:])
-    return words or f"it ended without a word; see {log}"
+    return words or f"the process exited without output; see {log}"

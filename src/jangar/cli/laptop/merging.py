@@ -46,13 +46,13 @@ def merged_config(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[st
     merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", **theirs}
     for section in SECTIONS:
         there = list(merged.get(section) or ())
-        if not all(isinstance(each, dict) for each in there):
-            raise CannotMerge(f"its {section} are no list of named entries")
+        if not all(isinstance(item, dict) for item in there):
+            raise CannotMerge(f"{section} is not a list of named entries")
         for entry in ours[section]:
             named = {**entry, "name": CONTEXT}
             if section == "contexts":
                 named["context"] = {**entry["context"], "cluster": CONTEXT, "user": CONTEXT}
-            places = [index for index, each in enumerate(there) if each.get("name") == CONTEXT]
+            places = [index for index, item in enumerate(there) if item.get("name") == CONTEXT]
             if places:
                 there[places[0]] = named
             else:
@@ -70,5 +70,5 @@ def _read(path: Path) -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise CannotMerge(f"{path} is no kubeconfig")
+        raise CannotMerge(f"{path} is not a kubeconfig")
     return found

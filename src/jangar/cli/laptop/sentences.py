@@ -1,4 +1,4 @@
-"""What people are told about their control plane: that it is up, what to type next, what goes on without it."""
+"""Messages about the local control plane: that it is up, what to run next, which work continues."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ def ready_lines(instance: "Instance", *, data_option: str = "", detached: bool, 
     stop = f"jangar down{data_option}" if detached else "Ctrl-C"
     return [
         f"jangar {instance.version} is up: {instance.server}",
-        *([f"Web page: {page}"] if page else ()),
+        *([f"Web UI: {page}"] if page else ()),
         "",
         "Next:",
         f"  export KUBECONFIG={instance.kubeconfig}",
@@ -28,14 +28,14 @@ def ready_lines(instance: "Instance", *, data_option: str = "", detached: bool, 
         f"  jangar list{data_option} --watch",
         "",
         f"Data and log: {instance.data_dir}",
-        f"Stop: {stop}; work that runs goes on, unless you say jangar down{data_option} --stop-work",
+        f"Stop: {stop} (running work continues; jangar down{data_option} --stop-work stops it too)",
     ]
 
 
 def already_up(instance: "Instance", data_option: str = "") -> str:
     since = f" since {instance.started_at}" if instance.started_at else ""
     return (
-        f"jangar is up already, as process {instance.pid}{since}: use it (jangar status{data_option}), "
+        f"jangar is already up (process {instance.pid}{since}): use it (jangar status{data_option}), "
         f"stop it (jangar down{data_option}), or choose another directory with --data-dir"
     )
 
@@ -51,11 +51,10 @@ def end_lines(end: "End", data_option: str = "") -> list[str]:
 
 def going_on(pods: int, data_option: str = "") -> str:
     if not pods:
-        return "jangar is down; nothing runs"
-    verb = "goes" if pods == 1 else "go"
+        return "jangar is down; no pods are running"
     return (
-        f"jangar is down; {counted(pods, 'pod')} {verb} on running, and jangar up{data_option} finds them again "
-        f"(to end them: jangar up{data_option} --detach; jangar down{data_option} --stop-work)"
+        f"jangar is down; {counted(pods, 'pod')} still running; jangar up{data_option} re-adopts them "
+        f"(to stop them: jangar up{data_option} --detach; jangar down{data_option} --stop-work)"
     )
 
 
@@ -65,9 +64,9 @@ def stopped_lines(stopped: "Stopped") -> list[str]:
     if stopped.runs:
         lines.append(f"cancelled {counted(len(stopped.runs), 'run')}: {_some(stopped.runs)}")
     if stopped.others:
-        lines.append(f"stopped what belongs to no run: {_some(stopped.others)}")
+        lines.append(f"stopped other work: {_some(stopped.others)}")
     if stopped.left:
-        lines.append(f"had not ended in time: {_some(stopped.left)}")
+        lines.append(f"did not stop in time: {_some(stopped.left)}")
     return lines
 
 

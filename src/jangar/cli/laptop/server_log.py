@@ -10,22 +10,22 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
 
-LARGEST: Final = 10 * 1024 * 1024
+MAX_SIZE: Final = 10 * 1024 * 1024
 LOOK_SECONDS: Final = 0.2
 
 
-def log_to(path: Path, *, told: int | None) -> None:
+def log_to(path: Path, *, terminal_level: int | None) -> None:
     """Everything goes to the file; from the level `told` on also to this terminal."""
     from jangar.telemetry.logs import LineFormatter, configure_logs  # noqa: PLC0415 - heavy
 
     configure_logs()
     root = logging.getLogger()
     terminal = root.handlers[0]
-    file = _PrivateFileHandler(path, maxBytes=LARGEST, backupCount=1)
+    file = _PrivateFileHandler(path, maxBytes=MAX_SIZE, backupCount=1)
     file.setFormatter(LineFormatter())
     root.handlers = [file]
-    if told is not None:
-        terminal.setLevel(told)
+    if terminal_level is not None:
+        terminal.setLevel(terminal_level)
         root.handlers.append(terminal)
 
 

@@ -1,4 +1,4 @@
-"""How the laptop's control plane is: what it told about itself, how its parts are, how many runs are in which phase."""
+"""State of the local control plane: addresses, component health and runs by phase."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -39,7 +39,9 @@ async def asked(session: "Session") -> Asked:
     from jangar.processes.laptop_work import live_pods  # noqa: PLC0415 - heavy
 
     answer = await session.transport.request("GET", STATE_PATH, timeout=TIMEOUT)
-    parts = orjson.loads(answer.body)["parts"] if answer.status == OK else {"api": ["it tells no state"]}
+    parts = (
+        orjson.loads(answer.body)["parts"] if answer.status == OK else {"api": ["the state endpoint failed"]}
+    )
     runs = Counter(
         (run.get("status") or {}).get("phase") or Phase.PENDING
         for run in await session.client.list(resource_of(ORCHESTRATION_RUN))
@@ -72,15 +74,17 @@ def document(place: "DataDirectory", instance: "Instance | None", state: Asked |
 def lines(place: "DataDirectory", instance: "Instance", state: Asked) -> list[str]:
     """For people."""
     runs = ", ".join(f"{count:,} {phase}" for phase, count in state.runs.items()) or "none"
-    told = [
-        f"jangar {instance.version} is up since {instance.started_at}, as process {instance.pid}",
+    reported = [
+        f"jangar {instance.version} is up since {instance.started_at} (process {instance.pid})",
         f"API:         {instance.server}",
-        f"web page:    {page_address(place, instance)}",
+        f"web UI:      {page_address(place, instance)}",
         f"kubeconfig:  {place.kubeconfig}",
         f"data:        {place.directory}",
         f"log:         {place.log}",
         f"runs:        {runs}",
         f"live pods:   {state.pods}",
     ]
-    told += [f"{name + ':':<12} {'; '.join(problems) or 'well'}" for name, problems in state.parts.items()]
-    return told
+    reported += [
+        f"{name + ':':<12} {'; '.join(problems) or 'healthy'}" for name, problems in state.parts.items()
+    ]
+    return reported

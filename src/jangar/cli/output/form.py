@@ -64,7 +64,7 @@ FormOption = Annotated[
         "-o",
         parser=parse_form,
         metavar="FORM",
-        help=f"How to show it: {FORMS}.",
+        help=f"Output format: {FORMS}.",
         autocompletion=complete_forms,
     ),
 ]
@@ -75,7 +75,7 @@ def object_lines(form: Form, objects: Sequence[Mapping[str, Any]], *, is_one: bo
     """Objects for scripts: one as itself, several as a List."""
     match form.shape:
         case Shape.NAME:
-            return [object_name(each) for each in objects]
+            return [object_name(item) for item in objects]
         case Shape.JSONPATH:
             return _path_lines(form.path, objects[0] if is_one else _list(objects))
         case Shape.YAML:
@@ -104,4 +104,4 @@ def _path_lines(path: str, value: Any) -> list[str]:
         found = JsonPath.of(path).values(value)
     except JsonPathError as error:
         raise typer.BadParameter(str(error), param_hint="--output") from error
-    return [each if isinstance(each, str) else json.dumps(each) for each in found]
+    return [item if isinstance(item, str) else json.dumps(item) for item in found]

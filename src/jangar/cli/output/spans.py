@@ -35,5 +35,5 @@ def age(since: datetime | None, now: datetime) -> str:
 def parse_span(text: str) -> timedelta:
     """From `90s`, `5m`, `1h30m`, `2d`; raises ValueError."""
     if not _TEXT.fullmatch(text):
-        raise ValueError(f"{text!r} is no time: write for example 90s, 5m, 1h30m or 2d")
+        raise ValueError(f"{text!r} is not a duration: use for example 90s, 5m, 1h30m or 2d")
     return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in _PART.findall(text)))

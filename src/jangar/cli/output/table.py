@@ -20,7 +20,7 @@ MIN_LAST: Final = 24
 NAMES: Final = frozenset({"Name", "Run", "Step"})
 """Heads of columns that people copy from: shortened only where nothing else helps."""
 
-PHASE_COLOURS: Final[Mapping[str, str]] = {
+PHASE_COLORS: Final[Mapping[str, str]] = {
     "Succeeded": "green",
     "Ready": "green",
     "Running": "blue",
@@ -43,7 +43,7 @@ class Layout:
     is_fitted: bool
     """Whether cells are cut to the widths; else they may be longer."""
 
-    def lines(self, cells: Sequence[str], *, colour: bool = False, wrapped: bool = False) -> list[str]:
+    def lines(self, cells: Sequence[str], *, color: bool = False, wrapped: bool = False) -> list[str]:
         """One row; with `wrapped` its last column goes on in further lines instead of being cut."""
         texts = [cells[at] for at in self.shown]
         last, width = texts[-1], self.widths[-1]
@@ -54,7 +54,7 @@ class Layout:
             texts = [shorten(text, size) for text, size in zip(texts[:-1], self.widths, strict=False)]
             texts.append(shorten(last, width))
         first = "".join(
-            _styled(text, colour=colour) + padded("", size - cell_width(text) + self.gap)
+            _styled(text, color=color) + padded("", size - cell_width(text) + self.gap)
             for text, size in zip(texts, self.widths, strict=True)
         ).rstrip()
         indent = " " * (sum(self.widths[:-1]) + self.gap * (len(self.widths) - 1))
@@ -66,7 +66,7 @@ def table(
     rows: Iterable[Sequence[str]],
     *,
     width: int | None = None,
-    colour: bool = False,
+    color: bool = False,
     wrapped: bool = False,
     optional: Sequence[str] = (),
 ) -> list[str]:
@@ -78,7 +78,7 @@ def table(
     layout = fit(heads, shown, width=width, optional=optional)
     lines = layout.lines([head.upper() for head in heads])
     for row in shown:
-        lines += layout.lines(row, colour=colour, wrapped=wrapped)
+        lines += layout.lines(row, color=color, wrapped=wrapped)
     return lines
 
 
@@ -133,6 +133,6 @@ def _level(natural: Sequence[int], room: int, floors: Sequence[int]) -> list[int
     return None
 
 
-def _styled(text: str, *, colour: bool) -> str:
-    style = PHASE_COLOURS.get(text) if colour else None
+def _styled(text: str, *, color: bool) -> str:
+    style = PHASE_COLORS.get(text) if color else None
     return typer.style(text, fg=style) if style else text

@@ -1,4 +1,4 @@
-"""Everything about a run as lines: the view that every face shows, its events, and what is left behind."""
+"""Formats a run for `jangar describe`: the view that all frontends share, its events and leftover work."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -26,7 +26,7 @@ def described(
     now: datetime,
     *,
     width: int | None,
-    colour: bool,
+    color: bool,
     tails: Mapping[str, Sequence[str]],
 ) -> list[str]:
     """The run, its steps, conditions and events; `tails` are last log lines by step."""
@@ -34,7 +34,7 @@ def described(
     row = detail.row if detail else run_row(read.identity, read.record, now=now)
     lines = field_lines(_head(read, row, now), width=width)
     if detail is not None:
-        lines += _parts(detail, step_data(read), width=width, colour=colour)
+        lines += _parts(detail, step_data(read), width=width, color=color)
     for step, last in tails.items():
         if last:
             lines += ["", f"Last log lines of {step}:", *(f"  | {line}" for line in last)]
@@ -50,7 +50,7 @@ def described_document(
 ) -> dict[str, Any]:
     """The same for scripts: what the HTTP API says of the run, with the inputs of its steps and its events."""
     document = documents.detailed(read, now=now)
-    inputs = {each.step: dict(each.inputs) for each in step_data(read)}
+    inputs = {item.step: dict(item.inputs) for item in step_data(read)}
     steps = [
         {
             **step,
@@ -60,14 +60,14 @@ def described_document(
         for step in document["steps"]
     ]
     meta = {name: read.obj["metadata"][name] for name in ("namespace", "name", "uid")}
-    told = [documents.event(each) for each in sorted(events, key=_moment)]
+    reported = [documents.event(event) for event in sorted(events, key=_moment)]
     return {
         "apiVersion": read.obj["apiVersion"],
         "kind": read.obj["kind"],
         "metadata": meta,
         **document,
         "steps": steps,
-        "events": told,
+        "events": reported,
     }
 
 
@@ -76,12 +76,12 @@ def _head(read: ReadRun, row: RunRow, now: datetime) -> dict[str, str]:
     return {
         "Name": row.name,
         "Namespace": row.namespace,
-        "Orchestration": row.orchestration or "(its own)",
+        "Orchestration": row.orchestration or "(inline)",
         "Phase": f"{row.phase}" + (f" ({row.reason})" if row.reason not in {"", str(row.phase)} else ""),
         "Message": row.message,
         "Steps": status.get("steps") or row.steps,
         "Retry of": (spec.get("retryOf") or {}).get("name", ""),
-        "Suspended": "yes: jangar resume lets it go on" if spec.get("suspend") else "",
+        "Suspended": "yes (jangar resume resumes it)" if spec.get("suspend") else "",
         "Created": f"{rfc3339(row.created_at)} ({age(row.created_at, now)} ago)",
         "Started": rfc3339(row.started_at) if row.started_at else "",
         "Finished": rfc3339(row.finished_at) if row.finished_at else "",
@@ -93,7 +93,7 @@ def _head(read: ReadRun, row: RunRow, now: datetime) -> dict[str, str]:
     }
 
 
-def _parts(detail: RunDetail, data: Sequence[StepData], *, width: int | None, colour: bool) -> list[str]:
+def _parts(detail: RunDetail, data: Sequence[StepData], *, width: int | None, color: bool) -> list[str]:
     rows = [
         (
             step.name,
@@ -104,21 +104,24 @@ def _parts(detail: RunDetail, data: Sequence[StepData], *, width: int | None, co
         )
         for step in detail.steps
     ]
-    lines = ["", *table(STEP_HEADS, rows, width=width, colour=colour, wrapped=True, optional=STEP_OPTIONAL)]
+    lines = ["", *table(STEP_HEADS, rows, width=width, color=color, wrapped=True, optional=STEP_OPTIONAL)]
     lines += data_lines(data, width=width)
     if detail.outputs:
         lines += ["", "Outputs:"]
         lines += [value_line("  ", name, value, width=width) for name, value in detail.outputs.items()]
     if detail.left_behind:
-        lines += ["", "Left behind (may still run; clean-up goes on):"]
-        lines += [f"  {each.kind} {each.name}" for each in detail.left_behind if each.ended_at is None]
+        lines += ["", "Left behind (may still be running; cleanup continues):"]
+        lines += [f"  {item.kind} {item.name}" for item in detail.left_behind if item.ended_at is None]
     return lines
 
 
 def _conditions(conditions: Sequence[Condition], *, width: int | None) -> list[str]:
     if not conditions:
         return []
-    rows = [(each.type, str(each.status), each.reason or "", each.message or "") for each in conditions]
+    rows = [
+        (condition.type, str(condition.status), condition.reason or "", condition.message or "")
+        for condition in conditions
+    ]
     return ["", *table(("Condition", "Status", "Reason", "Message"), rows, width=width, wrapped=True)]
 
 
@@ -127,8 +130,8 @@ def _events(events: Sequence[Mapping[str, Any]], now: datetime, *, width: int | 
         return []
     latest = sorted(events, key=_moment)[-SHOWN_EVENTS:]
     rows = [
-        (_age(each, now), each.get("type") or "", each.get("reason") or "", each.get("message") or "")
-        for each in latest
+        (_age(item, now), item.get("type") or "", item.get("reason") or "", item.get("message") or "")
+        for item in latest
     ]
     return ["", *table(("Age", "Type", "Event", "Message"), rows, width=width, wrapped=True)]
 

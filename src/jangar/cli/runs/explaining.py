@@ -11,7 +11,7 @@ from jangar.cli.runs.reading import ReadRun
 from jangar.cli.runs.step_data import one_step_lines, step_data
 from jangar.cli.terminal import folded, printable
 from jangar.domain.orchestration.explain import Explanation, explain_run, explain_step
-from jangar.domain.orchestration.wording import Guesses
+from jangar.domain.orchestration.message_text import Guesses
 from jangar.server import documents
 
 MIN_NAME: Final = 12
@@ -40,25 +40,25 @@ def lines(read: ReadRun, found: Sequence[Explanation], *, width: int | None) -> 
     why = f": {lifecycle.message}" if lifecycle.message else ""
     reason = f" ({lifecycle.reason})" if lifecycle.reason and lifecycle.reason != str(phase) else ""
     head = printable(f"{read.identity.name} is {phase}{reason}{why}")
-    told = folded(head, width) if width else [head]
-    data = {each.step: each for each in step_data(read)}
-    longest = max((len(each.step) for each in found), default=0)
+    reported = folded(head, width) if width else [head]
+    data = {item.step: item for item in step_data(read)}
+    longest = max((len(item.step) for item in found), default=0)
     names = longest if width is None else min(longest, max(width // 3, MIN_NAME))
     indent = " " * (names + 4)
-    for each in found:
-        said = printable(_said(each))
+    for item in found:
+        said = printable(_said(item))
         first, *further = wrap(said, max(width - len(indent), MIN_SENTENCE)) if width else [said]
-        told.append(f"  {padded(shorten(each.step, names), names)}  {first}")
-        told += [f"{indent}{line}" for line in further]
-        if each.step in data:
-            told += one_step_lines(data[each.step], indent=indent, width=width)
-    return told
+        reported.append(f"  {padded(shorten(item.step, names), names)}  {first}")
+        reported += [f"{indent}{line}" for line in further]
+        if item.step in data:
+            reported += one_step_lines(data[item.step], indent=indent, width=width)
+    return reported
 
 
 def explained_document(read: ReadRun, found: Sequence[Explanation]) -> dict[str, Any]:
     """The same for scripts, with whole values."""
     document = documents.explained(read, found)
-    data = {each.step: each for each in step_data(read)}
+    data = {item.step: item for item in step_data(read)}
     for step in document["steps"]:
         known = data.get(step["name"])
         step["inputs"] = dict(known.inputs) if known else {}

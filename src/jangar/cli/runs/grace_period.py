@@ -33,7 +33,7 @@ async def shorten_grace_period(client: "Client", run: "Obj", *, grace: int, seco
                 now = await client.get(RUNS, meta["name"], meta["namespace"])
                 if now["metadata"]["uid"] != meta["uid"] or is_over(now):
                     return len(shortened)
-                live = [each for each in await _pods(client, now) if _is_live(each)]
+                live = [item for item in await _pods(client, now) if _is_live(item)]
                 for pod in live:
                     if _is_stopping(pod, grace):
                         await _delete(client, pod, grace)
@@ -46,12 +46,12 @@ async def shorten_grace_period(client: "Client", run: "Obj", *, grace: int, seco
     except Forbidden as error:
         raise Failure(
             f"{meta['name']} is being cancelled, but its grace period cannot be shortened: {error} "
-            "(--grace deletes pods; ask whoever runs the cluster for this right)"
+            "(--grace deletes pods; ask a cluster administrator for this permission)"
         ) from error
     except TimeoutError:
         raise Failure(
-            f"{meta['name']} is being cancelled, but its pods were not told to stop within {seconds:.0f} s: "
-            "their grace period is as it was",
+            f"{meta['name']} is being cancelled, but its pods did not begin to stop within {seconds:.0f} s: "
+            "their grace period is unchanged",
             ExitCode.TIMEOUT,
         ) from None
 
@@ -62,7 +62,7 @@ async def _pods(client: "Client", run: "Obj") -> "list[Obj]":
     while level:
         uids += level
         inside = await client.list(RUNS, namespace, labels=_one_of(level))
-        level = [each["metadata"]["uid"] for each in inside if each["metadata"]["uid"] not in uids]
+        level = [item["metadata"]["uid"] for item in inside if item["metadata"]["uid"] not in uids]
     return await client.list(PODS, namespace, labels=_one_of(uids))
 
 

@@ -1,4 +1,4 @@
-"""Runs as lines of a list, from the same view that every face shows, and which of them a filter lets through."""
+"""Table rows and the filter of `jangar list`, from the view that all frontends share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Filter:
     children: bool = True
     """Runs of steps too."""
 
-    def lets_through(self, obj: Mapping[str, Any], row: RunRow, now: datetime) -> bool:
+    def matches(self, obj: Mapping[str, Any], row: RunRow, now: datetime) -> bool:
         is_asked = (self.children or parent(obj) is None) and (not self.phases or row.phase in self.phases)
         return is_asked and (self.since is None or row.created_at >= now - self.since)
 
@@ -62,7 +62,7 @@ def cells(obj: Mapping[str, Any], now: datetime, *, wide: bool, spread: bool) ->
         row.name,
         str(row.phase),
         status.get("steps") or row.steps,
-        row.orchestration or "(its own)",
+        row.orchestration or "(inline)",
         span(row.duration),
         age(row.created_at, now),
         row.reason if row.reason != str(row.phase) else "",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from jangar.cli.following.run_watcher import sights
+from jangar.cli.following.run_watcher import watch_run
 from jangar.cli.following.tree import Seen
 from jangar.cli.runs.step_logs import sources
 from jangar.server.step_logs import Source, StepLogs
@@ -23,7 +23,7 @@ Tell = Callable[[str, str], None]
 async def follow_logs(session: "Session", obj: "Obj", step: str, logs: StepLogs, tell: Tell) -> None:
     """Until the run is over and every line is told."""
     tasks: dict[tuple[str, int], asyncio.Task[None]] = {}
-    async with aclosing(sights(session, obj, tick=TICK)) as found:
+    async with aclosing(watch_run(session, obj, tick=TICK)) as found:
         async for seen in found:
             for source in _started(seen, step):
                 key = (source.path, source.attempt)
@@ -35,7 +35,7 @@ async def follow_logs(session: "Session", obj: "Obj", step: str, logs: StepLogs,
 def _started(seen: Seen, step: str) -> list[Source]:
     if not seen.read.record.steps:
         return []
-    return [each for each in sources(seen, step, None) if each.child_uid is not None]
+    return [source for source in sources(seen, step, None) if source.child_uid is not None]
 
 
 async def _followed(source: Source, logs: StepLogs, tell: Tell) -> None:

@@ -14,7 +14,7 @@ from jangar.cli.runs.step_data import StepData, data_lines, step_data
 from jangar.cli.terminal import printable
 from jangar.domain.times import rfc3339
 from jangar.server.reading import RUNS, read_past
-from jangar.store.rows import RunRow, StepRow, Whole
+from jangar.store.rows import RunRow, StepRow, StoredObject
 
 HEADS: Final = ("Name", "Kind", "Phase", "Of", "Duration", "Ended", "Reason")
 WIDE_HEADS: Final = (*HEADS, "Uid", "Message")
@@ -22,7 +22,7 @@ OPTIONAL: Final = ("Kind", "Of", "Duration")
 """Columns that a narrow terminal goes without, the first one first."""
 STEP_HEADS: Final = ("Step", "Phase", "Attempt", "Duration", "Reason", "Message")
 TAIL_LINES: Final = 20
-_API_VERSIONS: Final = {each.name: f"{each.group}/{VERSION}" for each in KINDS}
+_API_VERSIONS: Final = {kind.name: f"{kind.group}/{VERSION}" for kind in KINDS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,12 @@ class PastRun:
     """By name of the step."""
 
 
-def past_inputs(row: RunRow, whole: Whole | None) -> dict[str, Mapping[str, str]]:
+def past_inputs(row: RunRow, whole: StoredObject | None) -> dict[str, Mapping[str, str]]:
     """What its steps were given; nothing for runs that were stored before definitions were."""
     if whole is None or whole.definition is None or row.kind != RUNS.kind:
         return {}
     read = read_past({"apiVersion": RUNS.api_version, "kind": RUNS.kind, **whole.obj}, whole.definition)
-    return {each.step: each.inputs for each in step_data(read)}
+    return {item.step: item.inputs for item in step_data(read)}
 
 
 def cells(row: RunRow, now: datetime, *, wide: bool, spread: bool) -> list[str]:
@@ -52,7 +52,7 @@ def cells(row: RunRow, now: datetime, *, wide: bool, spread: bool) -> list[str]:
         row.name,
         row.kind,
         row.phase,
-        row.definition or "(its own)",
+        row.definition or "(inline)",
         _duration(row.started_at, row.finished_at),
         f"{age(row.finished_at, now)} ago",
         row.reason if row.reason and row.reason != row.phase else "",
@@ -62,15 +62,15 @@ def cells(row: RunRow, now: datetime, *, wide: bool, spread: bool) -> list[str]:
     return [row.namespace, *found] if spread else found
 
 
-def past_lines(past: PastRun, *, width: int | None, colour: bool) -> list[str]:
+def past_lines(past: PastRun, *, width: int | None, color: bool) -> list[str]:
     """The run, its steps, outputs and the last lines of its log."""
     row = past.row
-    told = {
+    reported = {
         "Name": row.name,
         "Namespace": row.namespace,
         "Kind": row.kind,
         "Uid": row.uid,
-        "Of": row.definition or "(its own)",
+        "Of": row.definition or "(inline)",
         "Step of": f"{row.owner_uid} ({row.step}, attempt {row.attempt})" if row.owner_uid else "",
         "Phase": row.phase + (f" ({row.reason})" if row.reason and row.reason != row.phase else ""),
         "Message": row.message or "",
@@ -79,18 +79,18 @@ def past_lines(past: PastRun, *, width: int | None, colour: bool) -> list[str]:
         "Started": rfc3339(row.started_at) if row.started_at else "",
         "Finished": rfc3339(row.finished_at),
         "Duration": _duration(row.started_at, row.finished_at),
-        "Whole log": f"{row.log_location}, for as long as it was there" if row.log_location else "",
+        "Full log": f"{row.log_location} (may have been deleted)" if row.log_location else "",
         "Parameters": ", ".join(
             value_line("", name, str(value), width=None)
             for name, value in (row.spec.get("parameters") or {}).items()
         ),
     }
-    lines = field_lines(told, width=width)
+    lines = field_lines(reported, width=width)
     if past.steps:
-        cells = [_step_cells(each) for each in past.steps]
-        lines += ["", *table(STEP_HEADS, cells, width=width, colour=colour, wrapped=True)]
+        cells = [_step_cells(item) for item in past.steps]
+        lines += ["", *table(STEP_HEADS, cells, width=width, color=color, wrapped=True)]
         lines += data_lines(
-            [StepData(each.name, past.inputs.get(each.name, {}), each.outputs or {}) for each in past.steps],
+            [StepData(item.name, past.inputs.get(item.name, {}), item.outputs or {}) for item in past.steps],
             width=width,
         )
     if row.outputs:
@@ -137,22 +137,22 @@ def past_document(past: PastRun) -> dict[str, Any]:
     steps = [
         _present(
             {
-                "name": each.name,
-                "kind": each.kind,
-                "phase": each.phase,
-                "reason": each.reason,
-                "message": each.message,
-                "attempt": each.attempt,
-                "child": each.child_name,
-                "childUid": each.child_uid,
-                "startedAt": rfc3339(each.started_at) if each.started_at else None,
-                "finishedAt": rfc3339(each.finished_at) if each.finished_at else None,
-                "inputs": dict(past.inputs.get(each.name, {})) or None,
-                "outputs": each.outputs,
-                "logTail": past.step_tails.get(each.child_uid or ""),
+                "name": step.name,
+                "kind": step.kind,
+                "phase": step.phase,
+                "reason": step.reason,
+                "message": step.message,
+                "attempt": step.attempt,
+                "child": step.child_name,
+                "childUid": step.child_uid,
+                "startedAt": rfc3339(step.started_at) if step.started_at else None,
+                "finishedAt": rfc3339(step.finished_at) if step.finished_at else None,
+                "inputs": dict(past.inputs.get(step.name, {})) or None,
+                "outputs": step.outputs,
+                "logTail": past.step_tails.get(step.child_uid or ""),
             }
         )
-        for each in past.steps
+        for step in past.steps
     ]
     document["status"] |= _present({"stepStatuses": steps or None, "logTail": past.log_tail})
     return document
@@ -190,8 +190,8 @@ def _last_lines(section: Sequence[str]) -> list[str]:
     if left_out <= 0:
         return [f"  {printable(line)}" for line in section]
     title = section[:1] if section[0].startswith("==> ") else []
-    told = [f"... {left_out - len(title)} lines before (-o yaml shows them)"]
-    return [f"  {printable(line)}" for line in (*title, *told, *section[-TAIL_LINES:])]
+    reported = [f"... {left_out - len(title)} earlier lines (shown with -o yaml)"]
+    return [f"  {printable(line)}" for line in (*title, *reported, *section[-TAIL_LINES:])]
 
 
 def _present(document: Mapping[str, Any]) -> dict[str, Any]:

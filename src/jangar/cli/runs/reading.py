@@ -1,4 +1,4 @@
-"""A run of the session's namespace, read whole as every face reads it."""
+"""Reads a complete run in the session's namespace, as the HTTP API does."""
 
 from typing import TYPE_CHECKING
 

@@ -31,9 +31,9 @@ def step_data(read: ReadRun) -> list[StepData]:
 def data_lines(found: Iterable[StepData], *, width: int | None) -> list[str]:
     """A block for each step that has inputs or outputs, under a title; nothing if none has."""
     lines: list[str] = []
-    for each in found:
-        if each.inputs or each.outputs:
-            lines += [f"  {each.step}", *one_step_lines(each, indent="    ", width=width)]
+    for item in found:
+        if item.inputs or item.outputs:
+            lines += [f"  {item.step}", *one_step_lines(item, indent="    ", width=width)]
     return ["", "Inputs and outputs:", *lines] if lines else []
 
 

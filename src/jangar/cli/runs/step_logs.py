@@ -16,7 +16,7 @@ def sources(seen: Seen, step: str, attempt: int | None, prefix: str = "") -> lis
     """All steps, or the one named; raises Refused if there is none of that name or number."""
     first, _, rest = step.partition("/")
     states = list(seen.read.record.steps)
-    names = [each.name for each in states]
+    names = [item.name for item in states]
     if first and first not in names:
         raise no_step(seen.read.identity.name, first, names)
     found: list[Source] = []
@@ -27,7 +27,7 @@ def sources(seen: Seen, step: str, attempt: int | None, prefix: str = "") -> lis
         if within is not None:
             found += sources(within, rest, attempt, f"{prefix}{state.name}/")
         elif rest:
-            raise Refused(f"{prefix}{state.name} is no nested run: it has no step {rest}", Why.MISSING)
+            raise Refused(f"{prefix}{state.name} is not a nested run: it has no step {rest}", Why.MISSING)
         else:
             found.append(source(seen.read, state, f"{prefix}{state.name}", attempt))
     return found

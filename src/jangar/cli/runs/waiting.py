@@ -32,7 +32,7 @@ async def changes(
     What is `known` and not there any more is told as deleted.
     """
     fields = f"metadata.name={name}" if name else ""
-    seen = {each["metadata"]["uid"]: each for each in known}
+    seen = {item["metadata"]["uid"]: item for item in known}
     while True:
         try:
             version, there = await _listed(client, resource, namespace, labels, fields)
@@ -66,7 +66,7 @@ async def _listed(
     version, there = "", dict[str, "Obj"]()
     async for page in client.pages(resource, namespace, labels=labels, fields=fields):
         version = page.resource_version
-        there |= {each["metadata"]["uid"]: each for each in page.items}
+        there |= {item["metadata"]["uid"]: item for item in page.items}
     return version, there
 
 
@@ -91,14 +91,14 @@ async def until(
     found = changes(client, resource, meta.get("namespace"), name=meta["name"], known=[obj])
     try:
         async with asyncio.timeout(seconds), aclosing(found) as each_change:
-            async for kind, each in each_change:
-                if each["metadata"]["uid"] != meta["uid"] or kind == "DELETED":
+            async for kind, item in each_change:
+                if item["metadata"]["uid"] != meta["uid"] or kind == "DELETED":
                     return None
-                if holds(each):
-                    return each
+                if holds(item):
+                    return item
     except TimeoutError:
         raise Failure(
-            f"{meta['name']}: {waiting_for} took more than {seconds:.0f} s; it goes on without this command",
+            f"{meta['name']}: timed out after {seconds:.0f} s waiting for {waiting_for}; the operation continues",
             ExitCode.TIMEOUT,
         ) from None
     return None

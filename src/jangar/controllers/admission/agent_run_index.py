@@ -15,7 +15,7 @@ from jangar.api.tools import TOOL_RUN
 from jangar.controllers.admission.resolved_references import ResolvedReferences
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.recording import Recorded, recorded_from
-from jangar.domain.policies.request import Ask
+from jangar.domain.policies.request import RunRequest
 from jangar.domain.times import parse_rfc3339
 from kubekit.cache.object_cache import Cached, Change
 
@@ -91,7 +91,7 @@ def seen_in(cached: Cached, kind: str = AGENT_RUN.name) -> Seen:
 class AgentRunIndex:
     """All runs, by uid."""
 
-    neighbours: ResolvedReferences
+    references: ResolvedReferences
     window: timedelta
     runs: dict[str, Seen] = field(default_factory=dict)
     """Those that hold a place or wait for one."""
@@ -124,12 +124,12 @@ class AgentRunIndex:
 
     def observation(self, now: datetime) -> Observation:
         """All at this moment."""
-        live = [each for each in self.runs.values() if each.holds_place]
+        live = [run for run in self.runs.values() if run.holds_place]
         return Observation(
-            live=[LiveRun(namespace=each.cached.namespace, agent=each.agent) for each in live],
+            live=[LiveRun(namespace=item.cached.namespace, agent=item.agent) for item in live],
             admitted=self._within_window(now),
-            waiting=[self._waiting(each) for each in self.runs.values() if each.is_waiting],
-            started=[each.cached.uid for each in live if each.is_undecided],
+            waiting=[self._waiting(run) for run in self.runs.values() if run.is_waiting],
+            started=[item.cached.uid for item in live if item.is_undecided],
             served_at=self._served_at,
         )
 
@@ -157,7 +157,7 @@ class AgentRunIndex:
     def _waiting(self, seen: Seen) -> WaitingRun:
         """Read anew only when the run, or anything that runs name, has changed."""
         cached = seen.cached
-        version = (cached.generation, tuple(cached.labels), self.neighbours.version)
+        version = (cached.generation, tuple(cached.labels), self.references.version)
         known = self._asked.get(cached.uid)
         if known is None or known[0] != version:
             run = WaitingRun(
@@ -172,10 +172,10 @@ class AgentRunIndex:
             self._asked[cached.uid] = known
         return known[1]
 
-    def _ask(self, seen: Seen) -> Ask:
+    def _ask(self, seen: Seen) -> RunRequest:
         if seen.kind == TOOL_RUN.name:
-            return self.neighbours.ask_of_tool_run(seen.cached)
-        return self.neighbours.ask(seen.cached)
+            return self.references.ask_of_tool_run(seen.cached)
+        return self.references.ask(seen.cached)
 
 
 def _moment(timestamp: str) -> datetime:

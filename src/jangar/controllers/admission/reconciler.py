@@ -22,8 +22,8 @@ from jangar.domain.times import rfc3339, whole_millisecond
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
-from kubekit.client.errors import ApiError, Conflict, NotFound, may_have_been_done
-from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
+from kubekit.client.errors import ApiError, Conflict, NotFound, may_have_taken_effect
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class AdmissionReconciler:
         *,
         client: Client,
         runs: Mapping[str, Informer],
-        sight: AgentRunIndex,
+        index: AgentRunIndex,
         writer: StatusWriter,
         policy: AdmissionPolicy,
         namespaces: Namespaces,
@@ -57,7 +57,7 @@ class AdmissionReconciler:
         """`runs` by the name of the kind."""
         self._client = client
         self._runs = runs
-        self._sight = sight
+        self._index = index
         self._writer = writer
         self._policy = policy
         self._namespaces = namespaces
@@ -88,34 +88,34 @@ class AdmissionReconciler:
         doubts = self._doubts
         left = await self._write(verdicts, now)
         self._dispelled = doubts
-        return LookAgain(0.0) if left else _again(verdicts.values(), now)
+        return RequeueAfter(0.0) if left else _again(verdicts.values(), now)
 
     async def _look_closer(self, denied: Iterable[str]) -> None:
-        neighbours = self._sight.neighbours
-        places = sorted(self._sight.namespaces_of(denied))
-        for informer in neighbours.decisive:
+        references = self._index.references
+        places = sorted(self._index.namespaces_of(denied))
+        for informer in references.decisive:
             await self._read(informer, places)
-        neighbours.doubt()
+        references.doubt()
 
     def _decide(self, now: datetime) -> dict[str, Verdict]:
-        return admit(self._sight.observation(now), self._policy, now)
+        return admit(self._index.observation(now), self._policy, now)
 
     async def _read(self, informer: Informer, places: Iterable[str] | None) -> None:
         """What the API itself says goes into the cache, where it is newer. What is gone there the watch will tell."""
         for place in [None] if places is None else places:
             for obj in await self._client.list(informer.resource, place):
-                informer.cache.note_written(obj)
+                informer.cache.record_write(obj)
 
     async def _write(self, verdicts: Mapping[str, Verdict], now: datetime) -> bool:
         """Whether something was left for another pass. Those that may start are told first."""
         changes: dict[int, list[_Change]] = {order: [] for order in range(_LAST + 1)}
         for uid, verdict in verdicts.items():
-            seen = self._sight.runs[uid]
+            seen = self._index.runs[uid]
             new = record(seen.admission, verdict, now)
             if new != seen.admission:
                 changes[_order(verdict)].append((seen, new))
         holds = changes.pop(_LAST)
-        certain = [change for each in changes.values() for change in each]
+        certain = [change for item in changes.values() for change in item]
         await self._write_all([*certain, *holds[:HOLDS_A_PASS]], now)
         return len(holds) > HOLDS_A_PASS
 
@@ -139,9 +139,9 @@ class AdmissionReconciler:
                 group.create_task(write(seen, new))
         if failures:
             # Conflicts alone leave nothing uncertain: those writes were refused.
-            if not any(may_have_been_done(each) for each in failures):
+            if not any(may_have_taken_effect(failure) for failure in failures):
                 self._dispelled = doubts
-            raise next((each for each in failures if not isinstance(each, Conflict)), failures[0])
+            raise next((failure for failure in failures if not isinstance(failure, Conflict)), failures[0])
 
     async def _write_one(self, seen: Seen, new: Recorded, now: datetime) -> None:
         document = {"admission": recorded_to(new), "updatedAt": rfc3339(whole_millisecond(now))}
@@ -171,9 +171,9 @@ def _order(verdict: Verdict) -> int:
 
 
 def _again(verdicts: Iterable[Verdict], now: datetime) -> Result:
-    holds = [each for each in verdicts if isinstance(each, Hold)]
+    holds = [verdict for verdict in verdicts if isinstance(verdict, Hold)]
     if not holds:
         return DONE
-    times = [each.look_again_at for each in holds if each.look_again_at is not None]
+    times = [hold.look_again_at for hold in holds if hold.look_again_at is not None]
     wait = min([*times, now + SAFETY]) - now
-    return LookAgain(max(wait.total_seconds(), 0.001))
+    return RequeueAfter(max(wait.total_seconds(), 0.001))

@@ -12,13 +12,13 @@ from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER
 from jangar.api.kind import Kind
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.security import SECRET_BINDING
+from jangar.controllers.job_execution.observe import confirmation
 from jangar.controllers.orchestrationrun.definitions import snapshot_source
 from jangar.controllers.resources import ATTEMPT, STEP
-from jangar.controllers.work.observe import confirmation
+from jangar.domain.job_execution.observation import Owner
 from jangar.domain.orchestration.child_names import child_name
-from jangar.domain.policies.build_request import Document, NamedObjects, ask_of, ask_of_tool_run
-from jangar.domain.policies.request import Ask
-from jangar.domain.work.observation import Owner
+from jangar.domain.policies.build_request import Document, NamedObjects, agent_run_request, tool_run_request
+from jangar.domain.policies.request import RunRequest
 from kubekit.cache.informer import Informer
 from kubekit.cache.object_cache import Cached, Change
 
@@ -55,7 +55,7 @@ class ResolvedReferences:
     @property
     def decisive(self) -> list[Informer]:
         """All that a denial may rest on."""
-        more = [each for each in (self.runs, self.orchestrations, self.tools) if each is not None]
+        more = [item for item in (self.runs, self.orchestrations, self.tools) if item is not None]
         return [*self.informers.values(), *more]
 
     def _heard(self, change: Change) -> None:
@@ -66,7 +66,7 @@ class ResolvedReferences:
         """What was asked before is asked again."""
         self.version += 1
 
-    def ask(self, run: Cached) -> Ask:
+    def ask(self, run: Cached) -> RunRequest:
         """What the run asks for now."""
 
         def find(kind: str, name: str) -> Document | None:
@@ -80,25 +80,25 @@ class ResolvedReferences:
             orchestration=self._orchestration(run),
             default_image=self.default_image,
         )
-        return ask_of(run.view, around)
+        return agent_run_request(run.view, around)
 
-    def ask_of_tool_run(self, run: Cached) -> Ask:
+    def ask_of_tool_run(self, run: Cached) -> RunRequest:
         """What a ToolRun asks for now."""
         name = ((run.view.get("spec") or {}).get("toolRef") or {}).get("name") or ""
         tool = self.tools.cache.get(run.namespace, name) if self.tools is not None else None
-        asked = ask_of_tool_run(run.view, (tool.view.get("spec") or {}) if tool is not None else {})
+        asked = tool_run_request(run.view, (tool.view.get("spec") or {}) if tool is not None else {})
         return asked if tool is not None else replace(asked, missing=(f"Tool {name}",))
 
     def _all(self, kind: Kind, namespace: str) -> list[Document]:
         return [
-            each.view for each in self.informers[kind.name].cache.all(namespace) if not each.is_being_deleted
+            item.view for item in self.informers[kind.name].cache.all(namespace) if not item.is_being_deleted
         ]
 
     def _orchestration(self, run: Cached) -> str | None:
         """Whose step it is: the Orchestration that the parent's snapshot was taken of.
 
         Anybody may write an owner reference and labels. So the parent must have recorded that it starts this very
-        child; before its Job is made the parent is asked again, without the cache (`controllers/work`).
+        child; before its Job is made the parent is asked again, without the cache (`controllers/job_execution`).
         """
         owner = run.controller
         if self.runs is None or owner is None or owner.kind != ORCHESTRATION_RUN.name:

@@ -15,7 +15,7 @@ from jangar.controllers.admission.reconciler import KEY, AdmissionReconciler
 from jangar.controllers.admission.resolved_references import NAMED, ResolvedReferences
 from jangar.controllers.status_writer import StatusWriter
 from jangar.domain.policies.policy import AdmissionPolicy
-from jangar.domain.policies.policy_checks import objection
+from jangar.domain.policies.policy_checks import policy_violation
 from jangar.domain.policies.verdicts import Deny
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
@@ -60,23 +60,23 @@ class Admission:
         agentruns = informers[AGENT_RUN.name]
         self.bindings = informers[SECRET_BINDING.name]
         self._policy = settings.policy
-        self._neighbours = neighbours = ResolvedReferences(
+        self._references = references = ResolvedReferences(
             informers={kind.name: informers[kind.name] for kind in NAMED},
             runs=orchestrationruns,
             orchestrations=orchestrations,
             tools=informers[TOOL.name] if settings.policy.counts_tool_runs else None,
             default_image=settings.policy.default_image,
         )
-        sight = AgentRunIndex(neighbours=neighbours, window=settings.policy.rate.window)
+        index = AgentRunIndex(references=references, window=settings.policy.rate.window)
         runs = {AGENT_RUN.name: agentruns}
         if settings.policy.counts_tool_runs:
             runs[TOOL_RUN.name] = informers[TOOL_RUN.name]
         for kind_name, informer in runs.items():
-            informer.subscribe(partial(sight.heard, kind=kind_name))
+            informer.subscribe(partial(index.heard, kind=kind_name))
         self._reconcile = AdmissionReconciler(
             client=client,
             runs=runs,
-            sight=sight,
+            index=index,
             writer=StatusWriter(client),
             policy=settings.policy,
             namespaces=settings.namespaces,
@@ -93,7 +93,7 @@ class Admission:
 
     def denial(self, run: Cached) -> Deny | None:
         """Why the run could not be admitted now: what it names may have changed since it was."""
-        found = objection(self._neighbours.ask(run), self._policy)
+        found = policy_violation(self._references.ask(run), self._policy)
         return found if isinstance(found, Deny) else None
 
     def authority_gained(self) -> None:

@@ -1,1 +1,1 @@
-"""AgentRuns: what they run. How it is run is `controllers/work`'s business."""
+"""AgentRuns: what they run. How it is run is `controllers/job_execution`'s business."""

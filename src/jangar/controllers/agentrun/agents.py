@@ -16,6 +16,7 @@ from jangar.api.phases import TERMINAL
 from jangar.controllers.agentrun.order import is_template
 from jangar.controllers.definition.checks import AgentCheck, check_provider, check_task, check_version_control
 from jangar.controllers.definition.reconciler import Check, DefinitionReconciler
+from jangar.controllers.job_execution.reconciler import WorkReconciler
 from jangar.controllers.status_writer import StatusWriter
 from jangar.controllers.watch_predicates import (
     asks_to_stop,
@@ -25,7 +26,6 @@ from jangar.controllers.watch_predicates import (
     telling_pod,
     watch_all,
 )
-from jangar.controllers.work.reconciler import WorkReconciler
 from kubekit.cache.indexers import Indexer
 from kubekit.cache.informer import Change, Informer
 from kubekit.cache.object_cache import Cached
@@ -115,12 +115,12 @@ class Agents:
 
     def _open_runs(self, change: Change) -> Iterable[Key]:
         found = self.runs.cache.by(OPEN, change.subject.namespace)
-        return [Key(each.namespace, each.name) for each in found]
+        return [Key(item.namespace, item.name) for item in found]
 
 
 def _all_beside(agents: Informer) -> Callable[[Change], Iterable[Key]]:
     def keys(change: Change) -> Iterable[Key]:
-        return [Key(each.namespace, each.name) for each in agents.cache.all(change.subject.namespace)]
+        return [Key(item.namespace, item.name) for item in agents.cache.all(change.subject.namespace)]
 
     return keys
 

@@ -13,20 +13,20 @@ from jangar.api.agents.vcs import VERSION_CONTROL_PROVIDER, VersionControlProvid
 from jangar.api.kind import Kind
 from jangar.api.meta import ApiModel
 from jangar.api.reasons import Reason
-from jangar.controllers.work.order import JobRequest
-from jangar.domain.agentrun.admission import held_by
+from jangar.controllers.job_execution.order import JobRequest
+from jangar.domain.agentrun.admission import admission_blocker
 from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_command
 from jangar.domain.agentrun.task import task_of
-from jangar.domain.agentrun.workflow import StepPlace, define_course
+from jangar.domain.agentrun.workflow import StepPosition, define_runtime_steps
+from jangar.domain.job_execution.command import Command
+from jangar.domain.job_execution.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
+from jangar.domain.job_execution.record import AttemptLimits
+from jangar.domain.job_execution.workflow import RuntimeStep
+from jangar.domain.job_execution.workflow_document import workflow_stages
 from jangar.domain.orchestration.definition import ConditionCompiler
-from jangar.domain.orchestration.wording import missing
+from jangar.domain.orchestration.message_text import does_not_exist
 from jangar.domain.policies.verdicts import Deny
 from jangar.domain.toolrun.tool import NoCommand
-from jangar.domain.work.command import Command
-from jangar.domain.work.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
-from jangar.domain.work.record import AttemptLimits
-from jangar.domain.work.stage_document import workflow_stages
-from jangar.domain.work.workflow import Stage
 from jangar.runtimes.kubernetes_job.manifest import AGENT_TEMPLATE
 from kubekit.cache.object_cache import Cache, Cached
 
@@ -38,7 +38,7 @@ _Spec = TypeVar("_Spec", bound=ApiModel)
 
 class _MissingError(Exception):
     def __init__(self, kind: Kind, name: str, others: Iterable[str]) -> None:
-        super().__init__(missing(kind.name, name, others))
+        super().__init__(does_not_exist(kind.name, name, others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class AgentCaches:
         """Raises _MissingError."""
         cached = self.of[kind.name].get(namespace, name)
         if cached is None:
-            raise _MissingError(kind, name, (each.name for each in self.of[kind.name].all(namespace)))
+            raise _MissingError(kind, name, (item.name for item in self.of[kind.name].all(namespace)))
         return spec.model_validate(cached.view.get("spec") or {})
 
 
@@ -93,23 +93,23 @@ class AgentRunOrders:
             self._named(AGENT_PROVIDER, seen.namespace, agent_spec.get("providerRef")),
             self._named(IMPLEMENTATION_SPEC, seen.namespace, spec.get("implementationSpecRef")),
         )
-        return sum(len(each.raw) for each in named if each is not None)
+        return sum(len(item.raw) for item in named if item is not None)
 
     def _named(self, kind: Kind, namespace: str, reference: Any) -> Cached | None:
         name = reference.get("name") if isinstance(reference, dict) else None
         return self.caches.of[kind.name].get(namespace, name) if isinstance(name, str) else None
 
-    def _course(self, spec: AgentRunSpec) -> tuple[Stage, ...] | WorkRejected:
+    def _course(self, spec: AgentRunSpec) -> tuple[RuntimeStep, ...] | WorkRejected:
         """The stages of the work; none where it is one Job."""
-        found = define_course(spec, compile_condition=self.compile_loop)
+        found = define_runtime_steps(spec, compile_condition=self.compile_loop)
         if isinstance(found, list):
-            only_missing = all(each.reason is Reason.MISSING_INPUT for each in found)
+            only_missing = all(item.reason is Reason.MISSING_INPUT for item in found)
             reason = Reason.MISSING_INPUT if only_missing else Reason.INVALID_SPEC
             return WorkRejected(reason=reason, message="; ".join(map(str, found)))
         return found
 
     def _work(
-        self, seen: Cached, spec: AgentRunSpec, place: StepPlace | None
+        self, seen: Cached, spec: AgentRunSpec, place: StepPosition | None
     ) -> tuple[Work, Command | None, AttemptLimits | None]:
         try:
             parts = self._parts(seen, spec, place)
@@ -127,7 +127,7 @@ class AgentRunOrders:
             return None
         status = seen.view.get("status") or {}
         is_first = not status.get("job")
-        if is_first and (held := held_by(status.get("admission"))) is not None:
+        if is_first and (held := admission_blocker(status.get("admission"))) is not None:
             return held
         denied = self.denial(seen)
         if denied is None:
@@ -137,7 +137,7 @@ class AgentRunOrders:
             return WorkHeld(reason=denied.reason, message=denied.message)
         return WorkRejected(reason=denied.reason, message=denied.message)
 
-    def _parts(self, seen: Cached, spec: AgentRunSpec, place: StepPlace | None) -> AgentParts:
+    def _parts(self, seen: Cached, spec: AgentRunSpec, place: StepPosition | None) -> AgentParts:
         namespace, caches = seen.namespace, self.caches
         agent = caches.get(AGENT, AgentSpec, namespace, spec.agent_ref.name)
         provider = caches.get(AGENT_PROVIDER, AgentProviderSpec, namespace, agent.provider_ref.name)
@@ -173,25 +173,25 @@ class AgentRunOrders:
     def _memory(self, namespace: str, name: str | None) -> tuple[str, MemorySpec] | None:
         if name is not None:
             return name, self.caches.get(MEMORY, MemorySpec, namespace, name)
-        for each in self.caches.of[MEMORY.name].all(namespace):
-            spec = each.view.get("spec") or {}
+        for item in self.caches.of[MEMORY.name].all(namespace):
+            spec = item.view.get("spec") or {}
             if spec.get("default"):
-                return each.name, MemorySpec.model_validate(spec)
+                return item.name, MemorySpec.model_validate(spec)
         return None
 
 
-def _place(seen: Cached, spec: AgentRunSpec) -> StepPlace | None:
+def _place(seen: Cached, spec: AgentRunSpec) -> StepPosition | None:
     """The step that is under way or next, by what is recorded."""
     stages = workflow_stages((seen.view.get("status") or {}).get("workflow") or {})
-    stage = next((each for each in stages if not each.is_over), None)
+    stage = next((item for item in stages if not item.is_over), None)
     for index, step in enumerate(spec.workflow.steps if spec.workflow else ()):
         if stage is None or stage.name == step.name:
             iteration = stage.iteration if stage else (1 if step.loop else None)
-            return StepPlace(step=step, index=index, iteration=iteration)
+            return StepPosition(step=step, index=index, iteration=iteration)
     return None
 
 
-def _terms(seen: Cached, spec: AgentRunSpec, agent: AgentSpec, place: StepPlace | None) -> AttemptLimits:
+def _terms(seen: Cached, spec: AgentRunSpec, agent: AgentSpec, place: StepPosition | None) -> AttemptLimits:
     """The step's own, else the Agent's defaults. A run that belongs to a step is repeated by its step alone."""
     said, step = agent.defaults, place.step if place else None
     ttl = (spec.runtime.config or {}).get("ttlSecondsAfterFinished")

@@ -17,11 +17,11 @@ from jangar.controllers.definition.reconciler import Checked
 from jangar.domain.agentrun.provider import provider_problems
 from jangar.domain.not_built import not_built_problems
 from jangar.domain.orchestration.definition import ConditionCompiler
+from jangar.domain.orchestration.message_text import does_not_exist
 from jangar.domain.orchestration.recursion import NestedCall, recursion_problems
 from jangar.domain.orchestration.step_references import target_name
 from jangar.domain.orchestration.validation import definition_problems, execution_mode
 from jangar.domain.orchestration.validation_steps import not_built_steps
-from jangar.domain.orchestration.wording import missing
 from jangar.domain.toolrun.tool import tool_problems
 from kubekit.cache.object_cache import Cache, Cached
 
@@ -65,11 +65,11 @@ class AgentCheck:
         name = AgentSpec.model_validate(spec).provider_ref.name
         if self.providers.get(seen.namespace, name) is not None:
             return Checked(problems=[], missing=[], more={})
-        others = (each.name for each in self.providers.all(seen.namespace))
+        others = (item.name for item in self.providers.all(seen.namespace))
         problem = Problem(
             reason=Reason.REFERENCE_NOT_FOUND,
             path=("spec", "providerRef", "name"),
-            message=missing("AgentProvider", name, others),
+            message=does_not_exist("AgentProvider", name, others),
             fix="create it, or name one that exists",
         )
         return Checked(problems=[], missing=[problem], more={})
@@ -95,13 +95,13 @@ class OrchestrationCheck:
     def _reachable(self, seen: Cached, spec: OrchestrationSpec) -> dict[str, list[NestedCall]]:
         """Calls of this orchestration and of all that it leads to."""
         calls = {seen.name: _calls(spec)}
-        open_ones = [each.target for each in calls[seen.name]]
+        open_ones = [item.target for item in calls[seen.name]]
         while open_ones:
             name = open_ones.pop()
             cached = None if name in calls else self.orchestrations.get(seen.namespace, name)
             if cached is not None:
                 calls[name] = _calls(OrchestrationSpec.model_validate(cached.view.get("spec") or {}))
-                open_ones += [each.target for each in calls[name]]
+                open_ones += [item.target for item in calls[name]]
         return calls
 
 

@@ -1,4 +1,4 @@
-"""One pass over an object of a kind that is not built: it says so, so that nobody waits for it."""
+"""Reconciles objects of kinds that are not built: sets Ready=False with reason NotBuilt."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

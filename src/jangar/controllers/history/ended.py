@@ -7,7 +7,7 @@ from typing import Any
 from jangar.api.phases import TERMINAL
 from jangar.controllers.resources import ATTEMPT, CREATED_BY, STEP
 from jangar.domain.times import parse_rfc3339
-from jangar.store.rows import Ended, RunRow, StepRow, Whole
+from jangar.store.rows import Ended, RunRow, StepRow, StoredObject
 from kubekit.cache.object_cache import Cached
 
 _DEFINITIONS = ("orchestrationRef", "agentRef", "toolRef")
@@ -70,11 +70,11 @@ def ended(
             counts=status.get("counts"),
         ),
         steps=tuple(
-            _step(position, each)
-            for position, each in enumerate(steps if steps is not None else status.get("stepStatuses") or ())
+            _step(position, item)
+            for position, item in enumerate(steps if steps is not None else status.get("stepStatuses") or ())
         ),
         log_tail=log_tail,
-        whole=Whole(obj=_whole(seen, steps), definition=definition),
+        whole=StoredObject(obj=_whole(seen, steps), definition=definition),
         key=spec.get("deliveryId") or spec.get("idempotencyKey"),
     )
 
@@ -93,7 +93,7 @@ def _whole(seen: Cached, steps: Sequence[Mapping[str, Any]] | None) -> Mapping[s
 
 
 def _definition(spec: Mapping[str, Any]) -> str | None:
-    return next((spec[each]["name"] for each in _DEFINITIONS if spec.get(each)), None)
+    return next((spec[definition]["name"] for definition in _DEFINITIONS if spec.get(definition)), None)
 
 
 def _log_location(status: Mapping[str, Any]) -> str | None:

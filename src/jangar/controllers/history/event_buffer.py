@@ -6,10 +6,10 @@ from typing import Final
 
 from jangar.store.history import History
 from jangar.store.rows import EventRow
-from kubekit.events.event_values import Told
+from kubekit.events.event_values import RepeatedEvent
 
 SECONDS: Final = 5.0
-MOST: Final = 10_000
+MAX_COUNT: Final = 10_000
 MANY: Final = 500
 
 
@@ -18,14 +18,14 @@ class PendingEvents:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._waiting: OrderedDict[tuple[str, str, str, str], Told] = OrderedDict()
+        self._waiting: OrderedDict[tuple[str, str, str, str], RepeatedEvent] = OrderedDict()
         self._since = 0.0
 
-    def add(self, told: Told) -> None:
+    def add(self, reported: RepeatedEvent) -> None:
         if not self._waiting:
             self._since = asyncio.get_running_loop().time()
-        self._waiting[told.same] = told
-        while len(self._waiting) > MOST:
+        self._waiting[reported.same] = reported
+        while len(self._waiting) > MAX_COUNT:
             self._waiting.popitem(last=False)
 
     def is_due(self, now: float) -> bool:
@@ -36,19 +36,19 @@ class PendingEvents:
         taken = list(self._waiting.values())
         if not taken:
             return
-        await history.add_events([self._row(each) for each in taken])
-        for each in taken:
-            if self._waiting.get(each.same) == each:
-                del self._waiting[each.same]
+        await history.add_events([self._row(item) for item in taken])
+        for item in taken:
+            if self._waiting.get(item.same) == item:
+                del self._waiting[item.same]
 
-    def _row(self, told: Told) -> EventRow:
+    def _row(self, reported: RepeatedEvent) -> EventRow:
         return EventRow(
-            uid=told.uid,
-            type=told.type,
-            reason=told.reason,
-            message=told.message,
+            uid=reported.uid,
+            type=reported.type,
+            reason=reported.reason,
+            message=reported.message,
             source=self._source,
-            count=told.count,
-            first_at=told.first,
-            last_at=told.last,
+            count=reported.count,
+            first_at=reported.first,
+            last_at=reported.last,
         )

@@ -6,7 +6,7 @@ a database that was lost is filled again. A database that is out of reach delays
 
 import asyncio
 import logging
-import random as chance
+import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -77,7 +77,7 @@ class HistoryKeeper:
     """How long stored tails of logs are kept; None for ever."""
     retention: timedelta | None = None
     """How long everything else that is stored is kept; None for ever."""
-    random: Callable[[], float] = chance.random
+    random: Callable[[], float] = random.random
     counts: Counts = field(default_factory=Counts)
     _ledger: Ledger = field(default_factory=Ledger)
     _kinds: dict[str, Followed] = field(default_factory=dict)
@@ -85,13 +85,13 @@ class HistoryKeeper:
     _parts: set[tuple[str, str]] = field(default_factory=set)
     """Work of which a log was kept that history does not have yet."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
-    _told: PendingEvents = field(init=False)
+    _reported: PendingEvents = field(init=False)
     _tidied: float = float("-inf")
     _is_tidying: bool = False
 
     def __post_init__(self) -> None:
-        self._told = PendingEvents(source=self.recorder.component)
-        self.recorder.on_told = self._told.add
+        self._reported = PendingEvents(source=self.recorder.component)
+        self.recorder.on_recorded = self._reported.add
 
     def follow(
         self, informer: Informer, *, wake: Callable[[Key], None], may_act: Callable[[Key], bool]
@@ -111,8 +111,8 @@ class HistoryKeeper:
     def look_at_all(self) -> None:
         """From now on this process acts: what another one left is stored by us."""
         for kind, followed in self._kinds.items():
-            for each in followed.informer.cache.all():
-                self._heard(kind, Change("added", None, each))
+            for item in followed.informer.cache.all():
+                self._heard(kind, Change("added", None, item))
 
     def tail_kept(self, namespace: str, uid: str, is_part: bool) -> None:
         """The last lines of a log are there; the row may be stored without them already, or not be due yet."""
@@ -120,10 +120,10 @@ class HistoryKeeper:
             self._parts.add((namespace, uid))
             self._news.set()
         for kind, followed in self._kinds.items():
-            for each in followed.informer.cache.by("uid", uid):
-                if each.namespace == namespace and written_at(each) is not None:
+            for item in followed.informer.cache.by("uid", uid):
+                if item.namespace == namespace and written_at(item) is not None:
                     self._ledger.stored.pop(uid, None)
-                    self._heard(kind, Change("changed", each, each))
+                    self._heard(kind, Change("changed", item, item))
 
     @property
     def pending_count(self) -> int:
@@ -131,7 +131,7 @@ class HistoryKeeper:
 
     def oldest_age(self) -> float:
         """Seconds that the first in line has waited."""
-        since = min((each.since for each in self._ledger.waiting.values()), default=None)
+        since = min((item.since for item in self._ledger.waiting.values()), default=None)
         return 0.0 if since is None else max(0.0, _clock() - since)
 
     async def run(self) -> None:
@@ -142,14 +142,14 @@ class HistoryKeeper:
                 await self._something()
                 await asyncio.sleep(LINGER_SECONDS)
                 batch = self._batch()
-                if not (batch or self._parts or self._told.is_due(_clock()) or self._is_untidy()):
+                if not (batch or self._parts or self._reported.is_due(_clock()) or self._is_untidy()):
                     await self._rest()
                     continue
                 try:
                     history = history or await self.open_history()
                     await self._store_parts(history)
                     await self._store(history, batch)
-                    await self._told.store(history)
+                    await self._reported.store(history)
                     await self._tidy(history)
                     failures = 0
                 except (StoreError, ApiError, OSError) as error:
@@ -244,7 +244,7 @@ class HistoryKeeper:
 
     async def _store(self, history: History, batch: Sequence[Waiting]) -> None:
         left = await self._unknown(history, batch)
-        rows = [await self._row(each, history) for each in left]
+        rows = [await self._row(item, history) for item in left]
         try:
             await history.store(rows)
         except Refused:
@@ -269,15 +269,15 @@ class HistoryKeeper:
 
     async def _unknown(self, history: History, batch: Sequence[Waiting]) -> list[Waiting]:
         """Without those that an earlier process has stored as they are."""
-        asked = [each.seen.uid for each in batch if each.may_be_known]
+        asked = [item.seen.uid for item in batch if item.may_be_known]
         known = await history.known(asked) if asked else {}
         left = []
-        for each in batch:
-            row, at = known.get(each.seen.uid), written_at(each.seen)
-            if row and at and row.updated_at >= parse_rfc3339(at) and not self._lacks_tail(row, each.seen):
-                self._done([each], is_new=False)
+        for item in batch:
+            row, at = known.get(item.seen.uid), written_at(item.seen)
+            if row and at and row.updated_at >= parse_rfc3339(at) and not self._lacks_tail(row, item.seen):
+                self._done([item], is_new=False)
             else:
-                left.append(each)
+                left.append(item)
         return left
 
     def _lacks_tail(self, row: Known, seen: Cached) -> bool:
@@ -311,10 +311,10 @@ class HistoryKeeper:
         if self.logs is None:
             return None
         here = await self.logs.read(seen.namespace, seen.uid)
-        own = {each.job for each in await self.logs.parts(seen.namespace, seen.uid)}
+        own = {part.job for part in await self.logs.parts(seen.namespace, seen.uid)}
         if not own or here is None:
             return here
-        before = [each.text for each in await history.log_parts(seen.uid) if each.job not in own]
+        before = [log_part.text for log_part in await history.log_parts(seen.uid) if log_part.job not in own]
         return "".join([*before, here])
 
     async def _definition(self, seen: Cached) -> bytes | None:

@@ -19,7 +19,7 @@ def referenced_secrets(pod: Mapping[str, Any]) -> list[SecretReference]:
     found: dict[str, bool] = {}
     for name, is_optional in _references(pod.get("spec") or {}):
         found[name] = found.get(name, True) and is_optional
-    return [SecretReference(*each) for each in found.items()]
+    return [SecretReference(*item) for item in found.items()]
 
 
 def _references(spec: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
@@ -41,7 +41,7 @@ def _named(reference: Mapping[str, Any] | None, key: str = "name") -> Iterator[t
 
 def secret_values(secret: Mapping[str, Any]) -> list[bytes]:
     """What the Secret holds."""
-    return [base64.b64decode(each) for each in (secret.get("data") or {}).values()]
+    return [base64.b64decode(item) for item in (secret.get("data") or {}).values()]
 
 
 def masked(text: bytes, values: Iterable[bytes]) -> bytes:

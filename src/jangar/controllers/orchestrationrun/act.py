@@ -21,12 +21,13 @@ from jangar.controllers.orchestrationrun.children import (
 from jangar.controllers.orchestrationrun.definitions import Definitions, Found
 from jangar.controllers.orchestrationrun.memory import Pinned, RunMemory
 from jangar.controllers.resources import RUN_UID, STEP, is_controlled_by, owner_reference
+from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.orchestration.actions import (
     Action,
     ConfirmChild,
     PinDefinition,
     ReadChildren,
-    ReleaseRun,
+    RemoveRunFinalizer,
     StartChild,
     StopChild,
     SuspendChild,
@@ -39,7 +40,6 @@ from jangar.domain.orchestration.observation import (
     SnapshotConflict,
 )
 from jangar.domain.orchestration.state import RunRecord
-from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from kubekit.cache.informer import Informer
 from kubekit.cache.object_cache import Cached
 from kubekit.client.api_client import Client
@@ -95,7 +95,7 @@ async def act(deps: ActionDependencies, subject: RunContext, actions: Sequence[A
             case ReadChildren():
                 await _read_children(deps, subject)
                 learned = True
-            case ReleaseRun(left=left):
+            case RemoveRunFinalizer(left=left):
                 await _release(deps, subject, left)
             case _:
                 assert_never(action)
@@ -126,7 +126,7 @@ async def _read_children(deps: ActionDependencies, subject: RunContext) -> None:
     there: dict[str, Child] = {}
     for informer in _informers(deps):
         for obj in await deps.client.list(informer.resource, seen.namespace, labels=f"{RUN_UID}={seen.uid}"):
-            cached = informer.cache.note_written(obj)
+            cached = informer.cache.record_write(obj)
             if _is_ours(subject, obj):
                 there[cached.name] = child_seen(cached)
     gone = {
@@ -163,7 +163,7 @@ async def _ask_children(
     if len(calls) == 1:
         return await calls[0]
     answers = await asyncio.gather(*(one(call) for call in calls), return_exceptions=True)
-    failures = [each for each in answers if isinstance(each, BaseException)]
+    failures = [answer for answer in answers if isinstance(answer, BaseException)]
     if failures:
         raise failures[0]
     return any(answers)
@@ -206,7 +206,7 @@ async def _start(deps: ActionDependencies, subject: RunContext, action: StartChi
         memory.learn({action.child: refused})
         return True
     memory.made[action.child] = obj["metadata"]["uid"]
-    informer.cache.note_written(obj)
+    informer.cache.record_write(obj)
     return False
 
 
@@ -222,7 +222,7 @@ async def _adopt(
     obj = await deps.client.get(informer.resource, action.child, seen.namespace)
     wanted, found = hash_of(manifest, action.kind), hash_of(obj, action.kind)
     if is_controlled_by(obj, seen.uid) and found is not None and found == wanted:
-        memory.learn({action.child: child_seen(informer.cache.note_written(obj))})
+        memory.learn({action.child: child_seen(informer.cache.record_write(obj))})
         return True
     kind, uid = informer.resource.kind, obj["metadata"]["uid"]
     message = (
@@ -254,7 +254,7 @@ async def _confirm(deps: ActionDependencies, subject: RunContext, name: str) -> 
         except NotFound:
             continue
         if _is_ours(subject, obj):
-            subject.memory.learn({name: child_seen(informer.cache.note_written(obj))})
+            subject.memory.learn({name: child_seen(informer.cache.record_write(obj))})
             return True
     subject.memory.learn({name: ChildGone(name=name)})
     return True
@@ -283,4 +283,4 @@ def _informer(deps: ActionDependencies, kind: StepKind) -> Informer:
 
 
 def _informers(deps: ActionDependencies) -> list[Informer]:
-    return [each for each in (deps.toolruns, deps.agentruns, deps.runs) if each is not None]
+    return [item for item in (deps.toolruns, deps.agentruns, deps.runs) if item is not None]

@@ -20,6 +20,7 @@ from jangar.controllers.resources import (
     resource_of,
 )
 from jangar.controllers.stop_order import written_order
+from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.orchestration.actions import StartChild, StopChild
 from jangar.domain.orchestration.child_identity import child_hash, child_spec
 from jangar.domain.orchestration.child_names import label_value
@@ -27,7 +28,6 @@ from jangar.domain.orchestration.definition import StepDefinition
 from jangar.domain.orchestration.observation import ChildSeen
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.times import parse_rfc3339
-from jangar.domain.work.releasing import CLEANUP_FINALIZER
 from kubekit.cache.object_cache import Cached
 
 KINDS: Mapping[StepKind, Kind] = {
@@ -58,17 +58,17 @@ def child_seen(cached: Cached) -> ChildSeen:
         outputs=status.get("outputs"),
         deleting=cached.is_being_deleted,
         suspended=bool(spec.get("suspend")),
-        stop_requested=spec.get("cancel") is True and _told_to_stop(obj),
-        left_behind=any(not each.get("endedAt") for each in left),
+        stop_requested=spec.get("cancel") is True and _reported_to_stop(obj),
+        left_behind=any(not item.get("endedAt") for item in left),
     )
 
 
 def _phase(word: str | None) -> Phase:
-    """The existing system stamps Ready on ToolRuns that nothing has happened to yet."""
+    """The legacy system sets Ready on ToolRuns that have not started."""
     return Phase.PENDING if not word or word == DefinitionPhase.READY else Phase(word)
 
 
-def _told_to_stop(obj: Mapping[str, Any]) -> bool:
+def _reported_to_stop(obj: Mapping[str, Any]) -> bool:
     return STOP in (obj["metadata"].get("annotations") or {})
 
 

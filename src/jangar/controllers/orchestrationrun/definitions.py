@@ -13,7 +13,8 @@ from jangar.controllers.orchestrationrun.memory import Pinned
 from jangar.controllers.orchestrationrun.step_pages import read_steps
 from jangar.controllers.resources import MANAGED_BY, RUN_UID, is_controlled_by, owner_reference
 from jangar.domain.orchestration.definition import ConditionCompiler, Definition
-from jangar.domain.orchestration.initial import kept_steps
+from jangar.domain.orchestration.initial import reused_steps
+from jangar.domain.orchestration.message_text import does_not_exist
 from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, SnapshotConflict
 from jangar.domain.orchestration.parameters import resolve_parameters
 from jangar.domain.orchestration.retry_source import own_definition_problem, source_problem
@@ -26,7 +27,6 @@ from jangar.domain.orchestration.snapshot import (
 from jangar.domain.orchestration.status_document import run_record
 from jangar.domain.orchestration.validation import define
 from jangar.domain.orchestration.validation_steps import not_built_steps
-from jangar.domain.orchestration.wording import missing
 from kubekit.cache.object_cache import Cache, Cached
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import CONFIG_MAPS
@@ -117,8 +117,8 @@ class Definitions:
         name = spec.orchestration_ref.name if spec.orchestration_ref else ""
         cached = self._orchestrations.get(run.namespace, name)
         if cached is None:
-            others = (each.name for each in self._orchestrations.all(run.namespace))
-            return DefinitionMissing(message=missing("Orchestration", name, others))
+            others = (item.name for item in self._orchestrations.all(run.namespace))
+            return DefinitionMissing(message=does_not_exist("Orchestration", name, others))
         source = {"name": cached.name, "uid": cached.uid}
         named = cached.view.get("spec") or {}
         return await evaluated(lambda: self._found(named, given, source=source), size=len(cached.raw))
@@ -211,7 +211,7 @@ class Definitions:
         if not isinstance(found, Found):
             return found
         record = run_record(status, await read_steps(self._client, old, status))
-        kept = kept_steps(found.definition, record.steps, retry.from_step)
+        kept = reused_steps(found.definition, record.steps, retry.from_step)
         if isinstance(kept, Problem):
             return DefinitionRejected(problems=[kept])
         return replace(found, reused=kept)

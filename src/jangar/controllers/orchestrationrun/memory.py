@@ -16,7 +16,7 @@ from kubekit.cache.indexers import OWNER_UID
 from kubekit.cache.informer import Change
 from kubekit.cache.object_cache import Cache, Cached
 
-MOST_ENDED: Final = 256
+MAX_ENDED: Final = 256
 """Ended runs that are remembered: thousands stay until their retention is over, and few are looked at again."""
 
 
@@ -124,7 +124,7 @@ class RunMemory:
         """The recorded step of this name, if its current attempt has a child of that name."""
         position = self.pinned.positions.get(step) if self.pinned is not None else None
         if position is None or position >= len(record.steps):
-            return next((each for each in record.steps if each.child == child), None)
+            return next((item for item in record.steps if item.child == child), None)
         state = record.steps[position]
         return state if state.child == child else None
 
@@ -151,7 +151,7 @@ class Memories:
         """The run has ended: it is remembered while it is among the latest, for what still happens to its children."""
         self._ended.pop(uid, None)
         self._ended[uid] = None
-        if len(self._ended) > MOST_ENDED:
+        if len(self._ended) > MAX_ENDED:
             self.forget(next(iter(self._ended)))
 
     def forget(self, uid: str) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from jangar.controllers.history.keeper import HistoryKeeper
-from jangar.controllers.observers import NOBODY, Observers
+from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.act import ActionDependencies, RunContext, act
 from jangar.controllers.orchestrationrun.definitions import STEP_BYTES
 from jangar.controllers.orchestrationrun.memory import Memories, RunMemory
@@ -25,10 +25,10 @@ from jangar.domain.retention.decide import Delete
 from jangar.domain.status_contract import lifecycle_to
 from kubekit.cache.object_cache import Cached
 from kubekit.controller.evaluation import evaluated
-from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
 
-MOST_ROUNDS = 10
+MAX_ROUNDS = 10
 """Plans that one pass may make before it lets others have a turn."""
 
 
@@ -44,10 +44,10 @@ class RunReconciler:
     keeping: Keeping
     now: Callable[[], datetime]
     history: HistoryKeeper | None = None
-    observers: Observers = NOBODY
+    observers: Observers = NO_OBSERVERS
 
     async def __call__(self, key: Key) -> Result:
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             seen = self.hands.runs.cache.get(key.namespace, key.name)
             if seen is None:
                 return DONE
@@ -67,8 +67,8 @@ class RunReconciler:
             if not learned:
                 if planned.status.lifecycle.is_terminal:
                     self.memories.note_ended(seen.uid)
-                return await self._afterwards(seen, sight, planned)
-        return LookAgain(after=0.1)
+                return await self._later(seen, sight, planned)
+        return RequeueAfter(after=0.1)
 
     async def _record(self, seen: Cached, memory: RunMemory, sight: RunSnapshot, planned: Plan) -> Cached:
         record = planned.status
@@ -115,16 +115,18 @@ class RunReconciler:
     def _tell(self, seen: Cached, before: RunRecord, after: RunRecord) -> None:
         """An Event for each transition of the run and of its steps."""
         about = reference_to(self.hands.runs.resource, seen)
-        for each in phase_change(lifecycle_to(before.lifecycle), lifecycle_to(after.lifecycle)):
-            self.recorder.record(about, type=each.type, reason=each.reason, message=each.message)
+        for item in phase_change(lifecycle_to(before.lifecycle), lifecycle_to(after.lifecycle)):
+            self.recorder.record(about, type=item.type, reason=item.reason, message=item.message)
         known = {state.name: state for state in before.steps}
         for state in after.steps:
             old = known.get(state.name)
             if old is state or (old is None and state.attempt == 0 and not state.is_terminal):
                 continue
-            told = step_change(step_document(old) if old else None, step_document(state))
-            if told is not None:
-                self.recorder.record(about, type=told.type, reason=told.reason, message=told.message)
+            reported = step_change(step_document(old) if old else None, step_document(state))
+            if reported is not None:
+                self.recorder.record(
+                    about, type=reported.type, reason=reported.reason, message=reported.message
+                )
 
     def _count(self, before: RunRecord, after: RunRecord) -> None:
         if after.cancel is not None and before.cancel is None:
@@ -137,7 +139,7 @@ class RunReconciler:
                 took = (state.finished_at - state.started_at).total_seconds()
                 self.observers.step_ended(str(state.kind), str(state.phase), took)
 
-    async def _afterwards(self, seen: Cached, sight: RunSnapshot, planned: Plan) -> Result:
+    async def _later(self, seen: Cached, sight: RunSnapshot, planned: Plan) -> Result:
         """When to look again; a finished run whose time is over goes."""
         times = [planned.look_again_at]
         if planned.status.lifecycle.is_terminal and not seen.is_being_deleted:
@@ -149,10 +151,10 @@ class RunReconciler:
                 self.observers.expired(self.hands.runs.resource.kind)
                 return DONE
             times.append(verdict.look_again_at)
-        nearest = min((each for each in times if each is not None), default=None)
+        nearest = min((time for time in times if time is not None), default=None)
         if nearest is None:
             return DONE
-        return LookAgain(after=max(0.0, (nearest - self.now()).total_seconds()))
+        return RequeueAfter(after=max(0.0, (nearest - self.now()).total_seconds()))
 
 
 def _shown_beside(status: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -55,7 +55,7 @@ class RunRetention:
 
     def verdict(self, record: RunRecord, *, is_stored: Callable[[], bool], now: datetime) -> Delete | Kept:
         """Whether it goes now; whether its history is stored is asked when nothing else keeps it."""
-        cleaning = any(each.ended_at is None for each in record.left_behind)
+        cleaning = any(item.ended_at is None for item in record.left_behind)
         finished_at, keep = record.lifecycle.finished_at, self._resolved.keep
         return may_delete(
             FinishedRun(finished_at=finished_at, keep=keep, cleaning_up=cleaning),

@@ -87,7 +87,7 @@ class StepPages:
     async def _write(
         self, run: Cached, memory: RunMemory, number: int, states: tuple[StepState, ...]
     ) -> None:
-        page = {"page": number, "steps": [step_document(each) for each in states]}
+        page = {"page": number, "steps": [step_document(state) for state in states]}
         data = base64.b64encode(gzip.compress(orjson.dumps(page), compresslevel=1, mtime=0)).decode()
         known = memory.pages.get(number)
         obj = await (self._replace(run, known, data) if known else self._create(run, number, data))

@@ -1,1 +1,1 @@
-"""ToolRuns: what they run. How it is run is `controllers/work`'s business."""
+"""ToolRuns: what they run. How it is run is `controllers/job_execution`'s business."""

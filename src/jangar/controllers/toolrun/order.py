@@ -4,18 +4,18 @@ from dataclasses import dataclass, field
 
 from jangar.api.reasons import Reason
 from jangar.api.tools import TOOL_RUN, ToolRunSpec, ToolSpec
-from jangar.controllers.work.order import JobRequest
-from jangar.domain.agentrun.admission import held_by
+from jangar.controllers.job_execution.order import JobRequest
+from jangar.domain.agentrun.admission import admission_blocker
+from jangar.domain.job_execution.command import Command
+from jangar.domain.job_execution.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
+from jangar.domain.job_execution.record import AttemptLimits
 from jangar.domain.not_built import not_built_problems
-from jangar.domain.orchestration.wording import missing
-from jangar.domain.policies.build_request import ask_of_tool_run
+from jangar.domain.orchestration.message_text import does_not_exist
+from jangar.domain.policies.build_request import tool_run_request
 from jangar.domain.policies.policy import AdmissionPolicy
-from jangar.domain.policies.policy_checks import objection
+from jangar.domain.policies.policy_checks import policy_violation
 from jangar.domain.policies.verdicts import Deny
 from jangar.domain.toolrun.tool import NoCommand, command_of
-from jangar.domain.work.command import Command
-from jangar.domain.work.observation import Work, WorkDefined, WorkHeld, WorkMissing, WorkRejected
-from jangar.domain.work.record import AttemptLimits
 from jangar.runtimes.kubernetes_job.manifest import TOOL_TEMPLATE
 from kubekit.cache.object_cache import Cache, Cached
 
@@ -54,17 +54,17 @@ class ToolRunOrders:
         return len(seen.raw) + (len(tool.raw) if tool else 0)
 
     def _missing(self, seen: Cached, spec: ToolRunSpec) -> WorkMissing:
-        others = (each.name for each in self.tools.all(seen.namespace))
-        return WorkMissing(message=missing("Tool", spec.tool_ref.name, others))
+        others = (item.name for item in self.tools.all(seen.namespace))
+        return WorkMissing(message=does_not_exist("Tool", spec.tool_ref.name, others))
 
     def _admitted(self, seen: Cached, tool: Cached) -> WorkHeld | WorkRejected | None:
         """None if it may start."""
-        denied = objection(ask_of_tool_run(seen.view, tool.view.get("spec") or {}), self.policy)
+        denied = policy_violation(tool_run_request(seen.view, tool.view.get("spec") or {}), self.policy)
         if isinstance(denied, Deny):
             return WorkRejected(reason=denied.reason, message=denied.message)
         status = seen.view.get("status") or {}
         return (
-            held_by(status.get("admission"))
+            admission_blocker(status.get("admission"))
             if self.policy.counts_tool_runs and not status.get("job")
             else None
         )

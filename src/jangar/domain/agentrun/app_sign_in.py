@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from jangar.api.agents.vcs import VersionControlProviderSpec
-from jangar.domain.work.command import AppToken
+from jangar.domain.job_execution.command import AppToken
 
 GITHUB = "https://api.github.com"
 VARIABLES = ("VCS_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
@@ -28,15 +28,15 @@ def app_token(spec: VersionControlProviderSpec, repository: str, mode: str) -> A
     """What to ask for, or what is missing to ask for it."""
     app = spec.auth.app if spec.auth else None
     if spec.provider != "github":
-        return "only github has apps to sign in as"
+        return "app authentication is supported only for github"
     if app is None or not app.app_id or not app.installation_id or app.private_key_secret_ref is None:
-        return "sign-in as an app needs appId, installationId and privateKeySecretRef"
+        return "app authentication needs appId, installationId and privateKeySecretRef"
     api = (spec.api_base_url or GITHUB).rstrip("/")
     place = _ADDRESS.fullmatch(api)
     if place is None:
-        return f"apiBaseUrl {api} is no address such as {GITHUB}"
+        return f"apiBaseUrl {api} is not a URL such as {GITHUB}"
     if place["scheme"] != "https" and place["host"] not in _LOOPBACK:
-        return f"{api} is not https: a sign-in does not travel in the open"
+        return f"{api} is not https; credentials are sent only over https"
     installation = str(app.installation_id)
     if not installation.isdigit():
         return f"installationId {installation} is not a number"

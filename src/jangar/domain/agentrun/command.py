@@ -21,10 +21,10 @@ from jangar.domain.agentrun.documents import RUN_PATH, RUNNER_PATH, WORKSPACE, D
 from jangar.domain.agentrun.repository import NoRepository, Repository, repository_of
 from jangar.domain.agentrun.task import MAX_TEXT, Task, parameter_problem
 from jangar.domain.agentrun.templates import TemplateError, Templates
-from jangar.domain.agentrun.workflow import StepPlace
+from jangar.domain.agentrun.workflow import StepPosition
+from jangar.domain.job_execution.command import Command, Mount, PodSettings, SecretVariable
 from jangar.domain.orchestration.child_names import label_value
 from jangar.domain.toolrun.tool import NoCommand
-from jangar.domain.work.command import Command, Mount, PodSettings, SecretVariable
 
 PROMPT_DIRECTORY = f"{WORKSPACE}/.codex"
 HOME = "/jangar/home"
@@ -61,7 +61,7 @@ class AgentParts:
     memory: tuple[str, MemorySpec] | None = None
     vcs: tuple[str, VersionControlProviderSpec] | None = None
     implementation_name: str = ""
-    place: StepPlace | None = None
+    place: StepPosition | None = None
     """The step of the run's workflow that is started."""
 
     @property
@@ -107,7 +107,7 @@ def _problem(parts: AgentParts) -> NoCommand | None:
     token = parts.provider.workload and parts.provider.workload.service_account_token
     own = parts.provider.workload and parts.provider.workload.service_account_name
     if token and _service_account(parts) != own:
-        message = "the provider's token is for its own service account: the run cannot name another"
+        message = "the provider's token is bound to its own service account; the run cannot set another one"
         return NoCommand(reason=Reason.INVALID_SPEC, message=message)
     return None
 
@@ -120,7 +120,7 @@ def _values(parts: AgentParts) -> JsonObject:
         "agent": {
             "name": parts.spec.agent_ref.name,
             "config": agent.config or {},
-            "env": {each.name: each.value for each in agent.env or ()},
+            "env": {item.name: item.value for item in agent.env or ()},
         },
         "implementation": _dump(task.implementation) | {"text": task.text},
         "parameters": dict(task.parameters),
@@ -171,7 +171,8 @@ def _repository(parts: AgentParts, templates: Templates) -> Repository | NoComma
     if parts.vcs is None:
         if required:
             return NoCommand(
-                reason=Reason.INVALID_SPEC, message="a repository is required, and none is named"
+                reason=Reason.INVALID_SPEC,
+                message="vcsPolicy.required is true, but no repository is configured: set vcsRef",
             )
         return Repository()
     name, spec = parts.vcs
@@ -185,8 +186,8 @@ def _repository(parts: AgentParts, templates: Templates) -> Repository | NoComma
 
 def _secret_env(parts: AgentParts) -> tuple[SecretVariable, ...]:
     return tuple(
-        SecretVariable(name=each.name, secret=each.secret_name, key=each.key, optional=bool(each.optional))
-        for each in parts.provider.secret_env or ()
+        SecretVariable(name=item.name, secret=item.secret_name, key=item.key, optional=bool(item.optional))
+        for item in parts.provider.secret_env or ()
     )
 
 
@@ -204,7 +205,7 @@ def parts_of_documents(
         system_prompt=_system_prompt(parts),
         vcs=repository.document or None,
         secret_names=(
-            *(each.name for each in secret_env),
+            *(item.name for item in secret_env),
             *(repository.app_token.variables if repository.app_token else ()),
         ),
         passes_all=bool(parts.spec.secrets),
@@ -223,7 +224,7 @@ def _command(
     work, offered = parts.workload, parts.provider.workload
     image = (work.image if work else None) or (offered.image if offered else None) or defaults.image
     if not image:
-        message = "no image: name one in the run's or the provider's workload, or set runner.image"
+        message = "no image: set one in the run's or the provider's workload, or set runner.image"
         return NoCommand(reason=Reason.INVALID_SPEC, message=message)
     prompt = _prompt_mount(parts)
     env = {
@@ -248,24 +249,24 @@ def _command(
         files=made,
         labels=_labels(parts),
         pod=_pod(parts, defaults),
-        told=_told(parts, repository),
+        status_fields=_status_fields(parts, repository),
         claim=_claim(parts),
     )
 
 
-def _told(parts: AgentParts, repository: Repository) -> JsonObject:
-    """As the existing system's clients read it: which repository, which contract, which prompt and which spec."""
+def _status_fields(parts: AgentParts, repository: Repository) -> JsonObject:
+    """Status fields that legacy clients read: repository, contract, prompt hash and spec hash."""
     contract, prompt = parts.task.implementation.contract, _system_prompt(parts)
     required = (contract.required_keys if contract else None) or []
     spec = parts.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
     started = {name: value for name, value in spec.items() if name not in STEERING}
-    told = {
+    fields = {
         "vcs": dict(repository.document),
         "contract": {"requiredKeys": list(required), "missingKeys": []} if required else None,
         "systemPromptHash": hashlib.sha256(prompt.encode()).hexdigest() if prompt else None,
         "specHash": hashlib.sha256(json.dumps(started, sort_keys=True).encode()).hexdigest(),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _prompt_env(prompt: Mount | None) -> dict[str, str]:
@@ -305,15 +306,15 @@ def _resources(parts: AgentParts, defaults: AgentDefaults) -> Resources | None:
     for layer in (layers[0], models[0] and _dump(models[0]), layers[1], models[1] and _dump(models[1])):
         for kind, values in merged.items():
             found = layer.get(kind) if isinstance(layer, Mapping) else None
-            values |= {name: each for name, each in (found or {}).items() if isinstance(each, int | str)}
+            values |= {name: item for name, item in (found or {}).items() if isinstance(item, int | str)}
     return Resources(**merged) if merged["requests"] or merged["limits"] else None
 
 
 def _mounts(parts: AgentParts) -> list[Mount]:
     volumes = (parts.workload.volumes if parts.workload else None) or ()
-    given = [_mount(each) for each in volumes]
+    given = [_mount(volume) for volume in volumes]
     for name, path in (("jangar-home", HOME), ("jangar-workspace", WORKSPACE)):
-        if not any(each.path.rstrip("/") == path for each in given):
+        if not any(item.path.rstrip("/") == path for item in given):
             given.insert(0, Mount(name=name, path=path, source={"emptyDir": {}}))
     token = parts.provider.workload and parts.provider.workload.service_account_token
     if token:
@@ -328,7 +329,7 @@ def _mount(volume: Volume) -> Mount:
     match volume.type:
         case "emptyDir":
             sizes = {"sizeLimit": volume.size_limit, "medium": volume.medium}
-            source: JsonObject = {"emptyDir": {name: each for name, each in sizes.items() if each}}
+            source: JsonObject = {"emptyDir": {name: item for name, item in sizes.items() if item}}
         case "pvc":
             source = {"persistentVolumeClaim": {"claimName": volume.claim_name or volume.name}}
         case "secret":
@@ -350,10 +351,10 @@ def _labels(parts: AgentParts) -> dict[str, str]:
 
 
 def _pod(parts: AgentParts, defaults: AgentDefaults) -> PodSettings:
-    """The run's own where it says something of that kind, else the operators'; what is of another kind is not heard."""
+    """The run's own settings, else the operators'; values of the wrong type are ignored."""
     pod = defaults.pod
     pulled = _list(_config(parts, "imagePullSecrets"))
-    names = tuple(str(each.get("name") if isinstance(each, Mapping) else each) for each in pulled if each)
+    names = tuple(str(item.get("name") if isinstance(item, Mapping) else item) for item in pulled if item)
     return PodSettings(
         node_selector=_object(_config(parts, "nodeSelector")) or pod.node_selector,
         tolerations=_list(_config(parts, "tolerations")) or pod.tolerations,

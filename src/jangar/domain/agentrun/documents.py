@@ -1,6 +1,6 @@
 """`run.json` and `agent-runner.json`: what the runner in the container reads. Pure; the names are the contract.
 
-Values are filled in here. The runner replaces nothing, so that a text that looks like a template stays a text.
+Templates are rendered here; the runner renders nothing.
 """
 
 import json
@@ -43,7 +43,7 @@ class Documents:
 
 def documents(given: Documents, templates: Templates) -> dict[str, str]:
     """Both, by their path. Raises TemplateError."""
-    artifacts = [_artifact(each, templates) for each in _listed(given.provider, "outputArtifacts")]
+    artifacts = [_artifact(item, templates) for item in _listed(given.provider, "outputArtifacts")]
     return {
         RUN_PATH: _json(_run(given, artifacts)),
         RUNNER_PATH: _json(_runner(given, artifacts, templates)),
@@ -76,11 +76,11 @@ def _runner(given: Documents, artifacts: list[JsonObject], templates: Templates)
     own = adapter.get(kind) if isinstance(adapter.get(kind), Mapping) else {}
     command = {
         "binary": provider.binary,
-        "args": [templates.fill(each) for each in provider.args_template or ()],
+        "args": [templates.fill(item) for item in provider.args_template or ()],
         "env": {name: templates.fill(value) for name, value in (provider.env_template or {}).items()},
         "inputFiles": [
-            {"path": templates.fill(each.path), "content": templates.fill(each.content)}
-            for each in provider.input_files or ()
+            {"path": templates.fill(input_file.path), "content": templates.fill(input_file.content)}
+            for input_file in provider.input_files or ()
         ],
         "outputArtifacts": artifacts,
     }

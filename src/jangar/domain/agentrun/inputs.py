@@ -11,7 +11,7 @@ _Path = tuple[str | int, ...]
 
 
 def input_problems(spec: AgentRunSpec) -> list[Problem]:
-    """Values that are too long, and those that a task given in place requires and nobody gives."""
+    """Values that are too long, and required parameters of an inline task that have no value."""
     steps = spec.workflow.steps if spec.workflow and spec.runtime.type == "workflow" else None
     if steps is None:
         return list(_problems(spec, spec.parameters or {}, ("spec",)))
@@ -19,8 +19,8 @@ def input_problems(spec: AgentRunSpec) -> list[Problem]:
     for index, step in enumerate(steps):
         given = {**(spec.parameters or {}), **(step.parameters or {})}
         own = step if step.implementation or step.implementation_spec_ref else spec
-        for each in _problems(own, given, ("spec", "workflow", "steps", index), step):
-            found.setdefault((each.path, each.message), each)
+        for problem in _problems(own, given, ("spec", "workflow", "steps", index), step):
+            found.setdefault((problem.path, problem.message), problem)
     return list(found.values())
 
 
@@ -31,11 +31,11 @@ def _problems(
     step: WorkflowStep | None = None,
 ) -> Iterator[Problem]:
     name = step.name if step else None
-    for each in too_long(given):
-        own = step is not None and each in (step.parameters or {})
+    for item in too_long(given):
+        own = step is not None and item in (step.parameters or {})
         yield Problem(
             reason=Reason.INVALID_VALUE,
-            path=(*(path if own or step is None else ("spec",)), "parameters", each),
+            path=(*(path if own or step is None else ("spec",)), "parameters", item),
             message=f"has more than {MAX_VALUE_BYTES} bytes",
             fix="put it into a file or a Secret",
             step=name if own else None,
@@ -46,6 +46,6 @@ def _problems(
             reason=Reason.MISSING_INPUT,
             path=(*path, "parameters"),
             message=f"the task requires parameters: {', '.join(missing)}",
-            fix="give each of them a value",
+            fix="set a value for each of them",
             step=name,
         )

@@ -14,7 +14,7 @@ def provider_problems(spec: AgentProviderSpec) -> list[Problem]:
     """Everything that is wrong, in the order of its fields."""
     problems = []
     if not spec.binary.strip():
-        problems.append(_problem(("binary",), "there is no program", "name the program to start"))
+        problems.append(_problem(("binary",), "binary is empty", "set the program to start"))
     for path, text in _texts(spec):
         if (wrong := template_problem(text)) is not None:
             problems.append(_problem(path, wrong, "write {{ parameters.NAME }}"))

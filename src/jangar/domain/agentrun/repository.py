@@ -9,7 +9,7 @@ from jangar.api.agents.vcs import VcsAuth, VersionControlProviderSpec
 from jangar.api.meta import JsonObject
 from jangar.domain.agentrun.app_sign_in import app_token
 from jangar.domain.agentrun.templates import Templates
-from jangar.domain.work.command import AppToken, Mount, SecretVariable
+from jangar.domain.job_execution.command import AppToken, Mount, SecretVariable
 
 SSH_DIRECTORY = "/var/run/secrets/agents/vcs"
 _USERS = {"github": "x-access-token", "gitlab": "oauth2", "bitbucket": "x-token-auth"}
@@ -48,7 +48,7 @@ def repository_of(
     if mode == "none":
         return NoRepository(message="the repository is not used: mode is none")
     if not repository:
-        return NoRepository(message="no parameter says which repository")
+        return NoRepository(message="no parameter sets the repository")
     if not _may_use(spec, repository):
         return NoRepository(message=f"{name} does not allow repository {repository}", denied=True)
     auth = spec.auth or VcsAuth()
@@ -96,9 +96,9 @@ def _may_use(spec: VersionControlProviderSpec, repository: str) -> bool:
     policy = spec.repository_policy
     if policy is None:
         return True
-    if any(fnmatchcase(repository.lower(), each.lower()) for each in policy.deny or ()):
+    if any(fnmatchcase(repository.lower(), item.lower()) for item in policy.deny or ()):
         return False
-    return not policy.allow or any(fnmatchcase(repository.lower(), each.lower()) for each in policy.allow)
+    return not policy.allow or any(fnmatchcase(repository.lower(), item.lower()) for item in policy.allow)
 
 
 def _method(auth: VcsAuth) -> str:
@@ -151,7 +151,7 @@ def _ssh_paths(mounts: tuple[Mount, ...]) -> dict[str, str]:
         "jangar-vcs-key": ("VCS_SSH_KEY_PATH", "id"),
         "jangar-vcs-hosts": ("VCS_SSH_KNOWN_HOSTS_PATH", "known_hosts"),
     }
-    return {files[each.name][0]: f"{each.path}/{files[each.name][1]}" for each in mounts}
+    return {files[mount.name][0]: f"{mount.path}/{files[mount.name][1]}" for mount in mounts}
 
 
 def _variables(name: str, spec: VersionControlProviderSpec, method: str, mode: str) -> dict[str, str]:

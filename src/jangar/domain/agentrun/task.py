@@ -36,7 +36,7 @@ class Task:
     facts: Mapping[str, str]
     """The parameters under every name that they are known by."""
     missing: tuple[str, ...] = ()
-    """What the task requires and nobody gave."""
+    """Required parameters without a value."""
     too_large: bool = False
     """Whether the text would be larger than its bound once filled in; then it is not."""
 
@@ -45,11 +45,11 @@ def task_of(implementation: ImplementationText, parameters: Mapping[str, str]) -
     """The task of a run; a name that has a value of its own keeps it."""
     facts = dict(parameters)
     for name, others in _ALIASES.items():
-        _fill(facts, name, next((facts[each] for each in others if facts.get(each)), None))
+        _fill(facts, name, next((facts[other] for other in others if facts.get(other)), None))
     _fill_from_source(facts, implementation)
     contract = implementation.contract
-    for each in (contract.mappings if contract else None) or ():
-        _fill(facts, each.to, facts.get(each.from_))
+    for mapping in (contract.mappings if contract else None) or ():
+        _fill(facts, mapping.to, facts.get(mapping.from_))
     required = (contract.required_keys if contract else None) or ()
     text = _text(implementation.text, parameters)
     return Task(
@@ -104,5 +104,5 @@ def _github_issue(external_id: str) -> tuple[str, str] | None:
     """Repository and number of `owner/name#12`."""
     repository, _, number = external_id.partition("#")
     inner = repository[1:-1]
-    written = "/" in inner and not any(each.isspace() for each in repository)
+    written = "/" in inner and not any(item.isspace() for item in repository)
     return (repository, number) if written and number.isdecimal() else None

@@ -72,18 +72,16 @@ class Templates:
 
     def _printed(self, value: Any) -> str:
         """A value as it stands in the text; the engine stops at the first that there is no room for."""
-        text = _told(value)
+        text = _format_value(value)
         self._printable -= len(text)
         if self._printable < 0:
-            raise ValueError(f"fills in to more than {MAX_RENDERED:,} characters")
+            raise ValueError(f"renders to more than {MAX_RENDERED:,} characters")
         return text
 
     def _counted(self, text: str) -> str:
         self._left -= len(text)
         if self._left < 0:
-            raise TemplateError(
-                f"the templates of the provider fill in to more than {MAX_RENDERED} characters"
-            )
+            raise TemplateError(f"the provider's templates render to more than {MAX_RENDERED} characters")
         return text
 
 
@@ -123,7 +121,7 @@ def _code_problem(mark: str, written: str) -> str | None:
     if mark == "{%":
         word = (inside.split(maxsplit=1) or [""])[0]
         if word not in STATEMENTS:
-            return f"{_short(word)!r} is not known: there are {', '.join(sorted(STATEMENTS))}"
+            return f"{_short(word)!r} is not supported; use one of {', '.join(sorted(STATEMENTS))}"
     if len(inside) > MAX_CODE:
         return f"an expression has more than {MAX_CODE:,} characters"
     return _expression_problem(_TEXT.sub("''", inside))
@@ -132,19 +130,19 @@ def _code_problem(mark: str, written: str) -> str | None:
 def _expression_problem(code: str) -> str | None:
     """What is wrong with code whose texts are taken out."""
     if not _ALLOWED.fullmatch(code.replace("''", "")):
-        return "values can be read and compared, nothing can be computed"
+        return "templates can only read and compare values"
     if re.search(r"[)\]'\"]\s*\(", code):
-        return "nothing can be called"
+        return "templates cannot call functions"
     for call in _CALLED.finditer(code):
         if call["name"] and not call["before"] and call["name"] not in _WORDS_BEFORE_BRACKET:
             return f"{call['name']} cannot be called"
     for used in _FILTER.finditer(code):
         if used["name"] not in FILTERS:
-            return f"filter {used['name']} is not known: there are {', '.join(sorted(FILTERS))}"
+            return f"filter {used['name']} is not supported; use one of {', '.join(sorted(FILTERS))}"
     return None
 
 
-def _told(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """How a value stands in a text."""
     if isinstance(value, str):
         return value
@@ -152,7 +150,7 @@ def _told(value: Any) -> str:
         return ""
     if isinstance(value, bool | int | float | Mapping | list | tuple):
         return json.dumps(value, ensure_ascii=False)
-    raise ValueError("is no value that a text can hold")
+    raise ValueError("cannot be rendered as text")
 
 
 def _short(text: str) -> str:

@@ -1,7 +1,4 @@
-"""The workflow of an AgentRun as the course of its work: what is wrong with it, its stages, and what each is run under.
-
-Knows what users write; how a course is run is `domain/work`'s business.
-"""
+"""Validates the workflow of an AgentRun and turns it into steps; `domain/job_execution` runs them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,10 +8,10 @@ from jangar.api.agents.agentrun import Loop as LoopSpec
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.agentrun.inputs import input_problems
+from jangar.domain.job_execution.workflow import CONTROL, Loop, RuntimeStep
 from jangar.domain.orchestration.definition import Condition, ConditionCompiler
 from jangar.domain.orchestration.validation_references import Place
 from jangar.domain.orchestration.validation_steps import name_problems
-from jangar.domain.work.workflow import CONTROL, Loop, Stage
 
 CONTROL_PATH = "/workspace/.agentrun/loop-control.json"
 """Where an iteration leaves what its loop's condition looks at, unless the loop names another file."""
@@ -23,7 +20,7 @@ _STEPS = Place(path=("spec", "workflow", "steps"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepPlace:
+class StepPosition:
     """The step that an attempt belongs to."""
 
     step: WorkflowStep
@@ -39,27 +36,27 @@ class StepPlace:
         return (loop.condition.source and loop.condition.source.path) or CONTROL_PATH
 
 
-def define_course(
+def define_runtime_steps(
     spec: AgentRunSpec, *, compile_condition: ConditionCompiler
-) -> tuple[Stage, ...] | list[Problem]:
-    """The stages of a run's work, none where it is one Job; or everything that is wrong with the run by itself."""
+) -> tuple[RuntimeStep, ...] | list[Problem]:
+    """The workflow steps of a run, empty if it is one Job; or all problems of the run itself."""
     kind = spec.runtime.type
     if kind not in RUNTIMES:
         problem = Place(path=("spec", "runtime", "type")).problem(
             Reason.INVALID_VALUE,
             f'runtime type "{kind}" is not supported',
-            f"there is {', '.join(RUNTIMES)}",
+            f"use one of {', '.join(RUNTIMES)}",
         )
         return [problem]
-    course = define_workflow(spec, compile_condition=compile_condition) if kind == "workflow" else ()
-    problems = [*(course if isinstance(course, list) else ()), *input_problems(spec)]
-    return problems or course
+    steps = define_workflow(spec, compile_condition=compile_condition) if kind == "workflow" else ()
+    problems = [*(steps if isinstance(steps, list) else ()), *input_problems(spec)]
+    return problems or steps
 
 
 def define_workflow(
     spec: AgentRunSpec, *, compile_condition: ConditionCompiler
-) -> tuple[Stage, ...] | list[Problem]:
-    """The course, or everything that is wrong with it."""
+) -> tuple[RuntimeStep, ...] | list[Problem]:
+    """The workflow steps, or all problems."""
     workflow = spec.workflow or Workflow(steps=[])
     if not workflow.steps:
         return [_STEPS.problem(Reason.MISSING_STEPS, "the workflow has no steps", "add at least one step")]
@@ -77,11 +74,13 @@ def define_workflow(
         except ValueError as error:
             problems.append(
                 place.at("loop", "condition", "expression").problem(
-                    Reason.INVALID_CONDITION, str(error), "write an expression that gives true or false"
+                    Reason.INVALID_CONDITION,
+                    str(error),
+                    "write an expression that evaluates to true or false",
                 )
             )
             continue
-        stages.append(Stage(name=step.name, loop=loop))
+        stages.append(RuntimeStep(name=step.name, loop=loop))
     return problems or tuple(stages)
 
 
@@ -106,13 +105,13 @@ def _state_problems(step: WorkflowStep, workload: Workload | None, place: Place)
     state = step.loop.state if step.loop else None
     if state is None or not state.required:
         return
-    volumes = {each.name: each for each in (workload.volumes if workload else None) or ()}
+    volumes = {item.name: item for item in (workload.volumes if workload else None) or ()}
     here = place.at("loop", "state", "volumeNames")
-    names = state.volume_names or [each.name for each in volumes.values() if each.type == "pvc"]
+    names = state.volume_names or [item.name for item in volumes.values() if item.type == "pvc"]
     if not names:
         yield here.problem(
             Reason.INVALID_VALUE,
-            "no volume outlives an iteration",
+            "no volume persists across iterations",
             "add a volume of type pvc with a claimName",
         )
     for name in names:
@@ -124,6 +123,6 @@ def _state_problems(step: WorkflowStep, workload: Workload | None, place: Place)
         elif volume.type != "pvc" or not volume.claim_name:
             yield here.problem(
                 Reason.INVALID_VALUE,
-                f"volume {name} does not outlive an iteration",
+                f"volume {name} does not persist across iterations",
                 "use type pvc with a claimName",
             )

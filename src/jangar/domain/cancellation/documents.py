@@ -40,7 +40,7 @@ def cancel_document(cancel: Cancel | None, left_behind: Sequence[LeftBehind]) ->
         "deadline": time_to(cancel.deadline),
         "requestedBy": list(cancel.requested_by),
     }
-    left = [_left_document(each) for each in left_behind]
+    left = [_left_document(item) for item in left_behind]
     return (asked or {}) | ({"leftBehind": left} if left else {})
 
 
@@ -60,9 +60,9 @@ def left_behind_from(document: Mapping[str, Any]) -> tuple[LeftBehind, ...]:
     """What `status.cancel` lists."""
     return tuple(
         LeftBehind(
-            kind=each["kind"], name=each["name"], uid=each.get("uid"), ended_at=time_from(each, "endedAt")
+            kind=item["kind"], name=item["name"], uid=item.get("uid"), ended_at=time_from(item, "endedAt")
         )
-        for each in document.get("leftBehind") or ()
+        for item in document.get("leftBehind") or ()
     )
 
 

@@ -2,7 +2,7 @@
 
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.machine import Accepted, Decision, Ignored, too_late
+from jangar.domain.cancellation.machine import Accepted, Decision, Ignored, already_ended_reason
 from jangar.domain.conditions import Claim, ConditionStatus, ConditionType
 from jangar.domain.status_contract import Lifecycle
 
@@ -16,13 +16,13 @@ def ignored_claims(decision: Decision, phase: Phase, old: Lifecycle) -> list[Cla
         case Ignored(reason=reason) | Accepted(ignored=Reason() as reason):
             pass
         case Accepted() if phase in TERMINAL and phase is not Phase.CANCELLED and not old.is_terminal:
-            reason = too_late(phase)
+            reason = already_ended_reason(phase)
         case _:
             return []
-    said = [
-        each.reason
-        for each in old.conditions
-        if each.type == ConditionType.CANCEL_IGNORED and each.status is ConditionStatus.TRUE
+    recorded_reasons = [
+        condition.reason
+        for condition in old.conditions
+        if condition.type == ConditionType.CANCEL_IGNORED and condition.status is ConditionStatus.TRUE
     ]
-    first = said[0] if said and old.is_terminal else reason
-    return [Claim(type=ConditionType.CANCEL_IGNORED, status=ConditionStatus.TRUE, reason=first)]
+    shown_reason = recorded_reasons[0] if recorded_reasons and old.is_terminal else reason
+    return [Claim(type=ConditionType.CANCEL_IGNORED, status=ConditionStatus.TRUE, reason=shown_reason)]

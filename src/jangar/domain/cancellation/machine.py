@@ -1,4 +1,4 @@
-"""What becomes of a request to cancel: accepted, passed over because it is too late, or switched off.
+"""What a cancel request leads to: accepted, ignored because it is too late, or disabled.
 
 The same machine serves runs, AgentRuns and ToolRuns; it knows phases and time, nothing of steps or Jobs.
 """
@@ -22,7 +22,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotRequested:
-    """Nobody asks."""
+    """No cancel is requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,21 +38,21 @@ class Accepted:
 
     cancel: Cancel
     ignored: Reason | None = None
-    """Set when somebody asked once more after the end."""
+    """Set if a cancel was requested again after the end."""
 
 
 Decision = NotRequested | Ignored | Accepted
 
-_TOO_LATE = {
+_ALREADY_ENDED = {
     Phase.SUCCEEDED: Reason.ALREADY_SUCCEEDED,
     Phase.FAILED: Reason.ALREADY_FAILED,
     Phase.CANCELLED: Reason.ALREADY_CANCELLED,
 }
 
 
-def too_late(phase: Phase) -> Reason:
+def already_ended_reason(phase: Phase) -> Reason:
     """Why a cancel of a finished run is ignored."""
-    return _TOO_LATE[phase]
+    return _ALREADY_ENDED[phase]
 
 
 def decide(
@@ -69,9 +69,9 @@ def decide(
     by_user = requested_by & BY_USER
     finished = phase if phase in TERMINAL else None
     if recorded is not None:
-        fresh = by_user - frozenset(recorded.requested_by)
+        new_requests = by_user - frozenset(recorded.requested_by)
         if finished is not None:
-            return Accepted(cancel=recorded, ignored=too_late(finished) if fresh else None)
+            return Accepted(cancel=recorded, ignored=already_ended_reason(finished) if new_requests else None)
         return Accepted(
             cancel=replace(
                 recorded,
@@ -80,15 +80,15 @@ def decide(
             )
         )
     if finished is not None:
-        return Ignored(reason=too_late(finished)) if by_user else NotRequested()
-    heard = requested_by if enabled else requested_by - BY_USER
-    if heard:
+        return Ignored(reason=already_ended_reason(finished)) if by_user else NotRequested()
+    effective = requested_by if enabled else requested_by - BY_USER
+    if effective:
         latest = now + timeout
         return Accepted(
             cancel=Cancel(
                 requested_at=now,
                 deadline=min(latest, deadline) if deadline is not None else latest,
-                requested_by=_names(heard),
+                requested_by=_names(effective),
             )
         )
     return Ignored(reason=Reason.CANCEL_DISABLED) if by_user else NotRequested()

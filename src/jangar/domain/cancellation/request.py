@@ -1,4 +1,4 @@
-"""Who asks for a run or child to stop. Knows the fields that ask; deciding what follows is the machine's business."""
+"""Who requests the stop of a run or child; `machine` decides what follows."""
 
 from enum import StrEnum
 
@@ -16,7 +16,7 @@ class Requester(StrEnum):
 
 
 BY_USER = frozenset({Requester.CANCEL, Requester.DESIRED_STATE})
-"""Requests that `cancel.enabled: false` switches off; deletion and the owner are always heard."""
+"""Requests that `cancel.enabled: false` disables; deletion and the owner always count."""
 
 
 def requesters(spec: Steerable, *, deleting: bool = False, owner_stops: bool = False) -> frozenset[Requester]:

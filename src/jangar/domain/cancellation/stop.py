@@ -1,4 +1,4 @@
-"""The announcement that something is being stopped: an attempt, a run, or the work of a child. Knows times only."""
+"""The announcement of a stop: of an attempt, a run, or a child's work."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ class Stop:
     """What it was waiting for, where a time limit ends a wait."""
 
     def cut(self, ended_at: datetime | None) -> bool:
-        """Whether work that ended then was stopped: in that second or later, or nobody knows when."""
+        """Whether work that ended then was stopped: in that second or later, or at an unknown time."""
         return not_before(ended_at, self.requested_at)
 
 
@@ -46,13 +46,13 @@ def while_waiting(said: str, *, reason: str | None, message: str | None) -> str:
     """The sentence, with the cause of the wait that it ended."""
     if reason not in WAITING_CAUSES:
         return said
-    return f"{said} while waiting for: " + ": ".join(each for each in (reason, message) if each)
+    return f"{said} while waiting for: " + ": ".join(item for item in (reason, message) if item)
 
 
 def with_detail(message: str, child_message: str) -> str:
     """The message of a stop, and what the stopped work said beside that it was stopped on request."""
     stopped, _, detail = child_message.partition("; ")
-    return "; ".join(each for each in (message, detail if stopped == STOPPED_ON_REQUEST else "") if each)
+    return "; ".join(item for item in (message, detail if stopped == STOPPED_ON_REQUEST else "") if item)
 
 
 def not_before(ended_at: datetime | None, moment: datetime) -> bool:

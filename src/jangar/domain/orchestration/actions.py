@@ -1,5 +1,5 @@
-"""What a plan asks for, as values. Each is idempotent and follows from the recorded status, so that a controller
-that dies between recording and acting asks for the same again.
+"""Actions of a plan. Each is idempotent and follows from the recorded status, so a controller that crashes between
+recording and acting repeats it.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ class PinDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartChild:
-    """Create the child of an attempt. A child of that name that the run owns already is this one."""
+    """Create the child of an attempt; a child with that name that the run owns is the same one."""
 
     step: str
     kind: StepKind
@@ -56,10 +56,12 @@ class ReadChildren:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseRun:
-    """Let a deleted run go; `left` may still run and is named in a warning."""
+class RemoveRunFinalizer:
+    """Remove our finalizer from a deleted run; `left` may still be running and is named in a warning."""
 
     left: tuple[str, ...] = ()
 
 
-Action = PinDefinition | StartChild | ConfirmChild | StopChild | SuspendChild | ReadChildren | ReleaseRun
+Action = (
+    PinDefinition | StartChild | ConfirmChild | StopChild | SuspendChild | ReadChildren | RemoveRunFinalizer
+)

@@ -95,9 +95,9 @@ def _canonical(value: Any) -> Any:
     """An API server stores 1.0 as 1."""
     match value:
         case Mapping():
-            return {name: _canonical(each) for name, each in value.items()}
+            return {name: _canonical(item) for name, item in value.items()}
         case list():
-            return [_canonical(each) for each in value]
+            return [_canonical(item) for item in value]
         case float() if value.is_integer():
             return int(value)
         case _:

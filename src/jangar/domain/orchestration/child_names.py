@@ -25,7 +25,7 @@ def child_name(run_name: str, run_uid: str, step: str, attempt: int) -> str:
 def job_name(
     child: str, child_uid: str, attempt: int, *, step: str | None = None, iteration: int | None = None
 ) -> str:
-    """Name of the Job of one attempt of a child: a DNS-1123 label, so that pods and labels can carry it."""
+    """Name of the Job of one attempt of a child: a DNS-1123 label, valid for pods and labels."""
     if step is None:
         return _owned(child, "", str(attempt), _digest("job", child_uid, str(attempt)))
     counted = str(attempt) if iteration is None else f"{iteration}-{attempt}"

@@ -1,7 +1,4 @@
-"""What a child's state means for its step: still running, ended, failed and retried, too long, or lost.
-
-One step at a time. Knows a step's definition, its state and its child; knows nothing of other steps.
-"""
+"""Applies a child's state to its step: running, finished, failed and retried, timed out, or lost."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,8 +16,8 @@ AT_RUN_LIMIT = "stopped at the run's time limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settling:
-    """What holds for all steps of a run while their children are looked at."""
+class ChildStateRules:
+    """Rules that apply to all steps of a run in one pass."""
 
     now: datetime
     default_retries: int
@@ -30,7 +27,7 @@ class Settling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class StepUpdate:
     """A step's state after looking at its child."""
 
     state: StepState
@@ -38,32 +35,38 @@ class Settled:
     """Its child, or work of its child, had not ended at the deadline of its stop."""
 
 
-def settle(step: StepDefinition, state: StepState, child: Child | None, rules: Settling) -> Settled:
+def apply_child_state(
+    step: StepDefinition, state: StepState, child: Child | None, rules: ChildStateRules
+) -> StepUpdate:
     """The state of a live step, given what is known of its child now."""
     match child:
         case ChildSeen() if child.phase in TERMINAL:
-            return Settled(state=_concluded(step, state, child, rules), left_behind=child.left_behind)
+            return StepUpdate(
+                state=_apply_finished_child(step, state, child, rules), left_behind=child.left_behind
+            )
         case ChildSeen():
-            return _still_running(step, _seen(state, child, rules.now), rules)
+            return _still_running(step, _apply_running_child(state, child, rules.now), rules)
         case ChildRefused():
-            return Settled(state=_refused(step, state, child, rules))
-        case ChildGone() if state.child_uid is not None or _cannot_arrive(state, rules.now):
-            return Settled(state=_vanished(step, state, rules))
+            return StepUpdate(state=_apply_refused_create(step, state, child, rules))
+        case ChildGone() if state.child_uid is not None or _may_assume_gone(state, rules.now):
+            return StepUpdate(state=_apply_deleted_child(step, state, rules))
         case ChildGone() | None:
             return _still_running(step, state, rules)
         case _:
             assert_never(child)
 
 
-def _cannot_arrive(state: StepState, now: datetime) -> bool:
-    """Whether a child that was never seen may be taken for gone. Its create can still be on the wire: a retry waits
-    for the stop's deadline, which lies after that (DAG-9); where nothing follows, it is found and stopped later.
+def _may_assume_gone(state: StepState, now: datetime) -> bool:
+    """Whether a child that was never observed may be assumed gone. Its create may be in flight: a retry waits for the
+    stop's deadline, which is later (DAG-9); without a retry, cleanup finds and stops it.
     """
     stop = state.stop
     return stop is not None and (stop.reason != Reason.STEP_TIMED_OUT or now >= stop.deadline)
 
 
-def moved(state: StepState, now: datetime, phase: StepPhase, reason: str, message: str = "") -> StepState:
+def transition(
+    state: StepState, now: datetime, phase: StepPhase, reason: str, message: str = ""
+) -> StepState:
     """The state in another phase; ends are stamped once, and so are transitions."""
     changed = replace(state, phase=phase, reason=reason, message=message)
     if phase is state.phase:
@@ -73,7 +76,7 @@ def moved(state: StepState, now: datetime, phase: StepPhase, reason: str, messag
     )
 
 
-def stopped(state: StepState, stop: Stop) -> StepState:
+def mark_stopping(state: StepState, stop: Stop) -> StepState:
     """The state of a live step whose stop is announced.
 
     A stop that was announced earlier stays in force; only its deadline may come nearer (CAN-6).
@@ -85,7 +88,7 @@ def stopped(state: StepState, stop: Stop) -> StepState:
     if not stop.message and stop.reason == Reason.RUN_TIMED_OUT:
         message = while_waiting(AT_RUN_LIMIT, reason=state.reason, message=state.message)
         stop = replace(stop, message=message if message != AT_RUN_LIMIT else "")
-    announced = moved(
+    announced = transition(
         state,
         stop.requested_at,
         StepPhase.RUNNING,
@@ -95,7 +98,7 @@ def stopped(state: StepState, stop: Stop) -> StepState:
     return replace(announced, stop=stop)
 
 
-def _seen(state: StepState, child: ChildSeen, now: datetime) -> StepState:
+def _apply_running_child(state: StepState, child: ChildSeen, now: datetime) -> StepState:
     """The step shows what its child shows, unless it is being stopped."""
     started = state.attempt_started_at
     if state.child_uid != child.uid:
@@ -105,16 +108,16 @@ def _seen(state: StepState, child: ChildSeen, now: datetime) -> StepState:
     if state.stop is not None:
         return state
     if child.phase is Phase.PENDING:
-        return moved(state, now, StepPhase.PENDING, child.reason or Reason.STARTING, child.message)
-    return moved(state, now, StepPhase.RUNNING, child.reason or Reason.RUNNING, child.message)
+        return transition(state, now, StepPhase.PENDING, child.reason or Reason.STARTING, child.message)
+    return transition(state, now, StepPhase.RUNNING, child.reason or Reason.RUNNING, child.message)
 
 
-def _still_running(step: StepDefinition, state: StepState, rules: Settling) -> Settled:
+def _still_running(step: StepDefinition, state: StepState, rules: ChildStateRules) -> StepUpdate:
     """A live attempt may run out of time, or out of the time it was given to stop."""
     if state.stop is not None:
         if rules.now < state.stop.deadline:
-            return Settled(state=state)
-        return Settled(state=_stop_verdict(step, state, rules, left_behind=True), left_behind=True)
+            return StepUpdate(state=state)
+        return StepUpdate(state=_stop_verdict(step, state, rules, left_behind=True), left_behind=True)
     if step.timeout and state.attempt_started_at and rules.now >= state.attempt_started_at + step.timeout:
         announced = Stop(
             requested_at=rules.now,
@@ -122,30 +125,34 @@ def _still_running(step: StepDefinition, state: StepState, rules: Settling) -> S
             deadline=rules.now + rules.stop_timeout,
             message=timeout_message(step.timeout, reason=state.reason, message=state.message),
         )
-        return Settled(state=stopped(state, announced))
-    return Settled(state=state)
+        return StepUpdate(state=mark_stopping(state, announced))
+    return StepUpdate(state=state)
 
 
-def _concluded(step: StepDefinition, state: StepState, child: ChildSeen, rules: Settling) -> StepState:
+def _apply_finished_child(
+    step: StepDefinition, state: StepState, child: ChildSeen, rules: ChildStateRules
+) -> StepState:
     """The end of an attempt whose child ended: its own result is the truth, however late it is seen."""
     state = replace(state, child_uid=child.uid, exit_code=child.exit_code)
     match child.phase:
         case Phase.SUCCEEDED:
             outputs = with_defaults(child.outputs or {}, step.output_defaults)
-            done = moved(state, rules.now, StepPhase.SUCCEEDED, Reason.SUCCEEDED, child.message)
+            done = transition(state, rules.now, StepPhase.SUCCEEDED, Reason.SUCCEEDED, child.message)
             return replace(done, outputs=outputs or None, stop=None)
         case Phase.FAILED:
             reason = child.reason or Reason.CHILD_FAILED
             return _failed(step, state, reason, child.message, rules, left_behind=child.left_behind)
         case _ if state.stop is not None:
-            verdict = _stop_verdict(step, state, rules, left_behind=child.left_behind, said=child.message)
+            verdict = _stop_verdict(
+                step, state, rules, left_behind=child.left_behind, child_message=child.message
+            )
             return _with_partial_outputs(verdict, child)
         case _ if child.deleting:
-            message = "its child was deleted by somebody else"
+            message = "the child was deleted externally"
             return _failed(step, state, Reason.CHILD_DELETED, message, rules)
         case _:
-            message = child.message or "its child was cancelled by hand"
-            cancelled = moved(state, rules.now, StepPhase.CANCELLED, Reason.CHILD_CANCELLED, message)
+            message = child.message or "the child was cancelled directly"
+            cancelled = transition(state, rules.now, StepPhase.CANCELLED, Reason.CHILD_CANCELLED, message)
             return _with_partial_outputs(cancelled, child)
 
 
@@ -154,7 +161,9 @@ def _with_partial_outputs(state: StepState, child: ChildSeen) -> StepState:
     return replace(state, outputs=child.outputs or None) if state.phase is StepPhase.CANCELLED else state
 
 
-def _refused(step: StepDefinition, state: StepState, child: ChildRefused, rules: Settling) -> StepState:
+def _apply_refused_create(
+    step: StepDefinition, state: StepState, child: ChildRefused, rules: ChildStateRules
+) -> StepState:
     if state.stop is not None:
         return _stop_verdict(step, state, rules)
     # Whatever the server's own word for it: a create that was refused for good is refused again.
@@ -162,25 +171,32 @@ def _refused(step: StepDefinition, state: StepState, child: ChildRefused, rules:
     return _failed(step, state, child.failure, message, rules)
 
 
-def _vanished(step: StepDefinition, state: StepState, rules: Settling) -> StepState:
+def _apply_deleted_child(step: StepDefinition, state: StepState, rules: ChildStateRules) -> StepState:
     if state.stop is not None:
         return _stop_verdict(step, state, rules)
-    return _failed(step, state, Reason.CHILD_DELETED, "its child was deleted by somebody else", rules)
+    return _failed(step, state, Reason.CHILD_DELETED, "the child was deleted externally", rules)
 
 
 def _stop_verdict(
-    step: StepDefinition, state: StepState, rules: Settling, *, left_behind: bool = False, said: str = ""
+    step: StepDefinition,
+    state: StepState,
+    rules: ChildStateRules,
+    *,
+    left_behind: bool = False,
+    child_message: str = "",
 ) -> StepState:
-    """The end of a stopped attempt: never a success, and named for what stopped it. `said` is the child's message."""
+    """The end of a stopped attempt: never a success, and named for what stopped it. `child_message` is the child's."""
     reason = state.stop.reason if state.stop else Reason.CANCELLED
     if reason == Reason.CANCELLED:
-        why = Reason.CANCEL_TIMED_OUT if left_behind else Reason.RUN_CANCELLED
-        message = "its work had not ended at the deadline and may still run" if left_behind else ""
-        return moved(state, rules.now, StepPhase.CANCELLED, why, with_detail(message, said))
-    own = "stopped at its time limit" if reason == Reason.STEP_TIMED_OUT else AT_RUN_LIMIT
-    message = with_detail((state.stop and state.stop.message) or own, said)
+        cancel_reason = Reason.CANCEL_TIMED_OUT if left_behind else Reason.RUN_CANCELLED
+        message = "its work did not stop by the deadline and may still be running" if left_behind else ""
+        return transition(
+            state, rules.now, StepPhase.CANCELLED, cancel_reason, with_detail(message, child_message)
+        )
+    default_message = "stopped at its time limit" if reason == Reason.STEP_TIMED_OUT else AT_RUN_LIMIT
+    message = with_detail((state.stop and state.stop.message) or default_message, child_message)
     if left_behind:
-        message += "; its work had not ended at the deadline and may still run"
+        message += "; its work did not stop by the deadline and may still be running"
     return _failed(step, state, reason, message, rules, left_behind=left_behind)
 
 
@@ -189,13 +205,13 @@ def _failed(
     state: StepState,
     reason: str,
     message: str,
-    rules: Settling,
+    rules: ChildStateRules,
     *,
     left_behind: bool = False,
 ) -> StepState:
     """A failed attempt is repeated where that is allowed and safe; else the step failed."""
     if _may_retry(step, state, reason, rules, left_behind=left_behind):
-        waiting = moved(state, rules.now, StepPhase.RETRYING, reason, message)
+        waiting = transition(state, rules.now, StepPhase.RETRYING, reason, message)
         ended = Attempt(
             attempt=state.attempt,
             phase=StepPhase.FAILED,
@@ -212,20 +228,20 @@ def _failed(
             next_retry_at=rules.now + step.retry_backoff,
             stop=None,
         )
-    return failed(step, state, reason, message, rules.now)
+    return fail_step(step, state, reason, message, rules.now)
 
 
-def failed(step: StepDefinition, state: StepState, reason: str, message: str, now: datetime) -> StepState:
+def fail_step(step: StepDefinition, state: StepState, reason: str, message: str, now: datetime) -> StepState:
     """The state of a step that failed for good."""
-    ended = moved(state, now, StepPhase.FAILED, reason, message)
+    ended = transition(state, now, StepPhase.FAILED, reason, message)
     return replace(ended, failure_ignored=step.continue_on_failure, next_retry_at=None)
 
 
 def _may_retry(
-    step: StepDefinition, state: StepState, reason: str, rules: Settling, *, left_behind: bool
+    step: StepDefinition, state: StepState, reason: str, rules: ChildStateRules, *, left_behind: bool
 ) -> bool:
     retries = step.retries if step.retries is not None else rules.default_retries
     if not rules.retries_allowed or reason in NEVER_RETRIED or state.attempt > retries:
         return False
-    is_lost = left_behind or reason == Reason.WORKFLOW_JOB_MISSING
-    return not is_lost or step.on_job_missing is OnJobMissing.RETRY
+    may_still_run = left_behind or reason == Reason.WORKFLOW_JOB_MISSING
+    return not may_still_run or step.on_job_missing is OnJobMissing.RETRY

@@ -1,4 +1,4 @@
-"""What is left to do about work that outlived its run or its stop. Goes on until nothing is left (CAN-6, GC-9)."""
+"""Cleanup of work that outlived its run or its stop; repeated until nothing is left (CAN-6, GC-9)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from datetime import datetime
 from jangar.api.phases import CHILD_OBJECTS, TERMINAL
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.stop import LeftBehind
-from jangar.domain.orchestration.actions import Action, ReadChildren, ReleaseRun, StopChild
+from jangar.domain.orchestration.actions import Action, ReadChildren, RemoveRunFinalizer, StopChild
 from jangar.domain.orchestration.observation import Child, ChildGone, ChildrenRead, ChildSeen, Observation
 from jangar.domain.orchestration.state import RunRecord
 
@@ -20,16 +20,16 @@ class CleanupPlan:
     look_again_at: datetime | None = None
 
 
-def brought_up_to_date(
+def refresh_left_behind(
     left_behind: tuple[LeftBehind, ...], children: Mapping[str, Child], now: datetime
 ) -> tuple[LeftBehind, ...]:
-    """The list with the ends that were seen since. Entries stay: they say whose end may lie after the run's."""
-    return tuple(_looked_at(each, children.get(each.name), now) for each in left_behind)
+    """The list with the ends observed since. Entries stay: their work may have ended after the run."""
+    return tuple(_with_end(item, children.get(item.name), now) for item in left_behind)
 
 
-def arrived_late(record: RunRecord, children: Mapping[str, Child]) -> tuple[LeftBehind, ...]:
-    """Children whose create was on the wire when the run ended: nothing waited for them, so the list names them."""
-    known = {each.name for each in record.left_behind}
+def late_children(record: RunRecord, children: Mapping[str, Child]) -> tuple[LeftBehind, ...]:
+    """Children whose create was in flight when the run ended; nothing waited for them."""
+    known = {item.name for item in record.left_behind}
     return tuple(
         LeftBehind(kind=CHILD_OBJECTS.get(state.kind, str(state.kind)), name=child.name, uid=child.uid)
         for state in record.steps
@@ -38,29 +38,35 @@ def arrived_late(record: RunRecord, children: Mapping[str, Child]) -> tuple[Left
     )
 
 
-def aftermath(observation: Observation, record: RunRecord, now: datetime) -> CleanupPlan:
-    """Stop again what did not stop, look again for what was on the wire, and let a deleted run go."""
-    open_ones = [each for each in record.left_behind if each.ended_at is None]
+def cleanup_plan(observation: Observation, record: RunRecord, now: datetime) -> CleanupPlan:
+    """Stop what is still running, look for late children, and remove the finalizer of a deleted run."""
+    still_running = [item for item in record.left_behind if item.ended_at is None]
     actions: list[Action] = [
-        _stop(each.name, record, now) for each in open_ones if not _heard(observation.children.get(each.name))
+        _stop(left.name, record, now)
+        for left in still_running
+        if not _has_acknowledged_stop(observation.children.get(left.name))
     ]
-    times: list[datetime] = [now + observation.limits.cleanup_interval] if open_ones else []
+    times: list[datetime] = [now + observation.limits.cleanup_interval] if still_running else []
     if record.lifecycle.is_terminal:
-        strays = _strays(observation, {each.name for each in record.left_behind})
-        actions += [_stop(name, record, now) for name in strays if not _heard(observation.children[name])]
+        unrecorded = _unrecorded_children(observation, {item.name for item in record.left_behind})
+        actions += [
+            _stop(name, record, now)
+            for name in unrecorded
+            if not _has_acknowledged_stop(observation.children[name])
+        ]
         times += _second_look(observation, record, actions, now)
-        times += _release(observation, [*(each.name for each in open_ones), *strays], actions, now)
+        times += _release(observation, [*(left.name for left in still_running), *unrecorded], actions, now)
     return CleanupPlan(actions=tuple(actions), look_again_at=min(times, default=None))
 
 
-def _looked_at(left: LeftBehind, child: Child | None, now: datetime) -> LeftBehind:
+def _with_end(left: LeftBehind, child: Child | None, now: datetime) -> LeftBehind:
     ended = isinstance(child, ChildGone) or (
         isinstance(child, ChildSeen) and child.phase in TERMINAL and not child.left_behind
     )
     return replace(left, ended_at=now) if ended and left.ended_at is None else left
 
 
-def _heard(child: Child | None) -> bool:
+def _has_acknowledged_stop(child: Child | None) -> bool:
     return isinstance(child, ChildSeen) and (child.stop_requested or child.phase in TERMINAL)
 
 
@@ -69,8 +75,8 @@ def _stop(name: str, record: RunRecord, now: datetime) -> StopChild:
     return StopChild(child=name, reason=Reason.CANCELLED, deadline=deadline or now)
 
 
-def _strays(observation: Observation, known: set[str]) -> list[str]:
-    """Children that live on after the run's end without being recorded: their create was on the wire."""
+def _unrecorded_children(observation: Observation, known: set[str]) -> list[str]:
+    """Children that run after the run's end and are not recorded: their create was in flight."""
     return sorted(
         name
         for name, child in observation.children.items()
@@ -96,12 +102,12 @@ def _second_look(
 def _release(
     observation: Observation, running: list[str], actions: list[Action], now: datetime
 ) -> list[datetime]:
-    """A deleted run is held while its work stops and its end is stored, within the bound; then it goes, warned of."""
+    """Keep the finalizer of a deleted run until its work stops and history is stored, or until the cancel timeout."""
     deleted_at = observation.run.deleted_at
     if deleted_at is None:
         return []
     bound = deleted_at + observation.limits.cancel_timeout
     if (running or observation.history_pending) and now < bound:
         return [bound]
-    actions.append(ReleaseRun(left=tuple(sorted(running))))
+    actions.append(RemoveRunFinalizer(left=tuple(sorted(running))))
     return []

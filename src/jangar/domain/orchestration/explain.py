@@ -81,10 +81,10 @@ def explanation(run: RunView, index: int) -> Explanation:
         case StepPhase.RETRYING:
             return _retrying(run, step, state)
         case _:
-            return _said(state, _ended(run, step, state))
+            return _explain_as(state, _ended(run, step, state))
 
 
-def _said(
+def _explain_as(
     state: StepState,
     sentence: str,
     *,
@@ -104,26 +104,28 @@ def _said(
 
 def _unstarted(run: RunView, step: StepDefinition, state: StepState) -> Explanation:
     needed = [run.states[need] for need in step.needs]
-    unmet = [each for each in needed if not releases(each, run.definition.mode)]
+    unmet = [item for item in needed if not releases(item, run.definition.mode)]
     if unmet:
-        shown = ", ".join(f"{each.name} ({each.phase})" for each in unmet[:SHOWN_NEEDS])
+        shown = ", ".join(f"{item.name} ({item.phase})" for item in unmet[:SHOWN_NEEDS])
         more = f" and {len(unmet) - SHOWN_NEEDS} more" if len(unmet) > SHOWN_NEEDS else ""
-        names = tuple(each.name for each in unmet)
-        return _said(
+        names = tuple(item.name for item in unmet)
+        return _explain_as(
             state, f"waits for {shown}{more}", reason=Reason.WAITING_FOR_DEPENDENCIES, waits_for=names
         )
     if run.suspended:
-        sentence = "the run is suspended: set spec.suspend to false to go on"
-        return _said(state, sentence, reason=Reason.SUSPENDED)
+        sentence = "the run is suspended: set spec.suspend to false to resume it"
+        return _explain_as(state, sentence, reason=Reason.SUSPENDED)
     if run.is_full and step.kind in CHILD_KINDS:
         limit = run.in_force.max_parallel
-        sentence = f"waits for a place: {limit} of {limit} steps run (policies.maxParallel)"
-        return _said(state, sentence, reason=Reason.WAITING_FOR_PLACE)
+        sentence = (
+            f"waits for a free slot: {limit} of {limit} parallel steps are running (policies.maxParallel)"
+        )
+        return _explain_as(state, sentence, reason=Reason.WAITING_FOR_PLACE)
     lifecycle = run.record.lifecycle
     if lifecycle.phase in (None, Phase.PENDING):
         sentence = "the run has not started" + (f": {lifecycle.message}" if lifecycle.message else "")
-        return _said(state, sentence, reason=lifecycle.reason or Reason.PENDING)
-    return _said(state, "may start, and is about to", reason=Reason.PENDING)
+        return _explain_as(state, sentence, reason=lifecycle.reason or Reason.PENDING)
+    return _explain_as(state, "ready to start", reason=Reason.PENDING)
 
 
 def _live(run: RunView, step: StepDefinition, state: StepState) -> Explanation:
@@ -133,13 +135,15 @@ def _live(run: RunView, step: StepDefinition, state: StepState) -> Explanation:
             f"{attempt} is being stopped ({state.stop.reason}); "
             f"waiting for its work to end, at most until {rfc3339(state.stop.deadline)}"
         )
-        return _said(state, sentence, until=state.stop.deadline)
+        return _explain_as(state, sentence, until=state.stop.deadline)
     until = state.attempt_started_at + step.timeout if step.timeout and state.attempt_started_at else None
-    limit = f"; stopped at {rfc3339(until)} if it has not ended" if until else ""
+    limit = f"; it times out at {rfc3339(until)}" if until else ""
     if state.phase is StepPhase.PENDING:
         why = f": {state.message}" if state.message else ""
-        return _said(state, f"{attempt} was started and waits ({state.reason}){why}{limit}", until=until)
-    return _said(state, f"{attempt} runs{limit}", until=until)
+        return _explain_as(
+            state, f"{attempt} has started and is waiting ({state.reason}){why}{limit}", until=until
+        )
+    return _explain_as(state, f"{attempt} is running{limit}", until=until)
 
 
 def _retrying(run: RunView, step: StepDefinition, state: StepState) -> Explanation:
@@ -152,8 +156,8 @@ def _retrying(run: RunView, step: StepDefinition, state: StepState) -> Explanati
     if run.suspended:
         sentence += ", once the run is resumed"
     elif run.is_full:
-        sentence += ", once there is a place (policies.maxParallel)"
-    return _said(state, sentence, until=state.next_retry_at)
+        sentence += ", once a slot is free (policies.maxParallel)"
+    return _explain_as(state, sentence, until=state.next_retry_at)
 
 
 def _attempt(run: RunView, step: StepDefinition, state: StepState) -> str:
@@ -174,8 +178,8 @@ _SKIPPED: Mapping[str, str] = {
 
 _CANCELLED: Mapping[str, str] = {
     Reason.RUN_CANCELLED: "cancelled together with the run",
-    Reason.CANCEL_TIMED_OUT: "cancelled, but its work had not ended at the deadline and may still run",
-    Reason.CHILD_CANCELLED: "its own run was cancelled by hand; that is never forgiven and never retried",
+    Reason.CANCEL_TIMED_OUT: "cancelled, but its work did not stop by the deadline and may still be running",
+    Reason.CHILD_CANCELLED: "its child was cancelled directly; this always fails the run and is never retried",
 }
 
 
@@ -217,4 +221,4 @@ def _failed(run: RunView, step: StepDefinition, state: StepState) -> str:
         sentence += f" in attempt {state.attempt} of {retries + 1}, and was not retried"
     elif retries:
         sentence += f" in the last of {retries + 1} attempts"
-    return sentence + ("; forgiven by continueOnFailure" if state.failure_ignored else "")
+    return sentence + ("; ignored because of continueOnFailure" if state.failure_ignored else "")

@@ -45,12 +45,12 @@ def sequential_needs(count: int) -> tuple[tuple[int, ...], ...]:
 def graph_of(names: Sequence[str], needs: Sequence[Sequence[int]]) -> Graph | None:
     """The graph over these edges, or None if they form a cycle. A dependency named twice counts once."""
     count = len(names)
-    edges = tuple(tuple(dict.fromkeys(each)) for each in needs)
+    edges = tuple(tuple(dict.fromkeys(item)) for item in needs)
     dependents: list[list[int]] = [[] for _ in range(count)]
-    for index, each in enumerate(edges):
-        for need in each:
+    for index, item in enumerate(edges):
+        for need in item:
             dependents[need].append(index)
-    missing = [len(each) for each in edges]
+    missing = [len(edge) for edge in edges]
     ready = [index for index in range(count) if not missing[index]]
     heapify(ready)
     order: list[int] = []
@@ -69,7 +69,7 @@ def graph_of(names: Sequence[str], needs: Sequence[Sequence[int]]) -> Graph | No
     return Graph(
         names=tuple(names),
         needs=edges,
-        dependents=tuple(tuple(each) for each in dependents),
+        dependents=tuple(tuple(item) for item in dependents),
         order=tuple(order),
         position=tuple(position),
     )
@@ -78,10 +78,10 @@ def graph_of(names: Sequence[str], needs: Sequence[Sequence[int]]) -> Graph | No
 def cycles(needs: Sequence[Sequence[int]]) -> list[list[int]]:
     """A shortest cycle through the smallest index of each knot, `[a, b, a]`; knots by that index."""
     found: list[list[int]] = []
-    for knot in knots(needs):
-        start = min(knot)
-        if len(knot) > 1 or start in needs[start]:
-            found.append([start, *shortest_path(start, start, needs, within=frozenset(knot))])
+    for component in connected_components(needs):
+        start = min(component)
+        if len(component) > 1 or start in needs[start]:
+            found.append([start, *shortest_path(start, start, needs, within=frozenset(component))])
     return sorted(found)
 
 
@@ -96,7 +96,7 @@ def shortest_path(
         for node in level:
             for step in edges[node]:
                 if step == end:
-                    return [*_way_back(node, came_from), end]
+                    return [*_path_from_start(node, came_from), end]
                 if step in within and step not in came_from:
                     came_from[step] = node
                     following.append(step)
@@ -104,7 +104,7 @@ def shortest_path(
     raise AssertionError(f"{end} cannot be reached from {start}")
 
 
-def _way_back(node: int, came_from: dict[int, int]) -> list[int]:
+def _path_from_start(node: int, came_from: dict[int, int]) -> list[int]:
     """The way to `node`, without where it began."""
     way: list[int] = []
     while came_from[node] != node:
@@ -116,17 +116,17 @@ def _way_back(node: int, came_from: dict[int, int]) -> list[int]:
 def ancestor_bits(needs: Sequence[Sequence[int]]) -> list[int]:
     """The ancestors of each step as a number, bit by index. Steps of a knot are each other's ancestors."""
     bits = [0] * len(needs)
-    for knot in knots(needs):
+    for component in connected_components(needs):
         together = 0
-        for index in knot:
+        for index in component:
             for need in needs[index]:
                 together |= bits[need] | 1 << need
-        for index in knot:
+        for index in component:
             bits[index] = together
     return bits
 
 
-def knots(needs: Sequence[Sequence[int]]) -> list[list[int]]:
+def connected_components(needs: Sequence[Sequence[int]]) -> list[list[int]]:
     """Steps grouped by what they need of each other (strongly connected), each group after all that it needs.
 
     Tarjan's walk without recursion: a chain of ten thousand steps must not exhaust the stack.
@@ -144,7 +144,7 @@ def knots(needs: Sequence[Sequence[int]]) -> list[list[int]]:
         open_.append(root)
         while walk:
             index, branches = walk[-1]
-            step = next((each for each in branches if not placed[each]), None)
+            step = next((branch for branch in branches if not placed[branch]), None)
             if step is None:
                 walk.pop()
                 if walk:
@@ -163,8 +163,8 @@ def knots(needs: Sequence[Sequence[int]]) -> list[list[int]]:
 
 def _close(index: int, open_: list[int], placed: list[bool]) -> list[int]:
     """Take the knot that began at `index` off the open steps."""
-    knot: list[int] = []
+    component: list[int] = []
     while not placed[index]:
-        knot.append(open_.pop())
-        placed[knot[-1]] = True
-    return sorted(knot)
+        component.append(open_.pop())
+        placed[component[-1]] = True
+    return sorted(component)

@@ -7,7 +7,7 @@ from datetime import datetime
 from jangar.api.phases import StepPhase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.child_results import moved
+from jangar.domain.orchestration.child_results import transition
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.state import StepState
 
@@ -26,15 +26,15 @@ def initial_states(
 
 def never_started(definition: Definition, reason: Reason, now: datetime) -> tuple[StepState, ...]:
     """Every step of a run that ended before it began."""
-    return tuple(moved(state, now, StepPhase.SKIPPED, reason) for state in definition.fresh)
+    return tuple(transition(state, now, StepPhase.SKIPPED, reason) for state in definition.fresh)
 
 
 def _reused(state: StepState, outputs: Mapping[str, str], now: datetime) -> StepState:
-    kept = moved(state, now, StepPhase.SUCCEEDED, Reason.REUSED, "kept from the run that this one retries")
+    kept = transition(state, now, StepPhase.SUCCEEDED, Reason.REUSED, "reused from the retried run")
     return replace(kept, outputs=dict(outputs) or None)
 
 
-def kept_steps(
+def reused_steps(
     definition: Definition, ended: Sequence[StepState], from_step: str | None
 ) -> Mapping[str, Mapping[str, str]] | Problem:
     """Steps that a retry does not repeat, with their outputs.

@@ -98,7 +98,7 @@ class RunFacts:
     created_at: datetime
     requested_by: frozenset[Requester] = frozenset()
     deleted_at: datetime | None = None
-    """Somebody deletes the run; it is held until its work has stopped."""
+    """When deletion was requested; the finalizer stays until the run's work has stopped."""
     suspend: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict)
     policies: Policies | None = None

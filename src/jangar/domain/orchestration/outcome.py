@@ -21,7 +21,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RunControls:
     """What was asked of the run as a whole."""
 
     cancelled: bool = False
@@ -33,31 +33,31 @@ class Asked:
     """Every step has ended, but children must still be looked for before the run may."""
 
 
-def run_verdict(progress: Progress, asked: Asked, *, started: bool) -> Verdict:
+def run_verdict(progress: Progress, controls: RunControls, *, started: bool) -> Verdict:
     """The run's phase. Nothing but the steps and what was asked decides."""
-    if not progress.all_terminal or asked.held:
-        return _unfinished(asked, started=started)
-    if asked.timed_out:
+    if not progress.all_terminal or controls.held:
+        return _unfinished(controls, started=started)
+    if controls.timed_out:
         return Verdict(
             phase=Phase.FAILED, reason=Reason.RUN_TIMED_OUT, message="the run reached its time limit"
         )
-    if asked.cancelled and progress.cut:
+    if controls.cancelled and progress.cut:
         late = any(state.reason == Reason.CANCEL_TIMED_OUT for state in progress.states)
         reason = Reason.CANCEL_TIMED_OUT if late else Reason.CANCELLED
-        return Verdict(phase=Phase.CANCELLED, reason=reason, message=_cut_message(progress, late=late))
+        return Verdict(phase=Phase.CANCELLED, reason=reason, message=_cancelled_message(progress, late=late))
     if progress.unforgiven:
         return Verdict(phase=Phase.FAILED, reason=Reason.STEP_FAILED, message=failure_message(progress))
     return Verdict(phase=Phase.SUCCEEDED, reason=Reason.SUCCEEDED, message=_success_message(progress))
 
 
-def _unfinished(asked: Asked, *, started: bool) -> Verdict:
-    if asked.cancelled:
+def _unfinished(controls: RunControls, *, started: bool) -> Verdict:
+    if controls.cancelled:
         return Verdict(
-            phase=Phase.CANCELLING, reason=Reason.CANCELLING, message="waiting for its work to end"
+            phase=Phase.CANCELLING, reason=Reason.CANCELLING, message="waiting for running work to stop"
         )
-    if asked.timed_out:
+    if controls.timed_out:
         return Verdict(phase=Phase.RUNNING, reason=Reason.STOPPING, message="the run reached its time limit")
-    if asked.suspended:
+    if controls.suspended:
         return Verdict(
             phase=Phase.RUNNING if started else Phase.PENDING,
             reason=Reason.SUSPENDED,
@@ -83,13 +83,15 @@ def failure_message(progress: Progress) -> str:
     return "; ".join(parts) + (f"; and {more} more" if more else "")
 
 
-def _cut_message(progress: Progress, *, late: bool) -> str:
-    cut = f"cancelled; {progress.cut} of {len(progress.states)} steps were cut short or never started"
-    return f"{cut}; some work may still run, see status.cancel.leftBehind" if late else cut
+def _cancelled_message(progress: Progress, *, late: bool) -> str:
+    cut = f"cancelled; {progress.cut} of {len(progress.states)} steps were interrupted or never started"
+    return f"{cut}; some work may still be running, see status.cancel.leftBehind" if late else cut
 
 
 def _success_message(progress: Progress) -> str:
     ignored = progress.tally.ignored
     return (
-        f"{ignored} failed step{'s' if ignored > 1 else ''} forgiven by continueOnFailure" if ignored else ""
+        f"{ignored} failed step{'s' if ignored > 1 else ''} ignored because of continueOnFailure"
+        if ignored
+        else ""
     )

@@ -32,7 +32,7 @@ def read_outputs(raw: bytes | str, *, may_be_cut: bool = False) -> dict[str, str
     if may_be_cut and len(written) == MAX_BYTES:
         return OutputsProblem(
             reason=Reason.OUTPUTS_TOO_LARGE,
-            message=f"the result fills the {MAX_BYTES} bytes that a pod can report, so that more may be missing",
+            message=f"the result fills the {MAX_BYTES} bytes that a pod can report and is probably truncated",
         )
     if len(written) > MAX_BYTES:
         return OutputsProblem(
@@ -77,16 +77,16 @@ def _depth(text: str) -> int:
     """How deep brackets are nested, those inside strings not counted."""
     depth = deepest = 0
     quoted = escaped = False
-    for each in text:
+    for item in text:
         if quoted:
-            quoted = escaped or each != '"'
-            escaped = not escaped and each == "\\"
-        elif each == '"':
+            quoted = escaped or item != '"'
+            escaped = not escaped and item == "\\"
+        elif item == '"':
             quoted = True
-        elif each in "[{":
+        elif item in "[{":
             depth += 1
             deepest = max(deepest, depth)
-        elif each in "]}":
+        elif item in "]}":
             depth -= 1
     return deepest
 
@@ -103,7 +103,7 @@ def _compact(value: object) -> str:
         case str():
             return json.dumps(_clean(value), ensure_ascii=False)
         case dict():
-            return "{" + ",".join(f"{_compact(name)}:{_compact(each)}" for name, each in value.items()) + "}"
+            return "{" + ",".join(f"{_compact(name)}:{_compact(item)}" for name, item in value.items()) + "}"
         case list():
             return "[" + ",".join(map(_compact, value)) + "]"
         case _:

@@ -20,7 +20,7 @@ MAX_INLINE_BYTES = 700 * 1024
 """The run's status holds more than its steps."""
 
 _ACTIVE = frozenset({StepPhase.RUNNING, StepPhase.RETRYING})
-_ENDED_BADLY = frozenset({StepPhase.FAILED, StepPhase.CANCELLED})
+_UNSUCCESSFUL = frozenset({StepPhase.FAILED, StepPhase.CANCELLED})
 
 StepDocument = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ class PagedSteps:
 
 
 def split_steps(steps: Sequence[StepDocument], *, page_size: int = MAX_PAGE) -> PagedSteps:
-    """Divide the steps. Give the page size of the run's last status, so that boundaries stay."""
+    """Divide the steps. Pass the page size of the run's last status to keep page boundaries."""
     if len(steps) <= MAX_INLINE and _size(steps) <= MAX_INLINE_BYTES:
         return PagedSteps(inline=tuple(steps), page_size=page_size, total=len(steps))
     inline, omitted = shown_inline(steps)
@@ -49,10 +49,10 @@ def split_steps(steps: Sequence[StepDocument], *, page_size: int = MAX_PAGE) -> 
 
 def shown_inline(steps: Sequence[StepDocument]) -> tuple[tuple[StepDocument, ...], int]:
     """Of a run that needs pages, what its status shows all the same, and how many more it would show."""
-    wanted = [index for index, step in enumerate(steps) if _is_active(step)]
-    wanted += [index for index, step in enumerate(steps) if step.get("phase") in _ENDED_BADLY]
-    inline = sorted(_fitting(steps, wanted))
-    return tuple(steps[index] for index in inline), len(wanted) - len(inline)
+    candidates = [index for index, step in enumerate(steps) if _is_active(step)]
+    candidates += [index for index, step in enumerate(steps) if step.get("phase") in _UNSUCCESSFUL]
+    inline = sorted(_that_fit(steps, candidates))
+    return tuple(steps[index] for index in inline), len(candidates) - len(inline)
 
 
 def join_pages(inline: Iterable[StepDocument], pages: Iterable[StepDocument]) -> list[StepDocument]:
@@ -71,10 +71,10 @@ def _is_active(step: StepDocument) -> bool:
     return started or step.get("phase") in _ACTIVE
 
 
-def _fitting(steps: Sequence[StepDocument], wanted: Sequence[int]) -> Iterator[int]:
+def _that_fit(steps: Sequence[StepDocument], candidates: Sequence[int]) -> Iterator[int]:
     """As many of the wanted steps as the status can hold, the first first."""
     room = MAX_INLINE_BYTES
-    for index in islice(wanted, MAX_INLINE):
+    for index in islice(candidates, MAX_INLINE):
         room -= _size(steps[index])
         if room < 0:
             return

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from jangar.api.orchestration import OrchestrationSpec, Parameter
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.wording import Guesses, quoted, some_of
+from jangar.domain.orchestration.message_text import Guesses, quoted, some_of
 
 
 def declaration_problems(spec: OrchestrationSpec) -> list[Problem]:
@@ -39,7 +39,11 @@ def declaration_problems(spec: OrchestrationSpec) -> list[Problem]:
 
 def parameter_defaults(spec: OrchestrationSpec) -> dict[str, str]:
     """Values of the parameters that a run need not give."""
-    return {each.name: each.default for each in spec.parameters or () if each.default is not None}
+    return {
+        parameter.name: parameter.default
+        for parameter in spec.parameters or ()
+        if parameter.default is not None
+    }
 
 
 def resolve_parameters(spec: OrchestrationSpec, given: Mapping[str, str]) -> dict[str, str] | list[Problem]:
@@ -48,7 +52,7 @@ def resolve_parameters(spec: OrchestrationSpec, given: Mapping[str, str]) -> dic
     A definition that declares none takes whatever the run gives. A declared parameter that has no default, is
     not required and not given has no value: what refers to it is then `MissingInput`.
     """
-    declared = {each.name: each for each in spec.parameters or ()}
+    declared = {item.name: item for item in spec.parameters or ()}
     if not declared:
         return dict(given)
     problems = [

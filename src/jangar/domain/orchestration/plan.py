@@ -1,7 +1,7 @@
-"""The only decision maker for a run: what is observed and the time in, actions and the next status out.
+"""Decides what to do about a run: observation and time in, actions and the next status out.
 
-A controller records the status first and acts second: every action follows from what is recorded, so a crash in
-between repeats it and never invents one. The plan before may be handed in as an index; it changes the cost only.
+A controller records the status first and acts second: every action follows from the record, so a crash in between
+repeats it. Passing the previous plan makes planning cheaper and changes nothing else.
 """
 
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ from jangar.api.reasons import Reason
 from jangar.domain.cancellation.machine import Accepted, Cancel, Decision, decide
 from jangar.domain.cancellation.stop import Stop
 from jangar.domain.orchestration.actions import Action, PinDefinition, ReadChildren
-from jangar.domain.orchestration.cleanup import CleanupPlan, aftermath, arrived_late, brought_up_to_date
+from jangar.domain.orchestration.cleanup import CleanupPlan, cleanup_plan, late_children, refresh_left_behind
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.initial import initial_states, never_started
 from jangar.domain.orchestration.observation import ChildrenRead, ChildSeen, Observation
-from jangar.domain.orchestration.outcome import Asked, Verdict, run_verdict
+from jangar.domain.orchestration.outcome import RunControls, Verdict, run_verdict
 from jangar.domain.orchestration.policies import RunPolicies, policies_in_force
 from jangar.domain.orchestration.progress import Progress
 from jangar.domain.orchestration.recording import with_verdict
-from jangar.domain.orchestration.run_outputs import returned_outputs
+from jangar.domain.orchestration.run_outputs import run_outputs
 from jangar.domain.orchestration.state import RunRecord, StepState
 from jangar.domain.orchestration.steering import steer
 from jangar.domain.orchestration.step_transitions import PlanningPass
-from jangar.domain.orchestration.unresolved_definition import undefined_verdict
+from jangar.domain.orchestration.unresolved_definition import verdict_without_definition
 from jangar.domain.times import whole_millisecond
 
 
@@ -38,7 +38,7 @@ class IncrementalState:
     progress: Progress
     waiting: tuple[int, ...]
     unacknowledged: frozenset[int]
-    """Steps whose child has not heard what is asked of it."""
+    """Steps whose child has not acknowledged its last action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,30 +69,30 @@ def plan(observation: Observation, now: datetime, previous: Plan | None = None) 
     definition = observation.definition
     unpinned = not observation.pinned and not recorded.steps
     if unpinned or not isinstance(definition, Definition):
-        return _not_begun(observation, decision, now)
+        return _not_started(observation, decision, now)
     return _Planner(observation, definition, decision, now).plan(previous)
 
 
 def _finished(observation: Observation, decision: Decision, now: datetime) -> Plan:
-    """A terminal phase is final: what is left is to say that a cancel came too late, and to clean up."""
+    """A terminal phase is final: what remains is to report a late cancel and to clean up."""
     recorded = observation.recorded
     lifecycle = recorded.lifecycle
     verdict = Verdict(
         phase=lifecycle.phase or Phase.FAILED, reason=lifecycle.reason or "", message=lifecycle.message or ""
     )
-    listed = (*recorded.left_behind, *arrived_late(recorded, observation.children))
-    record = replace(recorded, left_behind=brought_up_to_date(listed, observation.children, now))
+    listed = (*recorded.left_behind, *late_children(recorded, observation.children))
+    record = replace(recorded, left_behind=refresh_left_behind(listed, observation.children, now))
     status = with_verdict(record, observation, verdict, decision, now=now)
-    after = aftermath(observation, status, now)
+    after = cleanup_plan(observation, status, now)
     return Plan(status=status, actions=after.actions, look_again_at=after.look_again_at)
 
 
-def _not_begun(observation: Observation, decision: Decision, now: datetime) -> Plan:
+def _not_started(observation: Observation, decision: Decision, now: datetime) -> Plan:
     """No definition, a bad one, or one that is not stored yet as it is now (DAG-3): nothing starts."""
     definition = observation.definition
     defined = definition.policies if isinstance(definition, Definition) else None
     deadline = _run_deadline(observation, policies_in_force(defined, observation.run.policies))
-    verdict = undefined_verdict(
+    verdict = verdict_without_definition(
         definition,
         cancelled=isinstance(decision, Accepted),
         timed_out=deadline is not None and now >= deadline,
@@ -104,7 +104,7 @@ def _not_begun(observation: Observation, decision: Decision, now: datetime) -> P
         record = replace(record, mode=definition.mode, steps=never_started(definition, reason, now))
     status = with_verdict(record, observation, verdict, decision, now=now)
     if verdict.phase in TERMINAL:
-        after = aftermath(observation, status, now)
+        after = cleanup_plan(observation, status, now)
         return Plan(status=status, actions=after.actions, look_again_at=after.look_again_at)
     actions = (PinDefinition(),) if isinstance(definition, Definition) else ()
     return Plan(status=status, actions=actions, look_again_at=deadline)
@@ -130,10 +130,10 @@ class _Planner:
         self.deadline = _run_deadline(observation, self.policies)
 
     def plan(self, previous: Plan | None) -> Plan:
-        basis = self._usable(previous)
+        basis = self._reusable_state(previous)
         if basis is not None:
-            work = self._pass(basis.progress.taken_over(), basis.waiting)
-            looked_at = {*self._news(basis), *work.progress.due(self.now)}
+            work = self._pass(basis.progress.copy(), basis.waiting)
+            to_check = {*self._changed_children(basis), *work.progress.due(self.now)}
         else:
             states = self.observation.recorded.steps or initial_states(
                 self.definition, self.observation.reused, self.now
@@ -141,12 +141,12 @@ class _Planner:
             work = self._pass(Progress(self.definition, states), ())
             work.progress.due(self.now)
             work.refresh_hashes()
-            looked_at = work.progress.live.copy()
-        self._work(work, looked_at, resumed=basis is not None)
+            to_check = work.progress.live.copy()
+        self._work(work, to_check, resumed=basis is not None)
         status = self._status(work)
-        unacknowledged = self._unacknowledged(work, basis, looked_at)
+        unacknowledged = self._unacknowledged(work, basis, to_check)
         actions: list[Action] = [action for _, action in unacknowledged]
-        after = self._aftermath(status)
+        after = self._cleanup_plan(status)
         return Plan(
             status=status,
             actions=(*actions, *after.actions),
@@ -163,11 +163,11 @@ class _Planner:
     def _pass(self, progress: Progress, waiting: Sequence[int]) -> PlanningPass:
         return PlanningPass(self.observation, self.definition, progress, waiting, self.policies, self.now)
 
-    def _work(self, work: PlanningPass, looked_at: set[int], *, resumed: bool) -> None:
-        """The order of the rules: truth first, then what was asked, then new starts."""
+    def _work(self, work: PlanningPass, to_check: set[int], *, resumed: bool) -> None:
+        """The order of the rules: children's results, then requests to stop, then new starts."""
         stopping = self.cancel is not None or self.stop is not None
-        # An attempt that a cancel keeps from being repeated was cut: it goes the way of one that waits to retry.
-        work.settle(looked_at, self.observation.children, stopping=self.stop is not None)
+        # An attempt that is not retried because of a cancel is treated like one that waits to retry.
+        work.settle(to_check, self.observation.children, stopping=self.stop is not None)
         work.skip_dependents()
         if stopping and resumed and not work.progress.retrying:
             return
@@ -184,7 +184,7 @@ class _Planner:
             work.stop_for_cancel(self.cancel.deadline)
         else:
             work.start()
-            while known := work.begun_with_child(self.observation.children):
+            while known := work.started_with_existing_child(self.observation.children):
                 work.settle(known, self.observation.children, stopping=False)
                 work.start()
 
@@ -194,13 +194,13 @@ class _Planner:
 
     def _status(self, work: PlanningPass) -> RunRecord:
         recorded, progress = self.observation.recorded, work.progress
-        known = brought_up_to_date(recorded.left_behind, self.observation.children, self.now)
+        known = refresh_left_behind(recorded.left_behind, self.observation.children, self.now)
         left_behind = (*known, *work.left_behind)
         started = recorded.lifecycle.started_at is not None or any(state.attempt for state in progress.states)
-        verdict = run_verdict(progress, self._asked(started=started), started=started)
+        verdict = run_verdict(progress, self._controls(started=started), started=started)
         outputs = None
         if verdict.phase is Phase.SUCCEEDED:
-            verdict, outputs = returned_outputs(self.definition, work.scope, verdict)
+            verdict, outputs = run_outputs(self.definition, work.scope, verdict)
         record = RunRecord(
             lifecycle=recorded.lifecycle,
             mode=self.definition.mode,
@@ -225,8 +225,8 @@ class _Planner:
         recorded = self.observation.recorded.steps
         return recorded if recorded and not progress.changed else tuple(progress.states)
 
-    def _asked(self, *, started: bool) -> Asked:
-        return Asked(
+    def _controls(self, *, started: bool) -> RunControls:
+        return RunControls(
             cancelled=self.cancel is not None,
             timed_out=self.stop is not None,
             suspended=self.observation.run.suspend,
@@ -238,7 +238,7 @@ class _Planner:
         return self.observation.children_read if self.observation.recorded.cancel else ChildrenRead.NOT_YET
 
     def _children_finished_at(self) -> datetime | None:
-        left = {each.name for each in self.observation.recorded.left_behind}
+        left = {item.name for item in self.observation.recorded.left_behind}
         ends = [
             child.finished_at
             for child in self.observation.children.values()
@@ -247,25 +247,25 @@ class _Planner:
         return max(ends, default=None)
 
     def _unacknowledged(
-        self, work: PlanningPass, basis: IncrementalState | None, looked_at: set[int]
+        self, work: PlanningPass, basis: IncrementalState | None, to_check: set[int]
     ) -> list[tuple[int, Action]]:
-        """Live steps whose child has not heard what is asked of it, with what to say, in list order."""
+        """Live steps whose child has not acknowledged its action, with that action, in list order."""
         candidates = (
             work.progress.live
             if basis is None
-            else {*basis.unacknowledged, *looked_at, *work.progress.changed}
+            else {*basis.unacknowledged, *to_check, *work.progress.changed}
         )
-        asked: list[tuple[int, Action]] = []
+        pending: list[tuple[int, Action]] = []
         for index in sorted(candidates & work.progress.live):
             state = work.progress.states[index]
             child = self.observation.children.get(state.child or "")
             action = steer(self.observation, self.definition.steps[index], state, child, work.scope)
             if action is not None:
-                asked.append((index, action))
-        return asked
+                pending.append((index, action))
+        return pending
 
-    def _aftermath(self, status: RunRecord) -> CleanupPlan:
-        after = aftermath(self.observation, status, self.now)
+    def _cleanup_plan(self, status: RunRecord) -> CleanupPlan:
+        after = cleanup_plan(self.observation, status, self.now)
         if status.lifecycle.is_terminal or self.cancel is None:
             return after
         if self._children_read() is ChildrenRead.NOT_YET:
@@ -278,32 +278,32 @@ class _Planner:
             times.append(work.progress.next_timer(self.now))
             if self.cancel is None and self.stop is None:
                 times.append(self.deadline)
-        return min((each for each in times if each is not None), default=None)
+        return min((time for time in times if time is not None), default=None)
 
-    def _usable(self, previous: Plan | None) -> IncrementalState | None:
-        """The basis of the plan before, if nothing but children and time can have changed since."""
+    def _reusable_state(self, previous: Plan | None) -> IncrementalState | None:
+        """The state of the previous plan, if only children and time can have changed since."""
         basis = previous.basis if previous is not None else None
         if basis is None or self.cancel != basis.observation.recorded.cancel:
             return None
-        ours, theirs = self.observation, basis.observation
+        current, previous_observation = self.observation, basis.observation
         same = (
             self.now
             >= basis.now  # timers that have fired are gone; a clock that was set back needs them again
-            and ours.recorded.steps is theirs.recorded.steps
-            and ours.definition is theirs.definition
-            and ours.recorded.stop == theirs.recorded.stop
-            and ours.run == theirs.run
-            and ours.limits == theirs.limits
+            and current.recorded.steps is previous_observation.recorded.steps
+            and current.definition is previous_observation.definition
+            and current.recorded.stop == previous_observation.recorded.stop
+            and current.run == previous_observation.run
+            and current.limits == previous_observation.limits
         )
         return basis if same else None
 
-    def _news(self, basis: IncrementalState) -> list[int]:
-        """Live steps whose child is not the very one that was looked at before."""
+    def _changed_children(self, basis: IncrementalState) -> list[int]:
+        """Live steps whose child changed since the previous plan."""
         now_seen, before = self.observation.children, basis.observation.children
         states = basis.progress.states
-        found = []
+        changed = []
         for index in basis.progress.live:
             name = states[index].child or ""
             if now_seen.get(name) is not before.get(name):
-                found.append(index)
-        return found
+                changed.append(index)
+        return changed

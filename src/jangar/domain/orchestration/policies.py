@@ -19,10 +19,10 @@ class RunPolicies:
 def policies_in_force(defined: Policies | None, overriding: Policies | None) -> RunPolicies:
     """Field by field: the run's own value, else the definition's, else the default. 0 bounds nothing."""
     layers = [layer for layer in (overriding, defined) if layer is not None]
-    fail_fast = next((each.fail_fast for each in layers if each.fail_fast is not None), False)
-    max_parallel = next((each.max_parallel for each in layers if each.max_parallel is not None), None)
-    retries = next((each.retries for each in layers if each.retries is not None), 0)
-    totals = (each.timeouts.total_seconds for each in layers if each.timeouts is not None)
+    fail_fast = next((item.fail_fast for item in layers if item.fail_fast is not None), False)
+    max_parallel = next((item.max_parallel for item in layers if item.max_parallel is not None), None)
+    retries = next((item.retries for item in layers if item.retries is not None), 0)
+    totals = (item.timeouts.total_seconds for item in layers if item.timeouts is not None)
     total = next((seconds for seconds in totals if seconds is not None), None)
     return RunPolicies(
         fail_fast=fail_fast,

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from jangar.api.phases import CHILD_KINDS, StepPhase
 from jangar.domain.orchestration.counts import Counts
 from jangar.domain.orchestration.definition import Definition
-from jangar.domain.orchestration.readiness import bars, is_unforgiven, releases, was_cut
+from jangar.domain.orchestration.readiness import blocks_dependents, is_unforgiven, releases, was_interrupted
 from jangar.domain.orchestration.state import StepState
 
 
@@ -48,7 +48,7 @@ class Progress:
             index for index, state in enumerate(self.states) if state.phase is StepPhase.RETRYING
         }
         self.unforgiven = {index for index, state in enumerate(self.states) if is_unforgiven(state)}
-        self.cut = sum(was_cut(state) for state in self.states)
+        self.cut = sum(was_interrupted(state) for state in self.states)
         self.tally = Counts.of(self.states)
         self.timers: list[tuple[datetime, int]] = []
         for index in (*self.live, *self.retrying):
@@ -59,7 +59,7 @@ class Progress:
 
     def _touch_all(self) -> None:
         """Mark every step that may start or must be skipped by what is already recorded."""
-        barred = [bars(state, self.definition.mode) for state in self.states]
+        barred = [blocks_dependents(state, self.definition.mode) for state in self.states]
         any_barred = any(barred)
         needs, position = self.definition.graph.needs, self.definition.graph.position
         for index, state in enumerate(self.states):
@@ -69,7 +69,7 @@ class Progress:
                 self.touched.append(position[index])
         self.touched.sort()
 
-    def taken_over(self) -> "Progress":
+    def copy(self) -> "Progress":
         """A copy to work on, sharing nothing that either may change."""
         copy = object.__new__(Progress)
         copy.definition = self.definition
@@ -106,7 +106,7 @@ class Progress:
     def _ended(self, index: int, state: StepState) -> None:
         if is_unforgiven(state):
             self.unforgiven.add(index)
-        self.cut += was_cut(state)
+        self.cut += was_interrupted(state)
         graph = self.definition.graph
         if releases(state, self.definition.mode):
             for dependent in graph.dependents[index]:

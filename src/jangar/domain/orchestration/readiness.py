@@ -26,7 +26,7 @@ def releases(state: StepState, mode: ExecutionMode) -> bool:
             return False
 
 
-def bars(state: StepState, mode: ExecutionMode) -> bool:
+def blocks_dependents(state: StepState, mode: ExecutionMode) -> bool:
     """Whether a dependency in this state makes its dependents Skipped: it ended, and did not end well enough."""
     return state.is_terminal and not releases(state, mode)
 
@@ -38,7 +38,7 @@ def is_unforgiven(state: StepState) -> bool:
     return state.phase is StepPhase.CANCELLED and state.reason == Reason.CHILD_CANCELLED
 
 
-def was_cut(state: StepState) -> bool:
+def was_interrupted(state: StepState) -> bool:
     """Whether a cancel of the run ended the step."""
     if state.phase is StepPhase.CANCELLED:
         return state.reason != Reason.CHILD_CANCELLED
@@ -50,7 +50,7 @@ class Roots:
     """The nearest ancestors that a skipped step is skipped for, by index in list order."""
 
     failed: tuple[int, ...] = ()
-    passed_over: tuple[int, ...] = ()
+    skipped_by_condition: tuple[int, ...] = ()
     """Steps whose own condition was false."""
 
     @property
@@ -59,7 +59,7 @@ class Roots:
 
     @property
     def causes(self) -> tuple[int, ...]:
-        return self.failed or self.passed_over
+        return self.failed or self.skipped_by_condition
 
 
 def roots_of(
@@ -69,13 +69,13 @@ def roots_of(
     known: Callable[[int], Roots],
 ) -> Roots:
     """Why a step with these needs is skipped. `known` tells the roots of a need that was itself skipped."""
-    found = [_root(need, states[need], known) for need in needs if bars(states[need], mode)]
+    found = [_root(need, states[need], known) for need in needs if blocks_dependents(states[need], mode)]
     first = found[0]
-    if all(each == first for each in found):
+    if all(item == first for item in found):
         return first
     return Roots(
-        failed=tuple(sorted({index for each in found for index in each.failed})),
-        passed_over=tuple(sorted({index for each in found for index in each.passed_over})),
+        failed=tuple(sorted({index for item in found for index in item.failed})),
+        skipped_by_condition=tuple(sorted({index for item in found for index in item.skipped_by_condition})),
     )
 
 
@@ -83,5 +83,5 @@ def _root(index: int, state: StepState, known: Callable[[int], Roots]) -> Roots:
     if state.phase is not StepPhase.SKIPPED:
         return Roots(failed=(index,))
     if state.reason == Reason.CONDITION_FALSE:
-        return Roots(passed_over=(index,))
+        return Roots(skipped_by_condition=(index,))
     return known(index)

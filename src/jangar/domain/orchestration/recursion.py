@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.graph import knots, shortest_path
-from jangar.domain.orchestration.wording import arrows, quoted
+from jangar.domain.orchestration.graph import connected_components, shortest_path
+from jangar.domain.orchestration.message_text import arrows, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +30,11 @@ def recursion_problems(calls: Mapping[str, Sequence[NestedCall]]) -> dict[str, l
         for name in names
     ]
     found: dict[str, list[Problem]] = {}
-    for knot in knots(edges):
-        together = frozenset(knot)
-        for number in knot:
+    for component in connected_components(edges):
+        together = frozenset(component)
+        for number in component:
             ways = {
-                names[target]: arrows([names[each] for each in _round_trip(number, target, edges, together)])
+                names[target]: arrows([names[item] for item in _round_trip(number, target, edges, together)])
                 for target in edges[number]
                 if target in together
             }
@@ -59,13 +59,13 @@ def _problem(call: NestedCall, way: str) -> Problem:
     return Problem(
         reason=Reason.RECURSIVE_ORCHESTRATION,
         path=("spec", "steps", call.index, "orchestrationRef"),
-        message=f"step {quoted(call.step)} would run its own orchestration: {way}",
-        fix="run an orchestration that does not lead back here",
+        message=f"step {quoted(call.step)} calls its own orchestration: {way}",
+        fix="call an orchestration that does not call this one",
         step=call.step,
     )
 
 
-def refuses_nesting(lineage: Sequence[str], target: str, *, max_depth: int) -> Reason | None:
+def nesting_refusal(lineage: Sequence[str], target: str, *, max_depth: int) -> Reason | None:
     """Why a run may not start a nested run of `target`; None if it may.
 
     `lineage` names the orchestrations from the root run down to the one that asks; `max_depth` is how long it

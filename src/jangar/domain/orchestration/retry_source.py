@@ -12,11 +12,11 @@ def source_problem(retried: str, *, made_of: str | None, has_own: bool, named: s
     """
     if named is None or made_of == named or (made_of is None and not has_own):
         return None
-    source = f"Orchestration {made_of}" if made_of else "a definition of its own"
+    source = f"Orchestration {made_of}" if made_of else "an inline definition"
     return Problem(
         reason=Reason.INVALID_SPEC,
         path=("spec", "orchestrationRef"),
-        message=f"the run repeats {retried}, which was made of {source}, not of Orchestration {named}",
+        message=f"the run retries {retried}, which was created from {source}, not from Orchestration {named}",
         fix="remove spec.orchestrationRef, or remove spec.retryOf",
     )
 
@@ -26,6 +26,6 @@ def own_definition_problem() -> Problem:
     return Problem(
         reason=Reason.INVALID_SPEC,
         path=("spec", "orchestration"),
-        message="a run with retryOf executes the definition of the run that it repeats, not one of its own",
+        message="a run with retryOf executes the definition of the retried run and cannot have an inline definition",
         fix="remove spec.orchestration, or remove spec.retryOf",
     )

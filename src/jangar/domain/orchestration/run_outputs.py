@@ -1,4 +1,4 @@
-"""What a run returns to its parent: its outputs, from what its steps returned (DAG-11)."""
+"""The outputs that a run returns to its parent, rendered from its steps' outputs (DAG-11)."""
 
 import json
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.templates import MissingInput, TooLarge, render
 
 
-def returned_outputs(
+def run_outputs(
     definition: Definition, scope: Scope, success: Verdict
 ) -> tuple[Verdict, Mapping[str, str] | None]:
-    """The outputs of a run that succeeded. One that nothing answers is absent: whoever needs it says so."""
+    """The outputs of a run that succeeded; an output without a value is omitted."""
     outputs: dict[str, str] = {}
     for name, template in definition.outputs.items():
         value = render(template, scope, most=MAX_BYTES)
@@ -26,6 +26,6 @@ def returned_outputs(
             outputs[name] = value
     size = len(json.dumps(outputs, ensure_ascii=False, separators=(",", ":")).encode())
     if outputs and size > MAX_BYTES:
-        message = f"the outputs of the run are {size} bytes; at most {MAX_BYTES} are kept"
+        message = f"the outputs of the run are {size} bytes; at most {MAX_BYTES} are allowed"
         return Verdict(phase=Phase.FAILED, reason=Reason.OUTPUTS_TOO_LARGE, message=message), None
     return success, outputs or None

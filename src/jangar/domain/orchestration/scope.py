@@ -24,7 +24,7 @@ class Scope:
         return self.parameters.get(name)
 
     def output(self, step: str, name: str) -> str | None:
-        index = self._places().get(step)
+        index = self._index_by_name().get(step)
         if index is None:
             return None
         value = (self._states[index].outputs or {}).get(name)
@@ -35,24 +35,28 @@ class Scope:
 
         Raises ValueError for a value that is larger than a condition may see.
         """
-        names = condition.references("steps") & self._places().keys()
-        seen = sorted({*(self._places()[name] for name in names), *step.needs})
+        names = condition.references("steps") & self._index_by_name().keys()
+        visible_steps = sorted({*(self._index_by_name()[name] for name in names), *step.needs})
         named = self.parameters.keys() & condition.references("parameters")
-        whole = condition.uses_whole("parameters")
-        visible = self.parameters if whole else {name: self.parameters[name] for name in sorted(named)}
+        needs_all_parameters = condition.uses_whole("parameters")
+        visible = (
+            self.parameters
+            if needs_all_parameters
+            else {name: self.parameters[name] for name in sorted(named)}
+        )
         for name, value in visible.items():
             _refuse_large(f"parameters.{name}", value)
-        steps = {self._states[each].name: self._shown(each) for each in seen}
+        steps = {self._states[item].name: self._step_binding(item) for item in visible_steps}
         return {"parameters": visible, "steps": steps}
 
-    def _shown(self, index: int) -> dict[str, object]:
+    def _step_binding(self, index: int) -> dict[str, object]:
         state = self._states[index]
         outputs = {**self.definition.steps[index].output_defaults, **(state.outputs or {})}
         for name, value in outputs.items():
             _refuse_large(f"steps.{state.name}.outputs.{name}", value)
         return {"phase": str(state.phase), "reason": str(state.reason), "outputs": outputs}
 
-    def _places(self) -> dict[str, int]:
+    def _index_by_name(self) -> dict[str, int]:
         if not self._index:
             self._index = {name: index for index, name in enumerate(self.definition.graph.names)}
         return self._index
@@ -63,5 +67,5 @@ def _refuse_large(path: str, value: str) -> None:
         MAX_CONDITION_VALUE_BYTES
     ):
         raise ValueError(
-            f"{path} has {size:,} bytes; a condition may look at values of {MAX_CONDITION_VALUE_BYTES:,} bytes"
+            f"{path} has {size:,} bytes; a condition can read at most {MAX_CONDITION_VALUE_BYTES:,} bytes"
         )

@@ -51,7 +51,7 @@ def decode_snapshot(data: bytes) -> JsonObject:
 
 
 def snapshot_hash(spec: Mapping[str, Any]) -> str:
-    """sha256 of the definition itself, so that it does not depend on how zlib compresses."""
+    """sha256 of the definition itself, independent of compression."""
     return sha256(_canonical(spec)).hexdigest()
 
 

@@ -8,10 +8,10 @@ from jangar.api.phases import CHILD_KINDS, StepKind, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.child_identity import child_hash, child_spec
 from jangar.domain.orchestration.child_names import child_name, label_value
-from jangar.domain.orchestration.child_results import failed, moved
+from jangar.domain.orchestration.child_results import fail_step, transition
 from jangar.domain.orchestration.definition import Definition, StepDefinition
 from jangar.domain.orchestration.observation import Limits, RunFacts
-from jangar.domain.orchestration.recursion import refuses_nesting
+from jangar.domain.orchestration.recursion import nesting_refusal
 from jangar.domain.orchestration.scope import Scope
 from jangar.domain.orchestration.state import StepState
 from jangar.domain.orchestration.templates import (
@@ -24,46 +24,46 @@ from jangar.domain.orchestration.templates import (
 )
 
 
-def judged(step: StepDefinition, state: StepState, scope: Scope, now: datetime) -> StepState:
+def evaluate_when(step: StepDefinition, state: StepState, scope: Scope, now: datetime) -> StepState:
     """The state of a step that may start, once its own condition was asked: unchanged where it holds."""
     if step.when is None:
         return state
     try:
         answer = step.when.evaluate(scope.bindings(step, step.when))
     except ValueError as error:
-        return failed(step, state, Reason.CONDITION_ERROR, f"when: {error}", now)
+        return fail_step(step, state, Reason.CONDITION_ERROR, f"when: {error}", now)
     if answer is True:
         return state
     if answer is False:
-        return moved(
+        return transition(
             state, now, StepPhase.SKIPPED, Reason.CONDITION_FALSE, f"when is false: {step.when.source}"
         )
-    message = f"when: the expression gives {type(answer).__name__}, not true or false"
-    return failed(step, state, Reason.CONDITION_ERROR, message, now)
+    message = f"when: the expression evaluates to {type(answer).__name__}, not to a boolean"
+    return fail_step(step, state, Reason.CONDITION_ERROR, message, now)
 
 
-def begun(
+def start_attempt(
     step: StepDefinition, state: StepState, run: RunFacts, limits: Limits, scope: Scope, now: datetime
 ) -> StepState:
     """The state of a step whose next attempt begins, or that fails at its start."""
     refusal = _refusal(step, run, limits)
     if refusal is not None:
         reason, message = refusal
-        return failed(step, state, reason, message, now)
+        return fail_step(step, state, reason, message, now)
     match _inputs(scope.definition, step, scope):
         case MissingInput(reference=reference):
             message = f"{reference} has no value and no default"
-            return failed(step, state, Reason.MISSING_INPUT, message, now)
+            return fail_step(step, state, Reason.MISSING_INPUT, message, now)
         case TooLarge() as too_large:
-            return failed(step, state, Reason.TOO_LARGE, str(too_large), now)
+            return fail_step(step, state, Reason.TOO_LARGE, str(too_large), now)
     attempt = state.attempt + 1
-    started = moved(state, now, StepPhase.PENDING, Reason.STARTING)
+    started = transition(state, now, StepPhase.PENDING, Reason.STARTING)
     return replace(
         started,
         attempt=attempt,
         child=child_name(run.name, run.uid, step.name, attempt),
         child_uid=None,
-        child_hash=hash_of_child(step, attempt, run, scope),
+        child_hash=expected_child_hash(step, attempt, run, scope),
         started_at=state.started_at or now,
         attempt_started_at=now,
         next_retry_at=None,
@@ -72,7 +72,7 @@ def begun(
     )
 
 
-def hash_of_child(step: StepDefinition, attempt: int, run: RunFacts, scope: Scope) -> str | None:
+def expected_child_hash(step: StepDefinition, attempt: int, run: RunFacts, scope: Scope) -> str | None:
     """What the child of this attempt will be recognized by; None for kinds of steps that have none."""
     if step.kind not in CHILD_KINDS:
         return None
@@ -117,9 +117,12 @@ def _refusal(step: StepDefinition, run: RunFacts, limits: Limits) -> tuple[Reaso
     if step.kind not in limits.supported_kinds:
         return Reason.UNSUPPORTED_STEP, f"steps of kind {step.kind} are not supported yet"
     if step.kind is StepKind.SUB_ORCHESTRATION and step.target is not None:
-        reason = refuses_nesting(run.lineage, step.target, max_depth=limits.max_depth)
+        reason = nesting_refusal(run.lineage, step.target, max_depth=limits.max_depth)
         if reason is Reason.RECURSIVE_ORCHESTRATION:
-            return reason, f"it would contain itself: {' -> '.join((*run.lineage, step.target))}"
+            return (
+                reason,
+                f"the orchestration would contain itself: {' -> '.join((*run.lineage, step.target))}",
+            )
         if reason is not None:
-            return reason, f"more than {limits.max_depth} orchestrations inside each other"
+            return reason, f"orchestrations are nested more than {limits.max_depth} levels deep"
     return None

@@ -1,7 +1,4 @@
-"""A run's record as the JSON of `status`, and back. Knows the field names; `api/orchestration` declares them.
-
-What is not set is left out, so that a status holds what is known and nothing else.
-"""
+"""A run's record as the JSON of `status`, and back. Unset fields are omitted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -96,7 +93,7 @@ def step_document(state: StepState) -> JsonObject:
             "failureIgnored": state.failure_ignored or None,
             "causes": list(state.causes) or None,
             "causesTotal": state.causes_total or None,
-            "attempts": [_attempt_document(each) for each in state.attempts] or None,
+            "attempts": [_attempt_document(attempt) for attempt in state.attempts] or None,
             "stop": state.stop and stop_document(state.stop),
         }
     )
@@ -125,7 +122,7 @@ def step_state(document: Mapping[str, Any]) -> StepState:
         failure_ignored=bool(document.get("failureIgnored")),
         causes=tuple(document.get("causes") or ()),
         causes_total=document.get("causesTotal") or 0,
-        attempts=tuple(_attempt(each) for each in document.get("attempts") or ()),
+        attempts=tuple(_attempt(attempt) for attempt in document.get("attempts") or ()),
         stop=stop_from(document.get("stop")),
     )
 

@@ -1,7 +1,4 @@
-"""What to ask of a live step's child now: start, confirm, stop, suspend, or nothing.
-
-Follows from what is recorded and from what the child shows to have heard.
-"""
+"""The next action for the child of a live step: start, confirm, stop, suspend, or nothing."""
 
 from jangar.api.phases import TERMINAL, StepKind
 from jangar.domain.orchestration.actions import Action, ConfirmChild, StartChild, StopChild, SuspendChild
@@ -15,7 +12,7 @@ from jangar.domain.orchestration.state import StepState
 def steer(
     observation: Observation, step: StepDefinition, state: StepState, child: Child | None, scope: Scope
 ) -> Action | None:
-    """The one thing that the recorded state asks of the child and that has not reached it yet."""
+    """The action that the recorded state requires and the child has not acknowledged."""
     name = state.child
     if name is None:
         return None

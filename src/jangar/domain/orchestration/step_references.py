@@ -44,7 +44,7 @@ _TARGETS = {
 
 def reference_name(step: Step, field: str) -> str | None:
     """The name in one reference field, such as `policyRef`, from either spelling; None if there is none."""
-    return _typed_name(step, field) or _older_name(step, field)
+    return _typed_name(step, field) or _legacy_name(step, field)
 
 
 def target_name(step: Step, kind: StepKind) -> str | None:
@@ -61,11 +61,11 @@ def has_reference(step: Step, field: str) -> bool:
     return reference_name(step, field) is not None
 
 
-def older_spellings(step: Step, kind: StepKind) -> frozenset[str]:
+def legacy_reference_keys(step: Step, kind: StepKind) -> frozenset[str]:
     """Keys of `with` that were read as references of this step, and so are not parameters of its child."""
     fields = (field for group in REQUIRED[kind] for field in group if field != IMPLEMENTATION)
     return frozenset(
-        field for field in fields if not _typed_name(step, field) and _older_name(step, field) is not None
+        field for field in fields if not _typed_name(step, field) and _legacy_name(step, field) is not None
     )
 
 
@@ -75,7 +75,7 @@ def _typed_name(step: Step, field: str) -> str | None:
     return (name or "").strip() or None
 
 
-def _older_name(step: Step, field: str) -> str | None:
+def _legacy_name(step: Step, field: str) -> str | None:
     given = (step.with_ or {}).get(field, "").strip()
     if given.startswith("{"):
         return _name_in_json(given)

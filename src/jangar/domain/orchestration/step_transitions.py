@@ -1,7 +1,7 @@
-"""One pass over the steps of a run: settle children, skip, stop, start. Works on a `Progress` and leaves it closed:
-nothing that follows from what is known is left for the next pass.
+"""One pass over the steps of a run: apply children's results, skip, stop, start.
 
-Knows the order in which rules apply; the rules themselves are in settling, readiness and starting.
+Nothing that can be decided now is left for the next pass. The rules are in `child_results`, `readiness`
+and `starting`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,18 +12,24 @@ from heapq import heapify, heappop, heappush
 from jangar.api.phases import CHILD_KINDS, CHILD_OBJECTS, StepPhase
 from jangar.api.reasons import Reason
 from jangar.domain.cancellation.stop import LeftBehind, Stop
-from jangar.domain.orchestration.child_results import Settling, failed, moved, settle, stopped
+from jangar.domain.orchestration.child_results import (
+    ChildStateRules,
+    apply_child_state,
+    fail_step,
+    mark_stopping,
+    transition,
+)
 from jangar.domain.orchestration.definition import Definition
 from jangar.domain.orchestration.observation import Child, ChildSeen, Observation
 from jangar.domain.orchestration.policies import RunPolicies
 from jangar.domain.orchestration.progress import Progress
 from jangar.domain.orchestration.readiness import MAX_CAUSES, Roots, roots_of
 from jangar.domain.orchestration.scope import Scope
-from jangar.domain.orchestration.starting import begun, hash_of_child, judged
+from jangar.domain.orchestration.starting import evaluate_when, expected_child_hash, start_attempt
 
 
 class PlanningPass:
-    """The moves of one pass. Call them in the order in which they are written here."""
+    """The transitions of one pass, to be called in the order in which they are defined."""
 
     def __init__(
         self,
@@ -52,13 +58,13 @@ class PlanningPass:
         for index in sorted(self.progress.live):
             step, state = self.definition.steps[index], self.progress.states[index]
             if state.child_uid is None and state.stop is None:
-                wanted = hash_of_child(step, state.attempt, self.observation.run, self.scope)
-                if wanted != state.child_hash:
-                    self.progress.move(index, replace(state, child_hash=wanted))
+                expected = expected_child_hash(step, state.attempt, self.observation.run, self.scope)
+                if expected != state.child_hash:
+                    self.progress.move(index, replace(state, child_hash=expected))
 
     def settle(self, indexes: Iterable[int], children: Mapping[str, Child], *, stopping: bool) -> None:
         """Look at the children of these live steps."""
-        rules = Settling(
+        rules = ChildStateRules(
             now=self.now,
             default_retries=self.policies.retries,
             stop_timeout=self.observation.limits.cancel_timeout,
@@ -68,7 +74,9 @@ class PlanningPass:
             state = self.progress.states[index]
             if not state.is_live:
                 continue
-            found = settle(self.definition.steps[index], state, children.get(state.child or ""), rules)
+            found = apply_child_state(
+                self.definition.steps[index], state, children.get(state.child or ""), rules
+            )
             if found.left_behind:
                 self.left_behind.append(
                     LeftBehind(
@@ -79,7 +87,7 @@ class PlanningPass:
                 )
             self.progress.move(index, found.state)
 
-    def begun_with_child(self, children: Mapping[str, Child]) -> list[int]:
+    def started_with_existing_child(self, children: Mapping[str, Child]) -> list[int]:
         """Steps begun in this pass whose child is there already: that of a run which lost its record."""
         states = self.progress.states
         return [
@@ -91,14 +99,14 @@ class PlanningPass:
 
     def skip_dependents(self) -> None:
         """Skip whatever depends on an end that was not good enough; ask no condition, start nothing."""
-        self._cascade(judging=False)
+        self._cascade(evaluating=False)
 
     def stop_for_cancel(self, deadline: datetime) -> None:
-        """A cancel was accepted: nothing starts any more, what waits ends here, what runs is told to stop."""
+        """A cancel was accepted: skip what has not started, cancel what waits to retry, stop what runs."""
         for index in self.progress.unstarted():
             self._move(index, StepPhase.SKIPPED, Reason.RUN_CANCELLED)
         for index in sorted(self.progress.retrying):
-            self._move(index, StepPhase.CANCELLED, Reason.RUN_CANCELLED, "was waiting to retry")
+            self._move(index, StepPhase.CANCELLED, Reason.RUN_CANCELLED, "cancelled while waiting to retry")
         self._announce(Stop(requested_at=self.now, reason=Reason.CANCELLED, deadline=deadline))
 
     def stop_for_timeout(self, stop: Stop) -> None:
@@ -107,23 +115,23 @@ class PlanningPass:
             self._move(index, StepPhase.SKIPPED, Reason.RUN_TIMED_OUT)
         for index in sorted(self.progress.retrying):
             step, state = self.definition.steps[index], self.progress.states[index]
-            message = "was waiting to retry at the run's time limit"
-            self.progress.move(index, failed(step, state, Reason.RUN_TIMED_OUT, message, self.now))
+            message = "the run timed out while the step was waiting to retry"
+            self.progress.move(index, fail_step(step, state, Reason.RUN_TIMED_OUT, message, self.now))
         self._announce(stop)
 
     def _announce(self, stop: Stop) -> None:
-        self._nothing_waits()
+        self._clear_waiting()
         for index in sorted(self.progress.live):
-            self.progress.move(index, stopped(self.progress.states[index], stop))
+            self.progress.move(index, mark_stopping(self.progress.states[index], stop))
 
     def start(self) -> None:
-        """Start what may start, in list order, until places run out; a start that fails frees its place at once."""
-        held = self.observation.run.suspend
-        free, placed = ([], []) if held else self._due_retries()
+        """Start ready steps in list order up to maxParallel; a start that fails frees its slot immediately."""
+        suspended = self.observation.run.suspend
+        free, placed = ([], []) if suspended else self._due_retries()
         while True:
-            self._cascade(judging=not held)
+            self._cascade(evaluating=not suspended)
             self._fail_fast()
-            if held or not self._start_one(free, placed):
+            if suspended or not self._start_one(free, placed):
                 return
 
     def _due_retries(self) -> tuple[list[int], list[int]]:
@@ -137,10 +145,12 @@ class PlanningPass:
         return when is None or when <= self.now
 
     def _start_one(self, free: list[int], placed: list[int]) -> bool:
-        """Begin the next attempts; True when one of them failed at its start, so that others may follow from it."""
+        """Start the next attempts; True if one of them failed to start, which may affect other steps."""
         while (index := self._next_start(free, placed)) is not None:
             step, state = self.definition.steps[index], self.progress.states[index]
-            state = begun(step, state, self.observation.run, self.observation.limits, self.scope, self.now)
+            state = start_attempt(
+                step, state, self.observation.run, self.observation.limits, self.scope, self.now
+            )
             self.progress.move(index, state)
             if state.is_terminal:
                 return True
@@ -158,21 +168,21 @@ class PlanningPass:
             return heappop(self.waiting)
         return heappop(placed) if placed else None
 
-    def _cascade(self, *, judging: bool) -> None:
-        """Skip or make ready every touched step; without judging, those that may start stay touched."""
-        unjudged: list[int] = []
+    def _cascade(self, *, evaluating: bool) -> None:
+        """Skip or make ready every touched step; without evaluating, those that may start stay touched."""
+        unevaluated: list[int] = []
         while (index := self.progress.next_touched()) is not None:
             if self.progress.unmet[index]:
                 self._skip(index)
-            elif judging:
-                self._judge(index)
+            elif evaluating:
+                self._evaluate(index)
             else:
-                unjudged.append(index)
-        self.progress.touch(unjudged)
+                unevaluated.append(index)
+        self.progress.touch(unevaluated)
 
-    def _judge(self, index: int) -> None:
+    def _evaluate(self, index: int) -> None:
         step, state = self.definition.steps[index], self.progress.states[index]
-        found = judged(step, state, self.scope, self.now)
+        found = evaluate_when(step, state, self.scope, self.now)
         if found is state:
             heappush(self.waiting if step.kind in CHILD_KINDS else self.waiting_free, index)
         self.progress.move(index, found)
@@ -182,7 +192,7 @@ class PlanningPass:
         roots = roots_of(needs, self.progress.states, self.definition.mode, self._known_roots)
         self._roots[index] = roots
         names = [self.definition.graph.names[cause] for cause in roots.causes]
-        state = moved(self.progress.states[index], self.now, StepPhase.SKIPPED, roots.reason)
+        state = transition(self.progress.states[index], self.now, StepPhase.SKIPPED, roots.reason)
         shown = tuple(names[:MAX_CAUSES])
         self.progress.move(index, replace(state, causes=shown, causes_total=len(names)))
 
@@ -190,10 +200,11 @@ class PlanningPass:
         """Roots of a skipped step: found in this pass, or as far as its record names them."""
         if index not in self._roots:
             state = self.progress.states[index]
-            places = sorted(self.definition.graph.names.index(cause) for cause in state.causes)
-            failed_ones = state.reason == Reason.DEPENDENCY_FAILED
+            indexes_of_causes = sorted(self.definition.graph.names.index(cause) for cause in state.causes)
+            has_failed_cause = state.reason == Reason.DEPENDENCY_FAILED
             self._roots[index] = Roots(
-                failed=tuple(places) if failed_ones else (), passed_over=() if failed_ones else tuple(places)
+                failed=tuple(indexes_of_causes) if has_failed_cause else (),
+                skipped_by_condition=() if has_failed_cause else tuple(indexes_of_causes),
             )
         return self._roots[index]
 
@@ -204,11 +215,11 @@ class PlanningPass:
             return
         for index in self.progress.unstarted():
             self._move(index, StepPhase.SKIPPED, Reason.FAIL_FAST)
-        self._nothing_waits()
+        self._clear_waiting()
 
-    def _nothing_waits(self) -> None:
+    def _clear_waiting(self) -> None:
         self.waiting.clear()
         self.waiting_free.clear()
 
     def _move(self, index: int, phase: StepPhase, reason: Reason, message: str = "") -> None:
-        self.progress.move(index, moved(self.progress.states[index], self.now, phase, reason, message))
+        self.progress.move(index, transition(self.progress.states[index], self.now, phase, reason, message))

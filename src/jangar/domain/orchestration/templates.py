@@ -89,8 +89,8 @@ class TooLarge:
 
     def __str__(self) -> str:
         return (
-            f"its inputs are larger than {self.most:,} bytes once {{{{ }}}} is filled in; "
-            "pass large data as a file or its address"
+            f"its inputs are larger than {self.most:,} bytes after {{{{ }}}} is rendered; "
+            "pass large data as a file or a URL"
         )
 
 

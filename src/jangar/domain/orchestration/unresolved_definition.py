@@ -12,7 +12,7 @@ from jangar.domain.orchestration.observation import DefinitionMissing, Definitio
 from jangar.domain.orchestration.outcome import Verdict
 
 
-def undefined_verdict(
+def verdict_without_definition(
     definition: Definition | DefinitionMissing | DefinitionRejected | SnapshotConflict,
     *,
     cancelled: bool,

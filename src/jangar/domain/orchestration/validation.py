@@ -1,6 +1,6 @@
 """From what the user wrote to a definition that can be planned, or to all its mistakes (DAG-1, DAG-2).
 
-Knows the order in which problems are told: steps by index, then entrypoint, parameters and outputs.
+Problems are reported in order: steps by index, then entrypoint, parameters and outputs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +20,9 @@ from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.definition import Condition, ConditionCompiler, Definition, StepDefinition
 from jangar.domain.orchestration.graph import graph_of, sequential_needs
+from jangar.domain.orchestration.message_text import quoted
 from jangar.domain.orchestration.parameters import declaration_problems, parameter_defaults
-from jangar.domain.orchestration.step_references import older_spellings, target_name
+from jangar.domain.orchestration.step_references import legacy_reference_keys, target_name
 from jangar.domain.orchestration.templates import Template
 from jangar.domain.orchestration.validation_references import Declared, Place, References
 from jangar.domain.orchestration.validation_steps import (
@@ -33,7 +34,6 @@ from jangar.domain.orchestration.validation_steps import (
     name_problems,
     reference_problems,
 )
-from jangar.domain.orchestration.wording import quoted
 
 _STEPS = Place(path=("spec", "steps"))
 
@@ -57,7 +57,7 @@ def execution_mode(spec: OrchestrationSpec) -> ExecutionMode:
 
 @dataclass(slots=True, kw_only=True)
 class _Checked:
-    """What checking found on its way, so that nothing is parsed twice."""
+    """Results of validation, kept to parse nothing twice."""
 
     problems: list[Problem] = field(default_factory=list)
     needs: Sequence[Sequence[int]] = ()
@@ -107,7 +107,7 @@ def _needs_by_name(
         return needs
     joined: list[list[int]] = [[] for _ in names]
     for index, name in enumerate(names):
-        joined[first[name]] += [each for each in needs[index] if each != first[name]]
+        joined[first[name]] += [item for item in needs[index] if item != first[name]]
     return joined
 
 
@@ -137,7 +137,7 @@ def _check_steps(
 
 def _inputs(step: Step, place: Place, references: References, problems: list[Problem]) -> dict[str, Template]:
     kind = kind_of(step)
-    spent = older_spellings(step, kind) if kind else frozenset()
+    spent = legacy_reference_keys(step, kind) if kind else frozenset()
     found: dict[str, Template] = {}
     for key, text in (step.with_ or {}).items():
         if key in spent:
@@ -212,6 +212,8 @@ def _step_definition(index: int, step: Step, needs: tuple[int, ...], checked: _C
         timeout=timedelta(seconds=step.timeout_seconds) if step.timeout_seconds else None,
         on_job_missing=step.on_job_missing or OnJobMissing.FAIL,
         inputs=checked.inputs[index],
-        output_defaults={each.name: each.default for each in step.outputs or () if each.default is not None},
+        output_defaults={
+            output.name: output.default for output in step.outputs or () if output.default is not None
+        },
         source=step,
     )

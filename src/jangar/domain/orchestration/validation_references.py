@@ -12,8 +12,8 @@ from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.definition import Condition, ConditionCompiler
 from jangar.domain.orchestration.graph import ancestor_bits
+from jangar.domain.orchestration.message_text import Guesses, quoted
 from jangar.domain.orchestration.templates import OutputRef, Template, TemplateProblem, parse_template
-from jangar.domain.orchestration.wording import Guesses, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ class References:
         elif place.index is not None and not self._declared.is_ancestor(index, place.index):
             yield place.problem(
                 Reason.NOT_AN_ANCESTOR,
-                f"refers to step {quoted(name)}, which need not have ended before this step starts",
+                f"refers to step {quoted(name)}, which is not an ancestor of this step",
                 self._ancestor_fix(name, itself=index == place.index),
             )
 

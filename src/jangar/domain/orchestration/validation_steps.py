@@ -9,13 +9,13 @@ from jangar.api.phases import StepKind
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.domain.orchestration.graph import cycles
+from jangar.domain.orchestration.message_text import Guesses, arrows, quoted
 from jangar.domain.orchestration.step_references import REQUIRED, has_reference
 from jangar.domain.orchestration.validation_references import Declared, Place
-from jangar.domain.orchestration.wording import Guesses, arrows, quoted
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
 _KINDS = {kind.value: kind for kind in StepKind}
-_KIND_NAMES = ", ".join(each for each in _KINDS if each not in STEP_KINDS_NOT_BUILT)
+_KIND_NAMES = ", ".join(item for item in _KINDS if item not in STEP_KINDS_NOT_BUILT)
 
 
 def kind_of(step: Step) -> StepKind | None:
@@ -31,7 +31,7 @@ def name_problems(name: str, place: Place, first: Mapping[str, int], index: int)
     if not _NAME.fullmatch(name):
         yield here.problem(
             Reason.INVALID_STEP_NAME,
-            f"{quoted(name)} cannot be a step's name",
+            f"{quoted(name)} is not a valid step name",
             "use 1-63 letters, digits, - and _, beginning and ending with a letter or digit",
         )
     if (earlier := first[name]) != index:
@@ -67,7 +67,7 @@ def not_built_steps(spec: OrchestrationSpec) -> Iterator[Problem]:
 
 def kind_guesses() -> Guesses:
     """Guesses among the kinds, to be shared by the steps of one definition."""
-    return Guesses(each for each in _KINDS if each not in STEP_KINDS_NOT_BUILT)
+    return Guesses(item for item in _KINDS if item not in STEP_KINDS_NOT_BUILT)
 
 
 def reference_problems(step: Step, place: Place) -> Iterator[Problem]:
@@ -113,7 +113,7 @@ def cycle_problems(names: Sequence[str], needs: Sequence[Sequence[int]]) -> dict
         place = Place(path=("spec", "steps", start, "dependsOn"), step=names[start])
         found[start] = place.problem(
             Reason.DEPENDENCY_CYCLE,
-            f"steps wait for each other: {arrows([names[index] for index in cycle])}",
+            f"dependency cycle: {arrows([names[index] for index in cycle])}",
             "remove one of these dependencies",
         )
     return found

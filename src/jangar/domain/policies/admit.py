@@ -1,8 +1,8 @@
-"""The decision about all AgentRuns at once, so that limits hold together.
+"""Decides about all AgentRuns together: limits apply across them.
 
 Fair between namespaces: a free place goes to the one with the fewest live runs, among equals to the one that was served
 longest ago, then to the oldest run. A namespace that was given nothing for five minutes though it had a run that could
-start comes first, once, so that none starves however long its live runs take. Within a namespace the oldest goes first,
+start comes first, once: none starves however long its live runs take. Within a namespace the oldest goes first,
 and one that its own Agent's or repository's limit keeps back lets others pass.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 from jangar.api.reasons import Reason
 from jangar.domain.policies.observation import Observation, WaitingRun
 from jangar.domain.policies.policy import AdmissionPolicy, Queue
-from jangar.domain.policies.policy_checks import objection
+from jangar.domain.policies.policy_checks import policy_violation
 from jangar.domain.policies.usage import Obstacle, Usage
 from jangar.domain.policies.verdicts import Allow, Hold, Verdict
 from jangar.domain.policies.wording import why_held
@@ -24,7 +24,7 @@ PATIENCE: Final = timedelta(minutes=5)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 _SUSPENDED = Hold(
-    reason=Reason.SUSPENDED, message="it is suspended and takes its place by age when it is resumed"
+    reason=Reason.SUSPENDED, message="the run is suspended; once resumed, it is queued by its creation time"
 )
 
 
@@ -33,7 +33,7 @@ def admit(observation: Observation, policy: AdmissionPolicy, now: datetime) -> d
     verdicts: dict[str, Verdict] = {uid: Allow(reason=Reason.ALREADY_STARTED) for uid in observation.started}
     lines: defaultdict[str, list[WaitingRun]] = defaultdict(list)
     for run in sorted(observation.waiting, key=_age):
-        found = _SUSPENDED if run.suspended else objection(run.ask, policy)
+        found = _SUSPENDED if run.suspended else policy_violation(run.ask, policy)
         if found is None:
             lines[run.namespace].append(run)
         else:
@@ -60,7 +60,7 @@ def _admissions(
     heads = {namespace: next(line) for namespace, line in rest.items()}
     served_at = dict(observation.served_at)
 
-    def turn(namespace: str) -> tuple[bool, datetime, int, datetime, datetime, str]:
+    def priority(namespace: str) -> tuple[bool, datetime, int, datetime, datetime, str]:
         head = heads[namespace]
         served = served_at.get(namespace, _NEVER)
         since = max(served, head.created_at)
@@ -68,11 +68,11 @@ def _admissions(
         live = usage.live_in[namespace]
         return (not waited, since if waited else now, live, served, head.created_at, namespace)
 
-    turns = [turn(namespace) for namespace in heads]
-    heapify(turns)
+    queue_heads = [priority(namespace) for namespace in heads]
+    heapify(queue_heads)
     admitted: set[str] = set()
-    while turns:
-        namespace = heappop(turns)[-1]
+    while queue_heads:
+        namespace = heappop(queue_heads)[-1]
         head = heads[namespace]
         if usage.obstacle(head) is None:
             usage.take(head)
@@ -81,7 +81,7 @@ def _admissions(
         following = next((run for run in rest[namespace] if usage.obstacle(run) is None), None)
         if following is not None:
             heads[namespace] = following
-            heappush(turns, turn(namespace))
+            heappush(queue_heads, priority(namespace))
     return admitted
 
 
@@ -92,45 +92,45 @@ def _holds(left: dict[str, list[WaitingRun]], usage: Usage, policy: AdmissionPol
     for run in _queued(left, policy.queue):
         places[run.namespace] += 1
         queued[run.uid] = places[run.namespace]
-    words = _Words(policy)
+    messages = _HoldMessages(policy)
     return {
-        run.uid: _hold(run, usage.obstacle(run), queued.get(run.uid), words)
+        run.uid: _hold(run, usage.obstacle(run), queued.get(run.uid), messages)
         for line in left.values()
         for run in line
     }
 
 
-class _Words:
+class _HoldMessages:
     """Sentences that thousands share."""
 
     def __init__(self, policy: AdmissionPolicy) -> None:
         self._policy = policy
-        self._said: dict[tuple[Reason, str, str, str | None], str] = {}
+        self._cache: dict[tuple[Reason, str, str, str | None], str] = {}
 
-    def say(self, reason: Reason, run: WaitingRun) -> str:
+    def message_for(self, reason: Reason, run: WaitingRun) -> str:
         key = (reason, run.namespace, run.ask.agent, run.ask.repository)
-        if key not in self._said:
-            self._said[key] = why_held(reason, run, self._policy)
-        return self._said[key]
+        if key not in self._cache:
+            self._cache[key] = why_held(reason, run, self._policy)
+        return self._cache[key]
 
 
-def _hold(run: WaitingRun, obstacle: Obstacle | None, place: int | None, words: _Words) -> Hold:
+def _hold(run: WaitingRun, obstacle: Obstacle | None, place: int | None, messages: _HoldMessages) -> Hold:
     reason = obstacle.reason if obstacle else Reason.CONCURRENCY_LIMIT
-    told = reason if place is not None else Reason.QUEUE_LIMIT
+    displayed_reason = reason if place is not None else Reason.QUEUE_LIMIT
     return Hold(
-        reason=told,
-        message=words.say(told, run),
+        reason=displayed_reason,
+        message=messages.message_for(displayed_reason, run),
         position=place,
         look_again_at=obstacle.frees_at if obstacle else None,
     )
 
 
 def _queued(left: dict[str, list[WaitingRun]], queue: Queue) -> Iterable[WaitingRun]:
-    """One of each namespace in turn, so that a flood of one leaves places to the others."""
+    """One of each namespace in turn: a flood in one namespace leaves room for the others."""
     in_namespace: Counter[str] = Counter()
     in_repo: Counter[str | None] = Counter()
     total = 0
-    for run in _in_turns(list(left.values())):
+    for run in _round_robin(list(left.values())):
         repo = run.ask.repository
         if queue.cluster and total >= queue.cluster:
             return
@@ -144,7 +144,7 @@ def _queued(left: dict[str, list[WaitingRun]], queue: Queue) -> Iterable[Waiting
         yield run
 
 
-def _in_turns(lines: Sequence[Sequence[WaitingRun]]) -> Iterable[WaitingRun]:
+def _round_robin(lines: Sequence[Sequence[WaitingRun]]) -> Iterable[WaitingRun]:
     for number in range(max(map(len, lines), default=0)):
         for line in lines:
             if number < len(line):

@@ -10,13 +10,13 @@ from jangar.api.agents.implementation import ImplementationText
 from jangar.domain.agentrun.task import task_of
 from jangar.domain.policies.placement import node_labels_in, tolerations_in
 from jangar.domain.policies.repositories import canonical_repository
-from jangar.domain.policies.request import AgentTerms, Ask, SecretUse
+from jangar.domain.policies.request import AgentTerms, RunRequest, SecretUse
 
 Document: TypeAlias = Mapping[str, Any]
 Find: TypeAlias = Callable[[str, str], Document | None]
 """An object of the run's namespace, by kind and name."""
 
-UNSAID_SOURCE = "manual"
+DEFAULT_SOURCE = "manual"
 """Where a task comes from that does not say so."""
 _GITHUB = "github"
 _REPOSITORY_PARAMETERS = ("repository", "repo")
@@ -34,29 +34,29 @@ class NamedObjects:
     default_image: str = ""
 
 
-def ask_of(run: Document, around: NamedObjects) -> Ask:
+def agent_run_request(run: Document, objects: NamedObjects) -> RunRequest:
     """Everything that the run names, with what these name in turn."""
-    return _Asking(run, around).ask()
+    return _RequestBuilder(run, objects).ask()
 
 
-class _Asking:
-    def __init__(self, run: Document, around: NamedObjects) -> None:
+class _RequestBuilder:
+    def __init__(self, run: Document, objects: NamedObjects) -> None:
         self._run = run
         self._spec: Document = run.get("spec") or {}
-        self._around = around
+        self._objects = objects
         self._missing: list[str] = []
         self._agent_name = _name(self._spec.get("agentRef"))
         self._agent = self._named("Agent", self._agent_name)
         self._provider = self._named("AgentProvider", _name(self._agent.get("providerRef")))
-        self._asked = [*self._implementations()]
-        self._tasks = [task for task, _ in self._asked]
+        self._task_parameters = [*self._implementations()]
+        self._tasks = [task for task, _ in self._task_parameters]
         self._vcs = self._version_control()
 
-    def ask(self) -> Ask:
+    def ask(self) -> RunRequest:
         security = self._agent.get("security") or {}
         secrets = tuple(dict.fromkeys(self._secrets()))
         config = self._config()
-        return Ask(
+        return RunRequest(
             agent=self._agent_name,
             namespace=self._run["metadata"].get("namespace") or "",
             labels=tuple(self._run["metadata"].get("labels") or ()),
@@ -72,7 +72,7 @@ class _Asking:
             sign_in_addresses=tuple(self._sign_in_addresses()),
             source_providers=tuple(dict.fromkeys(self._sources())),
             repositories=tuple(dict.fromkeys(map(canonical_repository, self._repositories()))),
-            on_github=not self._vcs or any(each.get("provider") in (None, _GITHUB) for each in self._vcs),
+            on_github=not self._vcs or any(item.get("provider") in (None, _GITHUB) for item in self._vcs),
             terms=AgentTerms(
                 service_accounts=tuple(security.get("allowedServiceAccounts") or ()),
                 secrets=tuple(security.get("allowedSecrets") or ()),
@@ -84,7 +84,7 @@ class _Asking:
     def _named(self, kind: str, name: str) -> Document:
         if not name:
             return {}
-        found = self._around.find(kind, name)
+        found = self._objects.find(kind, name)
         if found is None:
             self._missing.append(f"{kind} {name}")
             return {}
@@ -105,11 +105,11 @@ class _Asking:
     def _implementations(self) -> Iterator[tuple[Document, Document]]:
         """Each task with the parameters that it gets. A step without a task of its own does the run's."""
         common: Document = self._spec.get("parameters") or {}
-        usual: Document | None = None
+        default: Document | None = None
         for holder in (self._spec, *self._steps()):
             task = self._implementation(holder)
-            usual = task if holder is self._spec else usual
-            if (found := task or usual) is not None:
+            default = task if holder is self._spec else default
+            if (found := task or default) is not None:
                 yield found, {**common, **(holder.get("parameters") or {})}
 
     def _implementation(self, holder: Document) -> Document | None:
@@ -123,9 +123,9 @@ class _Asking:
         """The run's own, else that of each task, else the Agent's."""
         if (self._spec.get("vcsPolicy") or {}).get("mode") == "none":
             return []
-        usual = _name(self._agent.get("vcsRef"))
+        default = _name(self._agent.get("vcsRef"))
         own = _name(self._spec.get("vcsRef"))
-        names = [own] if own else [_name(task.get("vcsRef")) or usual for task in self._tasks] or [usual]
+        names = [own] if own else [_name(task.get("vcsRef")) or default for task in self._tasks] or [default]
         return [self._named("VersionControlProvider", name) for name in dict.fromkeys(names) if name]
 
     def _workloads(self) -> Iterator[Document]:
@@ -138,19 +138,19 @@ class _Asking:
             yield step.get("workload") or own
 
     def _images(self) -> Iterator[str]:
-        usual = (self._provider.get("workload") or {}).get("image") or self._around.default_image
+        default = (self._provider.get("workload") or {}).get("image") or self._objects.default_image
         for workload in self._workloads():
-            if image := workload.get("image") or usual:
+            if image := workload.get("image") or default:
                 yield image
 
     def _service_account(self) -> str:
         config = self._config()
-        asked = (
+        candidates = (
             config.get("serviceAccount"),
             config.get("serviceAccountName"),
             (self._provider.get("workload") or {}).get("serviceAccountName"),
         )
-        return next((str(each) for each in asked if each), "")
+        return next((str(item) for item in candidates if item), "")
 
     def _audiences(self) -> Iterator[str]:
         token = (self._provider.get("workload") or {}).get("serviceAccountToken") or {}
@@ -169,11 +169,11 @@ class _Asking:
 
     def _sources(self) -> Iterator[str]:
         for task in self._tasks:
-            yield (task.get("source") or {}).get("provider") or UNSAID_SOURCE
+            yield (task.get("source") or {}).get("provider") or DEFAULT_SOURCE
 
     def _repositories(self) -> Iterator[str]:
-        """What the agent will be told to work on, by whatever name it is given; then all others that are named."""
-        for task, parameters in self._asked:
+        """The repository that the agent works on, under any alias; then all others that are referenced."""
+        for task, parameters in self._task_parameters:
             if task and (
                 used := task_of(ImplementationText.model_validate(task), parameters).facts.get("repository")
             ):
@@ -197,10 +197,10 @@ class _Asking:
                 if volume.get("type") == "secret":
                     yield SecretUse(volume.get("secretName") or volume.get("name") or "", "a volume")
         yield from _pull_secrets(self._config())
-        speaker = self._spec
-        if not (speaker.get("systemPrompt") or speaker.get("systemPromptRef")):
-            speaker = self._agent.get("defaults") or {}
-        prompt = speaker.get("systemPromptRef") or {}
+        prompt_owner = self._spec
+        if not (prompt_owner.get("systemPrompt") or prompt_owner.get("systemPromptRef")):
+            prompt_owner = self._agent.get("defaults") or {}
+        prompt = prompt_owner.get("systemPromptRef") or {}
         if prompt.get("kind") == "Secret":
             yield SecretUse(prompt["name"], "systemPromptRef")
         for variable in self._provider.get("secretEnv") or ():
@@ -216,7 +216,7 @@ class _Asking:
             memories = [self._named("Memory", named)]
         else:
             memories = [
-                spec for each in self._around.memories if (spec := each.get("spec") or {}).get("default")
+                spec for item in self._objects.memories if (spec := item.get("spec") or {}).get("default")
             ]
         for memory in memories:
             if secret := _name((memory.get("connection") or {}).get("secretRef")):
@@ -227,22 +227,25 @@ class _Asking:
         subjects = {
             ("Agent", self._agent_name),
             ("AgentRun", metadata["name"]),
-            *((("Orchestration", self._around.orchestration),) if self._around.orchestration else ()),
+            *((("Orchestration", self._objects.orchestration),) if self._objects.orchestration else ()),
         }
         return frozenset(
             name
-            for binding in self._around.bindings
+            for binding in self._objects.bindings
             for spec in [binding.get("spec") or {}]
-            if any(_is_subject(each, subjects, metadata["namespace"]) for each in spec.get("subjects") or ())
+            if any(
+                _is_subject(subject, subjects, metadata["namespace"])
+                for subject in spec.get("subjects") or ()
+            )
             for name in spec.get("allowedSecrets") or ()
         )
 
 
-def ask_of_tool_run(run: Document, tool: Document) -> Ask:
+def tool_run_request(run: Document, tool: Document) -> RunRequest:
     """What a ToolRun asks for; `tool` is the spec of the Tool that it names."""
     metadata = run["metadata"]
     image = tool.get("image")
-    return Ask(
+    return RunRequest(
         agent="",
         namespace=metadata.get("namespace") or "",
         labels=tuple(metadata.get("labels") or ()),
@@ -262,9 +265,9 @@ def _is_subject(subject: Document, subjects: set[tuple[str, str]], namespace: st
 
 def _pull_secrets(config: Document) -> Iterator[SecretUse]:
     listed = config.get("imagePullSecrets")
-    for each in listed if isinstance(listed, list) else ():
-        if each:
-            name = each.get("name") if isinstance(each, Mapping) else each
+    for item in listed if isinstance(listed, list) else ():
+        if item:
+            name = item.get("name") if isinstance(item, Mapping) else item
             yield SecretUse(str(name), "spec.runtime.config.imagePullSecrets")
 
 

@@ -16,4 +16,4 @@ def matches(pattern: str, text: str) -> bool:
 
 def first_match(patterns: tuple[str, ...], text: str) -> str | None:
     """The first pattern that the text is of."""
-    return next((each for each in patterns if matches(each, text)), None)
+    return next((pattern for pattern in patterns if matches(pattern, text)), None)

@@ -80,7 +80,7 @@ def parse_image(text: str) -> Image:
         or (tag is not None and not _TAG.fullmatch(tag))
         or (digest is not None and not _DIGEST.fullmatch(digest))
     ):
-        raise ValueError("it is no reference to an image")
+        raise ValueError("not a valid image reference")
     return Image(host=host, path=path, tag=tag, digest=digest.lower() if digest else None)
 
 
@@ -91,19 +91,19 @@ def parse_pattern(text: str) -> ImagePattern:
     name, tag, digest = _apart(text)
     first, slash, _ = name.partition("/")
     if slash and "*" in first:
-        raise ValueError(f"{text!r} has a * in its host: hosts are written out")
+        raise ValueError(f"{text!r} has a * in its host: write the host in full")
     if not slash and _is_host(first):
-        raise ValueError(f"{text!r} is a host alone: write {first}/* for all of its images")
+        raise ValueError(f"{text!r} is only a host: write {first}/* for all of its images")
     host, path = _host_and_path(name)
     if host == DEFAULT_HOST and "*" in path.removeprefix(_LIBRARY) and _is_library_by_default(name):
-        raise ValueError(f"{text!r} may mean owners or images: write {DEFAULT_HOST}/OWNER/* or {host}/{path}")
+        raise ValueError(f"{text!r} is ambiguous: write {DEFAULT_HOST}/OWNER/* or {host}/{path}")
     if (
         not _HOST.fullmatch(host)
         or not _PATH_PATTERN.fullmatch(path)
         or (tag is not None and not _TAG_PATTERN.fullmatch(tag))
         or (digest is not None and not _DIGEST_PATTERN.fullmatch(digest))
     ):
-        raise ValueError(f"{text!r} is no pattern of images")
+        raise ValueError(f"{text!r} is not a valid image pattern")
     return ImagePattern(host=host, path=path, tag=tag, digest=digest and digest.lower(), written=text)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from jangar.domain.policies.request import Ask
+from jangar.domain.policies.request import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class WaitingRun:
     namespace: str
     name: str
     created_at: datetime
-    ask: Ask
+    ask: RunRequest
     suspended: bool = False
 
 
@@ -45,6 +45,6 @@ class Observation:
     """At least those within the rate's window."""
     waiting: Sequence[WaitingRun] = ()
     started: Sequence[str] = ()
-    """Uids of live runs that nobody admitted: they had started before there was admission."""
+    """Uids of live runs without an admission: they started before admission was enabled."""
     served_at: Mapping[str, datetime] = field(default_factory=dict)
     """By namespace, when one of its runs was last admitted, as far as that is known."""

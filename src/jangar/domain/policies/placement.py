@@ -27,26 +27,26 @@ API_AUDIENCES: Final = (
 def parse_toleration_pattern(text: str) -> str:
     """`KEY[=VALUE][:EFFECT]`; raises ValueError for what is none."""
     if not _TOLERATION.fullmatch(text):
-        raise ValueError(f"{text!r} is no toleration: write KEY, KEY=VALUE or KEY=VALUE:EFFECT")
+        raise ValueError(f"{text!r} is not a toleration: write KEY, KEY=VALUE or KEY=VALUE:EFFECT")
     return text
 
 
 def parse_node_label_pattern(text: str) -> str:
     """`KEY[=VALUE]`; raises ValueError for what is none."""
     if not _NODE_LABEL.fullmatch(text):
-        raise ValueError(f"{text!r} is no label of a node: write KEY or KEY=VALUE")
+        raise ValueError(f"{text!r} is not a node label: write KEY or KEY=VALUE")
     return text
 
 
 def tolerations_in(config: Mapping[str, Any]) -> Iterator[str]:
     """What a run's `runtime.config` tolerates, as `KEY=VALUE:EFFECT`."""
     listed = config.get("tolerations")
-    for each in listed if isinstance(listed, list) else ():
-        if not isinstance(each, Mapping):
-            yield f"{each}={ANY}:{ANY}"
+    for item in listed if isinstance(listed, list) else ():
+        if not isinstance(item, Mapping):
+            yield f"{item}={ANY}:{ANY}"
             continue
-        value = ANY if each.get("operator") == "Exists" or "value" not in each else each["value"]
-        yield f"{each.get('key') or ANY}={value}:{each.get('effect') or ANY}"
+        value = ANY if item.get("operator") == "Exists" or "value" not in item else item["value"]
+        yield f"{item.get('key') or ANY}={value}:{item.get('effect') or ANY}"
 
 
 def node_labels_in(config: Mapping[str, Any]) -> Iterator[str]:
@@ -64,14 +64,14 @@ def _terms(value: Any) -> Iterator[str]:
         case {"key": key, **rest}:
             values = rest.get("values")
             is_exact = rest.get("operator") == "In" and isinstance(values, list) and bool(values)
-            for each in values if is_exact and isinstance(values, list) else (ANY,):
-                yield f"{key}={each}"
+            for item in values if is_exact and isinstance(values, list) else (ANY,):
+                yield f"{key}={item}"
         case Mapping():
-            for each in value.values():
-                yield from _terms(each)
+            for item in value.values():
+                yield from _terms(item)
         case list():
-            for each in value:
-                yield from _terms(each)
+            for item in value:
+                yield from _terms(item)
 
 
 def allows_toleration(patterns: Sequence[str], asked: str) -> bool:

@@ -8,14 +8,14 @@ from jangar.domain.agentrun.app_sign_in import host_of
 from jangar.domain.policies.globs import first_match
 from jangar.domain.policies.placement import API_AUDIENCES, allows_node_label, allows_toleration
 from jangar.domain.policies.policy import AdmissionPolicy
-from jangar.domain.policies.request import Ask
+from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Deny
 
 SYSTEM_PRIORITY: Final = "system-"
 """Classes of the cluster's own pods begin so: they evict the pods of everybody else."""
 
 
-def denials_of_pods(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def pod_denials(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     """Every objection; what the operator set as a default was not asked for and is not judged."""
     yield from _of_priority(ask, policy)
     yield from _of_placement(ask, policy)
@@ -25,14 +25,14 @@ def denials_of_pods(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
             yield _deny(Reason.HOST_NOT_ALLOWED, "the host of apiBaseUrl", address, policy.provider_hosts)
 
 
-def _of_priority(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_priority(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     name, allowed = ask.priority_class, policy.pods.priority_classes
     is_plain = not allowed and not name.startswith(SYSTEM_PRIORITY)
     if name and not is_plain and not first_match(allowed, name):
         yield _deny(Reason.PRIORITY_CLASS_NOT_ALLOWED, "the priority class", name, allowed)
 
 
-def _of_placement(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_placement(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     rules = policy.pods
     for toleration in ask.tolerations:
         if not allows_toleration(rules.tolerations, toleration):
@@ -45,7 +45,7 @@ def _of_placement(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
         yield _deny(Reason.RUNTIME_CLASS_NOT_ALLOWED, "the runtime class", name, rules.runtime_classes)
 
 
-def _of_audiences(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_audiences(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     for audience in ask.token_audiences:
         is_api = first_match(API_AUDIENCES, audience) is not None
         allowed = () if is_api else policy.pods.token_audiences

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from jangar.api.reasons import Reason
 from jangar.domain.policies.globs import first_match
 from jangar.domain.policies.images import parse_image
-from jangar.domain.policies.pod_policy_checks import denials_of_pods, listed
+from jangar.domain.policies.pod_policy_checks import listed, pod_denials
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.domain.policies.repositories import is_allowed
-from jangar.domain.policies.request import Ask
+from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Deny, Hold
 
 OWN_LABELS = ("jangar.proompteng.ai/", "app.kubernetes.io/managed-by")
 """Labels of the product's own, which no list needs to allow."""
 
 
-def objection(ask: Ask, policy: AdmissionPolicy) -> Deny | Hold | None:
+def policy_violation(ask: RunRequest, policy: AdmissionPolicy) -> Deny | Hold | None:
     """Why it may not run now; a denial is for good and comes before a wait for what does not exist yet."""
     denial = next(_denials(ask, policy), None)
     if denial is not None:
@@ -28,17 +28,17 @@ def objection(ask: Ask, policy: AdmissionPolicy) -> Deny | Hold | None:
     return None
 
 
-def _denials(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _denials(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     yield from _of_labels(ask, policy)
     yield from _of_images(ask, policy)
     yield from _of_service_account(ask, policy)
-    yield from denials_of_pods(ask, policy)
+    yield from pod_denials(ask, policy)
     yield from _of_sources(ask)
     yield from _of_repositories(ask, policy)
     yield from _of_secrets(ask, policy)
 
 
-def _of_labels(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_labels(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     rules = policy.labels
     missing = tuple(key for key in rules.required if key not in ask.labels)
     if missing:
@@ -51,7 +51,7 @@ def _of_labels(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
         if pattern := first_match(rules.denied, key):
             yield Deny(
                 reason=Reason.LABEL_BLOCKED,
-                message=f"the label {key} is denied by policy ({pattern}): leave it away",
+                message=f"the label {key} is denied by policy ({pattern}): remove it",
             )
     for key in own if rules.allowed else ():
         if not first_match(rules.allowed, key):
@@ -61,7 +61,7 @@ def _of_labels(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
             )
 
 
-def _of_images(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_images(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     rules = policy.images
     if not (rules.allowed or rules.denied):
         return
@@ -71,7 +71,7 @@ def _of_images(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
         except ValueError:
             yield Deny(
                 reason=Reason.IMAGE_NOT_ALLOWED,
-                message=f"{text!r} is no reference to an image, and policy allows only known ones",
+                message=f"{text!r} is not a valid image reference",
             )
             continue
         for pattern in rules.denied:
@@ -81,18 +81,18 @@ def _of_images(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
                     message=f"the image {text} is denied by policy ({pattern.written}): use another one",
                 )
         if rules.allowed and not any(pattern.allows(image) for pattern in rules.allowed):
-            allowed = listed(tuple(each.written for each in rules.allowed))
+            allowed = listed(tuple(item.written for item in rules.allowed))
             yield Deny(
                 reason=Reason.IMAGE_NOT_ALLOWED, message=f"policy allows only images of {allowed}, not {text}"
             )
 
 
-def _of_service_account(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_service_account(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     used = ask.service_account or policy.default_service_account
     if used in policy.pods.own_service_accounts and policy.pods.own_namespace in {"", ask.namespace}:
         yield Deny(
             reason=Reason.SERVICE_ACCOUNT_NOT_ALLOWED,
-            message=f"the service account {used} is the controllers' own, which no run may use: name another one",
+            message=f"the service account {used} belongs to the controllers and no run may use it: set another one",
         )
     allowed = policy.pods.service_accounts
     if allowed and used != policy.default_service_account and not first_match(allowed, used):
@@ -108,17 +108,17 @@ def _of_service_account(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
         )
 
 
-def _of_sources(ask: Ask) -> Iterator[Deny]:
+def _of_sources(ask: RunRequest) -> Iterator[Deny]:
     allowed = ask.terms.source_providers
     for source in ask.source_providers if allowed else ():
         if source not in allowed:
             yield Deny(
                 reason=Reason.IMPLEMENTATION_SOURCE_PROVIDER_NOT_ALLOWED,
-                message=f"Agent {ask.agent} takes tasks from {listed(allowed)}, not from {source}",
+                message=f"Agent {ask.agent} accepts tasks from {listed(allowed)}, not from {source}",
             )
 
 
-def _of_repositories(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_repositories(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     for repository in ask.repositories if policy.repositories and ask.on_github else ():
         if not is_allowed(policy.repositories, repository):
             yield Deny(
@@ -127,7 +127,7 @@ def _of_repositories(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
             )
 
 
-def _of_secrets(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
+def _of_secrets(ask: RunRequest, policy: AdmissionPolicy) -> Iterator[Deny]:
     for use in ask.secrets:
         if use.name in policy.blocked_secrets:
             yield Deny(
@@ -146,7 +146,7 @@ def _of_secrets(ask: Ask, policy: AdmissionPolicy) -> Iterator[Deny]:
         if use.name not in ask.bound_secrets:
             yield Deny(
                 reason=Reason.SECRET_NOT_BOUND,
-                message=f"no SecretBinding permits the Secret {use.name}, named by {use.named_by}: make one in the "
+                message=f"no SecretBinding permits the Secret {use.name}, named by {use.named_by}: create one in the "
                 f"same namespace with the subject Agent {ask.agent} and {use.name} in allowedSecrets, "
                 "then start a new run",
             )

@@ -1,8 +1,7 @@
 """From a verdict to `status.admission`, and whether that is worth a write.
 
-Places are told as 1, 2, 5, 10, 20, 50 and so on, rounded up: when the first of a thousand leaves, ten are told and not
-a thousand. For the same reason one that stays held beyond the front is told another limit only together with another
-place.
+Positions are rounded up to 1, 2, 5, 10, 20, 50 and so on: when the first of a thousand leaves, ten statuses change and
+not a thousand. For the same reason the limit of a run behind position FRONT is updated only with its position.
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from jangar.domain.status_contract import time_from, time_to
 from jangar.domain.times import whole_millisecond
 
 FRONT: Final = 10
-"""Up to this place every change of the reason is told."""
+"""Up to this position every change of the reason is recorded."""
 _LIMITS = frozenset({Reason.CONCURRENCY_LIMIT, Reason.RATE_LIMIT, Reason.QUEUE_LIMIT})
 _STEPS = (1, 2, 5)
 
@@ -85,7 +84,7 @@ def _held(old: Recorded | None, hold: Hold) -> Recorded:
         phase=AdmissionPhase.HELD,
         reason=hold.reason,
         message=hold.message,
-        position=None if hold.position is None else told_position(hold.position),
+        position=None if hold.position is None else displayed_position(hold.position),
     )
     if old is None or old.position != new.position:
         return new
@@ -94,7 +93,7 @@ def _held(old: Recorded | None, hold: Hold) -> Recorded:
     return old if both_limits and is_back else new
 
 
-def told_position(position: int) -> int:
+def displayed_position(position: int) -> int:
     """The position rounded up to 1, 2 or 5 times a power of ten."""
     scale = 1
     while True:

@@ -23,7 +23,7 @@ def canonical_repository(written: str) -> str:
 def parse_repository_pattern(text: str) -> str:
     """`owner/name` or `owner/*` in lower case; raises ValueError for what is none."""
     if not _PATTERN.fullmatch(text.lower()):
-        raise ValueError(f"{text!r} is no repository: write owner/name, or owner/* for all of an owner")
+        raise ValueError(f"{text!r} is not a repository: write owner/name, or owner/* for all of an owner")
     return text.lower()
 
 

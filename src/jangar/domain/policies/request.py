@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SecretUse:
-    """A Secret and who names it, in the user's words."""
+    """A Secret and the field or object that references it."""
 
     name: str
     named_by: str
@@ -21,7 +21,7 @@ class AgentTerms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class RunRequest:
     """What the run would use if it started now."""
 
     agent: str
@@ -51,7 +51,7 @@ class Ask:
     """Whether the repositories may be on GitHub."""
     terms: AgentTerms = AgentTerms()
     missing: tuple[str, ...] = ()
-    """What it names and nobody has made yet, such as `Agent coder`."""
+    """Referenced objects that do not exist yet, such as `Agent coder`."""
 
     @property
     def repository(self) -> str | None:

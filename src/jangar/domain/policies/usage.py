@@ -33,10 +33,10 @@ class Usage:
         self._live = len(observation.live)
         window = policy.rate.window
         self._admissions: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
-        for each in sorted(observation.admitted, key=lambda run: run.at):
-            if now - window < each.at <= now + window:
-                for scope in _scopes(each.namespace, each.repository):
-                    self._admissions[scope].append(min(each.at, now))
+        for item in sorted(observation.admitted, key=lambda run: run.at):
+            if now - window < item.at <= now + window:
+                for scope in _scopes(item.namespace, item.repository):
+                    self._admissions[scope].append(min(item.at, now))
 
     def take(self, run: WaitingRun) -> None:
         """The run is admitted now."""

@@ -18,13 +18,13 @@ def why_held(reason: Reason, run: WaitingRun, policy: AdmissionPolicy) -> str:
     if reason is Reason.QUEUE_LIMIT:
         queue = policy.queue
         limits = _limits(queue.namespace, queue.repo, queue.cluster, run)
-        return f"the queue is full, with room for {limits}; it gets a place when others leave"
+        return f"the queue is full (at most {limits}); the run is queued when others leave"
     most = policy.concurrency
     who = "run" if policy.counts_tool_runs else "AgentRun"
     of_agent = f"{most.agent} of Agent {run.ask.agent} there, " if run.ask.agent else ""
     return (
-        f"waits for another {who} to end: at most {most.namespace} may be live in namespace {run.namespace}, "
-        f"{of_agent}{most.cluster} in all"
+        f"waits for another {who} to finish: at most {most.namespace} may be active in namespace {run.namespace}, "
+        f"{of_agent}{most.cluster} in total"
     )
 
 
@@ -32,25 +32,25 @@ def _limits(namespace: int, repo: int, cluster: int, run: WaitingRun) -> str:
     named = (
         (namespace, f"in namespace {run.namespace}"),
         (repo if run.ask.repository else 0, f"for repository {run.ask.repository}"),
-        (cluster, "in all"),
+        (cluster, "in total"),
     )
     return ", ".join(f"{limit} {where}" for limit, where in named if limit)
 
 
 def place_in_queue(position: int | None) -> str:
     """To be added to a sentence about a run that waits; empty for one that has no place."""
-    return f", at most {position} from the front of its namespace's queue" if position else ""
+    return f", at position {position} or earlier in its namespace's queue" if position else ""
 
 
-def explained(admission: Mapping[str, Any] | None) -> str | None:
+def explain_admission(admission: Mapping[str, Any] | None) -> str | None:
     """What there is to say about `status.admission`; None for a run that may start, or where there is no admission."""
     if not admission:
         return None
     because = f"{admission.get('message') or 'no message'} ({admission.get('reason') or 'no reason'})"
     match admission.get("phase"):
         case AdmissionPhase.DENIED:
-            return f"It was refused by policy and never starts: {because}."
+            return f"Denied by policy; it never starts: {because}."
         case AdmissionPhase.HELD:
-            return f"It waits to be admitted{place_in_queue(admission.get('position'))}: {because}."
+            return f"Waiting for admission{place_in_queue(admission.get('position'))}: {because}."
         case _:
             return None

@@ -37,7 +37,7 @@ DEFAULT_RUN_RETENTION = Keep(duration=timedelta(seconds=2592000))
 
 
 class Source(StrEnum):
-    """Which value decided, in the words of the one who can change it."""
+    """The setting that decided."""
 
     OBJECT = "spec.ttlSecondsAfterFinished"
     TOOL = "tool.spec.ttlSecondsAfterFinished"

@@ -8,6 +8,7 @@ from itertools import islice
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
+from jangar.domain.job_execution.command import Command
 from jangar.domain.orchestration.templates import (
     MissingInput,
     OutputRef,
@@ -17,7 +18,6 @@ from jangar.domain.orchestration.templates import (
     parse_template,
     render_all,
 )
-from jangar.domain.work.command import Command
 
 _Path = tuple[str | int, ...]
 
@@ -34,12 +34,19 @@ def tool_problems(spec: ToolSpec) -> list[Problem]:
     """Everything that is wrong with a tool, in the order of its fields."""
     problems: list[Problem] = []
     if not (spec.image or "").strip():
-        problems.append(_problem(("image",), "there is no image", "name the image that the tool runs in"))
+        problems.append(_problem(("image",), "image is missing", "set the image that the tool runs in"))
     if not spec.command and not spec.args:
         problems.append(
-            _problem(("command",), "there is neither a command nor args", "say what to run in the image")
+            _problem(("command",), "command and args are both missing", "set what to run in the image")
         )
-    return [*problems, *(each for path, text in _texts(spec) for each in _template_problems(path, text))]
+    return [
+        *problems,
+        *(
+            template_problem
+            for path, text in _texts(spec)
+            for template_problem in _template_problems(path, text)
+        ),
+    ]
 
 
 def command_of(spec: ToolSpec, parameters: Mapping[str, str]) -> Command | NoCommand:
@@ -58,7 +65,7 @@ def command_of(spec: ToolSpec, parameters: Mapping[str, str]) -> Command | NoCom
         image=spec.image or "",
         command=tuple(islice(filled, len(spec.command or ()))),
         args=tuple(islice(filled, len(spec.args or ()))),
-        env={each.name: next(filled) for each in spec.env or ()},
+        env={item.name: next(filled) for item in spec.env or ()},
         working_dir=spec.working_dir,
         service_account=spec.service_account,
         resources=spec.resources,
@@ -93,12 +100,12 @@ def _template_problems(path: _Path, text: str) -> Iterator[Problem]:
     if isinstance(found, TemplateProblem):
         yield _problem(path, str(found), "write {{ parameters.NAME }}", reason=Reason.INVALID_TEMPLATE)
         return
-    for each in found.references:
-        if isinstance(each, OutputRef):
+    for reference in found.references:
+        if isinstance(reference, OutputRef):
             yield _problem(
                 path,
-                f"{each} is not known to a tool",
-                "give it as a parameter in the step's with",
+                f"{reference} is not available in a tool",
+                "pass it as a parameter in the step's with",
                 reason=Reason.INVALID_TEMPLATE,
             )
 

@@ -1,4 +1,4 @@
-"""Projections of a run that every face shows: the CLI, HTTP, gRPC and the web page cannot disagree.
+"""Views of a run, shared by the CLI, HTTP, gRPC and the web page.
 
 Imports: jangar.api, jangar.domain.
 """

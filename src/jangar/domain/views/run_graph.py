@@ -37,7 +37,7 @@ class RunGraph:
 
 
 def run_graph(definition: Definition, states: Sequence[StepState] = ()) -> RunGraph:
-    """The graph of a run, or of a definition that nobody runs."""
+    """The graph of a run, or of a definition without a run."""
     graph, depth = definition.graph, layers(definition.graph)
     return RunGraph(
         nodes=tuple(

@@ -12,9 +12,9 @@ from datetime import timedelta
 from posixpath import basename
 from typing import Any
 
-from jangar.domain.work.command import Command, PodSettings, SecretVariable
-from jangar.domain.work.facts import TemplateNames
-from jangar.domain.work.releasing import OUTCOME_FINALIZER
+from jangar.domain.job_execution.command import Command, PodSettings, SecretVariable
+from jangar.domain.job_execution.facts import TemplateNames
+from jangar.domain.job_execution.finalizers import OUTCOME_FINALIZER
 
 CONTAINER = "tool-runner"
 AGENT_CONTAINER = "agent-runner"
@@ -216,9 +216,9 @@ def token_manifest(token: str, placement: Placement) -> dict[str, Any]:
 
 def _variables(command: Command, placement: Placement) -> list[dict[str, Any]]:
     ours = {"HOME": HOME, RESULT_VARIABLE: RESULT_PATH}
-    if masked := ":".join(each.path for each in command.mounts if "secret" in each.source):
+    if masked := ":".join(mount.path for mount in command.mounts if "secret" in mount.source):
         ours[MASKED_FILES_VARIABLE] = masked.replace("$", "$$")
-    secret = {each.name: each for each in command.secret_env}
+    secret = {item.name: item for item in command.secret_env}
     if command.app_token is not None and placement.token_secret is not None:
         secret |= {
             name: SecretVariable(name=name, secret=placement.token_secret, key=TOKEN_KEY)
@@ -231,38 +231,38 @@ def _variables(command: Command, placement: Placement) -> list[dict[str, Any]]:
     ]
     referred = [
         {
-            "name": each.name,
+            "name": item.name,
             "valueFrom": {
                 "secretKeyRef": {
-                    "name": each.secret,
-                    "key": each.key,
-                    **({"optional": True} if each.optional else {}),
+                    "name": item.secret,
+                    "key": item.key,
+                    **({"optional": True} if item.optional else {}),
                 }
             },
         }
-        for each in secret.values()
+        for item in secret.values()
     ]
     return [*plain, *referred]
 
 
 def _volumes(command: Command, placement: Placement) -> Iterator[dict[str, Any]]:
     seen: set[str] = set()
-    for each in command.mounts:
-        if each.name not in seen:
-            seen.add(each.name)
-            yield {"name": each.name, **each.source}
+    for mount in command.mounts:
+        if mount.name not in seen:
+            seen.add(mount.name)
+            yield {"name": mount.name, **mount.source}
     if command.files:
         yield {"name": FILES, "configMap": {"name": _files_name(command, placement)}}
 
 
 def _mounts(command: Command) -> Iterator[dict[str, Any]]:
-    for each in command.mounts:
+    for mount in command.mounts:
         yield _present(
             {
-                "name": each.name,
-                "mountPath": each.path,
-                "readOnly": True if each.read_only else None,
-                "subPath": each.sub_path,
+                "name": mount.name,
+                "mountPath": mount.path,
+                "readOnly": True if mount.read_only else None,
+                "subPath": mount.sub_path,
             }
         )
     for path in command.files:

@@ -25,7 +25,7 @@ METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 API: Final = ("/v1/{path:path}", "/api/{path:path}", "/assets/{path:path}")
 
 
-def application(service: Service, neighbours: AllowedHosts) -> ASGIApp:
+def application(service: Service, references: AllowedHosts) -> ASGIApp:
     """One server; its parts are the service's."""
     measured = Measured()
     by_path: dict[str, list[str]] = {}
@@ -34,10 +34,13 @@ def application(service: Service, neighbours: AllowedHosts) -> ASGIApp:
     page = Page(service)
     app = Starlette(
         routes=[
-            *(Route(each.path, endpoint(each, service, measured), methods=[each.method]) for each in ROUTES),
+            *(
+                Route(route.path, endpoint(route, service, measured), methods=[route.method])
+                for route in ROUTES
+            ),
             *(Route(path, _only(methods), methods=METHODS) for path, methods in by_path.items()),
             Route("/assets/{file}", asset),
-            *(Route(path, _nowhere, methods=METHODS) for path in API),
+            *(Route(path, _not_found, methods=METHODS) for path in API),
             Route("/{path:path}", page.answer),
         ],
         exception_handlers={HTTPException: _refused, Problem: _problem},
@@ -45,7 +48,7 @@ def application(service: Service, neighbours: AllowedHosts) -> ASGIApp:
     app.router.redirect_slashes = False
     app.state.measured = measured.text
     app.state.openapi = _document(service.version)
-    return Guards(app, neighbours)
+    return Guards(app, references)
 
 
 def _document(version: str) -> Callable[[], bytes]:
@@ -55,14 +58,14 @@ def _document(version: str) -> Callable[[], bytes]:
 def _only(methods: Sequence[str]) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         allow = ", ".join(methods)
-        told = f"{request.url.path} takes {allow}, not {request.method}"
-        return Problem(405, told, headers={"Allow": allow}).answer()
+        detail = f"{request.url.path} supports {allow}, not {request.method}"
+        return Problem(405, detail, headers={"Allow": allow}).answer()
 
     return answer
 
 
-async def _nowhere(request: Request) -> Response:
-    return Problem(404, f"there is no {request.url.path}", fix="see /openapi.json for what is there").answer()
+async def _not_found(request: Request) -> Response:
+    return Problem(404, f"{request.url.path} not found", fix="see /openapi.json for the routes").answer()
 
 
 async def _refused(request: Request, error: Exception) -> Response:

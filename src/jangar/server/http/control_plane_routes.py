@@ -28,13 +28,13 @@ SHOWN: Final = 1000
 
 def problems(service: Service) -> dict[str, list[str]]:
     """Of every part, the list of runs among them."""
-    found = {name: list(told) for name, told in service.parts().items()}
+    found = {name: list(reported) for name, reported in service.parts().items()}
     informer = service.live.informer
     stale = service.live.is_ready and informer.age() > informer.longest_silence
     found["runs"] = (
         ["the runs have not been listed yet"]
         if not service.live.is_ready
-        else ["the Kubernetes API has not been heard for long"]
+        else ["no response from the Kubernetes API"]
         if stale
         else []
     )
@@ -48,10 +48,10 @@ async def health(ask: Ask) -> Answer:
 
 
 async def ready(ask: Ask) -> Answer:
-    told = {name: found for name, found in problems(ask.service).items() if found}
-    status = "degraded" if told else "ok"
+    reported = {name: found for name, found in problems(ask.service).items() if found}
+    status = "degraded" if reported else "ok"
     return JSONResponse(
-        {"status": status, "service": SERVICE, "problems": told}, status_code=503 if told else 200
+        {"status": status, "service": SERVICE, "problems": reported}, status_code=503 if reported else 200
     )
 
 
@@ -107,7 +107,7 @@ async def audit(ask: Ask) -> Answer:
     found = await history.audit(
         sorted(visible) if visible is not None else None, ask.query.before, ask.query.limit
     )
-    items = [{**asdict(each), "at": documents.moment(each.at)} for each in found]
+    items = [{**asdict(item), "at": documents.moment(item.at)} for item in found]
     return {"items": items, "next": found[-1].number if len(found) == ask.query.limit else None}
 
 
@@ -134,7 +134,7 @@ async def retention(ask: Ask) -> Answer:
         kept = (obj.get("status") or {}).get("retention")
         if kept:
             found.append({**{key: row[key] for key in ("namespace", "name", "phase")}, "retention": kept})
-    found.sort(key=lambda each: str(each["retention"].get("runExpiresAt") or "9"))
+    found.sort(key=lambda item: str(item["retention"].get("runExpiresAt") or "9"))
     return {"items": found[:SHOWN]}
 
 
@@ -163,9 +163,11 @@ async def open_session(ask: Ask) -> Answer:
     """For a page that was opened without the token in its address."""
     sessions = ask.service.doorkeeper.sessions
     if sessions is None:
-        raise Problem(404, "there are no sessions here", fix="send your bearer token with each request")
+        raise Problem(
+            404, "this server does not support sessions", fix="send your bearer token with each request"
+        )
     if not sessions.opens(ask.body.token):
-        raise unauthenticated("this is not the token of this laptop")
+        raise unauthenticated("invalid web UI token")
     answer = JSONResponse({"message": "welcome"})
     answer.set_cookie(sessions.cookie, sessions.new(ask.service.now().timestamp()), **cookie_form())
     return answer
@@ -181,9 +183,9 @@ async def list_orchestrations(ask: Ask) -> Answer:
         found = await ask.who.client.list(ORCHESTRATIONS)
     else:
         found = [
-            each for place in sorted(visible) for each in await ask.who.client.list(ORCHESTRATIONS, place)
+            item for place in sorted(visible) for item in await ask.who.client.list(ORCHESTRATIONS, place)
         ]
-    return {"items": [_orchestration(each) for each in found]}
+    return {"items": [_orchestration(item) for item in found]}
 
 
 async def show_orchestration(ask: Ask) -> Answer:

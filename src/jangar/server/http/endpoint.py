@@ -1,4 +1,4 @@
-"""One request from its line in the table to its answer: who, what, whether, and within which time."""
+"""Handles one request of a route: authentication, validation, authorization, timeout, audit and metrics."""
 
 import asyncio
 import logging
@@ -25,40 +25,40 @@ access_log = logging.getLogger("jangar.access")
 
 SECONDS: Final = 30.0
 CSRF: Final = "x-jangar-request"
-"""A page of another site cannot send this header without asking first, and we would say no."""
+"""Cross-site pages cannot send this header without a CORS preflight, which is rejected."""
 
 
 def endpoint(entry: Entry, service: Service, measured: Measured) -> Callable[[Request], Awaitable[Response]]:
-    """What answers the requests of one line."""
+    """The handler of one route."""
 
     async def answer(request: Request) -> Response:
-        began, ask = time.monotonic(), _Asked()
-        told: Answer | Problem
+        began, ask = time.monotonic(), _RequestState()
+        reported: Answer | Problem
         try:
             async with asyncio.timeout(SECONDS):
-                told = await _handled(entry, service, request, ask)
+                reported = await _handled(entry, service, request, ask)
         except Exception as error:
             problem = problem_of(error)
             if problem is None:
-                log.exception("a request could not be answered", extra={"route": entry.path})
-            told = problem or Problem(500, "this is a mistake of the control plane, not of yours")
-        response = told.answer() if isinstance(told, Problem) else _response(entry, told)
+                log.exception("request failed", extra={"route": entry.path})
+            reported = problem or Problem(500, "internal server error")
+        response = reported.answer() if isinstance(reported, Problem) else _response(entry, reported)
         if ask.caller is not None and entry.method not in SAFE:
-            await service.trail.add(_audited(entry, service, request, ask, response.status_code, told))
+            await service.trail.add(_audited(entry, service, request, ask, response.status_code, reported))
         took = time.monotonic() - began
         measured.answered(entry.method, entry.path, response.status_code, took)
         if service.logs_access and entry.access is not OPEN:
             # Neither the query nor a header: a token may stand there.
             extra = {"method": entry.method, "path": request.url.path, "status": response.status_code}
             who = ask.caller.name if ask.caller else ""
-            access_log.info("answered", extra=extra | {"seconds": round(took, 4), "caller": who})
+            access_log.info("request", extra=extra | {"seconds": round(took, 4), "caller": who})
         return response
 
     return answer
 
 
 @dataclass(slots=True)
-class _Asked:
+class _RequestState:
     """What is known of a request so far."""
 
     caller: Caller | None = None
@@ -66,15 +66,26 @@ class _Asked:
 
 
 def _audited(
-    entry: Entry, service: Service, request: Request, ask: _Asked, status: int, told: Answer | Problem
+    entry: Entry,
+    service: Service,
+    request: Request,
+    ask: _RequestState,
+    status: int,
+    reported: Answer | Problem,
 ) -> AuditRow:
     """What was done to which object: that of the path, and of what was made, its own name and uid."""
     made: Mapping[str, Any] = {}
-    if isinstance(told, dict):
-        made = told.get("run") or (told.get("resource") or {}).get("metadata") or {}
+    if isinstance(reported, dict):
+        made = reported.get("run") or (reported.get("resource") or {}).get("metadata") or {}
     on = request.path_params.get("name") or request.path_params.get("id", "")
     new = str(made.get("name", ""))
-    detail = told.detail if isinstance(told, Problem) else f"made {new}" if on and new and new != on else None
+    detail = (
+        reported.detail
+        if isinstance(reported, Problem)
+        else f"made {new}"
+        if on and new and new != on
+        else None
+    )
     return AuditRow(
         at=service.now(),
         actor=ask.caller.name if ask.caller else "",
@@ -97,19 +108,21 @@ async def _caller(entry: Entry, service: Service, request: Request) -> Caller | 
     except Unknown as error:
         raise unauthenticated(str(error)) from error
     if caller is None:
-        raise unauthenticated("say who you are")
+        raise unauthenticated("authentication required")
     if caller.by_session and is_foreign_user(request.scope):
         raise unauthenticated("the session belongs to another user of this machine")
     if caller.by_session and entry.method not in SAFE and CSRF not in request.headers:
-        raise Problem(403, f"a session changes things only with the header {CSRF}", fix=f"send {CSRF}: 1")
+        raise Problem(
+            403, f"session requests that change state require the header {CSRF}", fix=f"send {CSRF}: 1"
+        )
     return caller
 
 
-async def _handled(entry: Entry, service: Service, request: Request, ask: _Asked) -> Answer:
+async def _handled(entry: Entry, service: Service, request: Request, ask: _RequestState) -> Answer:
     caller = ask.caller = await _caller(entry, service, request)
     for name, value in request.path_params.items():
         if PART.fullmatch(value) is None:
-            raise Problem(404, f"nothing has the {name} {value[:100]!r}")
+            raise Problem(404, f"invalid {name} {value[:100]!r}")
     query = _query(entry, request)
     body = await _body(entry, request)
     # The namespace stands in the path, the body or the query; else it is the usual one.
@@ -132,12 +145,12 @@ def _query(entry: Entry, request: Request) -> BaseModel:
     given: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         if name in given:
-            raise Problem(400, f"{name} is given twice")
+            raise Problem(400, f"query parameter {name} is specified twice")
         given[name] = value
     try:
         return entry.query.model_validate(given, by_name=False, by_alias=True)
     except ValidationError as error:
-        raise Problem(400, "the query cannot be read", problems=_told(error)) from error
+        raise Problem(400, "invalid query parameters", problems=_validation_messages(error)) from error
 
 
 async def _body(entry: Entry, request: Request) -> BaseModel | None:
@@ -148,17 +161,17 @@ async def _body(entry: Entry, request: Request) -> BaseModel | None:
         return None
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Problem(415, f"the body is {kind or 'of no known type'}")
+        raise Problem(415, f"unsupported content type {kind or '(none)'}")
     try:
         return entry.body.model_validate(orjson.loads(raw), by_name=False, by_alias=True)
     except orjson.JSONDecodeError as error:
-        raise Problem(400, f"the body is no JSON: {error}") from error
+        raise Problem(400, f"the request body is not valid JSON: {error}") from error
     except ValidationError as error:
-        raise Problem(422, "the body cannot be read", problems=_told(error)) from error
+        raise Problem(422, "invalid request body", problems=_validation_messages(error)) from error
 
 
-def _told(error: ValidationError) -> list[str]:
-    return [f"{'.'.join(map(str, each['loc'])) or 'body'}: {each['msg']}" for each in error.errors()]
+def _validation_messages(error: ValidationError) -> list[str]:
+    return [f"{'.'.join(map(str, item['loc'])) or 'body'}: {item['msg']}" for item in error.errors()]
 
 
 def _response(entry: Entry, answer: Answer) -> Response:

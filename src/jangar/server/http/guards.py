@@ -49,16 +49,16 @@ class AllowedHosts:
         host = headers.get("host", "")
         if self.hosts is not None and host.lower() not in self.hosts:
             known = ", ".join(sorted(self.hosts))
-            return Problem(421, f"this server is not known as {host!r}", fix=f"use one of {known}")
+            return Problem(421, f"host {host!r} is not allowed", fix=f"use one of {known}")
         if method in SAFE:
             return None
         origin = headers.get("origin")
         if origin is not None and not self._is_ours(origin, host):
-            return Problem(403, f"pages of {origin} may not change anything here")
+            return Problem(403, f"origin {origin} may not change state")
         if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"} and (
             origin is None or origin not in self.origins
         ):
-            return Problem(403, "pages of other sites may not change anything here")
+            return Problem(403, "cross-site requests may not change state")
         return None
 
     def _is_ours(self, origin: str, host: str) -> bool:
@@ -68,15 +68,15 @@ class AllowedHosts:
 class Guards:
     """The outermost layer."""
 
-    def __init__(self, app: ASGIApp, neighbours: AllowedHosts) -> None:
+    def __init__(self, app: ASGIApp, references: AllowedHosts) -> None:
         self._app = app
-        self._neighbours = neighbours
+        self._allowed_hosts = references
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         headers = Headers(scope=scope)
-        refusal = self._neighbours.refusal(scope["method"], headers) or _too_big(headers)
+        refusal = self._allowed_hosts.refusal(scope["method"], headers) or _too_big(headers)
         guarded = _guarded(send)
         if refusal is not None:
             await refusal.answer()(scope, receive, guarded)
@@ -85,25 +85,25 @@ class Guards:
 
 
 def is_foreign_user(scope: Scope) -> bool:
-    """Whether another user of this machine asks. A browser sends cookies to every port of a host, and whoever has got
-    one there is not its owner. The superuser is no stranger: it reads every file anyway.
+    """Whether the request comes from another user of this machine. Browsers send cookies to every port of a host, and
+    another user could collect one there. Root is allowed: it can read every file anyway.
     """
-    told = (scope.get("extensions") or {}).get(PEER_UID)
-    uid = told["read"]() if told else None
+    reported = (scope.get("extensions") or {}).get(PEER_UID)
+    uid = reported["read"]() if reported else None
     return uid is not None and uid not in {ROOT, os.geteuid()}
 
 
 def _too_big(headers: Headers) -> Problem | None:
     length = headers.get("content-length", "0")
     if not length.isdecimal():
-        return Problem(400, "Content-Length is no number")
+        return Problem(400, "Content-Length is not a number")
     return _much(int(length))
 
 
 def _much(length: int) -> Problem | None:
     if length <= BODY_BYTES:
         return None
-    return Problem(413, f"a body has at most {BODY_BYTES} bytes", fix="apply big manifests with jangar apply")
+    return Problem(413, f"the body exceeds {BODY_BYTES} bytes", fix="apply large manifests with jangar apply")
 
 
 def _limited(receive: Receive) -> Callable[[], Awaitable[Message]]:

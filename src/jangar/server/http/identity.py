@@ -28,7 +28,7 @@ BELIEVED: Final = 10.0
 CALLERS: Final = 256
 DECISIONS: Final = 1000
 SESSION_SECONDS: Final = 30 * 24 * 3600
-LONGEST_TOKEN: Final = 16 * 1024
+MAX_TOKEN: Final = 16 * 1024
 MIN_TOKEN: Final = 32
 """Characters of the token of a laptop's page."""
 MANAGER: Final = "jangar-control-plane"
@@ -72,11 +72,11 @@ class Caller:
     transport: Transport
     rights: Rights
     by_session: bool = False
-    """A browser sends the session by itself, whoever made it send the request."""
+    """A browser sends the session cookie with every request, also with forged ones."""
 
 
 class Unknown(Exception):
-    """The token or session is nobody's; the message says what is wrong."""
+    """The token or session identifies no user; the message says why."""
 
 
 class Reviewed:
@@ -124,8 +124,8 @@ class BearerCallers:
 
     async def of(self, token: str) -> Caller:
         """Raises Unknown, and what the API says when it cannot answer."""
-        if len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-            raise Unknown("this is no bearer token")
+        if len(token) > MAX_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+            raise Unknown("malformed bearer token")
         key = hashlib.sha256(token.encode()).digest()
         found = self._known.get(key)
         if found is None or time.monotonic() - found.at >= BELIEVED:
@@ -135,8 +135,8 @@ class BearerCallers:
         return found.caller
 
     async def close(self) -> None:
-        for each in self._known.values():
-            await each.transport.close()
+        for item in self._known.values():
+            await item.transport.close()
 
     async def _asked(self, key: bytes, token: str, known: _Entry | None) -> _Entry:
         transport = known.transport if known else self._transport(token)
@@ -164,15 +164,15 @@ class BearerCallers:
             answer = await client.create(MYSELF, _review(MYSELF))
             user = (answer.get("status") or {}).get("userInfo") or {}
         except Unauthorized as error:
-            raise Unknown("the Kubernetes API does not know this token") from error
+            raise Unknown("the Kubernetes API rejected the token") from error
         except (Forbidden, NotFound) as error:
             # An API that is older than the question, or whose callers may not ask it.
             user = await self._looked_up(token)
             if not user:
-                raise Unknown("the Kubernetes API does not tell whose token this is") from error
+                raise Unknown("the Kubernetes API cannot identify the owner of the token") from error
         name = str(user.get("username") or "")
         if not name or name == ANONYMOUS:
-            raise Unknown("the Kubernetes API does not know this token")
+            raise Unknown("the Kubernetes API rejected the token")
         return name
 
     async def _looked_up(self, token: str) -> Mapping[str, Any]:
@@ -196,7 +196,9 @@ class Sessions:
     def __init__(self, token: str, cookie: str) -> None:
         """Raises ValueError for a token that anybody could guess."""
         if len(token) < MIN_TOKEN:
-            raise ValueError(f"the token of the page has {len(token)} characters, and needs {MIN_TOKEN}")
+            raise ValueError(
+                f"the web UI token has {len(token)} characters; at least {MIN_TOKEN} are required"
+            )
         self.token = token
         self.cookie = cookie
 
@@ -249,7 +251,7 @@ class Doorkeeper:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
             if scheme.lower() != "bearer" or not token.strip():
-                raise Unknown("the Authorization header holds no bearer token")
+                raise Unknown("the Authorization header contains no bearer token")
             if self.sessions is not None and self._owner is not None and self.sessions.opens(token.strip()):
                 return self._owner
             return await self._bearers.of(token.strip())
@@ -261,7 +263,7 @@ class Doorkeeper:
         if session is None:
             return None
         if not self.sessions.is_ours(session, now):
-            raise Unknown("the session is over")
+            raise Unknown("the session has expired")
         return replace(self._owner, by_session=True)
 
     async def close(self) -> None:

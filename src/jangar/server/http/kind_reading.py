@@ -43,8 +43,8 @@ class KindShown(Shown):
     api_version: str
     short_names: list[str]
     description: str
-    not_built: bool = Field(description="Whether nothing acts on objects of this kind yet.")
-    instead: str = Field(description="What to do as long as it is not built.")
+    not_built: bool = Field(description="true if no controller handles this kind yet.")
+    instead: str = Field(description="Alternative until the kind is implemented.")
     columns: list[KindColumn]
 
 
@@ -59,7 +59,7 @@ class KindDetail(KindShown):
 
 class KindObjects(Shown):
     items: list[dict[str, Any]] = Field(description="Kubernetes objects, newest first.")
-    truncated: bool = Field(description="Whether there are more.")
+    truncated: bool = Field(description="true if more objects exist.")
 
 
 class KindObject(Shown):
@@ -86,10 +86,10 @@ async def list_objects(ask: Ask) -> Answer:
         raise Problem(403, f"{ask.who.name} may not {right} in {ask.query.namespace or 'any namespace'}")
     places = [None] if visible is None else sorted(visible)
     found = [
-        each for place in places for each in await ask.who.client.list(resource_of(kind), namespace=place)
+        item for place in places for item in await ask.who.client.list(resource_of(kind), namespace=place)
     ]
-    found.sort(key=lambda each: str(each["metadata"]["creationTimestamp"]), reverse=True)
-    return {"items": [bare(each) for each in found[:SHOWN]], "truncated": len(found) > SHOWN}
+    found.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
+    return {"items": [bare(item) for item in found[:SHOWN]], "truncated": len(found) > SHOWN}
 
 
 async def show_object(ask: Ask) -> Answer:
@@ -108,15 +108,15 @@ async def events_of(ask: Ask, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
         return []
     fields = f"involvedObject.uid={meta['uid']}"
     found = await ask.who.client.list(EVENTS, meta["namespace"], fields=fields)
-    told = sorted((documents.event(each) for each in found), key=lambda each: str(each["lastAt"]))
-    return told[-SHOWN_EVENTS:]
+    reported = sorted((documents.event(item) for item in found), key=lambda item: str(item["lastAt"]))
+    return reported[-SHOWN_EVENTS:]
 
 
 def _kind(ask: Ask) -> Kind:
     name = ask.path["kind"]
     kind = by_name(name)
     if kind is None:
-        raise Problem(404, f"there is no kind {name!r}", fix="GET /v1/kinds lists them")
+        raise Problem(404, f"unknown kind {name!r}", fix="GET /v1/kinds lists them")
     return kind
 
 
@@ -132,13 +132,13 @@ def _shown(kind: Kind) -> dict[str, Any]:
         "instead": KINDS_NOT_BUILT[kind.name].instead if kind.name in KINDS_NOT_BUILT else "",
         "columns": [
             {
-                "name": each.name,
-                "path": each.path,
-                "type": each.type,
-                "description": each.description,
-                "priority": each.priority,
+                "name": column.name,
+                "path": column.path,
+                "type": column.type,
+                "description": column.description,
+                "priority": column.priority,
             }
-            for each in kind.columns
+            for column in kind.columns
         ],
     }
 
@@ -166,7 +166,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         handler=list_kinds,
         access=KNOWN,
         answers=KindsShown,
-        summary="The kinds of objects, with the columns that lists show.",
+        summary="List kinds and their table columns.",
     ),
     Entry(
         method="GET",
@@ -175,7 +175,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         access=KNOWN,
         answers=KindDetail,
         refuses=(404,),
-        summary="A kind and the schema of its objects.",
+        summary="Get a kind and its schema.",
     ),
     Entry(
         method="GET",
@@ -185,7 +185,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         query=request_models.InNamespace,
         answers=KindObjects,
         refuses=(403, 404),
-        summary="Objects of a kind.",
+        summary="List objects of a kind.",
     ),
     Entry(
         method="GET",
@@ -194,6 +194,6 @@ ROUTES: Final[tuple[Entry, ...]] = (
         access=KNOWN,
         answers=KindObject,
         refuses=(403, 404),
-        summary="One object of a kind, and its events.",
+        summary="Get an object and its events.",
     ),
 )

@@ -56,9 +56,9 @@ class AgentRunBody(_Body):
 class RerunBody(_Body):
     """Of the older system's fields those that mean something here."""
 
-    attempt: int = Field(ge=1, le=10**6, description="Which repetition this is: each is made once.")
+    attempt: int = Field(ge=1, le=10**6, description="Attempt number; each attempt is created once.")
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)] | None = Field(
-        None, description="Another task for it, in words; else the same."
+        None, description="New task text (default: unchanged)."
     )
 
 
@@ -120,14 +120,14 @@ async def create_orchestration_run(ask: Ask) -> Answer:
         ),
         ask.service.ring,
     )
-    told = {"ok": True, "orchestrationRun": _row(made.run), "resource": made.run}
-    return told | ({"idempotent": True} if made.is_repeat else {})
+    reported = {"ok": True, "orchestrationRun": _row(made.run), "resource": made.run}
+    return reported | ({"idempotent": True} if made.is_repeat else {})
 
 
 async def list_orchestration_runs(ask: Ask) -> Answer:
     wanted = f"spec.orchestrationRef.name={ask.query.orchestration_id}"
     found = await ask.who.client.list(RUNS, place(ask), fields=wanted)
-    return {"ok": True, "runs": [_row(each) for each in found]}
+    return {"ok": True, "runs": [_row(item) for item in found]}
 
 
 async def show_orchestration_run(ask: Ask) -> Answer:
@@ -154,7 +154,9 @@ async def create_agent_run(ask: Ask) -> Answer:
     given: Mapping[str, Any] = ask.body.model_extra or {}
     unknown = sorted(set(given) - set(GIVEN))
     if unknown:
-        raise Problem(422, f"unknown fields: {', '.join(unknown)}", fix=f"known are {', '.join(GIVEN)}")
+        raise Problem(
+            422, f"unknown fields: {', '.join(unknown)}", fix=f"known fields are {', '.join(GIVEN)}"
+        )
     order = AgentOrder(
         namespace=place(ask),
         agent=ask.body.agentRef.name,
@@ -180,8 +182,8 @@ async def rerun_agent_run(ask: Ask) -> Answer:
 
 
 def _made(made: Made) -> dict[str, Any]:
-    told = {"ok": True, "agentRun": _row(made.run), "resource": made.run}
-    return told | ({"idempotent": True} if made.is_repeat else {})
+    reported = {"ok": True, "agentRun": _row(made.run), "resource": made.run}
+    return reported | ({"idempotent": True} if made.is_repeat else {})
 
 
 async def list_agent_runs(ask: Ask) -> Answer:
@@ -190,9 +192,9 @@ async def list_agent_runs(ask: Ask) -> Answer:
     return {
         "ok": True,
         "runs": [
-            _row(each)
-            for each in found
-            if ((each.get("spec") or {}).get("agentRef") or {}).get("name") == wanted
+            _row(item)
+            for item in found
+            if ((item.get("spec") or {}).get("agentRef") or {}).get("name") == wanted
         ],
     }
 
@@ -200,13 +202,13 @@ async def list_agent_runs(ask: Ask) -> Answer:
 async def _by_id(ask: Ask, resource: Resource) -> Obj:
     """By uid; names are taken too, for people. Of what is gone, its last form."""
     where, wanted = place(ask), ask.path["id"]
-    for each in await ask.who.client.list(resource, where):
-        if wanted in {each["metadata"]["uid"], each["metadata"]["name"]}:
-            return each
+    for item in await ask.who.client.list(resource, where):
+        if wanted in {item["metadata"]["uid"], item["metadata"]["name"]}:
+            return item
     past = await ask.service.past.object(where, resource.kind, wanted) if ask.service.past else None
     if past is not None:
         return past
-    raise Problem(404, f"there is no {resource.kind} {wanted} in namespace {where}")
+    raise Problem(404, f"{resource.kind} {wanted} not found in namespace {where}")
 
 
 def _row(obj: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ OURS: Final = "jangar.proompteng.ai/"
 """Labels and annotations by which the controllers find things: nobody else's to change."""
 ACK: Final = "agents.proompteng.ai/terminal-ack"
 PLAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9_.]{0,22}[a-z0-9])?")
-MOST: Final = 500
+MAX_COUNT: Final = 500
 
 Key = Annotated[str, Field(pattern=r"^[!-~]{1,317}$")]
 Marks = dict[Key, Annotated[str, Field(max_length=65536)] | None]
@@ -36,10 +36,12 @@ class _Asked(BaseModel):
 
 
 class Listed(InNamespace):
-    label_selector: Annotated[str, Field(max_length=1024)] = Field("", description="As kubectl takes it.")
-    phase: Phase | None = Field(None, description="Only those in this phase.")
-    runtime: Text = Field("", description="Only those of this runtime.type.")
-    limit: int = Field(MOST, ge=1, le=MOST, description="At most so many, the newest.")
+    label_selector: Annotated[str, Field(max_length=1024)] = Field(
+        "", description="Kubernetes label selector."
+    )
+    phase: Phase | None = Field(None, description="Only runs in this phase.")
+    runtime: Text = Field("", description="Only runs with this runtime.type.")
+    limit: int = Field(MAX_COUNT, ge=1, le=MAX_COUNT, description="Maximum number of results, newest first.")
 
 
 class Named(InNamespace):
@@ -58,10 +60,10 @@ class MarksBody(_Metadata):
 
 
 class Ended(InNamespace):
-    consumer: Text = Field("", description="Who reads; what they have acknowledged is left out.")
-    run_id_prefix: Text = Field("", description="Only runs whose parameter runId begins so.")
-    include_acked: bool = Field(False, description="Also what the consumer has acknowledged.")
-    limit: int = Field(100, ge=1, le=MOST, description="At most so many, the newest.")
+    consumer: Text = Field("", description="Consumer name; acknowledged events are omitted.")
+    run_id_prefix: Text = Field("", description="Only runs whose parameter runId has this prefix.")
+    include_acked: bool = Field(False, description="Include acknowledged events.")
+    limit: int = Field(100, ge=1, le=MAX_COUNT, description="Maximum number of results, newest first.")
 
 
 class AckBody(_Asked):
@@ -69,7 +71,7 @@ class AckBody(_Asked):
 
     eventId: str = Field(  # noqa: N815 - the older system's name
         pattern=r"^[a-z0-9][-a-z0-9]{0,62}/[a-z0-9][-a-z0-9.]{0,252}/[-0-9A-Za-z]{1,64}/[A-Za-z]{1,20}$",
-        description="namespace/name/uid/phase, as terminal-events tells it.",
+        description="namespace/name/uid/phase, as returned by terminal-events.",
     )
     consumer: Annotated[str, Field(min_length=1, max_length=1024)]
     outcome: Text | None = None
@@ -86,14 +88,14 @@ class AckBody(_Asked):
 async def list_agent_run_resources(ask: Ask) -> Answer:
     where, wanted = place(ask), ask.query
     found = [
-        each
-        for each in await ask.who.client.list(AGENT_RUNS, where, labels=wanted.label_selector)
-        if wanted.phase in (None, phase_of(each))
-        and wanted.runtime in ("", ((each.get("spec") or {}).get("runtime") or {}).get("type"))
+        item
+        for item in await ask.who.client.list(AGENT_RUNS, where, labels=wanted.label_selector)
+        if wanted.phase in (None, phase_of(item))
+        and wanted.runtime in ("", ((item.get("spec") or {}).get("runtime") or {}).get("type"))
     ]
-    found.sort(key=lambda each: str(each["metadata"]["creationTimestamp"]), reverse=True)
-    told = {"ok": True, "kind": AGENT_RUNS.kind, "namespace": where}
-    return {**told, "total": len(found), "items": found[: wanted.limit]}
+    found.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
+    reported = {"ok": True, "kind": AGENT_RUNS.kind, "namespace": where}
+    return {**reported, "total": len(found), "items": found[: wanted.limit]}
 
 
 async def show_orchestration_run_resource(ask: Ask) -> Answer:
@@ -104,7 +106,7 @@ async def mark_agent_run(ask: Ask) -> Answer:
     body, under = ask.body, ask.body.metadata
     labels, notes = body.labels | under.labels, body.annotations | under.annotations
     if not labels and not notes:
-        raise Problem(400, "neither labels nor annotations are given")
+        raise Problem(400, "labels or annotations are required")
     _check(labels | notes)
     there = await ask.who.client.get(AGENT_RUNS, ask.query.name, place(ask))
     return _resource(AGENT_RUNS, await _marked(ask, there, labels=labels, annotations=notes))
@@ -113,17 +115,17 @@ async def mark_agent_run(ask: Ask) -> Answer:
 async def list_terminal_events(ask: Ask) -> Answer:
     """Every end until the consumer acknowledges it: at least once, for as long as the object is there."""
     where, wanted = place(ask), ask.query
-    ended = [each for each in await ask.who.client.list(AGENT_RUNS, where) if is_over(each)]
-    events = [_event(each, wanted.consumer) for each in ended]
+    ended = [item for item in await ask.who.client.list(AGENT_RUNS, where) if is_over(item)]
+    events = [_event(item, wanted.consumer) for item in ended]
     events = [
-        each
-        for each in events
-        if (not wanted.run_id_prefix or str(each["runId"] or "").startswith(wanted.run_id_prefix))
-        and (wanted.include_acked or not each["acked"])
+        event
+        for event in events
+        if (not wanted.run_id_prefix or str(event["runId"] or "").startswith(wanted.run_id_prefix))
+        and (wanted.include_acked or not event["acked"])
     ]
-    events.sort(key=lambda each: str(each["observedAt"]), reverse=True)
-    told = {"ok": True, "namespace": where, "consumer": wanted.consumer or None}
-    return {**told, "total": len(events), "events": events[: wanted.limit]}
+    events.sort(key=lambda item: str(item["observedAt"]), reverse=True)
+    reported = {"ok": True, "namespace": where, "consumer": wanted.consumer or None}
+    return {**reported, "total": len(events), "events": events[: wanted.limit]}
 
 
 async def ack_terminal_event(ask: Ask) -> Answer:
@@ -133,9 +135,12 @@ async def ack_terminal_event(ask: Ask) -> Answer:
     try:
         there = await ask.who.client.get(AGENT_RUNS, name, where)
     except NotFound as error:
-        raise Problem(404, f"there is no AgentRun {name} in namespace {where}") from error
+        raise Problem(404, f"AgentRun {name} not found in namespace {where}") from error
     if there["metadata"]["uid"] != uid or phase_of(there) != phase or phase not in TERMINAL:
-        raise Problem(409, f"{body.eventId} is no end of {name}: it is another one now, or {phase_of(there)}")
+        raise Problem(
+            409,
+            f"event {body.eventId} does not match AgentRun {name}: the run was replaced, or is {phase_of(there)}",
+        )
     base = _acked(body.consumer, phase)
     notes: Marks = {
         f"{base}.at": rfc3339(ask.service.now()),
@@ -145,15 +150,15 @@ async def ack_terminal_event(ask: Ask) -> Answer:
         **body.annotations,
     }
     marked = await _marked(ask, there, annotations=notes)
-    told = {"ok": True, "eventId": body.eventId, "name": name, "namespace": where}
-    return {**told, "consumer": body.consumer, "resource": marked}
+    reported = {"ok": True, "eventId": body.eventId, "name": name, "namespace": where}
+    return {**reported, "consumer": body.consumer, "resource": marked}
 
 
 async def not_projected(ask: Ask) -> Answer:
     del ask
     raise Problem(
         404,
-        "projection-authority is not built: nothing here copies AgentRuns into another system",
+        "projection-authority is not implemented: AgentRuns are not copied to another system",
         fix="read the runs themselves: GET /v1/agent-runs/resources",
     )
 
@@ -168,15 +173,15 @@ def _resource(resource: Resource, obj: Obj) -> dict[str, Any]:
 
 
 def _check(marks: Mapping[str, Any]) -> None:
-    ours = sorted(each for each in marks if each.startswith(OURS))
+    ours = sorted(mark for mark in marks if mark.startswith(OURS))
     if ours:
-        raise Problem(422, f"{', '.join(ours)}: these belong to the controllers", fix="choose other names")
+        raise Problem(422, f"{', '.join(ours)}: reserved for the controllers", fix="choose other names")
 
 
 async def _marked(ask: Ask, there: Obj, **marks: Marks) -> Obj:
     """Mark this very run, not another of its name."""
     meta = there["metadata"]
-    body = {"metadata": {"uid": meta["uid"], **{name: each for name, each in marks.items() if each}}}
+    body = {"metadata": {"uid": meta["uid"], **{name: item for name, item in marks.items() if item}}}
     return await ask.who.client.patch(AGENT_RUNS, meta["name"], meta["namespace"], body, kind=PatchKind.MERGE)
 
 

@@ -8,7 +8,7 @@ from jangar.server.http.table import Access, Entry, Handler
 
 def _older(method: str, path: str, handler: Handler, access: Access, summary: str, **more: Any) -> Entry:
     """A route of the older system, with its envelope."""
-    told = {"query": request_models.InNamespace} if method == "GET" else {"status": 201}
+    reported = {"query": request_models.InNamespace} if method == "GET" else {"status": 201}
     return Entry(
         method=method,
         path=path,
@@ -16,7 +16,7 @@ def _older(method: str, path: str, handler: Handler, access: Access, summary: st
         access=access,
         summary=summary,
         answers=models.Envelope,
-        **told | more,
+        **reported | more,
     )
 
 
@@ -46,7 +46,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/agent-runs",
         legacy_api.list_agent_runs,
         rights.LIST_AGENT_RUNS,
-        "AgentRuns of an Agent.",
+        "List AgentRuns of an Agent.",
         query=legacy_api.OfAgent,
     ),
     _older(
@@ -54,7 +54,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/agent-runs/resources",
         legacy_resources.list_agent_run_resources,
         rights.LIST_AGENT_RUNS,
-        "AgentRuns as objects, the newest first.",
+        "List AgentRun objects, newest first.",
         query=legacy_resources.Listed,
     ),
     _older(
@@ -72,7 +72,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/agent-runs/terminal-events",
         legacy_resources.list_terminal_events,
         rights.LIST_AGENT_RUNS,
-        "AgentRuns that have ended, until a consumer has acknowledged each.",
+        "List ended AgentRuns that a consumer has not acknowledged.",
         query=legacy_resources.Ended,
     ),
     _older(
@@ -80,7 +80,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/agent-runs/terminal-events/ack",
         legacy_resources.ack_terminal_event,
         rights.PATCH_AGENT_RUN,
-        "Acknowledge an end for a consumer.",
+        "Acknowledge a terminal event for a consumer.",
         status=200,
         body=legacy_resources.AckBody,
     ),
@@ -89,7 +89,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/agent-runs/projection-authority",
         legacy_resources.not_projected,
         rights.LIST_AGENT_RUNS,
-        "Not built: refused by name.",
+        "Not implemented.",
         refuses=(404,),
     ),
     _older(
@@ -97,7 +97,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/agent-runs/{id}/reruns",
         legacy_api.rerun_agent_run,
         rights.CREATE_AGENT_RUN,
-        "Run an ended AgentRun again: one new run for each attempt, however often it is asked for.",
+        "Run an ended AgentRun again. Idempotent: one new run per attempt number.",
         body=legacy_api.RerunBody,
         is_repeatable=True,
     ),
@@ -132,7 +132,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/orchestration-runs",
         legacy_api.list_orchestration_runs,
         rights.LIST_RUNS,
-        "Runs of an Orchestration.",
+        "List runs of an Orchestration.",
         query=legacy_api.OfOrchestration,
     ),
     _older(
@@ -140,7 +140,7 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/orchestration-runs/resources",
         legacy_resources.show_orchestration_run_resource,
         rights.GET_RUN,
-        "A run of an Orchestration as an object.",
+        "Get the object of an Orchestration's run.",
         query=legacy_resources.Named,
         refuses=(404,),
     ),
@@ -149,7 +149,13 @@ ROUTES: Final[tuple[Entry, ...]] = (
         "/v1/orchestration-runs/{id}",
         legacy_api.show_orchestration_run,
         rights.LIST_RUNS,
-        "A run of an Orchestration.",
+        "Get a run of an Orchestration.",
     ),
-    _older("GET", "/v1/runs/{id}", legacy_api.show_any_run, rights.LIST_RUNS, "A run of either kind."),
+    _older(
+        "GET",
+        "/v1/runs/{id}",
+        legacy_api.show_any_run,
+        rights.LIST_RUNS,
+        "Get an AgentRun or OrchestrationRun.",
+    ),
 )

@@ -12,13 +12,13 @@ class Measured:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "jangar_http_requests",
-            "Requests, by route and status code.",
+            "HTTP requests by route and status code.",
             ["method", "route", "code"],
             registry=self._registry,
         )
         self._seconds = Histogram(
             "jangar_http_request_duration_seconds",
-            "How long the head of an answer took.",
+            "Time until the response headers were sent.",
             ["route"],
             buckets=_SECONDS,
             registry=self._registry,

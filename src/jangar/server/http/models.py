@@ -22,9 +22,7 @@ class Problem(BaseModel):
     detail: str
     fix: str = Field(description="What to do.")
     problems: list[str] | None = None
-    fields: dict[str, str] | None = Field(
-        None, description="By path of a field of the request, what is wrong with its value."
-    )
+    fields: dict[str, str] | None = Field(None, description="Error message by field path of the request.")
     ok: Literal[False]
     error: str
 
@@ -43,23 +41,23 @@ class Run(ResponseModel):
     steps_total: Count
     counts: dict[str, int]
     created_at: datetime
-    created_by: str | None = Field(description="Who asked for it, as far as it is known.")
+    created_by: str | None = Field(description="Who created the run, if known.")
     started_at: datetime | None
     finished_at: datetime | None
     suspended: bool
     cancel_requested: bool
-    parent: str | None = Field(description="The run that this one is a step of.")
+    parent: str | None = Field(description="Parent run of a nested run.")
     retry_of: str | None
-    expires_at: datetime | None = Field(description="When it will be deleted.")
-    live: bool = Field(description="Whether its object is there; else this is history.")
+    expires_at: datetime | None = Field(description="When the run will be deleted.")
+    live: bool = Field(description="true if the object exists; false if it is only in the history.")
 
 
 class RunPage(ResponseModel):
     items: list[Run]
     next: str | None = Field(description="Cursor of the next page.")
-    position: str = Field(description="Last-Event-ID for /v1/watch: goes on right after this list.")
+    position: str = Field(description="Last-Event-ID for /v1/watch that continues after this list.")
     history: Literal["off", "well", "unreachable"] = Field(
-        description="Whether past runs are in the list: off without a database, unreachable if it does not answer."
+        description="Whether the list includes past runs: off without a database, unreachable if it does not respond."
     )
 
 
@@ -78,7 +76,7 @@ class Step(ResponseModel):
     kind: str
     phase: str
     reason: str
-    sentence: str = Field(description="Why it is so, in words.")
+    sentence: str = Field(description="Explanation of the state.")
     attempt: int
     attempts: list[Attempt]
     child: str | None
@@ -114,7 +112,7 @@ class RunDetail(Run):
     labels: dict[str, str]
     outputs: dict[str, str]
     retention: dict[str, Any] | None
-    retried_by: list[str] = Field(description="Live runs that retry this one, the oldest first.")
+    retried_by: list[str] = Field(description="Live runs that retry this one, oldest first.")
     deletion_requested: bool
     resource_version: str
     mode: str | None
@@ -198,13 +196,13 @@ class Log(ResponseModel):
 
 class Steered(ResponseModel):
     run: Run
-    changed: bool = Field(description="false if it was so already.")
+    changed: bool = Field(description="false if the run was already in this state.")
     message: str
 
 
 class Submitted(ResponseModel):
     run: Run
-    repeated: bool = Field(description="true if an earlier request with this key had made it.")
+    repeated: bool = Field(description="true if an earlier request with this key created the run.")
 
 
 class Deleted(ResponseModel):
@@ -255,7 +253,7 @@ class Audited(ResponseModel):
     kind: str
     name: str
     uid: str | None
-    status: int = Field(description="As it was answered.")
+    status: int = Field(description="HTTP status of the response.")
     detail: str | None
 
 
@@ -294,14 +292,12 @@ class ControlPlane(ResponseModel):
     version: str
     namespaces: list[str] | None = Field(description="null for all.")
     parts: list[Part]
-    history: str = Field(description="Whether ended runs are kept: off, well or unreachable.")
-    watchers: Count = Field(description="Pages and programs that follow the runs now.")
-    controllers: list[Controller] = Field(
-        description="Who runs the controllers, and which shards each holds."
-    )
-    crds: list[Crd] = Field(description="Our kinds, and whether the API serves them.")
-    runtimes: list[Runtime] = Field(description="Where agents can run.")
-    audit_waiting: Count = Field(description="Audit rows that are not stored yet.")
+    history: str = Field(description="State of the history: off, well or unreachable.")
+    watchers: Count = Field(description="Clients that watch runs.")
+    controllers: list[Controller] = Field(description="Controller processes and the shards that each holds.")
+    crds: list[Crd] = Field(description="Jangar's CRDs and whether the API serves them.")
+    runtimes: list[Runtime] = Field(description="Runtimes for agents.")
+    audit_waiting: Count = Field(description="Audit rows waiting to be stored.")
 
 
 class HistoryKept(ResponseModel):
@@ -313,10 +309,10 @@ class HistoryKept(ResponseModel):
 
 class Me(ResponseModel):
     name: str
-    namespace: str = Field(description="Where runs are started unless another is named.")
+    namespace: str = Field(description="Default namespace for new runs.")
     laptop: bool
-    command_prefix: str = Field(description="How the command line is called for this instance.")
-    history: HistoryKept | None = Field(description="null if this process does not know.")
+    command_prefix: str = Field(description="Command prefix that targets this instance.")
+    history: HistoryKept | None = Field(description="null if unknown.")
 
 
 class Envelope(BaseModel):

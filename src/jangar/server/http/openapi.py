@@ -15,20 +15,20 @@ REF: Final = "#/components/schemas/{model}"
 PARAMETER: Final = re.compile(r"{(\w+)}")
 JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
-_TOLD: Final = {
-    400: "The request cannot be read.",
-    401: "Nobody is known by this token or session.",
-    403: "The caller lacks the right.",
-    404: "There is no such thing.",
-    409: "Its state does not allow this.",
-    413: "The body is too big.",
+_DESCRIPTIONS: Final = {
+    400: "The request is malformed.",
+    401: "The token or session is missing or invalid.",
+    403: "The caller lacks the permission.",
+    404: "The object does not exist.",
+    409: "The state of the object does not allow this.",
+    413: "The body is too large.",
     415: "The body is not JSON.",
-    421: "The server is not known by this name.",
-    422: "The request makes no sense.",
-    429: "The Kubernetes API asks for a pause.",
+    421: "The Host header is not allowed.",
+    422: "The request is invalid.",
+    429: "The Kubernetes API limits the request rate.",
     502: "The Kubernetes API failed.",
-    503: "Something that is needed cannot be reached.",
-    504: "It took too long.",
+    503: "A dependency is unreachable.",
+    504: "The request timed out.",
 }
 
 
@@ -58,7 +58,7 @@ def document(entries: Sequence[Entry], version: str) -> dict[str, Any]:
         "info": {
             "title": "Jangar",
             "version": version,
-            "description": "Runs of orchestrations: seen, explained, started and steered.",
+            "description": "Read, explain, start and control orchestration runs.",
         },
         "paths": paths,
         "components": {
@@ -104,17 +104,17 @@ def _in_query(schema: dict[str, Any]) -> list[dict[str, Any]]:
             "name": name,
             "in": "query",
             "required": name in required,
-            "description": each.get("description", ""),
-            "schema": _plain(each),
+            "description": item.get("description", ""),
+            "schema": _plain(item),
         }
-        for name, each in (schema.get("properties") or {}).items()
+        for name, item in (schema.get("properties") or {}).items()
     ]
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     """Of a value that may be left out; in a query there is no null."""
     found = {key: value for key, value in schema.items() if key not in {"title", "description"}}
-    options = [each for each in found.get("anyOf", ()) if each.get("type") != "null"]
+    options = [item for item in found.get("anyOf", ()) if item.get("type") != "null"]
     if len(options) == 1:
         found.pop("anyOf")
         found = options[0] | {key: value for key, value in found.items() if value is not None}
@@ -145,12 +145,15 @@ def _responses(entry: Entry, names: Any) -> dict[str, Any]:
         good["text/event-stream"] = {"schema": {"type": "string"}}
     found: dict[str, Any] = {str(entry.status): {"description": entry.summary, "content": good}}
     if entry.status != 200 and (entry.is_repeatable or "Idempotency-Key" in entry.headers):  # noqa: PLR2004
-        found["200"] = {"description": "An earlier request of the same had made it.", "content": good}
+        found["200"] = {
+            "description": "An earlier identical request already created the object.",
+            "content": good,
+        }
     for status in sorted(_refusals(entry)):
         schema: Any = {PROBLEM: {"schema": names[models.Problem, "serialization"]}}
         if entry.path == "/ready":
             schema = good
-        found[str(status)] = {"description": _TOLD[status], "content": schema}
+        found[str(status)] = {"description": _DESCRIPTIONS[status], "content": schema}
     return found
 
 

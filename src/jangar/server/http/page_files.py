@@ -32,7 +32,7 @@ def _read(name: str) -> tuple[bytes, str] | None:
 async def asset(request: Request) -> Response:
     found = _read(f"assets/{request.path_params['file']}")
     if found is None:
-        return Problem(404, "there is no such file").answer()
+        return Problem(404, "file not found").answer()
     return _answer(request, found, {"Cache-Control": FOREVER})
 
 
@@ -45,10 +45,10 @@ def _packed(body: bytes) -> bytes:
 def _answer(request: Request, found: tuple[bytes, str], headers: dict[str, str]) -> Response:
     """Packed for who can unpack it: that is a third of the bytes."""
     body, kind = found
-    told = {**headers, "Vary": "Accept-Encoding"}
+    reported = {**headers, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(_packed(body), media_type=kind, headers={**told, "Content-Encoding": "gzip"})
-    return Response(body, media_type=kind, headers=told)
+        return Response(_packed(body), media_type=kind, headers={**reported, "Content-Encoding": "gzip"})
+    return Response(body, media_type=kind, headers=reported)
 
 
 class Page:
@@ -64,7 +64,9 @@ class Page:
             return self._opened(request, sessions, token)
         found = self._index()
         if found is None:
-            return Problem(404, "this installation has no web page", fix="see /openapi.json").answer()
+            return Problem(
+                404, "this installation does not include the web UI", fix="see /openapi.json"
+            ).answer()
         return _answer(request, (found, "text/html"), {"Cache-Control": "no-cache"})
 
     def _opened(self, request: Request, sessions: Sessions, token: str) -> Response:
@@ -82,10 +84,10 @@ class Page:
         """The page, with what it must know before anybody is signed in as attributes of its root."""
         page = _read("index.html")
         command = self._service.command_prefix
-        told = facts if command == "jangar" else {**facts, "command": command}
-        if page is None or not told:
+        reported = facts if command == "jangar" else {**facts, "command": command}
+        if page is None or not reported:
             return page and page[0]
-        attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in told.items())
+        attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in reported.items())
         return page[0].replace(b"<html", b"<html" + attributes.encode(), 1)
 
     def _refused(self, request: Request) -> Response:
@@ -93,5 +95,5 @@ class Page:
         page = self._index(refused="token")
         if page is None or "text/html" not in request.headers.get("accept", ""):
             fix = f"{self._service.command('status')} prints the current link"
-            return Problem(401, "the token in this link is not valid any more", fix=fix).answer()
+            return Problem(401, "the token in this link is no longer valid", fix=fix).answer()
         return Response(page, status_code=401, media_type="text/html", headers={"Cache-Control": "no-store"})

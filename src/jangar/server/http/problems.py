@@ -1,4 +1,4 @@
-"""What is told to somebody whose request cannot be done: problem+json (RFC 9457) that says what to do."""
+"""HTTP error bodies: problem+json (RFC 9457) with a `fix` that says what to do."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -13,26 +13,26 @@ from kubekit.client import errors
 
 CONTENT_TYPE: Final = "application/problem+json"
 _STATUS: Final = {Why.STATE: 409, Why.MISSING: 404, Why.WRONG: 422}
-_TOLD: Final[Mapping[int, str]] = {
-    400: "mend the request",
-    401: "send a bearer token, or open the page by the address that jangar up printed",
-    403: "ask whoever administers the cluster for this right",
-    404: "look for it in the list",
-    405: "see /openapi.json for what can be asked here",
-    409: "look at it again, then decide",
-    413: "send less",
+_FIXES: Final[Mapping[int, str]] = {
+    400: "correct the request",
+    401: "send a bearer token, or open the link that jangar up printed",
+    403: "ask a cluster administrator for this permission",
+    404: "list the objects to find the right name",
+    405: "see /openapi.json for the supported methods",
+    409: "read the object again before retrying",
+    413: "send a smaller body",
     415: "send application/json",
-    422: "mend what is named, and send it again",
-    429: "ask again later",
-    500: "look into the log of the control plane",
-    502: "ask again: the Kubernetes API failed",
-    503: "ask again: what is needed cannot be reached now",
-    504: "ask again, or for less",
+    422: "correct the named fields and send the request again",
+    429: "retry later",
+    500: "check the log of the control plane",
+    502: "retry: the Kubernetes API failed",
+    503: "retry: a dependency is unreachable",
+    504: "retry, or request less",
 }
 
 
 class Problem(Exception):
-    """A request that is refused."""
+    """A rejected request: the status, what is wrong and how to fix it."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class Problem(Exception):
         super().__init__(detail)
         self.status = status
         self.detail = detail
-        self.fix = fix or _TOLD.get(status, "")
+        self.fix = fix or _FIXES.get(status, "")
         self.problems = tuple(problems)
         self.fields = dict(fields or {})
         self.headers = dict(headers or {})
 
     def document(self) -> dict[str, Any]:
-        """`ok` and `error` are what clients of the older system look for."""
+        """The body. Legacy clients read `ok` and `error`."""
         found: dict[str, Any] = {
             "type": "about:blank",
             "title": HTTPStatus(self.status).phrase,
@@ -83,7 +83,7 @@ def unauthenticated(detail: str) -> Problem:
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """What an error of the layers below says to a caller; None for a mistake of our own."""
+    """The problem for an error of a lower layer; None for an unexpected error."""
     match error:
         case Problem():
             return error
@@ -97,14 +97,14 @@ def problem_of(error: Exception) -> Problem | None:
         case errors.ServerFailure():
             return Problem(502, error.message)
         case errors.Unauthorized():
-            return unauthenticated("the Kubernetes API does not know this token")
-        case errors.ApiError() if error.status in _TOLD:
+            return unauthenticated("the Kubernetes API rejected the token")
+        case errors.ApiError() if error.status in _FIXES:
             causes = error.details.get("causes") or ()
-            told = [f"{each.get('field')}: {each.get('message')}" for each in causes]
-            return Problem(error.status, error.message, problems=told)
+            messages = [f"{cause.get('field')}: {cause.get('message')}" for cause in causes]
+            return Problem(error.status, error.message, problems=messages)
         case StoreError():
-            return Problem(503, "the history cannot be read now", headers={"Retry-After": "5"})
+            return Problem(503, "the history database is unreachable", headers={"Retry-After": "5"})
         case TimeoutError():
-            return Problem(504, "this took too long")
+            return Problem(504, "the request timed out")
         case _:
             return None

@@ -15,7 +15,7 @@ from kubekit.client.connection import Impersonated
 from kubekit.client.transport import Transport
 
 SECRET: Final = "x-jangar-proxy-secret"  # noqa: S105 - the name of a header
-LONGEST: Final = 1024
+MAX_LENGTH: Final = 1024
 _SYSTEM: Final = "system:"
 ANY_USER: Final = "*"
 
@@ -48,24 +48,28 @@ class ProxiedCallers:
         if not name:
             return None
         if not hmac.compare_digest(headers.get(SECRET, "").encode(), self._secret.encode()):
-            raise Unknown(f"the header {self._user} counts only with the proxy's own {SECRET}")
-        told = headers.get(self._groups, "") if self._groups else ""
-        groups = tuple(sorted({each.strip() for each in told.split(",") if each.strip()}))
-        # Names of the cluster itself are nobody's to sign in with.
-        if any(each.startswith(_SYSTEM) for each in (name, *groups)) or name == ANONYMOUS:
-            raise Unknown("names that begin with system: belong to the cluster")
-        if len(name) + len(told) > LONGEST or not (name + told).isprintable() or not (name + told).isascii():
-            raise Unknown("the proxy names nobody that Kubernetes could know")
+            raise Unknown(f"the header {self._user} requires a valid {SECRET} header from the proxy")
+        reported = headers.get(self._groups, "") if self._groups else ""
+        groups = tuple(sorted({part.strip() for part in reported.split(",") if part.strip()}))
+        # Nobody may sign in with the cluster's own names.
+        if any(group.startswith(_SYSTEM) for group in (name, *groups)) or name == ANONYMOUS:
+            raise Unknown("user names that start with system: are reserved")
+        if (
+            len(name) + len(reported) > MAX_LENGTH
+            or not (name + reported).isprintable()
+            or not (name + reported).isascii()
+        ):
+            raise Unknown("the proxy sent an invalid user name")
         if self._allowed is not None:
             # The API would refuse the whole request for one group that we may not speak for.
-            groups = tuple(each for each in groups if each in self._allowed)
+            groups = tuple(group for group in groups if group in self._allowed)
         if self._users is not None and name not in self._users and not (self._allowed and groups):
-            raise Unknown(f"{name} is not among the users and groups that may sign in here")
+            raise Unknown(f"{name} is not in the allowed users and groups")
         return self._caller(Impersonated(name, groups))
 
     async def close(self) -> None:
-        for each in (*self._closing, *(caller.transport for caller in self._known.values())):
-            await each.close()
+        for item in (*self._closing, *(caller.transport for caller in self._known.values())):
+            await item.close()
 
     def _caller(self, someone: Impersonated) -> Caller:
         found = self._known.get(someone)
@@ -77,7 +81,7 @@ class ProxiedCallers:
                 client=client,
                 transport=transport,
                 rights=Reviewed(client),
-                # The proxy knows them by a cookie, which a browser sends whoever made it.
+                # The proxy uses a cookie, which a browser also sends with forged requests.
                 by_session=True,
             )
             self._known[someone] = found

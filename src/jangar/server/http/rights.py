@@ -1,4 +1,4 @@
-"""The rights that routes need, in the words of Kubernetes."""
+"""The Kubernetes permissions (verb and resource) that routes need."""
 
 from typing import Final
 

@@ -19,7 +19,7 @@ from jangar.server.http.rights import GET_RUN, LIST_EVENTS, LIST_RUNS
 from jangar.server.http.service import Service
 from jangar.server.http.table import Answer, Ask
 from jangar.server.reading import ReadRun
-from jangar.server.run_list import BadCursor, Wanted, place_of
+from jangar.server.run_list import BadCursor, RunOptions, place_of
 from jangar.server.run_pages import run_page
 from jangar.server.step_logs import Source, StepLogs, source_of
 from jangar.server.submit import no_such_step
@@ -30,7 +30,7 @@ from kubekit.client.errors import NotFound, is_transient
 
 LOOK_AGAIN: Final = 30.0
 """Seconds after which somebody who follows is asked for their rights again."""
-CALM: Final = 0.1
+IDLE: Final = 0.1
 """Seconds between two looks at a run that changes all the time."""
 SHOWN_EVENTS: Final = 200
 
@@ -42,9 +42,9 @@ async def list_runs(ask: Ask) -> Answer:
         after = place_of(query.cursor) if query.cursor else None
     except BadCursor as error:
         raise Problem(400, str(error)) from error
-    wanted = Wanted(
+    wanted = RunOptions(
         namespaces=visible,
-        phases=frozenset(Phase(each) for each in query.phase.split(",") if each),
+        phases=frozenset(Phase(part) for part in query.phase.split(",") if part),
         orchestration=query.orchestration,
         text=query.q,
         since=ask.service.now() - timedelta(seconds=query.since_seconds) if query.since_seconds else None,
@@ -71,16 +71,16 @@ async def _changes(ask: Ask, after: str | None) -> AsyncGenerator[Event | bytes]
     yield Event("hello", {}, after or ask.service.live.position)
     async with aclosing(ask.service.live.changes(after)) as changes:
         async for some in changes:
-            is_new = visible is not None and any(each.namespace not in visible for each in some)
+            is_new = visible is not None and any(item.namespace not in visible for item in some)
             if loop.time() - looked > (1.0 if is_new else LOOK_AGAIN):
                 looked = loop.time()
                 visible = await ask.service.visible(ask.who, LIST_RUNS, ask.query.namespace)
                 if visible is not None and not visible:
                     return
             shown = [
-                each.written
-                for each in some
-                if each.kind == "reset" or visible is None or each.namespace in visible
+                item.written
+                for item in some
+                if item.kind == "reset" or visible is None or item.namespace in visible
             ]
             if shown:
                 yield b"".join(shown)
@@ -131,21 +131,21 @@ async def show_events(ask: Ask) -> Answer:
     run, namespace = await _read(ask), ask.path["namespace"]
     uid = run.identity.uid
     if not await ask.who.rights.has(LIST_EVENTS, namespace):
-        raise Problem(403, f"you may not {LIST_EVENTS} in namespace {namespace}")
+        raise Problem(403, f"permission denied: {LIST_EVENTS} in namespace {namespace}")
     found = await ask.who.client.list(EVENTS, namespace, fields=f"involvedObject.uid={uid}")
-    told = [documents.event(each) for each in found]
+    reported = [documents.event(item) for item in found]
     if ask.service.past is not None:
         with contextlib.suppress(StoreError):
-            told = _with_past(told, await ask.service.past.events(uid, SHOWN_EVENTS))
-    told.sort(key=lambda each: str(each["lastAt"]))
-    return {"items": told[-SHOWN_EVENTS:]}
+            reported = _with_past(reported, await ask.service.past.events(uid, SHOWN_EVENTS))
+    reported.sort(key=lambda item: str(item["lastAt"]))
+    return {"items": reported[-SHOWN_EVENTS:]}
 
 
-def _with_past(told: list[dict[str, Any]], past: Sequence[EventRow]) -> list[dict[str, Any]]:
+def _with_past(reported: list[dict[str, Any]], past: Sequence[EventRow]) -> list[dict[str, Any]]:
     """An Event that the API still has counts; it knows who else spoke."""
-    known = {(each["type"], each["reason"], each["message"]) for each in told}
-    return told + [
-        documents.past_event(each) for each in past if (each.type, each.reason, each.message) not in known
+    known = {(item["type"], item["reason"], item["message"]) for item in reported}
+    return reported + [
+        documents.past_event(item) for item in past if (item.type, item.reason, item.message) not in known
     ]
 
 
@@ -220,7 +220,7 @@ async def _sights(ask: Ask) -> AsyncGenerator[Event | bytes]:
             if change is not None:
                 yield Event("run" if not last else "change", change, now["resourceVersion"])
             last = now
-            await asyncio.sleep(CALM)
+            await asyncio.sleep(IDLE)
             await bell.wait()
 
 

@@ -9,15 +9,15 @@ from jangar.server.reading import RUNS
 from jangar.server.submit import RunSubmission, submit
 from kubekit.client.api_client import Obj
 
-LONGEST_KEY = 255
+MAX_KEY = 255
 
 
 def idempotency_key(ask: Ask, *, required: bool = False) -> str | None:
     key = ask.request.headers.get("idempotency-key")
     if key is None and required:
         raise Problem(400, "the header Idempotency-Key is missing", fix="send a new one with each new order")
-    if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isprintable() and key.isascii()):
-        raise Problem(400, f"an Idempotency-Key has 1 to {LONGEST_KEY} printable ASCII characters")
+    if key is not None and not (0 < len(key) <= MAX_KEY and key.isprintable() and key.isascii()):
+        raise Problem(400, f"an Idempotency-Key has 1 to {MAX_KEY} printable ASCII characters")
     return key
 
 
@@ -86,7 +86,7 @@ def _new_name(ask: Ask) -> str | None:
 
 
 def _steered(found: steering.Steered) -> dict[str, Any]:
-    return {"run": documents.listed(found.run), "changed": found.changed, "message": f"it {found.told}"}
+    return {"run": documents.listed(found.run), "changed": found.changed, "message": f"it {found.message}"}
 
 
 def _submitted(run: Obj) -> dict[str, Any]:

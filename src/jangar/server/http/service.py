@@ -67,4 +67,4 @@ class Service:
             return None
         past = await self.past.namespaces() if self.past is not None else frozenset()
         known = sorted(self.live.namespaces() | past | {self.namespace})
-        return frozenset([each for each in known if await caller.rights.has(right, each)])
+        return frozenset([item for item in known if await caller.rights.has(right, item)])

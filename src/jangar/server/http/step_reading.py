@@ -17,19 +17,19 @@ from kubekit.client.errors import Forbidden, NotFound
 
 class OneStepQuery(request_models.NoQuery):
     step: str = Field(
-        min_length=1, max_length=1024, description="Name of the step; outer/inner for one of a nested run."
+        min_length=1, max_length=1024, description="Name of the step; outer/inner for a step of a nested run."
     )
-    attempt: int | None = Field(None, ge=1, le=100000, description="Which attempt; else the latest.")
+    attempt: int | None = Field(None, ge=1, le=100000, description="Attempt number (default: the latest).")
 
 
 class StepShown(Shown):
     step: str
     attempt: int
-    written: dict[str, Any] = Field(description="The step as its orchestration has it.")
-    inputs: dict[str, str] = Field(description="What this attempt was given, references filled in.")
-    object: dict[str, Any] | None = Field(description="The object that does the work of this attempt.")
+    written: dict[str, Any] = Field(description="The step as defined in the orchestration.")
+    inputs: dict[str, str] = Field(description="Inputs of this attempt with references resolved.")
+    object: dict[str, Any] | None = Field(description="The object that this attempt created.")
     missing: str = Field(description="Why there is no object.")
-    events: list[models.KubeEvent] = Field(description="Of the object, oldest first.")
+    events: list[models.KubeEvent] = Field(description="Events of the object, oldest first.")
 
 
 async def show_step(ask: Ask) -> Answer:
@@ -54,13 +54,13 @@ async def _child(ask: Ask, source: Source) -> tuple[dict[str, Any] | None, str]:
     """As the caller may see it."""
     kind = by_name(CHILD_OBJECTS.get(source.state.kind, ""))
     if kind is None:
-        return None, f"a step of kind {source.state.kind} makes no object"
+        return None, f"a step of kind {source.state.kind} creates no object"
     if source.child is None:
-        return None, "it has not started"
+        return None, "the step has not started"
     try:
         found = await ask.who.client.get(resource_of(kind), source.child, source.namespace)
     except NotFound:
-        return None, f"{kind.name} {source.child} is gone"
+        return None, f"{kind.name} {source.child} no longer exists"
     except Forbidden:
         return None, f"{ask.who.name} may not get {kind.plural} in namespace {source.namespace}"
     return bare(found), ""
@@ -68,7 +68,7 @@ async def _child(ask: Ask, source: Source) -> tuple[dict[str, Any] | None, str]:
 
 def _written(run: ReadRun, name: str) -> dict[str, Any]:
     steps = run.view.definition.steps if run.view else ()
-    found = next((each for each in steps if each.name == name), None)
+    found = next((step for step in steps if step.name == name), None)
     if found is None or found.source is None:
         return {}
     return found.source.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
@@ -83,6 +83,6 @@ ROUTES: Final[tuple[Entry, ...]] = (
         query=OneStepQuery,
         answers=StepShown,
         refuses=(404,),
-        summary="One step closely: as written, as given, its object and events.",
+        summary="Get a step: its definition, inputs, object and events.",
     ),
 )

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from jangar.store.migrations.place import VERSION_TABLE
+from jangar.store.migrations.location import VERSION_TABLE
 
 context.configure(connection=context.config.attributes["connection"], version_table=VERSION_TABLE)
 context.run_migrations()

@@ -5,11 +5,11 @@ from alembic.config import Config
 from sqlalchemy import Connection, text
 
 from jangar.store.errors import NotHistory
-from jangar.store.migrations.place import FOLDER, NEWEST
+from jangar.store.migrations.location import FOLDER, NEWEST
 from jangar.store.versions import version_of
 
 _LOCK = 7_126_842_613_310_550_411
-"""Of PostgreSQL's advisory locks; held by whoever migrates. SQLite has one writer anyway."""
+"""Key of the PostgreSQL advisory lock that a migration holds. SQLite has one writer anyway."""
 
 
 def migrate(connection: Connection, version: str = NEWEST) -> None:
@@ -20,7 +20,7 @@ def migrate(connection: Connection, version: str = NEWEST) -> None:
     if at == version:
         return
     if at is not None and at > NEWEST:
-        raise NotHistory(f"the history is of a newer version ({at}) than this program knows ({NEWEST})")
+        raise NotHistory(f"the history has a newer version ({at}) than this program supports ({NEWEST})")
     config = Config()
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection

@@ -20,14 +20,14 @@ class Comparison(NamedTuple):
 
     @property
     def taken(self) -> FieldSet:
-        """What whoever wrote this now owns."""
+        """The fields that the writer of this object owns now."""
         return union(self.modified, self.added)
 
     def without(self, ignored: FieldSet) -> "Comparison":
         """The same, blind to some fields and all below them."""
         if not ignored:
             return self
-        return Comparison(*(without_subtrees(each, ignored) for each in self))
+        return Comparison(*(without_subtrees(item, ignored) for item in self))
 
 
 def compare(kind: MergeType, old: dict[str, Any], new: dict[str, Any]) -> Comparison:
@@ -58,15 +58,15 @@ def _same_types(kind: MergeType, one: Any, other: Any) -> bool:
         known = kind.map or DEDUCED.map
         assert known is not None  # noqa: S101 - narrows the type
         fields, rest = known.fields, known.element or DEDUCED
-        for name, each in one.items():
+        for name, item in one.items():
             child = fields.get(name) or rest
-            if child.loose and not _same_types(child, each, other[name]):
+            if child.loose and not _same_types(child, item, other[name]):
                 return False
         return True
     if form is list:
         element = kind.list.element if kind.list is not None else DEDUCED
         return not element.loose or all(
-            _same_types(element, each, that) for each, that in zip(one, other, strict=True)
+            _same_types(element, item, that) for item, that in zip(one, other, strict=True)
         )
     return (form is bool) is (type(other) is bool)
 
@@ -115,7 +115,7 @@ def _same_leaf(kind: MergeType, old: Any, new: Any) -> bool:
             one is other or _same(item, one, other) or _same_leaf(item, one, other)
             for one, other in zip(old, new, strict=True)
         )
-    return identical(*(without_null_fields(kind, filled(kind, each)) for each in (old, new)))
+    return identical(*(without_null_fields(kind, filled(kind, entry)) for entry in (old, new)))
 
 
 def _compare_maps(kind: MergeType, old: Any, new: Any, into: _Sets) -> None:
@@ -186,12 +186,12 @@ def whole(kind: MergeType, value: Any) -> FieldSet:
             return EMPTY
         fields, other = known.fields, known.element or DEDUCED
         node: FieldSet = {MEMBER: EMPTY}
-        for name, each in members.items():
-            shape = type(each)
+        for name, item in members.items():
+            shape = type(item)
             if shape is not dict and shape is not list:
                 node[f"f:{name}"] = EMPTY
             else:
-                node[f"f:{name}"] = whole(fields.get(name) or other, each)
+                node[f"f:{name}"] = whole(fields.get(name) or other, item)
         return node
     if form == LIST and type(value) is list and value and kind.list is not None and not kind.list.atomic:
         node = {MEMBER: EMPTY}

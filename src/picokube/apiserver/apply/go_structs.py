@@ -42,10 +42,10 @@ def zero_fields(schema: Mapping[str, Any]) -> dict[str, Any]:
     required = schema.get("required") or ()
     shown_pointer = _NULLS_OF.get(frozenset(properties))
     zeros: dict[str, Any] = {}
-    for name, each in properties.items():
-        zero = each.get("default")
+    for name, item in properties.items():
+        zero = item.get("default")
         if zero == {}:
-            zeros[name] = zero if each.get("type") == "object" else None
+            zeros[name] = zero if item.get("type") == "object" else None
         elif name in required:
             if not zero:
                 zeros[name] = zero

@@ -13,7 +13,7 @@ def plain(value: Any) -> str:
         case float():
             return number(value)
         case dict():
-            return f"map[{' '.join(f'{name}:{plain(each)}' for name, each in sorted(value.items()))}]"
+            return f"map[{' '.join(f'{name}:{plain(item)}' for name, item in sorted(value.items()))}]"
         case list():
             return f"[{' '.join(map(plain, value))}]"
         case _:
@@ -28,7 +28,7 @@ def syntax(value: Any) -> str:
         case str():
             return quoted(value)
         case dict():
-            inner = ", ".join(f"{quoted(name)}:{syntax(each)}" for name, each in sorted(value.items()))
+            inner = ", ".join(f"{quoted(name)}:{syntax(item)}" for name, item in sorted(value.items()))
             return f"map[string]interface {{}}{{{inner}}}"
         case list():
             return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"

@@ -65,9 +65,9 @@ def _text_of(config: dict[str, Any]) -> str:
 
 def _whole_floats_as_integers(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _whole_floats_as_integers(each) for name, each in value.items()}
+        return {name: _whole_floats_as_integers(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_whole_floats_as_integers(each) for each in value]
+        return [_whole_floats_as_integers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -92,7 +92,7 @@ def _is_wide(obj: JsonObject) -> bool:
         count += len(found)
         if count > MAX_TRACKED_FIELDS:
             return True
-        left.extend(each for each in found.values() if isinstance(each, dict))
+        left.extend(item for item in found.values() if isinstance(item, dict))
     return False
 
 
@@ -174,7 +174,7 @@ def bare(obj: JsonObject) -> JsonObject:
     meta: Any = obj.get("metadata")
     if type(meta) is not dict or "managedFields" not in meta:
         return obj
-    return {**obj, "metadata": {name: each for name, each in meta.items() if name != "managedFields"}}
+    return {**obj, "metadata": {name: item for name, item in meta.items() if name != "managedFields"}}
 
 
 def empty_object(resource: ResourceType) -> JsonObject:

@@ -119,12 +119,12 @@ def written(managers: Managers) -> list[dict[str, Any]]:
     """The managedFields of managers: appliers first, then by age and name."""
     ordered = sorted(
         managers.items(),
-        key=lambda each: (
-            each[0].operation,
-            each[1].time or "",
-            each[0].manager,
-            each[1].api_version,
-            each[0].subresource,
+        key=lambda item: (
+            item[0].operation,
+            item[1].time or "",
+            item[0].manager,
+            item[1].api_version,
+            item[0].subresource,
         ),
     )
     return [owned.stored or _entry(identity, owned) for identity, owned in ordered]

@@ -28,9 +28,9 @@ def merge_patch(target: Any, patch: Any) -> Any:
 def without_nulls(value: Any) -> Any:
     """A copy in which no object, however deep, has a null member. Nulls that are list items stay."""
     if isinstance(value, dict):
-        return {name: without_nulls(each) for name, each in value.items() if each is not None}
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [without_nulls(each) for each in value]
+        return [without_nulls(item) for item in value]
     return value
 
 

@@ -139,8 +139,8 @@ class _Compiler:
         if schema.get("x-kubernetes-embedded-resource") is True:
             properties = {**properties, **TYPE_META_PROPERTIES, "metadata": OBJECT_META_SCHEMA}
         fields = {
-            name: self.type_of(each, preserve=preserve and each is not OBJECT_META_SCHEMA)
-            for name, each in properties.items()
+            name: self.type_of(item, preserve=preserve and item is not OBJECT_META_SCHEMA)
+            for name, item in properties.items()
         }
         additional = schema.get("additionalProperties")
         element: MergeType | None = None
@@ -152,7 +152,7 @@ class _Compiler:
             fields,
             element,
             atomic=schema.get("x-kubernetes-map-type") == "atomic",
-            defaults={name: each["default"] for name, each in properties.items() if "default" in each},
+            defaults={name: item["default"] for name, item in properties.items() if "default" in item},
             zeros=zero_fields(schema) if self.structs else None,
             is_struct=self.structs and bool(properties),
         )
@@ -191,5 +191,5 @@ def _below_is_loose(compiled: MergeType) -> bool:
     if below is None:
         return False
     return (below.element is not None and below.element.loose) or any(
-        each.loose for each in below.fields.values()
+        field.loose for field in below.fields.values()
     )

@@ -114,7 +114,7 @@ def shown_value(value: Any) -> str:
         case list():
             return f"[{','.join(map(shown_value, value))}]"
         case dict():
-            return "".join(f"{name}={shown_value(each)}" for name, each in value.items())
+            return "".join(f"{name}={shown_value(item)}" for name, item in value.items())
         case float():
             return number(value)
         case _:
@@ -149,6 +149,6 @@ def _value_order(value: Any) -> tuple[Any, ...]:
         case list():
             return (_LIST, tuple(map(_value_order, value)))
         case dict():
-            return (_MAP, tuple((name, _value_order(each)) for name, each in sorted(value.items())))
+            return (_MAP, tuple((name, _value_order(item)) for name, item in sorted(value.items())))
         case _:
             return (_NULL,)

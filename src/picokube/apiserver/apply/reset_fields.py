@@ -1,5 +1,5 @@
-"""Fields that a write cannot change, so that nobody comes to own them by it: status in a write of the object, spec in
-a write of its status. Knows kinds by name; knows no values.
+"""Fields that a write cannot change, and whose ownership it therefore does not take: status in a write of the
+object, spec in a write of its status. Knows kinds by name; knows no values.
 """
 
 from typing import Final

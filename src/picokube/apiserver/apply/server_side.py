@@ -162,7 +162,7 @@ class _Request:
             found = {identity: difference(fields, allowed) for identity, fields in found.items()}
         conflicts = [(identity, fields) for identity, fields in found.items() if fields]
         if conflicts:
-            raise ApplyConflict.with_managers(sorted(conflicts, key=lambda each: each[0].sort_text()))
+            raise ApplyConflict.with_managers(sorted(conflicts, key=lambda item: item[0].sort_text()))
 
     def _result(
         self, before: JsonObject, after: JsonObject, managers: Managers, last: Owned | None
@@ -188,8 +188,8 @@ class _Request:
         if contains(managers[self.applier].fields, last) and not _has_empty(self.config):
             return after
         owned: FieldSet = EMPTY
-        for each in managers.values():
-            owned = union(owned, each.fields)
+        for manager in managers.values():
+            owned = union(owned, manager.fields)
         last = with_named_fields(kind, last)
         everything = with_named_fields(kind, field_set(kind, after))
         left = self._paths(without_items(kind, after, last))
@@ -204,8 +204,8 @@ class _Request:
 def _has_empty(value: Any) -> bool:
     """Whether there is a null or an empty object anywhere."""
     if type(value) is dict:
-        return not value or any(_is_or_has_empty(each) for each in value.values())
-    return any(_is_or_has_empty(each) for each in value)
+        return not value or any(_is_or_has_empty(item) for item in value.values())
+    return any(_is_or_has_empty(item) for item in value)
 
 
 def _is_or_has_empty(value: Any) -> bool:

@@ -60,7 +60,7 @@ def _merged_map(original: JsonObject, patch: JsonObject, schema: Schema) -> Json
 def _directed(patch: JsonObject) -> JsonObject:
     directive = patch[DIRECTIVE]
     if directive == REPLACE:
-        return {name: each for name, each in patch.items() if name != DIRECTIVE}
+        return {name: item for name, item in patch.items() if name != DIRECTIVE}
     if directive == DELETE:
         return {}
     raise StrategicPatchError(f"unknown patch type: {plain(directive)} in map: {plain(patch)}", _INTERNAL)
@@ -77,7 +77,7 @@ def _retained(original: JsonObject, patch: JsonObject) -> JsonObject:
     for name, value in patch.items():
         if value is not None and name not in keys and not name.startswith((DELETE_FROM, SET_ORDER)):
             raise problem
-    return {name: each for name, each in original.items() if name in keys}
+    return {name: item for name, item in original.items() if name in keys}
 
 
 def _set(result: JsonObject, name: str, value: Any) -> None:
@@ -94,10 +94,10 @@ def _undirected(value: Any) -> Any:
     if isinstance(value, dict):
         if DIRECTIVE in value:
             return _NOT_IN_PATCH
-        kept = {name: _undirected(each) for name, each in value.items()}
-        return {name: each for name, each in kept.items() if each is not _NOT_IN_PATCH}
+        kept = {name: _undirected(item) for name, item in value.items()}
+        return {name: item for name, item in kept.items() if item is not _NOT_IN_PATCH}
     if isinstance(value, list):
-        return [each for each in map(_undirected, value) if each is not _NOT_IN_PATCH]
+        return [item for item in map(_undirected, value) if item is not _NOT_IN_PATCH]
     return value
 
 
@@ -132,9 +132,9 @@ def _member(schema: Schema, name: str) -> Schema:
 def _strategy(member: Schema) -> str:
     """How a field merges; retainKeys only says that the patch may have that directive."""
     stated = [
-        each
-        for each in str(member.get("x-kubernetes-patch-strategy") or "").split(",")
-        if each != "retainKeys"
+        part
+        for part in str(member.get("x-kubernetes-patch-strategy") or "").split(",")
+        if part != "retainKeys"
     ]
     return stated[0] if stated else ""
 
@@ -160,9 +160,9 @@ def _merged_list(
     key = _merge_key(member)
     if not is_map:
         if deleting:
-            gone = {(type(each), each) for each in patch}
-            return [each for each in original if (type(each), each) not in gone]
-        items = list({(type(each), each): each for each in [*original, *patch]}.values())
+            gone = {(type(item), item) for item in patch}
+            return [item for item in original if (type(item), item) not in gone]
+        items = list({(type(item), item): item for item in [*original, *patch]}.values())
     else:
         if not key:
             raise StrategicPatchError("cannot merge lists without merge key for ", _INTERNAL)
@@ -184,7 +184,7 @@ def _without_special(original: list[Any], patch: list[Any], key: str) -> tuple[l
                 if key not in item:
                     raise _no_merge_key(item, key)
                 gone = (type(item[key]), item[key])
-                original = [each for each in original if (type(each.get(key)), each.get(key)) != gone]
+                original = [entry for entry in original if (type(entry.get(key)), entry.get(key)) != gone]
             case "replace":
                 replacing = True
             case "merge":
@@ -199,9 +199,9 @@ def _without_special(original: list[Any], patch: list[Any], key: str) -> tuple[l
 def _merged_items(original: list[Any], patch: list[Any], key: str, schema: Schema) -> list[Any]:
     items = list(original)
     places: dict[Any, int] = {}
-    for place, each in enumerate(items):
-        if key in each:
-            places.setdefault((type(each[key]), each[key]), place)
+    for place, entry in enumerate(items):
+        if key in entry:
+            places.setdefault((type(entry[key]), entry[key]), place)
     for item in patch:
         if key not in item:
             raise _no_merge_key(item, key)

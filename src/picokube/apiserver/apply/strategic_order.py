@@ -22,8 +22,8 @@ class StrategicPatchError(Exception):
 def element_type(*lists: list[Any]) -> type:
     """The one type that all items have."""
     found: type | None = None
-    for each in lists:
-        for item in each:
+    for entry in lists:
+        for item in entry:
             if found is None:
                 found = type(item)
                 if found is list:
@@ -52,8 +52,8 @@ def ordered(
     """One list of the patch's items and the others."""
     marking = key if is_map else ""
     if is_map:
-        for each in (mine, wanted, others, before):
-            _check_keyed(each, key)
+        for item in (mine, wanted, others, before):
+            _check_keyed(item, key)
     places = _places(before, marking)
     return _woven(
         _sorted(mine, _places(wanted, marking), marking), _sorted(others, places, marking), places, marking
@@ -76,8 +76,8 @@ def _woven(mine: list[Any], others: list[Any], places: dict[Any, int], key: str)
 
 
 def _sorted(items: list[Any], places: dict[Any, int], key: str) -> list[Any]:
-    deleted = [each for each in items if isinstance(each, dict) and each.get("$patch") == "delete"]
-    items = [each for each in items if not (isinstance(each, dict) and each.get("$patch") == "delete")]
+    deleted = [entry for entry in items if isinstance(entry, dict) and entry.get("$patch") == "delete"]
+    items = [entry for entry in items if not (isinstance(entry, dict) and entry.get("$patch") == "delete")]
     found = [places.get(_mark(item, key)) for item in items]
     if None not in found or len(items) > _SMALL:
         items.sort(key=lambda item: places.get(_mark(item, key), -1))
@@ -102,7 +102,7 @@ def check_order(sent: list[Any], wanted: list[Any], key: str) -> None:
         for item in sent:
             if not isinstance(item, dict):
                 raise _bad_type(item)
-    items = [each for each in sent if not (key and each.get("$patch") == "delete")]
+    items = [entry for entry in sent if not (key and entry.get("$patch") == "delete")]
     at = turn = 0
     while at < len(items) and turn < len(wanted):
         if isinstance(items[at], dict) and "$patch" in items[at]:

@@ -10,9 +10,9 @@ def filled(kind: MergeType, value: Any) -> Any:
     if type(value) is dict and kind.map is not None:
         fields, other = kind.map.fields, kind.map.element or DEDUCED
         members = kind.map.zeros | value if kind.map.zeros else value
-        return {name: filled(fields.get(name) or other, each) for name, each in members.items()}
+        return {name: filled(fields.get(name) or other, item) for name, item in members.items()}
     if type(value) is list and kind.list is not None and kind.list.element.map is not None:
-        return [filled(kind.list.element, each) for each in value]
+        return [filled(kind.list.element, item) for item in value]
     return value
 
 
@@ -21,10 +21,10 @@ def without_null_fields(kind: MergeType, value: Any) -> Any:
     if type(value) is dict and kind.map is not None:
         fields, other = kind.map.fields, kind.map.element or DEDUCED
         return {
-            name: without_null_fields(fields.get(name) or other, each)
-            for name, each in value.items()
-            if each is not None or not kind.map.is_struct
+            name: without_null_fields(fields.get(name) or other, item)
+            for name, item in value.items()
+            if item is not None or not kind.map.is_struct
         }
     if type(value) is list and kind.list is not None and kind.list.element.map is not None:
-        return [without_null_fields(kind.list.element, each) for each in value]
+        return [without_null_fields(kind.list.element, item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""Whether an applied configuration fits its type, in the words of Kubernetes. Knows types and values."""
+"""Checks an applied configuration against its type, with the error texts of Kubernetes."""
 
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ def type_problems(kind: MergeType, value: Any) -> str:
     found = [f"{path}: {why}" if path else why for path, why in _check(kind, value)]
     if len(found) == 1:
         return found[0]
-    return "\n".join(["errors:", *(f"  {each}" for each in found)]) if found else ""
+    return "\n".join(["errors:", *(f"  {item}" for item in found)]) if found else ""
 
 
 def _fits(kind: MergeType, value: Any) -> bool:
@@ -50,9 +50,9 @@ def _fits(kind: MergeType, value: Any) -> bool:
 
 def _map_fits(kind: MapType, value: dict[str, Any]) -> bool:
     fields, element = kind.fields, kind.element
-    for name, each in value.items():
+    for name, item in value.items():
         child = fields.get(name) or element
-        if child is None or not _fits(child, each):
+        if child is None or not _fits(child, item):
             return False
     return True
 
@@ -65,7 +65,7 @@ def _list_fits(kind: ListType, value: list[Any]) -> bool:
             return False
         if repeated(elements):
             return False
-    return all(_fits(kind.element, each) for each in value)
+    return all(_fits(kind.element, item) for item in value)
 
 
 def _check(kind: MergeType, value: Any) -> list[Problem]:
@@ -102,12 +102,12 @@ def _check_map(kind: MergeType, value: Any) -> list[Problem]:
         return [("", f"expected map, got &{{{plain(value)}}}")]
     problems: list[Problem] = []
     fields, element = known.fields, known.element
-    for name, each in value.items():
+    for name, item in value.items():
         child = fields.get(name) or element
         if child is None:
             problems.append((f".{name}", "field not declared in schema"))
             break
-        problems += [(f".{name}{path}", why) for path, why in _check(child, each)]
+        problems += [(f".{name}{path}", why) for path, why in _check(child, item)]
     return problems
 
 

@@ -121,12 +121,12 @@ def _map_without(kind: MergeType, value: dict[str, Any], gone: FieldSet) -> dict
     assert kind.map is not None  # noqa: S101 - narrows the type
     fields, other = kind.map.fields, kind.map.element or DEDUCED
     kept: dict[str, Any] = {}
-    for name, each in value.items():
+    for name, item in value.items():
         below = gone.get(f"f:{name}")
         if below is None:
-            kept[name] = each
+            kept[name] = item
         elif below and MEMBER not in below:
-            kept[name] = without_items(fields.get(name) or other, each, below)
+            kept[name] = without_items(fields.get(name) or other, item, below)
     return kept
 
 

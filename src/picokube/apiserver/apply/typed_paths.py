@@ -107,7 +107,7 @@ def repeated(elements: list[str]) -> frozenset[str]:
     """Elements that more than one item has."""
     if len(set(elements)) == len(elements):
         return frozenset()
-    return frozenset(each for each, count in Counter(elements).items() if count > 1)
+    return frozenset(item for item, count in Counter(elements).items() if count > 1)
 
 
 def field_set(kind: MergeType, value: Any) -> FieldSet:
@@ -134,15 +134,15 @@ def _node(kind: MergeType, value: Any, *, member: bool) -> FieldSet | None:
 def _object(kind: MapType, value: dict[str, Any], member: bool) -> FieldSet | None:
     fields = kind.fields
     node: FieldSet = {MEMBER: EMPTY} if member else {}
-    for name, each in value.items():
+    for name, item in value.items():
         known = fields.get(name)
-        form = type(each)
+        form = type(item)
         if form is not dict and form is not list and (known is None or known.scalar is not None):
             node[f"f:{name}"] = EMPTY
         elif known is None:
-            node[f"f:{name}"] = _node(kind.element or DEDUCED, each, member=True)
+            node[f"f:{name}"] = _node(kind.element or DEDUCED, item, member=True)
         else:
-            below = _node(known, each, member=form is dict and not each)
+            below = _node(known, item, member=form is dict and not item)
             if below is not None:
                 node[f"f:{name}"] = below
     if len(node) > member:

@@ -67,10 +67,10 @@ async def evict_pod(serving: Serving, resource: ResourceType, target: Target, re
 
 async def _announce(serving: Serving, resource: ResourceType, key: Key, options: DeleteOptions) -> None:
     """The pod says why it goes, for as long as it is still there."""
-    told: JsonObject | None = None
+    reported: JsonObject | None = None
 
     def change(stored: Stored | None) -> Put | None:
-        nonlocal told
+        nonlocal reported
         if stored is None:
             raise errors.not_found(resource.plural, resource.group, key.name)
         pod = orjson.loads(stored.data)
@@ -78,12 +78,12 @@ async def _announce(serving: Serving, resource: ResourceType, key: Key, options:
         if pod["metadata"].get("deletionTimestamp"):
             return None
         _set_condition(pod, _EVICTED, serving.now())
-        told = pod
+        reported = pod
         return put(pod)
 
     await serving.store.change(key, change)
-    if told is not None:
-        serving.tell(resource, told)
+    if reported is not None:
+        serving.tell(resource, reported)
 
 
 async def _body(serving: Serving, kind: ResourceType, target: Target, request: Request) -> JsonObject:
@@ -145,7 +145,7 @@ def _assign(pod: JsonObject, node: str, meta: JsonObject, now: str) -> None:
 def _set_condition(pod: JsonObject, condition: JsonObject, now: str) -> None:
     status = pod.setdefault("status", {})
     conditions = status.get("conditions") or []
-    before: JsonObject = next((each for each in conditions if each["type"] == condition["type"]), {})
+    before: JsonObject = next((item for item in conditions if item["type"] == condition["type"]), {})
     since = before.get("lastTransitionTime", now) if before.get("status") == condition["status"] else now
     new = condition | {"lastProbeTime": None, "lastTransitionTime": since}
-    status["conditions"] = [each for each in conditions if each["type"] != condition["type"]] + [new]
+    status["conditions"] = [item for item in conditions if item["type"] != condition["type"]] + [new]

@@ -60,7 +60,7 @@ async def delete_collection(
     if resource.is_custom:
         meta["continue"] = ""
     shown = chosen(request)
-    items = [each.data for each in snapshot.objects]
+    items = [item.data for item in snapshot.objects]
     return Response(body=shown.many(resource, items, meta), content_type=shown.content_type)
 
 

@@ -8,7 +8,7 @@ from picokube.apiserver.resources import ResourceType
 from picokube.apiserver.server_context import Serving, key_of
 from picokube.apiserver.stored_forms import current
 
-MOST_DIGITS = 20
+MAX_DIGITS = 20
 
 
 async def get(serving: Serving, resource: ResourceType, target: Target, request: Request) -> Answer:
@@ -36,7 +36,7 @@ def check_revision(serving: Serving, request: Request) -> None:
 
 def is_version(text: str) -> bool:
     """Whether this is a number that a revision could be: plain digits, and not more of them than 64 bits hold."""
-    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
 
 
 def not_a_version(version: str) -> str:

@@ -35,7 +35,7 @@ async def list_objects(serving: Serving, resource: ResourceType, target: Target,
     selection = selection_of(request, resource)
     page = _page(request)
     snapshot = _snapshot(serving, resource, target.namespace, request, page)
-    found = [each for each in snapshot.objects if page.follows(each) and selection.matches(each)]
+    found = [item for item in snapshot.objects if page.follows(item) and selection.matches(item)]
     meta: JsonObject = {"resourceVersion": str(snapshot.revision)}
     limit = page.limit
     if limit and len(found) > limit:
@@ -47,7 +47,7 @@ async def list_objects(serving: Serving, resource: ResourceType, target: Target,
         meta["continue"] = ""
     shown = chosen(request)
     return Response(
-        body=shown.many(resource, [each.data for each in found], meta), content_type=shown.content_type
+        body=shown.many(resource, [item.data for item in found], meta), content_type=shown.content_type
     )
 
 
@@ -166,4 +166,4 @@ def matching(
 ) -> Snapshot:
     """The newest objects that a selection means."""
     snapshot = all_current(resource, serving.store.list(resource.stored_as or resource.qualified, namespace))
-    return Snapshot(snapshot.revision, [each for each in snapshot.objects if selection.matches(each)])
+    return Snapshot(snapshot.revision, [item for item in snapshot.objects if selection.matches(item)])

@@ -18,11 +18,11 @@ from picokube.apiserver.resources import JsonObject, ResourceType
 from picokube.apiserver.server_context import Serving, key_of
 from picokube.apiserver.storage.store import Key
 from picokube.schema import ErrorType, FieldError
-from picokube.schema.go_text import quoted
+from picokube.schema.go_text import go_quote
 
 POLL_SECONDS = 0.1
-LONGEST_SECONDS = 2**31
-MOST_DIGITS = 20
+MAX_DURATION_SECONDS = 2**31
+MAX_DIGITS = 20
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -65,7 +65,7 @@ def _options(serving: Serving, pod: JsonObject, request: Request) -> LogOptions:
     if problems:
         raise errors.invalid("PodLogOptions", "", pod["metadata"]["name"], problems)
     if seconds is not None:
-        moment = serving.clock() - timedelta(seconds=min(seconds, LONGEST_SECONDS))
+        moment = serving.clock() - timedelta(seconds=min(seconds, MAX_DURATION_SECONDS))
     return LogOptions(
         container=_container(pod, request.parameter("container")),
         follow=request.flag("follow"),
@@ -88,10 +88,10 @@ def _number(request: Request, name: str) -> int | None:
     if text is None or text == "":
         return None
     if not _INTEGER.fullmatch(text):
-        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
+        raise errors.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
     # Digits are counted first: a number of thousands of them is slow to read.
-    if len(text) > MOST_DIGITS or abs(int(text)) >= 2**63:
-        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")
+    if len(text) > MAX_DIGITS or abs(int(text)) >= 2**63:
+        raise errors.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
     return int(text)
 
 
@@ -104,7 +104,7 @@ def _time(request: Request, name: str) -> datetime | None:
             raise ValueError(text)  # noqa: TRY301 - a date alone is a time to Python only
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        shown = quoted(text)
+        shown = go_quote(text)
         raise errors.bad_request(
             f'parsing time {shown} as "2006-01-02T15:04:05Z07:00": cannot parse {shown} as "2006"'
         ) from error
@@ -113,8 +113,8 @@ def _time(request: Request, name: str) -> datetime | None:
 
 def _container(pod: JsonObject, asked: str | None) -> str:
     spec, name = pod.get("spec") or {}, pod["metadata"]["name"]
-    own = [each["name"] for each in spec.get("containers") or ()]
-    initial = [each["name"] for each in spec.get("initContainers") or ()]
+    own = [container["name"] for container in spec.get("containers") or ()]
+    initial = [init_container["name"] for init_container in spec.get("initContainers") or ()]
     if asked:
         if asked not in (*own, *initial):
             raise errors.bad_request(f"container {asked} is not valid for pod {name}")
@@ -144,7 +144,7 @@ def _check(pod: JsonObject, options: LogOptions, *, exists: bool) -> None:
 def _state(pod: JsonObject, container: str) -> JsonObject:
     status = pod.get("status") or {}
     statuses = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
-    return next((each.get("state") or {} for each in statuses if each.get("name") == container), {})
+    return next((item.get("state") or {} for item in statuses if item.get("name") == container), {})
 
 
 async def _followed(

@@ -64,8 +64,8 @@ async def _patched(
 
     def mutation(old: JsonObject) -> tuple[JsonObject, bool]:
         warnings.clear()
-        obj, told = typed_patched(serving, resource, patch, old, options)
-        warnings.extend(told)
+        obj, reported = typed_patched(serving, resource, patch, old, options)
+        warnings.extend(reported)
         obj.setdefault("metadata", {})
         check_name_matches(target, obj)
         check_namespace_matches(resource, target, obj)
@@ -79,8 +79,8 @@ async def _patched(
         written = await update(
             serving, resource, key, mutation, options, subresource=target.subresource, shares=True
         )
-    told = [*warnings, *(written.warnings or ())]
-    return object_answer(request, resource, written.object, data=written.data, warnings=told)
+    reported = [*warnings, *(written.warnings or ())]
+    return object_answer(request, resource, written.object, data=written.data, warnings=reported)
 
 
 async def _applied(

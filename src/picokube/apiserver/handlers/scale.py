@@ -101,8 +101,8 @@ async def patch_scale(serving: Serving, resource: ResourceType, target: Target, 
 
     def patched(old: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
         warnings.clear()
-        scale, told = typed_patched(serving, kind, patch, orjson.loads(orjson.dumps(old)), options)
-        warnings.extend(told)
+        scale, reported = typed_patched(serving, kind, patch, orjson.loads(orjson.dumps(old)), options)
+        warnings.extend(reported)
         check_name_matches(target, scale)
         check_namespace_matches(kind, target, scale)
         return scale, _managed(serving, old, scale, options)
@@ -147,8 +147,8 @@ async def _scaled(
     written = await update(
         serving, resource, key, mutation, options, subresource="scale", is_replacement=True
     )
-    told = [*warnings, *(written.warnings or ())]
-    return object_answer(request, SCALE, _scale(paths, written.object)[0], warnings=told)
+    reported = [*warnings, *(written.warnings or ())]
+    return object_answer(request, SCALE, _scale(paths, written.object)[0], warnings=reported)
 
 
 def _managed(serving: Serving, old: JsonObject, new: JsonObject, options: WriteOptions) -> list[JsonObject]:
@@ -178,9 +178,9 @@ def _mappings(serving: Serving, resource: ResourceType) -> Mappings:
     if not resource.is_custom:
         return {resource.api_version: _paths(resource).spec}
     return {
-        each.api_version: each.scale.spec if each.scale else None
-        for each in serving.registry
-        if each.stored_as == resource.stored_as and each.is_custom
+        item.api_version: item.scale.spec if item.scale else None
+        for item in serving.registry
+        if item.stored_as == resource.stored_as and item.is_custom
     }
 
 

@@ -24,8 +24,8 @@ from picokube.schema import ErrorType, FieldError
 
 GROUP: Final = "authentication.k8s.io"
 USUAL_SECONDS: Final = 3600
-LEAST_SECONDS: Final = 600
-MOST_SECONDS: Final = 2**32
+MIN_SECONDS: Final = 600
+MAX_SECONDS: Final = 2**32
 _BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 Handler = Callable[[Serving, ResourceType, Target, Request], Awaitable[Answer]]
@@ -112,11 +112,11 @@ def _account(serving: Serving, resource: ResourceType, target: Target, asked: Js
 
 
 def _check_seconds(seconds: int) -> None:
-    if LEAST_SECONDS <= seconds <= MOST_SECONDS:
+    if MIN_SECONDS <= seconds <= MAX_SECONDS:
         return
     detail = (
         "may not specify a duration less than 10 minutes"
-        if seconds < LEAST_SECONDS
+        if seconds < MIN_SECONDS
         else "may not specify a duration larger than 2^32 seconds"
     )
     raise errors.invalid("TokenRequest", GROUP, "", [_invalid("spec.expirationSeconds", seconds, detail)])

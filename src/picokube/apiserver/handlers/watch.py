@@ -10,7 +10,7 @@ from functools import lru_cache
 import orjson
 
 from picokube.apiserver import errors
-from picokube.apiserver.handlers.get import MOST_DIGITS, is_version, not_a_version
+from picokube.apiserver.handlers.get import MAX_DIGITS, is_version, not_a_version
 from picokube.apiserver.messages import Answer, Request, Stream
 from picokube.apiserver.options import forbidden, invalid_options, unsupported
 from picokube.apiserver.representations import Representation, Whole, chosen, in_version
@@ -20,7 +20,7 @@ from picokube.apiserver.selection import Selection, selection_of
 from picokube.apiserver.server_context import Serving
 from picokube.apiserver.storage.store import Compacted, Event, EventType, Stored, TooSlow
 from picokube.apiserver.stored_forms import all_current, current
-from picokube.schema.go_text import quoted
+from picokube.schema.go_text import go_quote
 
 BOOKMARK_SECONDS = 60.0
 LAST_BOOKMARK_SECONDS = 2.0
@@ -88,9 +88,9 @@ def _seconds(request: Request) -> float:
     """How long the watch may last; no time at all, or less, is none that was asked for."""
     text = request.parameter("timeoutSeconds") or "0"
     if not _INTEGER.fullmatch(text):
-        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
-    if len(text) > MOST_DIGITS or abs(int(text)) >= 2**63:
-        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")
+        raise errors.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
+    if len(text) > MAX_DIGITS or abs(int(text)) >= 2**63:
+        raise errors.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
     return float(int(text)) if int(text) > 0 else float(DEFAULT_SECONDS)
 
 
@@ -120,10 +120,10 @@ async def _lines(asked: _Watch, since: int, *, initial: bool, marked: bool) -> A
             yield chunk
         if marked and asked.bookmarks:
             yield _bookmark(asked, since, initial_end=True)
-    async for told in _until(asked, since):
-        if isinstance(told, bytes):
-            yield told
-        elif chunk := _chunk(asked, told, first=first):
+    async for reported in _until(asked, since):
+        if isinstance(reported, bytes):
+            yield reported
+        elif chunk := _chunk(asked, reported, first=first):
             first = False
             yield chunk
 

@@ -20,7 +20,7 @@ from picokube.apiserver.storage.store import Compacted, Event, TooSlow
 STRETCH = 256
 """Revisions of the log that are looked at before others get a turn."""
 
-LONGEST_PAUSE = 0.01
+MAX_PAUSE = 0.01
 """Seconds between two rounds of telling, however long they take."""
 
 Past = Callable[[int, int, str, str | None], list[Event]]
@@ -79,13 +79,13 @@ class Broadcaster:
         due, self._due = self._due, []
         self._in_round = True
         for watcher in due:
-            watcher.wake_if_told()
+            watcher.wake_if_notified()
         # They have their turn in the next round of the loop, whose clock may stand still until the one after that.
         loop.call_soon(loop.call_soon, self._pause, loop.time())
 
     def _pause(self, began: float) -> None:
         loop = asyncio.get_running_loop()
-        loop.call_later(min(loop.time() - began, LONGEST_PAUSE), self._end_round)
+        loop.call_later(min(loop.time() - began, MAX_PAUSE), self._end_round)
 
     def _end_round(self) -> None:
         self._in_round = False
@@ -178,7 +178,7 @@ class Watcher:
             return True
         return len(self._waiting) == 1
 
-    def wake_if_told(self) -> None:
+    def wake_if_notified(self) -> None:
         """Unless it has come by itself meanwhile."""
         if self._waiting or self._dropped:
             self._wake()

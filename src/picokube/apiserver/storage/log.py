@@ -81,7 +81,7 @@ class Log:
             self._opened = opening.pop_all()
 
     def close(self) -> None:
-        """Let go of the file. The last connection to close moves what is in the WAL into the file."""
+        """Close the file. The last connection to close checkpoints the WAL."""
         self._opened.close()
 
     # Reading

@@ -114,10 +114,10 @@ class SqliteStore:
 
     async def compact(self, floor: int) -> None:
         self._check_open()
-        told = self._broadcaster
+        reported = self._broadcaster
         # From now on no watch begins below the floor; those that did are waited for, within limits.
-        told.floor = max(told.floor, min(floor, told.revision))
-        told.kept = kept = max(told.kept, min(told.floor, told.oldest_needed()))
+        reported.floor = max(reported.floor, min(floor, reported.revision))
+        reported.kept = kept = max(reported.kept, min(reported.floor, reported.oldest_needed()))
         await self._done(lambda log: log.move_floor(kept))
         while await self._done(lambda log: log.prune(self._settings.prune_rows)):
             pass
@@ -170,7 +170,7 @@ class SqliteStore:
                 assert_never(decision)
 
     def _settle(self, batch: Sequence[Work], failure: ChangeFailed | None) -> None:
-        """After a transaction: memory, then watchers, then whoever asked, then whoever waits for their turn."""
+        """After a transaction: update memory, notify watchers, answer the caller, then wake waiting writers."""
         changes = [work for work in batch if isinstance(work, Append)]
         self.failure = failure
         if failure is None and changes:

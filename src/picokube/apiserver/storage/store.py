@@ -164,5 +164,5 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Commit what is queued and let go of the file."""
+        """Commit queued writes and close the file."""
         ...

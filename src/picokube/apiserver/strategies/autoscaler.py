@@ -47,7 +47,7 @@ class HorizontalPodAutoscaler(Ignored):
     def table_cells(self, obj: JsonObject) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         ref = spec.get("scaleTargetRef") or {}
-        targets = [_target(each) for each in spec.get("metrics") or ()]
+        targets = [_target(metric) for metric in spec.get("metrics") or ()]
         return [
             f"{ref.get('kind', '')}/{ref.get('name', '')}",
             ", ".join(targets) or NONE,

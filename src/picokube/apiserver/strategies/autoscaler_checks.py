@@ -49,7 +49,7 @@ def autoscaler_problems(spec: Json, old: Json | None = None) -> list[FieldError]
     metrics = spec.get("metrics") or ()
     for n, metric in enumerate(metrics):
         problems += _metric_problems(f"spec.metrics[{n}]", metric)
-    if least == 0 and not {each.get("type") for each in metrics} & {"Object", "External"}:
+    if least == 0 and not {item.get("type") for item in metrics} & {"Object", "External"}:
         detail = "must specify at least one Object or External metric to support scaling to zero replicas"
         problems.append(forbidden("spec.metrics", detail))
     for name in ("scaleUp", "scaleDown"):
@@ -151,7 +151,7 @@ def _named_problems(field: str, source: str, found: Json) -> list[FieldError]:
     if not name:
         problems = [required(f"{field}.name", "must specify a resource name")]
     elif source == "containerResource":
-        problems = [invalid(f"{field}.name", name, each) for each in qualified_name_problems(name)]
+        problems = [invalid(f"{field}.name", name, problem) for problem in qualified_name_problems(name)]
     else:
         problems = []
     if source == "containerResource":

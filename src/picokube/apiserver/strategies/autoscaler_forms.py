@@ -72,21 +72,23 @@ def to_v1(obj: Json) -> JsonObject:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     metrics, current = spec.get("metrics") or (), status.get("currentMetrics") or ()
     shown = {name: spec[name] for name in _SHARED_SPEC if name in spec}
-    if (utilization := next((_cpu(each) for each in metrics if _cpu(each) is not None), None)) is not None:
+    if (
+        utilization := next((_cpu(metric) for metric in metrics if _cpu(metric) is not None), None)
+    ) is not None:
         shown["targetCPUUtilizationPercentage"] = utilization
     shown_status = {name: status[name] for name in _SHARED_STATUS if name in status}
-    for each in current:
-        if (utilization := _cpu(each, "current")) is not None:
+    for item in current:
+        if (utilization := _cpu(item, "current")) is not None:
             shown_status["currentCPUUtilizationPercentage"] = utilization
     kept: dict[str, str] = {}
-    if others := [_older(each, _SOURCES) for each in metrics if _cpu(each) is None]:
+    if others := [_older(metric, _SOURCES) for metric in metrics if _cpu(metric) is None]:
         kept[METRICS] = as_json(others)
     if current:
-        kept[CURRENT_METRICS] = as_json([_older(each, _STATUSES) for each in current])
+        kept[CURRENT_METRICS] = as_json([_older(item, _STATUSES) for item in current])
     if spec.get("behavior") is not None:
         kept[BEHAVIOR] = as_json(_internal(spec["behavior"]))
     if status.get("conditions"):
-        kept[CONDITIONS] = as_json([Struct(each) for each in status["conditions"]])
+        kept[CONDITIONS] = as_json([Struct(condition) for condition in status["conditions"]])
     return _with(obj, kept) | {"spec": shown, "status": shown_status}
 
 
@@ -95,7 +97,7 @@ def to_v2(obj: Json) -> JsonObject:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     notes = (obj.get("metadata") or {}).get("annotations") or {}
     shown: JsonObject = {name: spec[name] for name in _SHARED_SPEC if name in spec}
-    metrics = [_newer(each, _SOURCES) for each in _read(notes.get(METRICS), list)]
+    metrics = [_newer(item, _SOURCES) for item in _read(notes.get(METRICS), list)]
     stated = spec.get("targetCPUUtilizationPercentage")
     if stated is not None or not metrics:
         metrics.append(cpu_metric(DEFAULT_UTILIZATION if stated is None else stated))
@@ -103,7 +105,7 @@ def to_v2(obj: Json) -> JsonObject:
     if behavior := _read(notes.get(BEHAVIOR), dict):
         shown["behavior"] = _external(behavior)
     shown_status: JsonObject = {name: status[name] for name in _SHARED_STATUS if name in status}
-    if current := [_newer(each, _STATUSES) for each in _read(notes.get(CURRENT_METRICS), list)]:
+    if current := [_newer(item, _STATUSES) for item in _read(notes.get(CURRENT_METRICS), list)]:
         shown_status["currentMetrics"] = current
     elif (utilization := status.get("currentCPUUtilizationPercentage")) is not None:
         resource = {"name": "cpu", "current": {"averageUtilization": utilization}}
@@ -182,7 +184,7 @@ def _internal_rules(rules: Json) -> Struct:
     shown = Struct({own: rules.get(ours) for own, ours in _RULES.items()})
     if rules.get("policies") is not None:
         shown["Policies"] = [
-            Struct({own: each.get(ours) for own, ours in _POLICY.items()}) for each in rules["policies"]
+            Struct({own: policy.get(ours) for own, ours in _POLICY.items()}) for policy in rules["policies"]
         ]
     return shown
 
@@ -197,7 +199,7 @@ def _external(behavior: Json) -> JsonObject:
         if "policies" in found[name]:
             policies = found[name]["policies"]
             found[name]["policies"] = [
-                {ours: each.get(own) for own, ours in _POLICY.items()} for each in policies
+                {ours: policy.get(own) for own, ours in _POLICY.items()} for policy in policies
             ]
     return found
 

@@ -119,8 +119,8 @@ def label_selector(field: str, selector: Json | None) -> list[FieldError]:
     if not selector:
         return []
     problems = labels(f"{field}.matchLabels", selector.get("matchLabels"))
-    for n, each in enumerate(selector.get("matchExpressions") or ()):
-        problems += _requirement(f"{field}.matchExpressions[{n}]", each)
+    for n, item in enumerate(selector.get("matchExpressions") or ()):
+        problems += _requirement(f"{field}.matchExpressions[{n}]", item)
     return problems
 
 
@@ -149,7 +149,7 @@ def labels_match(selector: Json | None, found: Mapping[str, str]) -> bool:
         return False
     if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
-    return all(_holds(each, found) for each in selector.get("matchExpressions") or ())
+    return all(_holds(match_expression, found) for match_expression in selector.get("matchExpressions") or ())
 
 
 def _holds(each: Json, found: Mapping[str, str]) -> bool:

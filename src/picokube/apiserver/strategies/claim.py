@@ -74,7 +74,7 @@ class Claim(Kind):
 
 
 def short_modes(modes: Collection[str]) -> str:
-    return ",".join(_SHORT[each] for each in _SHORT if each in modes)
+    return ",".join(_SHORT[item] for item in _SHORT if item in modes)
 
 
 def claim_problems(field: str, spec: Json) -> list[FieldError]:
@@ -83,9 +83,9 @@ def claim_problems(field: str, spec: Json) -> list[FieldError]:
     if not modes:
         problems.append(required(f"{field}.accessModes", "at least 1 access mode is required"))
     problems += [
-        not_supported(f"{field}.accessModes", each, ACCESS_MODES)
-        for each in modes
-        if each not in ACCESS_MODES
+        not_supported(f"{field}.accessModes", item, ACCESS_MODES)
+        for item in modes
+        if item not in ACCESS_MODES
     ]
     amount = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     place = f"{field}.resources[storage]"

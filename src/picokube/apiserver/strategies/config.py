@@ -18,7 +18,7 @@ from picokube.apiserver.strategies.printing import created
 from picokube.schema import FieldError
 from picokube.schema.errors import too_long
 
-MOST: Final = 1024 * 1024
+MAX_COUNT: Final = 1024 * 1024
 _SEALED: Final = "field is immutable when `immutable` is set"
 _REDACTED: Final = "<secret contents redacted>"
 _NEEDED: Final = {
@@ -39,15 +39,21 @@ class ConfigMap(Kind):
         text, binary = obj.get("data") or {}, obj.get("binaryData") or {}
         problems: list[FieldError] = []
         for key in text:
-            problems += [invalid(f"data[{key}]", key, each) for each in config_key_problems(key)]
+            problems += [
+                invalid(f"data[{key}]", key, config_key_problem)
+                for config_key_problem in config_key_problems(key)
+            ]
             if key in binary:
                 problems.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
         for key in binary:
-            problems += [invalid(f"binaryData[{key}]", key, each) for each in config_key_problems(key)]
-        size = sum(len(each.encode()) for each in text.values()) + sum(
-            _size(each) for each in binary.values()
+            problems += [
+                invalid(f"binaryData[{key}]", key, config_key_problem)
+                for config_key_problem in config_key_problems(key)
+            ]
+        size = sum(len(item.encode()) for item in text.values()) + sum(
+            _size(item) for item in binary.values()
         )
-        return [*problems, too_long("[]", MOST)] if size > MOST else problems
+        return [*problems, too_long("[]", MAX_COUNT)] if size > MAX_COUNT else problems
 
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:
         return [*_sealed_problems(obj, old, ("data", "binaryData")), *self.problems(obj)]
@@ -75,10 +81,12 @@ class Secret(Kind):
     def problems(self, obj: Json) -> list[FieldError]:
         data = obj.get("data") or {}
         problems = [
-            invalid(f"data[{key}]", key, each) for key in sorted(data) for each in config_key_problems(key)
+            invalid(f"data[{key}]", key, config_key_problem)
+            for key in sorted(data)
+            for config_key_problem in config_key_problems(key)
         ]
-        if sum(_size(each) for each in data.values()) > MOST:
-            problems.append(too_long("data", MOST))
+        if sum(_size(item) for item in data.values()) > MAX_COUNT:
+            problems.append(too_long("data", MAX_COUNT))
         return [*problems, *_type_problems(obj, data)]
 
     def update_problems(self, obj: Json, old: Json) -> list[FieldError]:

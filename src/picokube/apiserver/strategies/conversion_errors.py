@@ -1,4 +1,4 @@
-"""What does not fit a Go type, in the words of the converter that strategic patches go through. Knows no field."""
+"""Conversion errors with the texts of Go's converter for strategic merge patches."""
 
 from typing import Any, Final
 

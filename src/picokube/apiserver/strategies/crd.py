@@ -60,4 +60,4 @@ class CustomResourceDefinition(Kind):
 
 
 def _storage_versions(spec: Json) -> list[str]:
-    return [each.get("name", "") for each in spec.get("versions") or () if each.get("storage")]
+    return [version.get("name", "") for version in spec.get("versions") or () if version.get("storage")]

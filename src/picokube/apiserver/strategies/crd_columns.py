@@ -62,8 +62,8 @@ def scale_problems(field: str, subresources: Json) -> list[FieldError]:
 def selectable_problems(field: str, fields: Sequence[Json], schema: Json) -> list[FieldError]:
     problems: list[FieldError] = []
     seen: set[str] = set()
-    for n, each in enumerate(fields):
-        place, path = f"{field}[{n}].jsonPath", each.get("jsonPath", "")
+    for n, item in enumerate(fields):
+        place, path = f"{field}[{n}].jsonPath", item.get("jsonPath", "")
         if not path:
             problems.append(required(place))
             continue

@@ -3,7 +3,7 @@
 from typing import Final
 
 from picokube.apiserver.strategies.checks import Json, JsonObject
-from picokube.schema.go_text import quoted
+from picokube.schema.go_text import go_quote
 
 CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
@@ -24,7 +24,7 @@ def is_true(definition: Json, kind: str) -> bool:
 
 def condition_of(definition: Json, kind: str) -> Json | None:
     conditions = (definition.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each["type"] == kind), None)
+    return next((item for item in conditions if item["type"] == kind), None)
 
 
 def condition(kind: str, status: str, reason: str, message: str) -> JsonObject:
@@ -35,10 +35,10 @@ def condition(kind: str, status: str, reason: str, message: str) -> JsonObject:
 def with_condition(status: Json, new: Json, now: str) -> JsonObject:
     """The status with a condition in its place. Its time is that of the last change of its status."""
     conditions: list[Json] = list(status.get("conditions") or ())
-    for n, each in enumerate(conditions):
-        if each["type"] == new["type"]:
-            kept = each["status"] == new["status"] and each.get("lastTransitionTime")
-            conditions[n] = {**new, "lastTransitionTime": each["lastTransitionTime"] if kept else now}
+    for n, item in enumerate(conditions):
+        if item["type"] == new["type"]:
+            kept = item["status"] == new["status"] and item.get("lastTransitionTime")
+            conditions[n] = {**new, "lastTransitionTime": item["lastTransitionTime"] if kept else now}
             break
     else:
         conditions.append({**new, "lastTransitionTime": now})
@@ -51,7 +51,7 @@ def approval(definition: Json) -> JsonObject | None:
         return None
     stated = ((definition.get("metadata") or {}).get("annotations") or {}).get(APPROVED, "")
     if stated.startswith("unapproved"):
-        return condition(CONFORMANT, "False", "UnapprovedAnnotation", f"not approved: {quoted(stated)}")
+        return condition(CONFORMANT, "False", "UnapprovedAnnotation", f"not approved: {go_quote(stated)}")
     return condition(CONFORMANT, "True", "ApprovedAnnotation", f"approved in {stated}") if stated else None
 
 
@@ -90,7 +90,7 @@ def emptied(definition: Json, now: str) -> JsonObject:
     else:
         done = condition(TERMINATING, "False", "NeverEstablished", "resource was never established")
     meta = definition["metadata"]
-    finalizers = [each for each in meta.get("finalizers") or () if each != CLEANUP]
+    finalizers = [finalizer for finalizer in meta.get("finalizers") or () if finalizer != CLEANUP]
     return {
         **definition,
         "metadata": {**meta, "finalizers": finalizers},

@@ -30,8 +30,8 @@ class Taken:
     def by(cls, definitions: Iterable[Json]) -> "Taken":
         """What these definitions, all of one group, were given."""
         taken = cls()
-        for each in definitions:
-            names = accepted_names(each)
+        for definition in definitions:
+            names = accepted_names(definition)
             taken.resources |= {names.get("plural", ""), names.get("singular", "")}
             taken.resources.update(names.get("shortNames") or ())
             taken.kinds |= {names.get("kind", ""), names.get("listKind", "")}
@@ -112,8 +112,8 @@ def _stated(names: Json) -> JsonObject:
 def _conflicts(asked: Any, given: Any, used: set[str]) -> list[str]:
     wanted = asked if isinstance(asked, list) else [asked] if asked else []
     own = given if isinstance(given, list) else [given]
-    found = [each for each in dict.fromkeys(wanted) if each not in own and each in used]
-    return [f'"{each}" is already in use' for each in found]
+    found = [item for item in dict.fromkeys(wanted) if item not in own and item in used]
+    return [f'"{item}" is already in use' for item in found]
 
 
 def _set(names: JsonObject, name: str, value: Any) -> None:

@@ -57,8 +57,8 @@ def _group_problems(group: str) -> list[FieldError]:
 def _shared(spec: Json, name: str) -> Any:
     """What every version says alike; None where they differ."""
     versions = spec.get("versions") or []
-    values = [each.get(name) for each in versions]
-    if not values or not values[0] or any(each != values[0] for each in values):
+    values = [version.get(name) for version in versions]
+    if not values or not values[0] or any(value != values[0] for value in values):
         return None
     return values[0]
 
@@ -67,24 +67,24 @@ def _version_problems(spec: Json, old: Json | None) -> list[FieldError]:
     versions = spec.get("versions") or []
     problems = [
         required(f"spec.versions[{n}].schema.openAPIV3Schema")
-        for n, each in enumerate(versions)
-        if not (each.get("schema") or {}).get("openAPIV3Schema")
+        for n, item in enumerate(versions)
+        if not (item.get("schema") or {}).get("openAPIV3Schema")
     ]
     shared = {name: _shared(spec, name) for name in _SHARED}
-    for n, each in enumerate(versions):
+    for n, item in enumerate(versions):
         place = f"spec.versions[{n}]"
-        if found := label_1035_problems(each.get("name", "")):
-            problems.append(invalid(f"{place}.name", each.get("name", ""), ",".join(found)))
-        problems += _deprecation_problems(place, each)
-        own = {name: each.get(name) for name in _SHARED if shared[name] is None}
+        if found := label_1035_problems(item.get("name", "")):
+            problems.append(invalid(f"{place}.name", item.get("name", ""), ",".join(found)))
+        problems += _deprecation_problems(place, item)
+        own = {name: item.get(name) for name in _SHARED if shared[name] is None}
         problems += _part_problems(
-            place, own, each, _old_version(old, each.get("name", "")), schema_name="schema"
+            place, own, item, _old_version(old, item.get("name", "")), schema_name="schema"
         )
-    names = [each.get("name", "") for each in versions]
-    shown = [_shown_version(each, shared) for each in versions]
+    names = [version.get("name", "") for version in versions]
+    shown = [_shown_version(version, shared) for version in versions]
     if len(set(names)) < len(names):
         problems.append(invalid("spec.versions", shown, "must contain unique version names"))
-    if sum(1 for each in versions if each.get("storage")) != 1:
+    if sum(1 for version in versions if version.get("storage")) != 1:
         detail = "must have exactly one version marked as storage version"
         problems.append(invalid("spec.versions", shown, detail))
     if names and (found := label_1035_problems(names[0])):
@@ -119,7 +119,9 @@ def _part_problems(
 
 
 def _old_version(old: Json | None, name: str) -> Json | None:
-    return next((each for each in (old or {}).get("versions") or () if each.get("name") == name), None)
+    return next(
+        (version for version in (old or {}).get("versions") or () if version.get("name") == name), None
+    )
 
 
 def _deprecation_problems(place: str, version: Json) -> list[FieldError]:
@@ -168,9 +170,9 @@ def _name_problems(field: str, names: Json) -> list[FieldError]:
             detail = "may have mixed case, but should otherwise match: " + ",".join(found)
             problems.append(invalid(f"{field}.{name}", names[name], detail))
     for name in ("shortNames", "categories"):
-        for n, each in enumerate(names.get(name) or ()):
-            if found := label_1035_problems(each):
-                problems.append(invalid(f"{field}.{name}[{n}]", each, ",".join(found)))
+        for n, item in enumerate(names.get(name) or ()):
+            if found := label_1035_problems(item):
+                problems.append(invalid(f"{field}.{name}[{n}]", item, ",".join(found)))
     if names.get("kind") and names["kind"] == names.get("listKind"):
         problems.append(
             invalid(f"{field}.listKind", names["listKind"], "kind and listKind may not be the same")
@@ -203,19 +205,19 @@ def stored_version_problems(obj: Json) -> list[FieldError]:
         return [invalid(place, None, "must have at least one stored version")]
     versions = obj["spec"].get("versions") or []
     problems = [
-        invalid(place, stored, f"must have the storage version {each['name']}")
-        for each in versions
-        if each.get("storage") and each.get("name") not in stored
+        invalid(place, stored, f"must have the storage version {version['name']}")
+        for version in versions
+        if version.get("storage") and version.get("name") not in stored
     ]
-    names = {each.get("name") for each in versions}
-    for n, each in enumerate(stored):
-        if each not in names:
+    names = {version.get("name") for version in versions}
+    for n, item in enumerate(stored):
+        if item not in names:
             detail = (
-                f"missing from spec.versions; {each} was previously a storage version, and must remain in "
-                f"spec.versions until a storage migration ensures no data remains persisted in {each} and removes "
-                f"{each} from status.storedVersions"
+                f"missing from spec.versions; {item} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {item} and removes "
+                f"{item} from status.storedVersions"
             )
-            problems.append(invalid(f"{place}[{n}]", each, detail))
+            problems.append(invalid(f"{place}[{n}]", item, detail))
     return problems
 
 

@@ -16,15 +16,18 @@ def format_warnings(definition: Json, old: Json | None) -> list[str]:
     if old is not None and old["spec"] == definition["spec"]:
         return []
     known = _unknown_formats(old) if old is not None else set()
-    return [f'unrecognized format "{each}"' for each in sorted(_unknown_formats(definition) - known)]
+    return [
+        f'unrecognized format "{unknown_format}"'
+        for unknown_format in sorted(_unknown_formats(definition) - known)
+    ]
 
 
 def _unknown_formats(definition: Json) -> set[str]:
     return {
-        each["format"]
+        schema["format"]
         for version in definition["spec"].get("versions") or ()
-        for each in _schemas((version.get("schema") or {}).get("openAPIV3Schema"))
-        if each.get("type") == "string" and each.get("format") and not checked_format(each["format"])
+        for schema in _schemas((version.get("schema") or {}).get("openAPIV3Schema"))
+        if schema.get("type") == "string" and schema.get("format") and not checked_format(schema["format"])
     }
 
 
@@ -36,8 +39,8 @@ def _schemas(schema: Any) -> Iterator[Json]:
     for name in _ONE:
         yield from _schemas(schema.get(name))
     for name in _SOME:
-        for each in schema.get(name) or ():
-            yield from _schemas(each)
+        for item in schema.get(name) or ():
+            yield from _schemas(item)
     for name in _NAMED:
-        for each in (schema.get(name) or {}).values():
-            yield from _schemas(each)
+        for item in (schema.get(name) or {}).values():
+            yield from _schemas(item)

@@ -1,4 +1,4 @@
-"""Whether a text is a cron schedule, in the words of the library that Kubernetes uses. Computes no times."""
+"""Validates cron schedules, with the error texts of the library that Kubernetes uses. Computes no times."""
 
 import re
 from typing import Final

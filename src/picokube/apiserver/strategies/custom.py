@@ -24,7 +24,7 @@ from picokube.schema import (
     check_status,
     fill,
 )
-from picokube.schema.pruning import copied
+from picokube.schema.pruning import deep_copy
 
 JsonObject = dict[str, Any]
 Json = Mapping[str, Any]
@@ -62,7 +62,7 @@ class CustomStrategy:
         admitted, pruned = admit(self._schema, obj, old)
         if "metadata" in obj:
             admitted["metadata"] = meta
-        return admitted, sorted([*unknown, *pruned], key=lambda each: each.field)
+        return admitted, sorted([*unknown, *pruned], key=lambda item: item.field)
 
     def complete(self, obj: JsonObject, old: Json | None = None) -> None:
         """Defaults are part of decoding here, but an applied object was not decoded: its nulls stay, to be refused."""
@@ -112,15 +112,15 @@ class CustomStrategy:
                 f'{self._kind} in version "{self._version}" cannot be handled as a {self._kind}: {error}'
             )
             raise errors.bad_request(message) from error
-        return found, [UnknownField(path=("metadata", *each.path)) for each in decoding.unknown]
+        return found, [UnknownField(path=("metadata", *item.path)) for item in decoding.unknown]
 
 
 def finalizer_errors(obj: Json) -> list[FieldError]:
     """Finalizers that are no names at all; one without a domain is."""
     return [
-        FieldError(type=ErrorType.INVALID, field="metadata.finalizers", bad_value=each, detail=problem)
-        for each in obj["metadata"].get("finalizers") or ()
-        for problem in finalizer_problems(each)
+        FieldError(type=ErrorType.INVALID, field="metadata.finalizers", bad_value=finalizer, detail=problem)
+        for finalizer in obj["metadata"].get("finalizers") or ()
+        for problem in finalizer_problems(finalizer)
         if problem != _UNQUALIFIED
     ] + exclusive_finalizer_errors(obj["metadata"])
 
@@ -149,6 +149,8 @@ def _keep_all_but_status(obj: JsonObject, old: Json) -> None:
     meta = obj["metadata"]
     managed = meta.get("managedFields")
     meta.clear()
-    meta.update({name: copied(value) for name, value in old["metadata"].items() if name != "managedFields"})
+    meta.update(
+        {name: deep_copy(value) for name, value in old["metadata"].items() if name != "managedFields"}
+    )
     if managed is not None:
         meta["managedFields"] = managed

@@ -20,9 +20,9 @@ def resource_types_of(crd: Json) -> list[ResourceType]:
     """One type a served version. What is stored was validated before: schemas are compiled at first use."""
     versions = crd["spec"]["versions"]
     group = crd["spec"]["group"]
-    compiled = {f"{group}/{each['name']}": CompiledSchema.later(_schema(each)) for each in versions}
-    schemas = {f"{group}/{each['name']}": _described(_schema(each)) for each in versions}
-    return [_type(crd, each, compiled, schemas) for each in versions if each.get("served")]
+    compiled = {f"{group}/{version['name']}": CompiledSchema.later(_schema(version)) for version in versions}
+    schemas = {f"{group}/{version['name']}": _described(_schema(version)) for version in versions}
+    return [_type(crd, version, compiled, schemas) for version in versions if version.get("served")]
 
 
 def _schema(version: Json) -> Json:
@@ -53,11 +53,13 @@ def _type(
         version_schemas=schemas,
         compiled=compiled[api_version],
         compiled_versions=compiled,
-        columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()),
-        selectable_fields=tuple(each["jsonPath"] for each in version.get("selectableFields") or ()),
+        columns=tuple(_column(column) for column in version.get("additionalPrinterColumns") or ()),
+        selectable_fields=tuple(
+            selectable_field["jsonPath"] for selectable_field in version.get("selectableFields") or ()
+        ),
         stored_as=crd["metadata"]["name"],
         deprecation=_deprecation(spec, version),
-        stored_version=next(each["name"] for each in spec["versions"] if each.get("storage")),
+        stored_version=next(item["name"] for item in spec["versions"] if item.get("storage")),
         scale=scale,
         strategy=CustomStrategy(
             kind=names["kind"],
@@ -77,11 +79,11 @@ def _deprecation(spec: Json, version: Json) -> str:
         return str(version["deprecationWarning"])
     group, kind, name = spec["group"], spec["names"]["kind"], version["name"]
     newer = [
-        each["name"]
-        for each in spec["versions"]
-        if each.get("served")
-        and not each.get("deprecated")
-        and version_order(each["name"]) < version_order(name)
+        item["name"]
+        for item in spec["versions"]
+        if item.get("served")
+        and not item.get("deprecated")
+        and version_order(item["name"]) < version_order(name)
     ]
     use = f"; use {group}/{min(newer, key=version_order)} {kind}" if newer else ""
     return f"{group}/{name} {kind} is deprecated{use}"

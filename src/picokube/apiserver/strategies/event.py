@@ -93,7 +93,7 @@ def _new_style_problems(obj: Json, reporter: str) -> list[FieldError]:
     """What must be said when it is said when."""
     name, instance = obj.get("reportingComponent", ""), obj.get("reportingInstance", "")
     problems = [] if name else [required(reporter)]
-    problems += [invalid(reporter, name, each) for each in qualified_name_problems(name)]
+    problems += [invalid(reporter, name, problem) for problem in qualified_name_problems(name)]
     if not instance:
         problems.append(required("reportingInstance"))
     elif len(instance) > _LONGEST:
@@ -134,4 +134,4 @@ def _source(obj: Json) -> str:
     source = obj.get("source") or {}
     component = source.get("component") or obj.get("reportingComponent") or ""
     host = source.get("host") or (obj.get("reportingInstance") or "" if not source.get("component") else "")
-    return ", ".join(each for each in (component, host) if each)
+    return ", ".join(item for item in (component, host) if item)

@@ -23,7 +23,7 @@ SCHEMAS: Final = frozenset(
 )
 """A schema, or something simpler in its place."""
 _NONE: Final[dict[str, Any]] = {}
-MOST_SHAPES: Final = 64
+MAX_SHAPES: Final = 64
 """So many sets of fields are remembered for each type: a client must not be able to fill the memory."""
 
 
@@ -120,7 +120,7 @@ def _rows(struct: Struct, obj: Mapping[str, Any]) -> Iterable[_Form]:
     if (rows := known.get(shape)) is None:
         names = {name for name in obj if name in forms}
         rows = tuple(forms[name] for name in sorted(names.union(always), key=struct.places.__getitem__))
-        if len(known) < MOST_SHAPES and names.issuperset(shape):
+        if len(known) < MAX_SHAPES and names.issuperset(shape):
             known[shape] = rows
     return rows
 
@@ -181,25 +181,25 @@ def _writer(go_type: GoType) -> Write | None:
 
 def _written_items(value: list[Any], write: Write, stored: bool, known: Any) -> list[Any]:
     if type(known) is not list:
-        return [write(each, stored, None) for each in value]
+        return [write(item, stored, None) for item in value]
     return [
-        each if each is was else write(each, stored, was)
-        for each, was in zip_longest(value, known[: len(value)])
+        item if item is was else write(item, stored, was)
+        for item, was in zip_longest(value, known[: len(value)])
     ]
 
 
 def _written_members(value: dict[str, Any], write: Write, stored: bool, known: Any) -> dict[str, Any]:
     was = known if type(known) is dict else _NONE
     return {
-        key: each if each is was.get(key) else write(each, stored, was.get(key))
-        for key, each in value.items()
+        key: item if item is was.get(key) else write(item, stored, was.get(key))
+        for key, item in value.items()
     }
 
 
 def _written_schema(value: Any, stored: bool, known: Any) -> Any:
     del known
     if isinstance(value, list):
-        return [_written_as(each, schema_or_text(each), stored=stored) for each in value]
+        return [_written_as(item, schema_or_text(item), stored=stored) for item in value]
     return _written_as(value, schema_props(), stored=stored) if isinstance(value, dict) else value
 
 

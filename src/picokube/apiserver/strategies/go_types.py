@@ -86,9 +86,9 @@ class Struct:
                 continue
             inner = type_of(go_type)
             assert isinstance(inner, Struct), go_type  # noqa: S101 - data that this package ships
-            for each in inner.fields.values():
-                via = ((inner.short, number), *each.via)
-                found[each.json] = Field(each.json, each.type, each.omit, each.number, via)
+            for field in inner.fields.values():
+                via = ((inner.short, number), *field.via)
+                found[field.json] = Field(field.json, field.type, field.omit, field.number, via)
         return found
 
     @cached_property

@@ -48,7 +48,7 @@ def _domain_path_problems(field: str, path: str) -> list[FieldError]:
     domain, slash, rest = path.partition("/")
     if not slash or not domain or not rest:
         return [invalid(field, path, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    return [invalid(field, domain, each) for each in subdomain_problems(domain)]
+    return [invalid(field, domain, subdomain_problem) for subdomain_problem in subdomain_problems(domain)]
 
 
 def _mode_problems(field: str, spec: Json) -> list[FieldError]:
@@ -78,7 +78,7 @@ def _mode_problems(field: str, spec: Json) -> list[FieldError]:
 
 def _failure_problems(field: str, spec: Json) -> list[FieldError]:
     pod = (spec.get("template") or {}).get("spec") or {}
-    names = {each.get("name") for group in ("containers", "initContainers") for each in pod.get(group) or ()}
+    names = {item.get("name") for group in ("containers", "initContainers") for item in pod.get(group) or ()}
     rules = spec["podFailurePolicy"].get("rules") or ()
     problems = [too_many(field, len(rules), 20)] if len(rules) > 20 else []  # noqa: PLR2004 - kube's limit
     for n, rule in enumerate(rules):
@@ -114,7 +114,7 @@ def _quoted(*names: str) -> list[str]:
 
 def _pattern_problems(field: str, pattern: Json) -> list[FieldError]:
     kind, allowed = pattern.get("type", ""), ("False", "True", "Unknown")
-    problems = [invalid(f"{field}.type", kind, each) for each in qualified_name_problems(kind)]
+    problems = [invalid(f"{field}.type", kind, problem) for problem in qualified_name_problems(kind)]
     if pattern.get("status") not in allowed:
         problems.append(not_supported(f"{field}.status", pattern.get("status", ""), allowed))
     return problems

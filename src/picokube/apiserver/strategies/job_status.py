@@ -13,9 +13,9 @@ _FINAL: Final = ("Failed", "Complete", "FailureTarget")
 
 
 def job_status_problems(obj: Json, old: Json) -> list[FieldError]:
-    """Problems that the old status had already are nobody's fault now."""
+    """Ignores problems that the old status already had."""
     counts = obj.get("status") or {}
-    negative = [each for name in _COUNTERS for each in non_negative(f"status.{name}", counts.get(name))]
+    negative = [item for name in _COUNTERS for item in non_negative(f"status.{name}", counts.get(name))]
     known = {problem.message for problem in _state_problems(old)}
     found = [problem for problem in _state_problems(obj) if problem.message not in known]
     return [*negative, *found, *_change_problems(obj, old)]

@@ -13,7 +13,7 @@ from picokube.apiserver.strategies.printing import created
 from picokube.apiserver.strategies.scalar_types import BadText
 from picokube.apiserver.strategies.typed import Decoding, WrongType
 from picokube.schema import FieldError, UnknownField
-from picokube.schema.pruning import copied
+from picokube.schema.pruning import deep_copy
 
 JsonObject = dict[str, Any]
 Json = Mapping[str, Any]
@@ -178,7 +178,7 @@ class Kind:
     def _put_back(self, obj: JsonObject, old: Json, *names: str) -> None:
         for name in names:
             if name in old:
-                obj[name] = copied(old[name])
+                obj[name] = deep_copy(old[name])
             else:
                 obj.pop(name, None)
 

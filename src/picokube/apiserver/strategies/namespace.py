@@ -35,9 +35,9 @@ class Namespace(Kind):
 
     def problems(self, obj: Json) -> list[FieldError]:
         return [
-            invalid("spec.finalizers", each, problem)
-            for each in obj["spec"].get("finalizers") or ()
-            for problem in finalizer_problems(each)
+            invalid("spec.finalizers", finalizer, problem)
+            for finalizer in obj["spec"].get("finalizers") or ()
+            for problem in finalizer_problems(finalizer)
         ]
 
     def status_problems(self, obj: Json, old: Json) -> list[FieldError]:

@@ -65,11 +65,11 @@ def ingress_class_problems(obj: Json) -> list[FieldError]:
 
 def ingress_status_problems(status: Json) -> list[FieldError]:
     problems: list[FieldError] = []
-    for n, each in enumerate((status.get("loadBalancer") or {}).get("ingress") or ()):
+    for n, item in enumerate((status.get("loadBalancer") or {}).get("ingress") or ()):
         field = f"status.loadBalancer.ingress[{n}]"
-        if each.get("ip"):
-            problems += ip_address(f"{field}.ip", each["ip"])
-        if host := each.get("hostname"):
+        if item.get("ip"):
+            problems += ip_address(f"{field}.ip", item["ip"])
+        if host := item.get("hostname"):
             problems += dns_subdomain(f"{field}.hostname", host)
             if _is_address(host):
                 problems.append(invalid(f"{field}.hostname", host, _NOT_AN_ADDRESS))
@@ -118,8 +118,8 @@ def _path_problems(field: str, found: Json) -> list[FieldError]:
     elif not path.startswith("/") and (path or kind != "ImplementationSpecific"):
         problems.append(invalid(f"{field}.path", path, "must be an absolute path"))
     if kind in ("Exact", "Prefix"):
-        wrong = [f"must not contain '{each}'" for each in _BAD_IN_PATHS if each in path]
-        wrong += [f"cannot end with '{each}'" for each in _BAD_ENDS if path.endswith(each)]
+        wrong = [f"must not contain '{bad_in_path}'" for bad_in_path in _BAD_IN_PATHS if bad_in_path in path]
+        wrong += [f"cannot end with '{bad_end}'" for bad_end in _BAD_ENDS if path.endswith(bad_end)]
         problems += [invalid(f"{field}.path", path, detail) for detail in wrong]
     return problems + _backend_problems(f"{field}.backend", found.get("backend") or {})
 
@@ -142,7 +142,7 @@ def _resource_problems(field: str, resource: Json) -> list[FieldError]:
     problems = dns_subdomain(f"{field}.apiGroup", group) if group is not None else []
     for name in ("kind", "name"):
         value = resource.get(name, "")
-        wrong = [invalid(f"{field}.{name}", value, each) for each in path_segment_problems(value)]
+        wrong = [invalid(f"{field}.{name}", value, problem) for problem in path_segment_problems(value)]
         problems += wrong if value else [required(f"{field}.{name}")]
     return problems
 
@@ -150,14 +150,20 @@ def _resource_problems(field: str, resource: Json) -> list[FieldError]:
 def _service_problems(field: str, service: Json) -> list[FieldError]:
     name, port = service.get("name", ""), service.get("port") or {}
     if name:
-        problems = [invalid(f"{field}.service.name", name, each) for each in label_1035_problems(name)]
+        problems = [
+            invalid(f"{field}.service.name", name, label_1035_problem)
+            for label_1035_problem in label_1035_problems(name)
+        ]
     else:
         problems = [required(f"{field}.service.name")]
     named, number = port.get("name"), port.get("number")
     if named and number:
         problems.append(invalid(field, "", "cannot set both port name & port number"))
     elif named:
-        problems += [invalid(f"{field}.service.port.name", named, each) for each in port_name_problems(named)]
+        problems += [
+            invalid(f"{field}.service.port.name", named, port_name_problem)
+            for port_name_problem in port_name_problems(named)
+        ]
     elif number:
         problems += port_number(f"{field}.service.port.number", number)
     else:
@@ -190,9 +196,9 @@ def network_policy_problems(spec: Json) -> list[FieldError]:
         problems.append(invalid("spec.policyTypes", types, "may not specify more than two policyTypes"))
         return problems
     return problems + [
-        not_supported(f"spec.policyTypes[{n}]", each, _POLICY_TYPES)
-        for n, each in enumerate(types)
-        if each not in _POLICY_TYPES
+        not_supported(f"spec.policyTypes[{n}]", item, _POLICY_TYPES)
+        for n, item in enumerate(types)
+        if item not in _POLICY_TYPES
     ]
 
 
@@ -210,7 +216,10 @@ def _policy_port_problems(field: str, found: Json) -> list[FieldError]:
         why = "is not specified" if port is None else "is non-numeric"
         problems.append(invalid(f"{field}.endPort", end, f"may not be specified when `port` {why}"))
     if port is not None:
-        problems += [invalid(f"{field}.port", port, each) for each in port_name_problems(port)]
+        problems += [
+            invalid(f"{field}.port", port, port_name_problem)
+            for port_name_problem in port_name_problems(port)
+        ]
     return problems
 
 
@@ -237,12 +246,12 @@ def _block_problems(field: str, block: Json) -> list[FieldError]:
     if whole is None:
         return [invalid(f"{field}.cidr", text, _CIDR)]
     problems: list[FieldError] = []
-    for n, each in enumerate(block.get("except") or ()):
-        part = _network(each)
+    for n, item in enumerate(block.get("except") or ()):
+        part = _network(item)
         if part is None:
-            problems.append(invalid(f"{field}.except[{n}]", each, _CIDR))
+            problems.append(invalid(f"{field}.except[{n}]", item, _CIDR))
         elif whole.version != part.version or not part.subnet_of(whole) or part == whole:
-            problems.append(invalid(f"{field}.except[{n}]", each, "must be a strict subset of `cidr`"))
+            problems.append(invalid(f"{field}.except[{n}]", item, "must be a strict subset of `cidr`"))
     return problems
 
 

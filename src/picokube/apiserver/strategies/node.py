@@ -60,7 +60,9 @@ class Node(Kind):
 
 def _state(obj: Json) -> str:
     found = [
-        each for each in (obj.get("status") or {}).get("conditions") or () if each.get("type") == "Ready"
+        condition
+        for condition in (obj.get("status") or {}).get("conditions") or ()
+        if condition.get("type") == "Ready"
     ]
     words = ["Unknown"] if not found else ["Ready" if found[-1].get("status") == "True" else "NotReady"]
     if (obj.get("spec") or {}).get("unschedulable"):
@@ -77,5 +79,7 @@ def _roles(obj: Json) -> str:
 
 
 def _address(status: Json, kind: str) -> str:
-    found = [each.get("address", "") for each in status.get("addresses") or () if each.get("type") == kind]
+    found = [
+        address.get("address", "") for address in status.get("addresses") or () if address.get("type") == kind
+    ]
     return found[0] if found else NONE

@@ -96,10 +96,10 @@ def _mode_problems(spec: Json) -> list[FieldError]:
     modes = spec.get("accessModes") or ()
     problems = [] if modes else [required("spec.accessModes")]
     problems += [
-        not_supported("spec.accessModes", each, ACCESS_MODES) for each in modes if each not in ACCESS_MODES
+        not_supported("spec.accessModes", mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES
     ]
     if "ReadWriteOncePod" in modes and any(
-        each != "ReadWriteOncePod" for each in modes if each in ACCESS_MODES
+        mode != "ReadWriteOncePod" for mode in modes if mode in ACCESS_MODES
     ):
         detail = "may not use ReadWriteOncePod with other access modes"
         problems.append(forbidden("spec.accessModes", detail))

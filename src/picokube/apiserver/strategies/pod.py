@@ -94,8 +94,8 @@ class Pod(Kind):
                 "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS "
                 f"label is recommended: [{' '.join(problems)}]"
             )
-        for n, each in enumerate(obj["spec"].get("imagePullSecrets") or ()):
-            if not each.get("name"):
+        for n, item in enumerate(obj["spec"].get("imagePullSecrets") or ()):
+            if not item.get("name"):
                 found.append(f'spec.imagePullSecrets[{n}].name: invalid empty name ""')
         return found
 
@@ -184,9 +184,9 @@ def _deadline_problems(new: int | None, old: int | None) -> list[FieldError]:
 
 def _lost_tolerations(spec: Json, before: Json) -> list[FieldError]:
     new, old = spec.get("tolerations") or [], before.get("tolerations") or []
-    same = [{name: value for name, value in each.items() if name != "tolerationSeconds"} for each in new]
-    for each in old:
-        if {name: value for name, value in each.items() if name != "tolerationSeconds"} not in same:
+    same = [{name: value for name, value in item.items() if name != "tolerationSeconds"} for item in new]
+    for item in old:
+        if {name: value for name, value in item.items() if name != "tolerationSeconds"} not in same:
             return [
                 forbidden(
                     "spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"

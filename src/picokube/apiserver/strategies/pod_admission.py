@@ -47,7 +47,7 @@ def tolerate_outages(spec: JsonObject) -> None:
     """Five minutes on a node that is not ready or not reachable, unless the pod says otherwise."""
     known = list(spec.get("tolerations") or ())
     for taint in _TAINTS:
-        if not any(_tolerates(each, taint) for each in known):
+        if not any(_tolerates(item, taint) for item in known):
             known.append(
                 {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
             )

@@ -56,7 +56,7 @@ def port_problems(field: str, ports: Sequence[Json]) -> list[FieldError]:
         place = f"{field}[{n}]"
         if name := port.get("name"):
             found = port_name_problems(name)
-            problems += [invalid(f"{place}.name", name, each) for each in found]
+            problems += [invalid(f"{place}.name", name, item) for item in found]
             if not found and name in names:
                 problems.append(duplicate(f"{place}.name", name))
             names.add(name)
@@ -72,15 +72,15 @@ def port_problems(field: str, ports: Sequence[Json]) -> list[FieldError]:
 
 def env_problems(field: str, env: Sequence[Json]) -> list[FieldError]:
     problems: list[FieldError] = []
-    for n, each in enumerate(env):
+    for n, item in enumerate(env):
         place = f"{field}[{n}]"
-        name = each.get("name", "")
+        name = item.get("name", "")
         if not name:
             problems.append(required(f"{place}.name"))
         elif not _ENV_NAME.fullmatch(name):
             problems.append(invalid(f"{place}.name", name, _ENV_RULE))
-        if each.get("valueFrom") is not None:
-            problems += _source_problems(f"{place}.valueFrom", each)
+        if item.get("valueFrom") is not None:
+            problems += _source_problems(f"{place}.valueFrom", item)
     return problems
 
 
@@ -124,19 +124,25 @@ def _key_problems(field: str, ref: Json) -> list[FieldError]:
     key = ref.get("key", "")
     if not key:
         return [*problems, required(f"{field}.key")]
-    return [*problems, *(invalid(f"{field}.key", key, each) for each in config_key_problems(key))]
+    return [
+        *problems,
+        *(
+            invalid(f"{field}.key", key, config_key_problem)
+            for config_key_problem in config_key_problems(key)
+        ),
+    ]
 
 
 def env_from_problems(field: str, sources: Sequence[Json]) -> list[FieldError]:
     problems: list[FieldError] = []
-    for n, each in enumerate(sources):
+    for n, item in enumerate(sources):
         place = f"{field}[{n}]"
-        prefix = each.get("prefix", "")
+        prefix = item.get("prefix", "")
         if prefix and not _ENV_NAME.fullmatch(prefix):
             problems.append(invalid(f"{place}.prefix", prefix, _ENV_RULE))
-        named = [name for name in ("configMapRef", "secretRef") if each.get(name) is not None]
+        named = [name for name in ("configMapRef", "secretRef") if item.get(name) is not None]
         for name in named:
-            ref = each[name].get("name", "")
+            ref = item[name].get("name", "")
             problems += (
                 [required(f"{place}.{name}.name")] if not ref else dns_subdomain(f"{place}.{name}.name", ref)
             )
@@ -198,7 +204,7 @@ def _is_overcommittable(name: str) -> bool:
 
 
 def _amount_problems(place: str, name: str, text: str) -> list[FieldError]:
-    problems = [invalid(place, name, each) for each in qualified_name_problems(name)]
+    problems = [invalid(place, name, problem) for problem in qualified_name_problems(name)]
     if not problems and "/" not in name and name not in _RESOURCES and not name.startswith("hugepages-"):
         problems = [
             invalid(place, name, "must be a standard resource type or fully qualified"),

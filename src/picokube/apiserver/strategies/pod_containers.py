@@ -45,13 +45,13 @@ def container_problems(field: str, containers: Sequence[Json], volumes: set[str]
         return [required(field)]
     problems: list[FieldError] = []
     names: set[str] = set()
-    for n, each in enumerate(containers):
+    for n, item in enumerate(containers):
         place = f"{field}[{n}]"
-        problems += _common(place, each, volumes)
-        if each.get("name", "") in names:
-            problems.append(duplicate(f"{place}.name", each.get("name", "")))
-        names.add(each.get("name", ""))
-        problems += _running_parts(place, each)
+        problems += _common(place, item, volumes)
+        if item.get("name", "") in names:
+            problems.append(duplicate(f"{place}.name", item.get("name", "")))
+        names.add(item.get("name", ""))
+        problems += _running_parts(place, item)
     return [*problems, *_host_port_problems(field, containers)]
 
 
@@ -59,22 +59,22 @@ def init_container_problems(
     field: str, containers: Sequence[Json], regular: Sequence[Json], volumes: set[str]
 ) -> list[FieldError]:
     problems: list[FieldError] = []
-    names = {each.get("name", "") for each in regular}
-    for n, each in enumerate(containers):
-        place, name = f"{field}[{n}]", each.get("name", "")
-        problems += _common(place, each, volumes)
-        policy = each.get("restartPolicy")
+    names = {item.get("name", "") for item in regular}
+    for n, item in enumerate(containers):
+        place, name = f"{field}[{n}]", item.get("name", "")
+        problems += _common(place, item, volumes)
+        policy = item.get("restartPolicy")
         if policy is not None and policy not in ("Always", "OnFailure", "Never"):
             problems.append(not_supported(f"{place}.restartPolicy", policy, ("Always", "OnFailure", "Never")))
         if name in names:
             problems.append(duplicate(f"{place}.name", name))
         elif name:
             names.add(name)
-        problems += _host_port_problems(field, [each])
+        problems += _host_port_problems(field, [item])
         if policy == "Always":
-            problems += _running_parts(place, each)
+            problems += _running_parts(place, item)
         else:
-            problems += forbidden_parts(place, each, ("lifecycle", *_PROBES), _NOT_IN_INIT)
+            problems += forbidden_parts(place, item, ("lifecycle", *_PROBES), _NOT_IN_INIT)
     return problems
 
 

@@ -78,9 +78,9 @@ def template_problems(field: str, template: Json) -> list[FieldError]:
     meta = template.get("metadata") or {}
     problems = labels(f"{field}.labels", meta.get("labels"))
     problems += [
-        invalid(f"{field}.annotations", key, each)
+        invalid(f"{field}.annotations", key, problem)
         for key in sorted(meta.get("annotations") or {})
-        for each in qualified_name_problems(key.lower())
+        for problem in qualified_name_problems(key.lower())
     ]
     return [*problems, *pod_spec_problems(f"{field}.spec", template.get("spec") or {})]
 
@@ -97,9 +97,9 @@ def _security_problems(field: str, context: Json) -> list[FieldError]:
 
 def toleration_problems(field: str, tolerations: Sequence[Json]) -> list[FieldError]:
     problems: list[FieldError] = []
-    for n, each in enumerate(tolerations):
-        place, key, operator = f"{field}[{n}]", each.get("key", ""), each.get("operator", "")
-        value, effect = each.get("value", ""), each.get("effect", "")
+    for n, item in enumerate(tolerations):
+        place, key, operator = f"{field}[{n}]", item.get("key", ""), item.get("operator", "")
+        value, effect = item.get("value", ""), item.get("effect", "")
         if key:
             problems += [invalid(f"{place}.key", key, problem) for problem in qualified_name_problems(key)]
         elif operator != "Exists":
@@ -107,7 +107,7 @@ def toleration_problems(field: str, tolerations: Sequence[Json]) -> list[FieldEr
                 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             )
             problems.append(invalid(f"{place}.operator", operator, detail))
-        if each.get("tolerationSeconds") is not None and effect != "NoExecute":
+        if item.get("tolerationSeconds") is not None and effect != "NoExecute":
             detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             problems.append(invalid(f"{place}.effect", effect, detail))
         if operator in ("Equal", ""):
@@ -150,13 +150,13 @@ def _affinity_problems(field: str, affinity: Json) -> list[FieldError]:
 
 def _spread_problems(field: str, constraints: Sequence[Json]) -> list[FieldError]:
     problems: list[FieldError] = []
-    for n, each in enumerate(constraints):
+    for n, item in enumerate(constraints):
         place = f"{field}[{n}]"
-        if each.get("maxSkew", 0) <= 0:
-            problems.append(invalid(f"{place}.maxSkew", each.get("maxSkew", 0), "must be greater than zero"))
-        if not each.get("topologyKey"):
+        if item.get("maxSkew", 0) <= 0:
+            problems.append(invalid(f"{place}.maxSkew", item.get("maxSkew", 0), "must be greater than zero"))
+        if not item.get("topologyKey"):
             problems.append(required(f"{place}.topologyKey", "can not be empty"))
         problems += one_of(
-            f"{place}.whenUnsatisfiable", each.get("whenUnsatisfiable"), ("DoNotSchedule", "ScheduleAnyway")
+            f"{place}.whenUnsatisfiable", item.get("whenUnsatisfiable"), ("DoNotSchedule", "ScheduleAnyway")
         )
     return problems

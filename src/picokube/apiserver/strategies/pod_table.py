@@ -15,10 +15,14 @@ def pod_cells(obj: Json) -> list[Any]:
     if not is_starting:
         reason = _container_reason(statuses, status, reason)
     ready = sum(
-        1 for each in counted if each.get("ready") and (each.get("state") or {}).get("running") is not None
+        1 for item in counted if item.get("ready") and (item.get("state") or {}).get("running") is not None
     )
     total = len(spec.get("containers") or ()) + len(
-        [each for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
+        [
+            init_container
+            for init_container in spec.get("initContainers") or ()
+            if init_container.get("restartPolicy") == "Always"
+        ]
     )
     if obj["metadata"].get("deletionTimestamp"):
         reason = "Unknown" if status.get("reason") == "NodeLost" else reason
@@ -49,28 +53,32 @@ def pod_conditions(obj: Json) -> list[dict[str, Any]]:
 
 def _first_reason(status: Json) -> str:
     reason = status.get("reason") or status.get("phase") or ""
-    for each in status.get("conditions") or ():
-        if each.get("type") == "PodScheduled" and each.get("reason") == "SchedulingGated":
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
             reason = "SchedulingGated"
     return str(reason)
 
 
 def _sidecars(spec: Json, status: Json) -> list[Json]:
     names = {
-        each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"
+        init_container["name"]
+        for init_container in spec.get("initContainers") or ()
+        if init_container.get("restartPolicy") == "Always"
     }
-    return [each for each in status.get("initContainerStatuses") or () if each.get("name") in names]
+    return [item for item in status.get("initContainerStatuses") or () if item.get("name") in names]
 
 
 def _init_reason(spec: Json, status: Json, reason: str) -> tuple[str, bool]:
     """The reason while init containers run, and whether they still do."""
-    planned = {each.get("name"): each for each in spec.get("initContainers") or ()}
-    for n, each in enumerate(status.get("initContainerStatuses") or ()):
-        state = each.get("state") or {}
+    planned = {
+        init_container.get("name"): init_container for init_container in spec.get("initContainers") or ()
+    }
+    for n, item in enumerate(status.get("initContainerStatuses") or ()):
+        state = item.get("state") or {}
         ended, waiting = state.get("terminated"), state.get("waiting")
         if ended is not None and ended.get("exitCode", 0) == 0:
             continue
-        if planned.get(each.get("name"), {}).get("restartPolicy") == "Always" and each.get("started"):
+        if planned.get(item.get("name"), {}).get("restartPolicy") == "Always" and item.get("started"):
             continue
         if ended is not None:
             return f"Init:{_ended(ended)}", True
@@ -82,19 +90,19 @@ def _init_reason(spec: Json, status: Json, reason: str) -> tuple[str, bool]:
 
 def _container_reason(statuses: Sequence[Json], status: Json, reason: str) -> str:
     is_running = False
-    for each in reversed(statuses):
-        state: dict[str, Any] = each.get("state") or {}
+    for item in reversed(statuses):
+        state: dict[str, Any] = item.get("state") or {}
         ended, waiting = state.get("terminated"), state.get("waiting")
         if waiting is not None and waiting.get("reason"):
             reason = waiting["reason"]
         elif ended is not None:
             reason = _ended(ended)
-        elif each.get("ready") and state.get("running") is not None:
+        elif item.get("ready") and state.get("running") is not None:
             is_running = True
     if reason == "Completed" and is_running:
         ready = any(
-            each.get("type") == "Ready" and each.get("status") == "True"
-            for each in status.get("conditions") or ()
+            condition.get("type") == "Ready" and condition.get("status") == "True"
+            for condition in status.get("conditions") or ()
         )
         return "Running" if ready else "NotReady"
     return reason
@@ -108,11 +116,11 @@ def _ended(state: Json) -> str:
 
 def _restarts(status: Json, *, is_starting: bool, counted: Sequence[Json]) -> str:
     shown = status.get("initContainerStatuses") or () if is_starting else counted
-    count = sum(each.get("restartCount", 0) for each in shown)
+    count = sum(item.get("restartCount", 0) for item in shown)
     ends = [
         ended["finishedAt"]
-        for each in shown
-        if (ended := (each.get("lastState") or {}).get("terminated")) is not None and ended.get("finishedAt")
+        for item in shown
+        if (ended := (item.get("lastState") or {}).get("terminated")) is not None and ended.get("finishedAt")
     ]
     if not count or not ends:
         return str(count)
@@ -128,5 +136,9 @@ def _gates(spec: Json, status: Json) -> str:
     gates = spec.get("readinessGates") or ()
     if not gates:
         return NONE
-    true = {each.get("type") for each in status.get("conditions") or () if each.get("status") == "True"}
-    return f"{sum(1 for each in gates if each.get('conditionType') in true)}/{len(gates)}"
+    true = {
+        condition.get("type")
+        for condition in status.get("conditions") or ()
+        if condition.get("status") == "True"
+    }
+    return f"{sum(1 for gate in gates if gate.get('conditionType') in true)}/{len(gates)}"

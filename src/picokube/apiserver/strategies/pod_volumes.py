@@ -129,14 +129,14 @@ def _downward(field: str, source: Json) -> list[FieldError]:
 
 def _projected(field: str, source: Json) -> list[FieldError]:
     problems = _mode(field, source)
-    for n, each in enumerate(source.get("sources") or ()):
+    for n, item in enumerate(source.get("sources") or ()):
         place = f"{field}.sources[{n}]"
         for name in ("secret", "configMap"):
-            inner = each.get(name)
+            inner = item.get(name)
             if inner is not None:
                 problems += [] if inner.get("name") else [required(f"{place}.{name}.name")]
                 problems += _items(f"{place}.{name}", inner)
-        token = each.get("serviceAccountToken")
+        token = item.get("serviceAccountToken")
         if token is not None and not token.get("path"):
             problems.append(required(f"{place}.serviceAccountToken.path"))
     return problems

@@ -30,7 +30,7 @@ def created(obj: Json) -> str:
 
 
 def names_of(items: Iterable[Json] | None, key: str = "name") -> str:
-    return ",".join(str(each.get(key, "")) for each in items or ())
+    return ",".join(str(item.get(key, "")) for item in items or ())
 
 
 def pairs(found: Mapping[str, str] | None) -> str:
@@ -46,7 +46,7 @@ def selector(found: Json | None) -> str:
 def condition(obj: Json, kind: str) -> Json | None:
     """The condition of this type in an object's status, if it is true."""
     found: Sequence[Json] = (obj.get("status") or {}).get("conditions") or ()
-    return next((each for each in found if each.get("type") == kind and each.get("status") == "True"), None)
+    return next((item for item in found if item.get("type") == kind and item.get("status") == "True"), None)
 
 
 def containers_and_images(template: Json) -> tuple[str, str]:

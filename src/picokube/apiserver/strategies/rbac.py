@@ -51,8 +51,8 @@ class ClusterRole(Role):
         if not chosen:
             detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
             problems.append(required("aggregationRule.clusterRoleSelectors", detail))
-        for n, each in enumerate(chosen):
-            problems += label_selector(f"aggregationRule.clusterRoleSelectors[{n}]", each)
+        for n, item in enumerate(chosen):
+            problems += label_selector(f"aggregationRule.clusterRoleSelectors[{n}]", item)
         return problems
 
 
@@ -78,7 +78,7 @@ class RoleBinding(Kind):
         name = ref.get("name", "")
         if not name:
             problems.append(required("roleRef.name"))
-        problems += [invalid("roleRef.name", name, each) for each in path_segment_problems(name)]
+        problems += [invalid("roleRef.name", name, problem) for problem in path_segment_problems(name)]
         for n, subject in enumerate(obj.get("subjects") or ()):
             problems += _subject_problems(f"subjects[{n}]", subject, namespaced=len(self.roles) > 1)
         return problems
@@ -95,13 +95,13 @@ class RoleBinding(Kind):
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
         ref, subjects = obj.get("roleRef") or {}, obj.get("subjects") or ()
-        named = {kind: [each for each in subjects if each.get("kind") == kind] for kind in _SUBJECTS}
-        accounts = [f"{each.get('namespace', '')}/{each.get('name', '')}" for each in named["ServiceAccount"]]
+        named = {kind: [subject for subject in subjects if subject.get("kind") == kind] for kind in _SUBJECTS}
+        accounts = [f"{item.get('namespace', '')}/{item.get('name', '')}" for item in named["ServiceAccount"]]
         return [
             f"{ref.get('kind', '')}/{ref.get('name', '')}",
             created(obj),
-            ", ".join(each.get("name", "") for each in named["User"]),
-            ", ".join(each.get("name", "") for each in named["Group"]),
+            ", ".join(item.get("name", "") for item in named["User"]),
+            ", ".join(item.get("name", "") for item in named["Group"]),
             ", ".join(accounts),
         ]
 

@@ -58,9 +58,9 @@ class Service(Kind):
             spec.setdefault("internalTrafficPolicy", "Cluster")
         if spec["type"] == "LoadBalancer":
             spec.setdefault("allocateLoadBalancerNodePorts", True)
-            for each in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
-                if each.get("ip"):
-                    each.setdefault("ipMode", "VIP")
+            for item in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+                if item.get("ip"):
+                    item.setdefault("ipMode", "VIP")
 
     def reset(self, obj: JsonObject) -> None:
         _give_address(obj)
@@ -255,8 +255,8 @@ def _external_address(obj: Json) -> str:
         case "ExternalName":
             return str(spec.get("externalName", ""))
         case "LoadBalancer":
-            shown = ",".join(each.get("ip") or each.get("hostname", "") for each in ingress)
-            return ",".join(each for each in (shown, given) if each) or "<pending>"
+            shown = ",".join(item.get("ip") or item.get("hostname", "") for item in ingress)
+            return ",".join(item for item in (shown, given) if item) or "<pending>"
         case _:
             return given or NONE
 

@@ -58,7 +58,7 @@ class Ingress(Ignored):
         return [
             spec.get("ingressClassName") or NONE,
             ",".join(hosts[:3]) + more or "*",
-            ",".join(each.get("ip") or each.get("hostname", "") for each in ingress),
+            ",".join(item.get("ip") or item.get("hostname", "") for item in ingress),
             "80, 443" if spec.get("tls") else "80",
             created(obj),
         ]
@@ -154,9 +154,9 @@ class EndpointSlice(Ignored):
             port.setdefault("protocol", "TCP")
 
     def table_cells(self, obj: JsonObject) -> list[Any]:
-        ports = [str(each.get("port", "*")) for each in obj.get("ports") or ()]
+        ports = [str(port.get("port", "*")) for port in obj.get("ports") or ()]
         addresses = [
-            address for each in obj.get("endpoints") or () for address in each.get("addresses") or ()
+            address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()
         ]
         return [
             obj.get("addressType", ""),

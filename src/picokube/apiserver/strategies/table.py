@@ -1,4 +1,4 @@
-"""Which strategy each built-in kind has, and what of its behaviour the frame must know. A table; decides nothing."""
+"""Which strategy each built-in kind has, and what of its behavior the frame must know. A table; decides nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ POD_GRACE_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Behaviour:
+class Behavior:
     """What a kind does beyond its generated facts."""
 
     strategy: Kind
@@ -132,11 +132,11 @@ _SELECTABLE: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def behaviour_of(
+def behavior_of(
     row: dict[str, Any], find: Find | None, lookup: Lookup | None, judge: Judge | None
-) -> Behaviour:
+) -> Behavior:
     kind, key = row["kind"], f"{row['group']}/{row['kind']}"
-    return Behaviour(
+    return Behavior(
         strategy=_strategy(row, key, find),
         has_generation=kind in _WITH_GENERATION,
         selectable_fields=_SELECTABLE.get(key, ()),

@@ -39,7 +39,10 @@ _PLAIN: Final = {"string": str, "bool": bool}
 
 
 class WrongType(ValueError):
-    """A value that its field cannot hold, in the words of Go's JSON; `restoring` in those of Kubernetes' converter."""
+    """A value that does not fit its field, with the text of Go's JSON decoder.
+
+    `conversion_errors` has the converter's text.
+    """
 
     def __init__(self, message: str, restoring: str = "") -> None:
         super().__init__(message)
@@ -119,16 +122,16 @@ class Decoding:
             was = known if isinstance(known, list) else ()
             shared = len(was)
             return [
-                each
-                if n < shared and each is was[n] and each is not None
-                else self._element(n, each, go_type.item, inside, was[n] if n < shared else None)
-                for n, each in enumerate(value)
+                item
+                if n < shared and item is was[n] and item is not None
+                else self._element(n, item, go_type.item, inside, was[n] if n < shared else None)
+                for n, item in enumerate(value)
             ]
         if not isinstance(value, dict):
             raise self._wrong(value, go_type, inside)
         if isinstance(go_type, Struct):
             return self.struct(value, go_type, known)
-        found = {key: self._element(key, each, go_type.value, inside) for key, each in value.items()}
+        found = {key: self._element(key, item, go_type.value, inside) for key, item in value.items()}
         return scalar_types.whole_millis(found) if go_type.name == _AMOUNTS else found
 
     def _element(
@@ -189,7 +192,7 @@ class Decoding:
         if isinstance(value, dict):
             value = self._value(value, schema_props(), inside)
         elif isinstance(value, list):
-            value = [self._element(n, each, schema_or_text(each), inside) for n, each in enumerate(value)]
+            value = [self._element(n, item, schema_or_text(item), inside) for n, item in enumerate(value)]
         del self.unknown[known:]
         return value
 
@@ -202,7 +205,7 @@ class Decoding:
         literal: bool = False,
     ) -> WrongType:
         shown = _JSON_KINDS[type(value)] + (f" {value}" if literal else "")
-        names = [name for each in self._fields for name in (*(via for via, _ in each.via), each.json)]
+        names = [name for field in self._fields for name in (*(via for via, _ in field.via), field.json)]
         place = f"{inside.short}.{'.'.join(names)}"
         return WrongType(
             f"json: cannot unmarshal {shown} into Go struct field {place} of type {go_type.name}",

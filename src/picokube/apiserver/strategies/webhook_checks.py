@@ -94,7 +94,10 @@ def _version_problems(field: str, versions: list[str]) -> list[FieldError]:
         if version in versions[:n]:
             problems.append(invalid(f"{field}[{n}]", version, "duplicate version"))
             continue
-        problems += [invalid(f"{field}[{n}]", version, each) for each in label_1035_problems(version)]
+        problems += [
+            invalid(f"{field}[{n}]", version, label_1035_problem)
+            for label_1035_problem in label_1035_problems(version)
+        ]
     if not set(versions) & set(_REVIEWS):
         problems.append(invalid(field, versions, f"must include at least one of {', '.join(_REVIEWS)}"))
     return problems
@@ -104,14 +107,14 @@ def _rule_problems(field: str, rule: Json) -> list[FieldError]:
     operations = rule.get("operations") or []
     problems = _wildcard_problems(f"{field}.operations", operations, "operations")
     problems += [
-        not_supported(f"{field}.operations[{n}]", each, _OPERATIONS)
-        for n, each in enumerate(operations)
-        if each not in _OPERATIONS
+        not_supported(f"{field}.operations[{n}]", item, _OPERATIONS)
+        for n, item in enumerate(operations)
+        if item not in _OPERATIONS
     ]
     problems += _wildcard_problems(f"{field}.apiGroups", rule.get("apiGroups") or [], "API groups")
     versions = rule.get("apiVersions") or []
     problems += _wildcard_problems(f"{field}.apiVersions", versions, "API versions")
-    problems += [required(f"{field}.apiVersions[{n}]") for n, each in enumerate(versions) if not each]
+    problems += [required(f"{field}.apiVersions[{n}]") for n, item in enumerate(versions) if not item]
     problems += _resource_problems(f"{field}.resources", rule.get("resources") or [])
     scope = rule.get("scope")
     if scope is not None and scope not in _SCOPES:
@@ -131,17 +134,17 @@ def _resource_problems(field: str, resources: list[str]) -> list[FieldError]:
     problems = [] if resources else [required(field)]
     whole: set[str] = set()
     everywhere: set[str] = set()
-    for n, each in enumerate(resources):
-        if not each:
+    for n, item in enumerate(resources):
+        if not item:
             problems.append(required(f"{field}[{n}]"))
             continue
-        resource, slash, inner = each.partition("/")
+        resource, slash, inner = item.partition("/")
         if not slash:
             continue
         covering = [f"{resource}/*"] if resource in whole else []
         covering += [f"*/{inner}"] if inner in everywhere else []
         problems += [
-            invalid(f"{field}[{n}]", each, f"if '{cover}' is present, must not specify {each}")
+            invalid(f"{field}[{n}]", item, f"if '{cover}' is present, must not specify {item}")
             for cover in covering
         ]
         whole |= {resource} if inner == "*" else set()
@@ -149,7 +152,7 @@ def _resource_problems(field: str, resources: list[str]) -> list[FieldError]:
     if len(resources) > 1 and "*/*" in resources:
         detail = "if '*/*' is present, must not specify other resources"
         problems.append(invalid(field, resources, detail))
-    plain = [each for each in resources if each and "/" not in each]
+    plain = [item for item in resources if item and "/" not in item]
     if "*" in plain and plain[-1] != "*":
         detail = "if '*' is present, must not specify other resources without subresources"
         problems.append(invalid(field, resources, detail))
@@ -207,7 +210,10 @@ def _service_problems(field: str, service: Json) -> list[FieldError]:
         if not segment:
             problems.append(invalid(where, path, f"segment[{n}] may not be empty"))
             continue
-        problems += [invalid(where, path, f"segment[{n}]: {each}") for each in subdomain_problems(segment)]
+        problems += [
+            invalid(where, path, f"segment[{n}]: {subdomain_problem}")
+            for subdomain_problem in subdomain_problems(segment)
+        ]
     return problems
 
 
@@ -216,9 +222,9 @@ def _condition_problems(field: str, conditions: list[Json] | tuple[Json, ...]) -
     if len(conditions) > MAX_MATCH_CONDITIONS:
         problems.append(too_many(field, len(conditions), MAX_MATCH_CONDITIONS))
     names: set[str] = set()
-    for n, each in enumerate(conditions):
-        name = each.get("name", "")
-        if not each.get("expression", "").strip():
+    for n, item in enumerate(conditions):
+        name = item.get("name", "")
+        if not item.get("expression", "").strip():
             problems.append(required(f"{field}[{n}].expression"))
         if not name:
             problems.append(required(f"{field}[{n}].name"))

@@ -1,1 +1,1 @@
-"""CronJobs: when a job is due, what to do with one that still runs, and how many finished ones are kept."""
+"""Reconciles CronJobs: schedule, concurrency policy and history limits."""

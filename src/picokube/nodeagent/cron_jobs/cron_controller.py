@@ -1,4 +1,4 @@
-"""The life of a CronJob: observe, plan, act, record."""
+"""Reconciles CronJobs: observes, plans, acts and writes the status."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -8,13 +8,13 @@ from kubekit.cache.object_cache import Cache
 from kubekit.client.api_client import Client
 from kubekit.client.builtin import CRON_JOBS, JOBS
 from kubekit.client.errors import AlreadyExists
-from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
 from picokube.nodeagent.cron_jobs.cron_plan import plan_cron_job
 from picokube.nodeagent.writes import Writer
 
-SOON = 0.05
-"""After a job was made: its status is written with the next look."""
+REQUEUE_DELAY = 0.05
+"""Seconds until the next pass after creating a Job, which writes the status."""
 
 
 class CronJobController:
@@ -32,9 +32,9 @@ class CronJobController:
             return DONE
         cron = cached.decode()
         jobs = [
-            each.decode()
-            for each in self._jobs.by(OWNER_UID, cached.uid)
-            if each.controller and each.controller.uid == cached.uid
+            item.decode()
+            for item in self._jobs.by(OWNER_UID, cached.uid)
+            if item.controller and item.controller.uid == cached.uid
         ]
         plan = plan_cron_job(cron, jobs, now=self._now())
         for reason, message in plan.events:
@@ -43,15 +43,15 @@ class CronJobController:
             await self._job_writer.delete(job)
         if plan.create is not None:
             try:
-                made = await self._job_writer.create(plan.create)
+                job = await self._job_writer.create(plan.create)
             except AlreadyExists:
-                made = plan.create
-            message = f"Created job {made['metadata']['name']}"
+                job = plan.create
+            message = f"Created job {job['metadata']['name']}"
             self._events.record(cron, type="Normal", reason="SuccessfulCreate", message=message)
         if plan.status is not None:
             await self._writer.replace_status(cron, plan.status)
         if plan.create is not None:
-            return LookAgain(SOON)
-        if plan.look_again_at is None:
+            return RequeueAfter(REQUEUE_DELAY)
+        if plan.requeue_at is None:
             return DONE
-        return LookAgain(max((plan.look_again_at - self._now()).total_seconds(), 0.0) + SOON)
+        return RequeueAfter(max((plan.requeue_at - self._now()).total_seconds(), 0.0) + REQUEUE_DELAY)

@@ -1,1 +1,1 @@
-"""Jobs: pods made, counted, deleted, and the verdict. `plan` decides as kube-controller-manager does."""
+"""Reconciles Jobs as kube-controller-manager does: creates, counts and deletes pods, and sets the Job's conditions."""

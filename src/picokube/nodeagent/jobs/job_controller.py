@@ -1,4 +1,4 @@
-"""The life of a job: observe, plan, act, record. Also ends jobs whose time to live is over."""
+"""Reconciles Jobs: observes, plans, acts and writes the status. Deletes Jobs whose TTL has expired."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -9,24 +9,23 @@ from kubekit.cache.object_cache import Cache, Cached, Change
 from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import JOBS, PODS
 from kubekit.client.errors import AlreadyExists, Forbidden, Invalid
-from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.controller.urgent_work import UrgentWorkGate
 from kubekit.events.event_recorder import EventRecorder
-from picokube.nodeagent.jobs.expiry import expires_at
-from picokube.nodeagent.jobs.job_facts import TRACKING, UNCOUNTED, is_finished, pod_fact
 from picokube.nodeagent.jobs.job_plan import JobPlan, plan_job
-from picokube.nodeagent.jobs.job_pods import pod_names, pod_of
+from picokube.nodeagent.jobs.job_pods import build_pod, pod_names
+from picokube.nodeagent.jobs.job_state import TRACKING, UNCOUNTED, expires_at, is_finished, summarize_pod
 from picokube.nodeagent.lifecycle_events import job_changed, pod_created, pod_not_created
 from picokube.nodeagent.slots import Slots
 from picokube.nodeagent.writes import Writer
 
 _UNCOUNTED = f'"{UNCOUNTED}"'.encode()
-HOLD = timedelta(milliseconds=200)
-"""That pods are active is told after this long: a job that ends sooner is told once."""
+STATUS_DELAY = timedelta(milliseconds=200)
+"""Delay of status writes that aren't urgent: a Job that finishes sooner needs one write."""
 
 
 class JobController:
-    """Reconciles jobs."""
+    """Reconciles Jobs."""
 
     def __init__(
         self,
@@ -37,16 +36,16 @@ class JobController:
         events: EventRecorder,
         *,
         stop: Callable[[Obj], None],
-        haste: UrgentWorkGate,
+        gate: UrgentWorkGate,
         now: Callable[[], datetime],
     ) -> None:
-        self._stop_pod, self._haste = stop, haste
+        self._stop_pod, self._gate = stop, gate
         self._jobs, self._pods, self._slots, self._events, self._now = jobs, pods, slots, events, now
         self._job_writer, self._pod_writer = Writer(client, JOBS, jobs), Writer(client, PODS, pods)
-        self._untold: dict[str, datetime] = {}
+        self._status_pending_since: dict[str, datetime] = {}
 
-    def is_news_of_pod(self, change: Change) -> bool:
-        """A pod that was just made is known to its job; one that is counted is nothing to a finished job."""
+    def pod_needs_reconcile(self, change: Change) -> bool:
+        """Whether a pod's change matters to its Job: not if the Job just created it, or is finished and counted it."""
         pod = change.subject
         if change.kind == "added" and not pod.is_being_deleted and b'"phase":"Pending"' in pod.raw:
             return False
@@ -62,66 +61,66 @@ class JobController:
             await self._release_orphans(key)
             return DONE
         job = cached.decode()
-        found = self._pods_of(cached.uid)
+        cached_pods = self._pods_of(cached.uid)
         if is_finished(job):
-            # Many of a job's changes come after its end: its pods are read only where there is still something to do.
-            found = [each for each in found if TRACKING in each.finalizers or _UNCOUNTED in each.raw]
-        pods = {each.name: each.decode() for each in found}
-        plan = plan_job(job, [pod_fact(pod) for pod in pods.values()], now=self._now())
-        stopped = plan.uncounted_deletes and await self._stop(pods[fact.name] for fact in plan.delete)
-        if stopped and self._haste.is_on:
-            # They end; that they are deleted, and the status, can wait until all others are told, too.
-            return LookAgain(0.0)
-        chosen = {fact.name for fact in plan.delete}
-        await self._delete(job, [pod for name, pod in pods.items() if name in chosen or _is_uncounted(pod)])
-        await self._make(job, pods, plan)
-        held = await self._record(job, plan)
-        if held is None:
+            # Many changes come after a Job has finished. Decode only the pods that still need work.
+            cached_pods = [pod for pod in cached_pods if TRACKING in pod.finalizers or _UNCOUNTED in pod.raw]
+        pods = {pod.name: pod.decode() for pod in cached_pods}
+        plan = plan_job(job, [summarize_pod(pod) for pod in pods.values()], now=self._now())
+        stopped = plan.uncounted_deletes and await self._stop(pods[pod.name] for pod in plan.delete)
+        if stopped and self._gate.is_on:
+            # The pods are stopping. Deleting them and writing the status can wait until all others are stopping, too.
+            return RequeueAfter(0.0)
+        surplus = {pod.name for pod in plan.delete}
+        await self._delete(job, [pod for name, pod in pods.items() if name in surplus or _is_uncounted(pod)])
+        await self._create_pods(job, pods, plan)
+        delay = await self._write_status(job, plan)
+        if delay is None:
             await asyncio.gather(
-                *(self._pod_writer.release(pods[pod.name], TRACKING) for pod in plan.release)
+                *(self._pod_writer.remove_finalizer(pods[pod.name], TRACKING) for pod in plan.release)
             )
-        return await self._expire(job, self._next_look(plan, held))
+        return await self._expire(job, self._requeue(plan, delay))
 
     def _pods_of(self, uid: str) -> list[Cached]:
         return [
-            each for each in self._pods.by(OWNER_UID, uid) if each.controller and each.controller.uid == uid
+            item for item in self._pods.by(OWNER_UID, uid) if item.controller and item.controller.uid == uid
         ]
 
     async def _stop(self, pods: Iterable[Obj]) -> bool:
-        """Let pods go that nobody shall count, and have them end without waiting for their deletion.
-
-        Whether there were any.
-        """
-        counted = [each for each in pods if TRACKING in (each["metadata"].get("finalizers") or ())]
-        for pod in counted:
-            await self._pod_writer.let_go(pod, TRACKING, mark=UNCOUNTED)
+        """Stop tracked pods before they are deleted, and mark them as uncounted. Whether there were any."""
+        tracked = [pod for pod in pods if TRACKING in (pod["metadata"].get("finalizers") or ())]
+        for pod in tracked:
+            await self._pod_writer.remove_finalizer_and_annotate(pod, TRACKING, annotation=UNCOUNTED)
             self._stop_pod(pod)
-        return bool(counted)
+        return bool(tracked)
 
     async def _delete(self, job: Obj, pods: Iterable[Obj]) -> None:
         for pod in pods:
             if pod["metadata"].get("deletionTimestamp") is None:
                 await self._pod_writer.delete(pod)
-                self._tell(job, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
+                message = f"Deleted pod: {pod['metadata']['name']}"
+                self._events.record(job, type="Normal", reason="SuccessfulDelete", message=message)
 
-    async def _make(self, job: Obj, pods: dict[str, Obj], plan: JobPlan) -> None:
+    async def _create_pods(self, job: Obj, pods: dict[str, Obj], plan: JobPlan) -> None:
         names = pod_names(job, pods)
         for index in plan.indexes or (None,) * plan.create:
-            await self._create(job, names if index is None else pod_names(job, pods, index), index)
+            await self._create_pod(job, names if index is None else pod_names(job, pods, index), index)
 
-    async def _create(self, job: Obj, names: Iterator[str], index: int | None) -> None:
-        """A name that is taken by a pod of this job is that pod: the cache was behind, or an answer was lost."""
-        has_room = self._slots.promise()
+    async def _create_pod(self, job: Obj, names: Iterator[str], index: int | None) -> None:
+        """Create a pod. If a pod of this Job has the name, it was created before: the cache was stale."""
+        has_slot = self._slots.reserve()
         try:
             for name in names:
-                node = self._slots.node if has_room and _is_free(job) else ""
-                pod = pod_of(job, name, node=node, index=index)
+                node = self._slots.node if has_slot and _fits_any_node(job) else ""
+                pod = build_pod(job, name, node=node, index=index)
                 try:
                     pod_created(self._events, job, await self._pod_writer.create(pod))
                 except AlreadyExists:
-                    found = await self._pod_writer.live(pod["metadata"]["namespace"], pod["metadata"]["name"])
-                    if found is not None and _is_of(found, job):
-                        self._pods.note_written(found)
+                    existing = await self._pod_writer.get(
+                        pod["metadata"]["namespace"], pod["metadata"]["name"]
+                    )
+                    if existing is not None and _is_controlled_by(existing, job):
+                        self._pods.record_write(existing)
                         return
                     continue
                 except (Forbidden, Invalid) as error:
@@ -131,67 +130,64 @@ class JobController:
                     raise
                 return
         finally:
-            if has_room:
-                self._slots.settle()
+            if has_slot:
+                self._slots.release()
 
-    async def _record(self, job: Obj, plan: JobPlan) -> float | None:
-        """Write the status; the seconds to wait where more will have happened soon."""
+    async def _write_status(self, job: Obj, plan: JobPlan) -> float | None:
+        """Write the status now, or return the seconds to wait before writing it."""
         uid = job["metadata"]["uid"]
         if plan.status is None:
-            self._untold.pop(uid, None)
+            self._status_pending_since.pop(uid, None)
             return None
         if not plan.is_urgent:
-            since = self._untold.setdefault(uid, self._now())
-            left = (since + HOLD - self._now()).total_seconds()
-            if left > 0:
-                return left
-        self._untold.pop(uid, None)
+            since = self._status_pending_since.setdefault(uid, self._now())
+            delay = (since + STATUS_DELAY - self._now()).total_seconds()
+            if delay > 0:
+                return delay
+        self._status_pending_since.pop(uid, None)
         await self._job_writer.replace_status(job, plan.status)
         job_changed(self._events, job, plan.status)
         return None
 
-    def _tell(self, job: Obj, reason: str, message: str) -> None:
-        self._events.record(job, type="Normal", reason=reason, message=message)
-
     async def _release_orphans(self, key: Key) -> None:
-        """Pods whose job is gone are tracked by nobody."""
-        for each in self._pods.all(key.namespace):
-            owner = each.controller
-            if TRACKING in each.finalizers and owner and (owner.kind, owner.name) == ("Job", key.name):
-                await self._pod_writer.release(each.decode(), TRACKING)
+        """Remove the tracking finalizer from the pods of a deleted Job."""
+        for pod in self._pods.all(key.namespace):
+            owner = pod.controller
+            if TRACKING in pod.finalizers and owner and (owner.kind, owner.name) == ("Job", key.name):
+                await self._pod_writer.remove_finalizer(pod.decode(), TRACKING)
 
     async def _expire(self, job: Obj, result: Result) -> Result:
         if not is_finished(job) or job["metadata"].get("deletionTimestamp"):
             return result
-        end = expires_at(job)
-        if end is None:
+        expiry = expires_at(job)
+        if expiry is None:
             return result
-        left = (end - self._now()).total_seconds()
-        if left > 0:
-            return LookAgain(left)
+        remaining = (expiry - self._now()).total_seconds()
+        if remaining > 0:
+            return RequeueAfter(remaining)
         version = job["metadata"]["resourceVersion"]
         await self._job_writer.delete(job, propagation="Foreground", resource_version=version)
         return DONE
 
-    def _next_look(self, plan: JobPlan, held: float | None) -> Result:
-        waits = [] if held is None else [held]
-        if plan.look_again_at is not None:
-            waits.append(max((plan.look_again_at - self._now()).total_seconds(), 0.0))
-        return LookAgain(min(waits)) if waits else DONE
+    def _requeue(self, plan: JobPlan, delay: float | None) -> Result:
+        delays = [] if delay is None else [delay]
+        if plan.requeue_at is not None:
+            delays.append(max((plan.requeue_at - self._now()).total_seconds(), 0.0))
+        return RequeueAfter(min(delays)) if delays else DONE
 
 
 def _is_uncounted(pod: Obj) -> bool:
     return UNCOUNTED in (pod["metadata"].get("annotations") or {})
 
 
-def _is_free(job: Obj) -> bool:
-    """Whether its pods go anywhere: those that choose are bound by the rule for all pods."""
+def _fits_any_node(job: Obj) -> bool:
+    """Whether the Job's pods have no scheduling constraints and can skip the scheduler."""
     spec = job["spec"]["template"]["spec"]
     return not any(
         spec.get(name) for name in ("nodeSelector", "schedulingGates", "affinity", "nodeName")
     ) and (spec.get("schedulerName", "default-scheduler") == "default-scheduler")
 
 
-def _is_of(pod: Obj, job: Obj) -> bool:
+def _is_controlled_by(pod: Obj, job: Obj) -> bool:
     owners = pod["metadata"].get("ownerReferences") or ()
     return any(owner["uid"] == job["metadata"]["uid"] and owner.get("controller") for owner in owners)

@@ -1,8 +1,8 @@
-"""What a job needs next: pods to make, delete and release, and its next status. Pure; time is an argument.
+"""Plans the next actions of a Job: pods to create, delete and release, and the next status. Pure; time is an argument.
 
-Pods that ended are counted once. In the status that ends a job they are counted directly: whoever reads it again only
-releases them. Before that, they are first noted by uid, then released, then counted, so that a crash at any point
-counts none twice and none never.
+Each finished pod is counted once. In a running Job, a pod is first added to `uncountedTerminatedPods`, then its
+finalizer is removed, then it is counted. A crash at any point neither double-counts nor loses a pod. The final status
+of a Job counts pods directly, because later passes only remove finalizers.
 """
 
 from collections.abc import Sequence
@@ -12,50 +12,52 @@ from typing import Any
 
 from picokube.nodeagent import timestamps
 from picokube.nodeagent.conditions import find, is_true, with_condition
-from picokube.nodeagent.jobs.indexes import next_indexes, read_indexes, written_indexes
-from picokube.nodeagent.jobs.job_facts import (
-    PodFact,
+from picokube.nodeagent.jobs.indexes import format_indexes, next_indexes, parse_indexes
+from picokube.nodeagent.jobs.job_state import (
+    PodSummary,
+    exceeds_restart_limit,
     is_failed,
     is_finished,
     is_indexed,
-    is_past_restarts,
     is_suspended,
     next_pod_at,
 )
 
 Obj = dict[str, Any]
 
-MOST_PODS_AT_ONCE = 500
+MAX_PODS_AT_ONCE = 500
 UNSUPPORTED = ("podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPlan:
-    """Actions in the order in which they are done: delete, create, write the status, release."""
+    """Actions in order of execution: delete, create, write the status, release."""
 
-    delete: Sequence[PodFact] = ()
+    delete: Sequence[PodSummary] = ()
     uncounted_deletes: bool = True
-    """Deleted pods are released first, so that nobody counts them as failed; those of a failed job do count."""
+    """Release deleted pods first to not count them as failed. Pods of a failed Job do count."""
     create: int = 0
     indexes: Sequence[int] = ()
-    """Of an indexed job: one for each pod to make."""
+    """For an Indexed Job, the completion index of each pod to create."""
     status: Obj | None = None
-    """None where nothing changed."""
+    """None if nothing changed."""
     is_urgent: bool = False
-    """Somebody waits for this status; others may wait until more has happened."""
-    release: Sequence[PodFact] = ()
-    """Of which the status no longer needs anything."""
-    look_again_at: datetime | None = None
+    """Write the status now. Otherwise, the write may be delayed and combined with later changes."""
+    release: Sequence[PodSummary] = ()
+    """Pods whose tracking finalizer can be removed."""
+    requeue_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Verdict:
+    """The final condition of a Job: `kind` is Complete or Failed."""
+
     kind: str
     reason: str
     message: str
 
 
-def plan_job(job: Obj, pods: Sequence[PodFact], *, now: datetime) -> JobPlan:
+def plan_job(job: Obj, pods: Sequence[PodSummary], *, now: datetime) -> JobPlan:
     tracked = [pod for pod in pods if pod.is_tracked]
     if is_finished(job) or job["metadata"].get("deletionTimestamp"):
         return JobPlan(release=tracked)
@@ -65,73 +67,73 @@ def plan_job(job: Obj, pods: Sequence[PodFact], *, now: datetime) -> JobPlan:
 
 
 class _Planner:
-    def __init__(self, job: Obj, pods: Sequence[PodFact], now: datetime) -> None:
+    def __init__(self, job: Obj, pods: Sequence[PodSummary], now: datetime) -> None:
         self._job, self._spec, self._pods, self._now = job, job["spec"], pods, now
         self._old: Obj = job.get("status") or {}
         uncounted = self._old.get("uncountedTerminatedPods") or {}
-        self._noted = {kind: list(uncounted.get(kind) or ()) for kind in ("succeeded", "failed")}
-        noted = {*self._noted["succeeded"], *self._noted["failed"]}
-        fresh = [pod for pod in pods if pod.is_tracked and pod.uid not in noted]
-        self._succeeded_now = [pod for pod in fresh if pod.phase == "Succeeded"]
-        self._failed_now = [pod for pod in fresh if pod.phase != "Succeeded" and is_failed(job, pod)]
+        self._uncounted = {kind: list(uncounted.get(kind) or ()) for kind in ("succeeded", "failed")}
+        known = {*self._uncounted["succeeded"], *self._uncounted["failed"]}
+        new = [pod for pod in pods if pod.is_tracked and pod.uid not in known]
+        self._newly_succeeded = [pod for pod in new if pod.phase == "Succeeded"]
+        self._newly_failed = [pod for pod in new if pod.phase != "Succeeded" and is_failed(job, pod)]
         self._active = [pod for pod in pods if pod.is_active]
         self._terminating = sum(pod.is_terminating for pod in pods)
-        self._succeeded = self._total("succeeded", self._succeeded_now)
-        self._failed = self._total("failed", self._failed_now)
+        self._succeeded = self._total("succeeded", self._newly_succeeded)
+        self._failed = self._total("failed", self._newly_failed)
         self._completed: set[int] = set()
         if is_indexed(job):
             self._completed = self._completed_indexes()
             self._succeeded = len(self._completed)
         self._start_time = self._old.get("startTime") or (None if is_suspended(job) else self._first_start())
-        self._look_again_at: datetime | None = None
-        self._chosen: tuple[int, ...] = ()
+        self._requeue_at: datetime | None = None
+        self._new_indexes: tuple[int, ...] = ()
 
     def plan(self) -> JobPlan:
         verdict = self._verdict()
         if verdict is None:
-            delete, create = self._manage()
-            delete += [pod for pod in self._surplus() if pod not in delete]
+            delete, create = self._scale()
+            delete += [pod for pod in self._duplicates() if pod not in delete]
             create = 0 if delete else create
             if is_indexed(self._job):
-                self._chosen = self._indexes(create)
-                create = len(self._chosen)
+                self._new_indexes = self._choose_indexes(create)
+                create = len(self._new_indexes)
         else:
             delete, create = list(self._active), 0
-        left = len(self._active) - len(delete) + create
-        if verdict is None and create == 0 and left == 0:
+        active = len(self._active) - len(delete) + create
+        if verdict is None and create == 0 and active == 0:
             verdict = self._success()
-        return self._with_status(verdict, delete, create, left)
+        return self._with_status(verdict, delete, create, active)
 
     def _completed_indexes(self) -> set[int]:
-        done = {pod.index for pod in self._pods if pod.is_tracked and pod.phase == "Succeeded"}
-        known = read_indexes(self._old.get("completedIndexes"))
-        return known | {index for index in done if index is not None and index < self._spec["completions"]}
+        new = {pod.index for pod in self._pods if pod.is_tracked and pod.phase == "Succeeded"}
+        known = parse_indexes(self._old.get("completedIndexes"))
+        return known | {index for index in new if index is not None and index < self._spec["completions"]}
 
-    def _surplus(self) -> list[PodFact]:
-        """Active pods of an indexed job that do what is done, or what an older one does."""
+    def _duplicates(self) -> list[PodSummary]:
+        """Active pods of an Indexed Job whose index is completed, invalid or used by an older pod."""
         if not is_indexed(self._job):
             return []
-        taken = set(self._completed)
-        found = []
+        used = set(self._completed)
+        duplicates = []
         for pod in sorted(self._active, key=lambda pod: (pod.created, pod.name)):
-            if pod.index is None or pod.index in taken or pod.index >= self._spec["completions"]:
-                found.append(pod)
+            if pod.index is None or pod.index in used or pod.index >= self._spec["completions"]:
+                duplicates.append(pod)
             else:
-                taken.add(pod.index)
-        return found
+                used.add(pod.index)
+        return duplicates
 
-    def _indexes(self, most: int) -> tuple[int, ...]:
-        held = self._pods if self._spec.get("podReplacementPolicy") == "Failed" else self._active
-        at_work = [pod for pod in held if pod.is_active or pod.is_terminating]
-        busy = {pod.index for pod in at_work if pod.index is not None}
-        return next_indexes(self._spec["completions"], {*self._completed, *busy}, most)
+    def _choose_indexes(self, limit: int) -> tuple[int, ...]:
+        candidates = self._pods if self._spec.get("podReplacementPolicy") == "Failed" else self._active
+        unfinished = [pod for pod in candidates if pod.is_active or pod.is_terminating]
+        used = {pod.index for pod in unfinished if pod.index is not None}
+        return next_indexes(self._spec["completions"], {*self._completed, *used}, limit)
 
-    def _total(self, kind: str, new: Sequence[PodFact]) -> int:
-        return int(self._old.get(kind) or 0) + len(self._noted[kind]) + len(new)
+    def _total(self, kind: str, new: Sequence[PodSummary]) -> int:
+        return int(self._old.get(kind) or 0) + len(self._uncounted[kind]) + len(new)
 
     def _first_start(self) -> str:
-        """The first pod is older than the first status, if the process ended between the two."""
-        return min([timestamps.written(self._now), *(pod.created for pod in self._pods if pod.created)])
+        """Now, or the creation of the first pod if a crash prevented the first status write."""
+        return min([timestamps.format_time(self._now), *(pod.created for pod in self._pods if pod.created)])
 
     def _verdict(self) -> _Verdict | None:
         conditions = self._old.get("conditions")
@@ -139,140 +141,139 @@ class _Planner:
             return _success_verdict()
         if (target := find(conditions, "FailureTarget")) is not None and target.get("status") == "True":
             return _Verdict(kind="Failed", reason=target.get("reason", ""), message=target.get("message", ""))
-        if refused := self._refused():
-            message = f"spec.{refused} is not supported where jobs run as local processes"
+        if unsupported := next((name for name in UNSUPPORTED if self._spec.get(name) is not None), None):
+            message = f"spec.{unsupported} is not supported when Jobs run as local processes"
             return _Verdict(kind="Failed", reason="UnsupportedField", message=message)
-        if self._failed > self._spec.get("backoffLimit", 6) or is_past_restarts(self._job, self._pods):
+        if self._failed > self._spec.get("backoffLimit", 6) or exceeds_restart_limit(self._job, self._pods):
             message = "Job has reached the specified backoff limit"
             return _Verdict(kind="Failed", reason="BackoffLimitExceeded", message=message)
         deadline = self._spec.get("activeDeadlineSeconds")
         if deadline is None or is_suspended(self._job) or self._start_time is None:
             return None
-        end = timestamps.read(self._start_time) + timedelta(seconds=deadline)
+        end = timestamps.parse_time(self._start_time) + timedelta(seconds=deadline)
         if self._now >= end:
             message = "Job was active longer than specified deadline"
             return _Verdict(kind="Failed", reason="DeadlineExceeded", message=message)
-        self._look_again(end)
+        self._request_requeue(end)
         return None
 
-    def _refused(self) -> str | None:
-        return next((name for name in UNSUPPORTED if self._spec.get(name) is not None), None)
-
     def _success(self) -> _Verdict | None:
-        wanted = self._spec.get("completions")
-        enough = self._succeeded > 0 if wanted is None else self._succeeded >= wanted
-        return _success_verdict() if enough else None
+        completions = self._spec.get("completions")
+        is_complete = self._succeeded > 0 if completions is None else self._succeeded >= completions
+        return _success_verdict() if is_complete else None
 
-    def _manage(self) -> tuple[list[PodFact], int]:
-        """Pods to delete and how many to make: never both in one pass."""
+    def _scale(self) -> tuple[list[PodSummary], int]:
+        """Pods to delete and the number of pods to create; never both in one pass."""
         active = len(self._active)
         if is_suspended(self._job):
             return list(self._active), 0
         parallelism, completions = self._spec.get("parallelism", 1), self._spec.get("completions")
         if completions is None:
-            wanted = active if self._succeeded else parallelism
+            desired = active if self._succeeded else parallelism
         else:
-            wanted = max(min(completions - self._succeeded, parallelism), 0)
-        if active > wanted:
-            return _least_done(self._active)[: active - wanted], 0
-        held = self._terminating if self._spec.get("podReplacementPolicy") == "Failed" else 0
-        missing = min(wanted - held - active, MOST_PODS_AT_ONCE)
+            desired = max(min(completions - self._succeeded, parallelism), 0)
+        if active > desired:
+            return _by_deletion_priority(self._active)[: active - desired], 0
+        terminating = self._terminating if self._spec.get("podReplacementPolicy") == "Failed" else 0
+        missing = min(desired - terminating - active, MAX_PODS_AT_ONCE)
         if missing <= 0:
             return [], 0
-        due = next_pod_at(self._job, self._pods)
-        if due is not None and due > self._now:
-            self._look_again(due)
+        backoff_end = next_pod_at(self._job, self._pods)
+        if backoff_end is not None and backoff_end > self._now:
+            self._request_requeue(backoff_end)
             return [], 0
         return [], missing
 
-    def _look_again(self, at: datetime) -> None:
-        self._look_again_at = at if self._look_again_at is None else min(at, self._look_again_at)
+    def _request_requeue(self, at: datetime) -> None:
+        self._requeue_at = at if self._requeue_at is None else min(at, self._requeue_at)
 
     def _with_status(
-        self, verdict: _Verdict | None, delete: list[PodFact], create: int, left: int
+        self, verdict: _Verdict | None, delete: list[PodSummary], create: int, active: int
     ) -> JobPlan:
         terminating = self._terminating + len(delete)
         ready = sum(pod.is_ready for pod in self._active if pod not in delete)
-        status: Obj = {**self._old, "active": left, "ready": min(ready, left), "terminating": terminating}
+        status: Obj = {**self._old, "active": active, "ready": min(ready, active), "terminating": terminating}
         if self._start_time:
             status["startTime"] = self._start_time
         if self._completed:
-            status["completedIndexes"] = written_indexes(self._completed)
+            status["completedIndexes"] = format_indexes(self._completed)
         conditions = list(self._old.get("conditions") or ())
         present = {pod.uid for pod in self._pods if pod.is_tracked}
-        release: list[PodFact] = []
-        is_over = verdict is not None and left == 0 and terminating == 0
+        release: list[PodSummary] = []
+        is_final = verdict is not None and active == 0 and terminating == 0
         if verdict is not None:
-            conditions = self._judged(conditions, verdict, is_over=is_over)
+            conditions = self._with_verdict(conditions, verdict, is_final=is_final)
         else:
-            conditions = self._suspension(conditions, status)
-        if is_over:
+            conditions = self._with_suspension(conditions, status)
+        if is_final:
             status.setdefault("startTime", self._first_start())
             status |= {"succeeded": self._succeeded, "failed": self._failed, "uncountedTerminatedPods": {}}
             if verdict is not None and verdict.kind == "Complete":
-                status["completionTime"] = timestamps.written(self._now)
+                status["completionTime"] = timestamps.format_time(self._now)
             release = [pod for pod in self._pods if pod.is_tracked]
         else:
             release = self._count(status, present)
         status["conditions"] = conditions
-        status = {key: value for key, value in status.items() if value not in ([], 0, {}) or key in _KEPT}
-        changed = _known(status) != _known(self._old)
+        status = {
+            key: value for key, value in status.items() if value not in ([], 0, {}) or key in _KEEP_IF_EMPTY
+        }
+        changed = _comparable(status) != _comparable(self._old)
         return JobPlan(
             delete=delete,
             uncounted_deletes=verdict is None,
             create=create,
-            indexes=self._chosen,
+            indexes=self._new_indexes,
             status=status if changed else None,
             is_urgent=verdict is not None
             or conditions != (self._old.get("conditions") or [])
             or bool(status.get("uncountedTerminatedPods")),
             release=release,
-            look_again_at=self._look_again_at,
+            requeue_at=self._requeue_at,
         )
 
-    def _count(self, status: Obj, present: set[str]) -> list[PodFact]:
-        """Note what ended, count what was noted and released; what can be released now."""
+    def _count(self, status: Obj, present: set[str]) -> list[PodSummary]:
+        """Count released pods and add finished ones to `uncountedTerminatedPods`. Returns the pods to release."""
         uncounted: dict[str, list[str]] = {}
-        for kind, new in (("succeeded", self._succeeded_now), ("failed", self._failed_now)):
-            waiting = [uid for uid in self._noted[kind] if uid in present]
-            status[kind] = int(self._old.get(kind) or 0) + len(self._noted[kind]) - len(waiting)
+        for kind, new in (("succeeded", self._newly_succeeded), ("failed", self._newly_failed)):
+            unreleased = [uid for uid in self._uncounted[kind] if uid in present]
+            status[kind] = int(self._old.get(kind) or 0) + len(self._uncounted[kind]) - len(unreleased)
             if kind == "succeeded" and is_indexed(self._job):
                 status[kind] = self._succeeded
-            if together := [*waiting, *(pod.uid for pod in new)]:
-                uncounted[kind] = together
+            if uids := [*unreleased, *(pod.uid for pod in new)]:
+                uncounted[kind] = uids
         status["uncountedTerminatedPods"] = uncounted
-        noted = {uid for uids in uncounted.values() for uid in uids}
-        return [pod for pod in self._pods if pod.uid in noted and pod.is_tracked]
+        uncounted_uids = {uid for uids in uncounted.values() for uid in uids}
+        return [pod for pod in self._pods if pod.uid in uncounted_uids and pod.is_tracked]
 
-    def _judged(self, conditions: list[Obj], verdict: _Verdict, *, is_over: bool) -> list[Obj]:
+    def _with_verdict(self, conditions: list[Obj], verdict: _Verdict, *, is_final: bool) -> list[Obj]:
         first = "SuccessCriteriaMet" if verdict.kind == "Complete" else "FailureTarget"
-        for kind in (first, verdict.kind) if is_over else (first,):
+        for kind in (first, verdict.kind) if is_final else (first,):
             conditions = with_condition(
                 conditions, self._condition(kind, "True", verdict.reason, verdict.message)
             )
         return conditions
 
-    def _suspension(self, conditions: list[Obj], status: Obj) -> list[Obj]:
+    def _with_suspension(self, conditions: list[Obj], status: Obj) -> list[Obj]:
         if is_suspended(self._job):
-            # A job that goes on starts anew: how long it was active is counted from then.
+            # The active deadline restarts when the Job is resumed.
             status.pop("startTime", None)
             return with_condition(
                 conditions, self._condition("Suspended", "True", "JobSuspended", "Job suspended")
             )
         if is_true(conditions, "Suspended"):
-            status["startTime"] = timestamps.written(self._now)
+            status["startTime"] = timestamps.format_time(self._now)
             return with_condition(
                 conditions, self._condition("Suspended", "False", "JobResumed", "Job resumed")
             )
         return conditions
 
     def _condition(self, kind: str, state: str, reason: str, message: str) -> Obj:
-        now = timestamps.written(self._now)
+        now = timestamps.format_time(self._now)
         times = {"lastProbeTime": now, "lastTransitionTime": now}
         return {"type": kind, "status": state, "reason": reason, "message": message, **times}
 
 
-_KEPT = ("ready", "terminating", "uncountedTerminatedPods")
+_KEEP_IF_EMPTY = ("ready", "terminating", "uncountedTerminatedPods")
 
 
 def _success_verdict() -> _Verdict:
@@ -280,17 +281,17 @@ def _success_verdict() -> _Verdict:
     return _Verdict(kind="Complete", reason="CompletionsReached", message=message)
 
 
-def _least_done(pods: Sequence[PodFact]) -> list[PodFact]:
-    """Those that lose least: not running before running, not ready before ready, younger before older."""
+def _by_deletion_priority(pods: Sequence[PodSummary]) -> list[PodSummary]:
+    """Pods to delete first come first: not running before running, not ready before ready, younger before older."""
     by_age = sorted(pods, key=lambda pod: (pod.created, pod.name), reverse=True)
     return sorted(by_age, key=lambda pod: (pod.phase == "Running", pod.is_ready))
 
 
-def _known(status: Obj) -> Obj:
-    """Without the times of conditions, and with what is left out counted as nothing."""
+def _comparable(status: Obj) -> Obj:
+    """The status without condition timestamps and empty fields."""
     conditions = [
-        {key: value for key, value in each.items() if key not in ("lastProbeTime", "lastTransitionTime")}
-        for each in status.get("conditions") or ()
+        {key: value for key, value in condition.items() if key not in ("lastProbeTime", "lastTransitionTime")}
+        for condition in status.get("conditions") or ()
     ]
     rest = {
         key: value for key, value in status.items() if key != "conditions" and value not in (0, {}, [], None)

@@ -1,4 +1,4 @@
-"""The pod that a job makes: name, labels, owner, tracking finalizer. Pure."""
+"""Builds the pods of a Job: name, labels, owner reference and tracking finalizer. Pure."""
 
 import hashlib
 from collections.abc import Container, Iterator
@@ -8,32 +8,32 @@ from typing import Any
 import orjson
 
 from picokube.nodeagent.jobs.indexes import INDEX
-from picokube.nodeagent.jobs.job_facts import TRACKING
+from picokube.nodeagent.jobs.job_state import TRACKING
 
 Obj = dict[str, Any]
 
 VARIABLE = "JOB_COMPLETION_INDEX"
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_SUFFIX = 5
-_LONGEST_BASE = 63 - _SUFFIX - 1
+_SUFFIX_LENGTH = 5
+_MAX_BASE_LENGTH = 63 - _SUFFIX_LENGTH - 1
 
 
-def pod_names(job: Obj, taken: Container[str], index: int | None = None) -> Iterator[str]:
-    """Names for the next pods. The same job in the same state gives the same: a create sent twice is one pod."""
+def pod_names(job: Obj, used: Container[str], index: int | None = None) -> Iterator[str]:
+    """Names for the next pods. They depend only on the state of the Job, so a repeated create can't add a pod."""
     status = job.get("status") or {}
     first = int(status.get("succeeded") or 0) + int(status.get("failed") or 0)
     ending = "" if index is None else f"-{index}"
-    base = job["metadata"]["name"][: _LONGEST_BASE - len(ending)].rstrip("-.") + ending
+    base = job["metadata"]["name"][: _MAX_BASE_LENGTH - len(ending)].rstrip("-.") + ending
     for number in count(first):
         name = f"{base}-{_suffix(job['metadata']['uid'] + ending, number)}"
-        if name not in taken:
+        if name not in used:
             yield name
 
 
-def pod_of(job: Obj, name: str, *, node: str = "", index: int | None = None) -> Obj:
+def build_pod(job: Obj, name: str, *, node: str = "", index: int | None = None) -> Obj:
     meta, template = job["metadata"], orjson.loads(orjson.dumps(job["spec"]["template"]))
-    given = template.get("metadata") or {}
-    finalizers = [each for each in given.get("finalizers") or () if each != TRACKING]
+    template_meta = template.get("metadata") or {}
+    finalizers = [finalizer for finalizer in template_meta.get("finalizers") or () if finalizer != TRACKING]
     owner = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -49,8 +49,8 @@ def pod_of(job: Obj, name: str, *, node: str = "", index: int | None = None) -> 
             "name": name,
             "generateName": f"{meta['name']}-",
             "namespace": meta["namespace"],
-            "labels": given.get("labels") or {},
-            "annotations": given.get("annotations") or {},
+            "labels": template_meta.get("labels") or {},
+            "annotations": template_meta.get("annotations") or {},
             "finalizers": [*finalizers, TRACKING],
             "ownerReferences": [owner],
         },
@@ -59,12 +59,12 @@ def pod_of(job: Obj, name: str, *, node: str = "", index: int | None = None) -> 
     if node and not pod["spec"].get("nodeName"):
         pod["spec"]["nodeName"] = node
     if index is not None:
-        _number(pod, meta["name"], index)
+        _set_index(pod, meta["name"], index)
     return pod
 
 
-def _number(pod: Obj, job_name: str, index: int) -> None:
-    """Which part of the job it is: as annotation, label, host name and variable."""
+def _set_index(pod: Obj, job_name: str, index: int) -> None:
+    """Set the completion index as annotation, label, host name and environment variable."""
     meta, spec = pod["metadata"], pod["spec"]
     meta["generateName"] = f"{job_name}-{index}-"
     for kind in ("annotations", "labels"):
@@ -73,10 +73,10 @@ def _number(pod: Obj, job_name: str, index: int) -> None:
     source = {"fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.labels['{INDEX}']"}}
     for container in [*(spec.get("initContainers") or ()), *spec["containers"]]:
         env = container.setdefault("env", [])
-        if all(each["name"] != VARIABLE for each in env):
+        if all(item["name"] != VARIABLE for item in env):
             env.append({"name": VARIABLE, "valueFrom": source})
 
 
 def _suffix(uid: str, number: int) -> str:
     value = int.from_bytes(hashlib.sha256(f"{uid}/{number}".encode()).digest()[:8], "big")
-    return "".join(_ALPHABET[value // len(_ALPHABET) ** n % len(_ALPHABET)] for n in range(_SUFFIX))
+    return "".join(_ALPHABET[value // len(_ALPHABET) ** n % len(_ALPHABET)] for n in range(_SUFFIX_LENGTH))

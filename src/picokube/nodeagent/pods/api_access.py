@@ -1,7 +1,7 @@
-"""How a pod reaches the API as its service account: a token, the server's certificate and its address.
+"""Gives pods access to the API server: service account token, CA certificate and server address.
 
-Only for pods that mount a token (`automountServiceAccountToken`), and only where volumes are mounted. A token is bound
-to its pod: it ends with the pod, so it is not renewed.
+Only pods that mount a token (`automountServiceAccountToken`) get access, and only if mount namespaces are available. A
+token is bound to its pod and expires with it, so it isn't renewed.
 """
 
 import logging
@@ -16,12 +16,12 @@ from kubekit.client.builtin import CONFIG_MAPS
 from kubekit.client.errors import ApiError, NotFound
 from kubekit.client.resource import Resource
 from picokube.nodeagent.pods.spec_checks import is_token
-from picokube.nodeagent.pods.volume_files import Places
+from picokube.nodeagent.pods.volume_files import AgentPaths
 
 log = logging.getLogger("picokube.nodeagent")
 
 TOKEN_SECONDS: Final = 365 * 24 * 3600
-"""What kube-apiserver extends such tokens to."""
+"""The lifetime to which kube-apiserver extends such tokens."""
 ROOT_CERTIFICATE: Final = "kube-root-ca.crt"
 DEFAULT_ACCOUNT: Final = "default"
 _FILE_MODE, _DIRECTORY_MODE = 0o644, 0o755
@@ -29,29 +29,29 @@ _FILE_MODE, _DIRECTORY_MODE = 0o644, 0o755
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiAccess:
-    """Gives pods what they need to reach the API."""
+    """Prepares the token volume and environment of pods."""
 
     client: Client
-    places: Places
+    paths: AgentPaths
     server: str
-    """Where the API listens, as `https://127.0.0.1:7447`; empty where pods cannot reach it."""
+    """URL of the API server, such as `https://127.0.0.1:7447`. Empty if pods can't reach it."""
 
     async def prepare(self, pod: Obj) -> Mapping[str, str]:
-        """Write the files of its token volume, once, and return the variables that name the server."""
+        """Write the files of the token volume, once, and return the environment variables of the server address."""
         spec, meta = pod["spec"], pod["metadata"]
         name = next(
-            (each["name"] for each in spec.get("volumes") or () if is_token(spec, each["name"])), None
+            (volume["name"] for volume in spec.get("volumes") or () if is_token(spec, volume["name"])), None
         )
         if name is None or not self.server.startswith("https:"):
             return {}
-        directory = self.places.volume(meta["uid"], name)
+        directory = self.paths.volume(meta["uid"], name)
         if not (directory / "token").exists():
             try:
                 token = await self._token(pod)
                 certificate = await self._certificate(meta["namespace"])
             except ApiError as error:
                 log.warning(
-                    "pod gets no API token",
+                    "service account token request failed; starting the pod without a token",
                     extra={"namespace": meta["namespace"], "pod": meta["name"], "error": str(error)},
                 )
                 return {}
@@ -66,9 +66,9 @@ class ApiAccess:
         meta = pod["metadata"]
         account = pod["spec"].get("serviceAccountName") or DEFAULT_ACCOUNT
         bound = {"kind": "Pod", "apiVersion": "v1", "name": meta["name"], "uid": meta["uid"]}
-        # A token is made below its account, so the path of the collection is the account's.
+        # TokenRequest is a subresource of the service account.
         tokens = Resource("", "v1", f"serviceaccounts/{account}/token", "TokenRequest")
-        made = await self.client.create(
+        response = await self.client.create(
             tokens,
             {
                 "apiVersion": "authentication.k8s.io/v1",
@@ -77,20 +77,20 @@ class ApiAccess:
                 "spec": {"expirationSeconds": TOKEN_SECONDS, "boundObjectRef": bound},
             },
         )
-        token: str = made["status"]["token"]
+        token: str = response["status"]["token"]
         return token
 
     async def _certificate(self, namespace: str) -> str:
         try:
-            found: Any = await self.client.get(CONFIG_MAPS, ROOT_CERTIFICATE, namespace)
+            config_map: Any = await self.client.get(CONFIG_MAPS, ROOT_CERTIFICATE, namespace)
         except NotFound:
             return ""
-        text: str = (found.get("data") or {}).get("ca.crt", "")
-        return text
+        certificate: str = (config_map.get("data") or {}).get("ca.crt", "")
+        return certificate
 
 
 def _write(directory: Path, files: Mapping[str, str]) -> None:
-    """The token last: what is there with it is whole."""
+    """Write the files in order. The token comes last and marks the volume as complete."""
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(_DIRECTORY_MODE)
     for name, text in files.items():

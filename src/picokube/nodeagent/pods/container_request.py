@@ -1,4 +1,4 @@
-"""From a container of a pod to the order that starts it. Makes directories; decides nothing about when."""
+"""Builds the start request of a container and creates its directories and files."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -8,13 +8,13 @@ from typing import Any
 
 from picokube.nodeagent.pods.container_view import TMP, ContainerView, ViewRequest, container_view
 from picokube.nodeagent.pods.environment import ConfigProblem, Find, environment
-from picokube.nodeagent.pods.expansion import expanded
-from picokube.nodeagent.pods.own_programs import OwnProgram
+from picokube.nodeagent.pods.expansion import expand_variables
+from picokube.nodeagent.pods.host_programs import HostProgram
 from picokube.nodeagent.pods.path_mapping import PathMapping
 from picokube.nodeagent.pods.spec_checks import Host, is_token
-from picokube.nodeagent.pods.volume_files import Places, make_volumes, mounts_of
+from picokube.nodeagent.pods.volume_files import AgentPaths, make_volumes, mounts_of
 from picokube.nodeagent.supervisor.cri_log import log_path
-from picokube.nodeagent.supervisor.orders import RunKey, StartContainer
+from picokube.nodeagent.supervisor.protocol import RunKey, StartContainer
 
 Obj = Mapping[str, Any]
 
@@ -30,31 +30,31 @@ _REFERENCES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerContext:
-    """What every order needs: where things are, who we are, whether volumes can be mounted."""
+    """What the start requests of all containers have in common."""
 
-    places: Places
+    paths: AgentPaths
     host: Host
     namespaces: bool
     inherited: Mapping[str, str]
-    programs: tuple[OwnProgram, ...] = ()
-    """Programs of this machine that containers of every user may start."""
+    programs: tuple[HostProgram, ...] = ()
+    """Host programs that containers of any user may start."""
 
 
-def container_start_request(pod: Obj, key: RunKey, shop: ContainerContext, find: Find) -> StartContainer:
-    """Everything a container needs is there when this returns. Raises ConfigProblem and OSError."""
+def container_start_request(pod: Obj, key: RunKey, context: ContainerContext, find: Find) -> StartContainer:
+    """The request to start a container, whose directories and files exist then. Raises ConfigProblem and OSError."""
     container = container_named(pod, key.container)
-    user, group, groups = _identity(pod, container, shop.host)
-    volumes = make_volumes(pod, shop.places, find, group=_fs_group(pod, shop.host))
-    has_token = any(is_token(pod["spec"], each["name"]) for each in pod["spec"].get("volumes") or ())
+    user, group, groups = _identity(pod, container, context.host)
+    volumes = make_volumes(pod, context.paths, find, group=_fs_group(pod, context.host))
+    has_token = any(is_token(pod["spec"], volume["name"]) for volume in pod["spec"].get("volumes") or ())
     home = {} if has_token else {"HOME": TMP}
-    env = environment(pod, container, {**shop.inherited, **home}, find)
+    env = environment(pod, container, {**context.inherited, **home}, find)
     mounts = mounts_of(container, volumes, env)
-    files = _private_files(pod, key, shop, user)
+    files = _private_files(pod, key, context, user)
     termination_path = container.get("terminationMessagePath") or DEFAULT_TERMINATION_PATH
-    argv = [expanded(each, env) for each in (*container["command"], *(container.get("args") or ()))]
-    if shop.namespaces:
+    argv = [expand_variables(arg, env) for arg in (*container["command"], *(container.get("args") or ()))]
+    if context.namespaces:
         request = ViewRequest(
-            data=shop.places.data,
+            data=context.paths.data,
             volumes=mounts,
             tmp=files.tmp,
             work=files.work,
@@ -65,14 +65,14 @@ def container_start_request(pod: Obj, key: RunKey, shop: ContainerContext, find:
             argv=argv,
             env=env,
             working_dir=container.get("workingDir") or "",
-            programs=shop.programs,
+            programs=context.programs,
         )
         view = container_view(request)
         mapping = PathMapping({termination_path: view.termination})
     else:
         view = ContainerView(mounts=(), hidden=(), work=str(files.work), termination=str(files.termination))
         mapping = PathMapping(
-            {**{each.target: each.source for each in mounts}, termination_path: view.termination}
+            {**{mount.target: mount.source for mount in mounts}, termination_path: view.termination}
         )
         env = env | {"TMPDIR": str(files.tmp)} | ({"HOME": str(files.tmp)} if env.get("HOME") == TMP else {})
     return StartContainer(
@@ -80,7 +80,7 @@ def container_start_request(pod: Obj, key: RunKey, shop: ContainerContext, find:
         argv=mapping.texts(argv),
         env=mapping.values(env),
         cwd=mapping.text(container["workingDir"]) if container.get("workingDir") else view.work,
-        log=str(log_path(shop.places.logs, key.pod, key.container)),
+        log=str(log_path(context.paths.logs, key.pod, key.container)),
         mounts=view.mounts,
         hidden=view.hidden,
         user=user,
@@ -89,8 +89,8 @@ def container_start_request(pod: Obj, key: RunKey, shop: ContainerContext, find:
     )
 
 
-def order_size(pod: Obj, key: RunKey) -> int:
-    """The characters that an order is made from."""
+def request_size(pod: Obj, key: RunKey) -> int:
+    """The number of characters in the command, arguments and environment of a container."""
     container = container_named(pod, key.container)
     texts = (*container["command"], *(container.get("args") or ()))
     values = (variable.get("value") or "" for variable in container.get("env") or ())
@@ -104,32 +104,32 @@ class _PrivateFiles:
     termination: Path
 
 
-def _private_files(pod: Obj, key: RunKey, shop: ContainerContext, user: int | None) -> _PrivateFiles:
-    """What a container has for itself, made where it is missing, and its own."""
-    places = shop.places
+def _private_files(pod: Obj, key: RunKey, context: ContainerContext, user: int | None) -> _PrivateFiles:
+    """The private directories and termination message file of a container, created and owned by its user."""
+    paths = context.paths
     files = _PrivateFiles(
-        tmp=places.tmp(key.pod),
-        work=places.work(key.pod, key.container),
-        termination=places.termination(key.pod, key.container, key.restart),
+        tmp=paths.tmp(key.pod),
+        work=paths.work(key.pod, key.container),
+        termination=paths.termination(key.pod, key.container, key.restart),
     )
     for directory in (files.tmp, files.work):
         if not directory.is_dir():
             directory.mkdir(parents=True, mode=_PRIVATE)
             if user is not None:
                 os.chown(directory, user, -1)
-    if len({_identity(pod, each, shop.host)[0] for each in all_containers(pod)}) > 1:
+    if len({_identity(pod, container, context.host)[0] for container in all_containers(pod)}) > 1:
         files.tmp.chmod(_SHARED_TMP)
-    made = os.open(files.termination, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = os.open(files.termination, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if user is not None:
-            os.fchown(made, user, -1)
+            os.fchown(file, user, -1)
     finally:
-        os.close(made)
+        os.close(file)
     return files
 
 
 def _fs_group(pod: Obj, host: Host) -> int | None:
-    """The group that may write volumes; only root can give files to another."""
+    """The group that owns volumes. None unless the agent is root, because only root can change ownership."""
     group: int | None = (pod["spec"].get("securityContext") or {}).get("fsGroup")
     return group if host.is_root else None
 
@@ -140,28 +140,28 @@ def all_containers(pod: Obj) -> list[Obj]:
 
 
 def container_named(pod: Obj, name: str) -> Obj:
-    return next(each for each in all_containers(pod) if each["name"] == name)
+    return next(container for container in all_containers(pod) if container["name"] == name)
 
 
 def references(pod: Obj) -> set[tuple[str, str]]:
-    """The objects that its containers and volumes speak of, by kind and name."""
+    """The kind and name of every object that the pod's containers and volumes refer to."""
     spec, containers = pod["spec"], all_containers(pod)
-    volumes = [each for each in spec.get("volumes") or () if not is_token(spec, each["name"])]
+    volumes = [item for item in spec.get("volumes") or () if not is_token(spec, item["name"])]
     return {
-        *(found for container in containers for found in _of_container(container)),
-        *(found for volume in volumes for found in _of_volume(volume)),
+        *(reference for container in containers for reference in _container_references(container)),
+        *(reference for volume in volumes for reference in _volume_references(volume)),
     }
 
 
-def _of_container(container: Obj) -> Iterator[tuple[str, str]]:
-    sources = [each.get("valueFrom") or {} for each in container.get("env") or ()]
+def _container_references(container: Obj) -> Iterator[tuple[str, str]]:
+    sources = [item.get("valueFrom") or {} for item in container.get("env") or ()]
     for source in [*sources, *(container.get("envFrom") or ())]:
         for field, kind in _REFERENCES.items():
             if source.get(field) is not None:
                 yield kind, source[field]["name"]
 
 
-def _of_volume(volume: Obj) -> Iterator[tuple[str, str]]:
+def _volume_references(volume: Obj) -> Iterator[tuple[str, str]]:
     if (claim := volume.get("persistentVolumeClaim")) is not None:
         yield "PersistentVolumeClaim", claim["claimName"]
     for source in [volume, *((volume.get("projected") or {}).get("sources") or ())]:
@@ -172,11 +172,14 @@ def _of_volume(volume: Obj) -> Iterator[tuple[str, str]]:
 
 
 def _identity(pod: Obj, container: Obj, host: Host) -> tuple[int | None, int | None, tuple[int, ...]]:
+    """User, group and supplementary groups of a container. None stands for those of the agent."""
     security = (pod["spec"].get("securityContext") or {}) | (container.get("securityContext") or {})
     user, group = security.get("runAsUser"), security.get("runAsGroup")
     runs_as = host.user if user is None else user
     if security.get("runAsNonRoot") and runs_as == 0:
-        raise ConfigProblem("container has runAsNonRoot and the agent's own user is root: set runAsUser")
+        raise ConfigProblem(
+            "container has runAsNonRoot and would run as root, the user of the node agent: set runAsUser"
+        )
     groups = {*(security.get("supplementalGroups") or ())}
     if security.get("fsGroup") is not None:
         groups.add(security["fsGroup"])

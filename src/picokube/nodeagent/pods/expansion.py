@@ -1,21 +1,19 @@
-"""`$(NAME)` in commands, arguments and values, as Kubernetes reads it. Pure."""
+"""Expands `$(NAME)` in commands, arguments and environment values as Kubernetes does. Pure."""
 
 from collections.abc import Mapping
 from typing import Final
 
 MAX_EXPANDED: Final = 1024 * 1024
-"""Characters of one text: variables that refer to each other can double it at every step. Linux takes 128 KiB."""
+"""Characters: variables that refer to each other can grow exponentially. Linux limits an argument to 128 KiB."""
 
 
 class ExpansionTooLarge(ValueError):
-    """A text whose references make it longer than any process can be given."""
+    """An expanded text exceeds MAX_EXPANDED."""
 
 
-def expanded(text: str, values: Mapping[str, str]) -> str:
-    """References to known names replaced; unknown ones stay as they are; `$$` is `$`.
-
-    A user may write hundreds of thousands of references, and a match of a regular expression costs microseconds.
-    """
+def expand_variables(text: str, values: Mapping[str, str]) -> str:
+    """Replace references to known variables. Unknown references are kept; `$$` becomes `$`."""
+    # Not a regular expression: with hundreds of thousands of references it is too slow.
     parts = []
     position = size = 0
     last_end = text.rfind(")")
@@ -32,7 +30,7 @@ def expanded(text: str, values: Mapping[str, str]) -> str:
                 size += len(parts[-1])
                 if size > MAX_EXPANDED:
                     raise ExpansionTooLarge(
-                        f"$({text[dollar + 2 : end][:64]}) makes a text of more than {MAX_EXPANDED} characters"
+                        f"expanding $({text[dollar + 2 : end][:64]}) exceeds {MAX_EXPANDED} characters"
                     )
             case _:
                 parts.append("$")

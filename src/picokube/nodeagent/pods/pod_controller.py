@@ -1,4 +1,4 @@
-"""The life of one pod: look at it, plan, start and stop, tell its status. One pass a change."""
+"""Reconciles pods: plans, starts and stops containers, and writes the status."""
 
 import asyncio
 import logging
@@ -11,11 +11,12 @@ from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS
 from kubekit.client.errors import NotFound
 from kubekit.controller.evaluation import evaluated
-from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
 from picokube.nodeagent import timestamps
+from picokube.nodeagent.conditions import TERMINAL_PHASES
 from picokube.nodeagent.lifecycle_events import (
-    Once,
+    EventDeduplicator,
     containers_backing_off,
     containers_started,
     containers_stopping,
@@ -24,29 +25,29 @@ from picokube.nodeagent.pods.api_access import ApiAccess
 from picokube.nodeagent.pods.container_request import (
     ContainerContext,
     container_start_request,
-    order_size,
     references,
+    request_size,
 )
 from picokube.nodeagent.pods.environment import ConfigProblem
 from picokube.nodeagent.pods.expansion import ExpansionTooLarge
 from picokube.nodeagent.pods.known_runs import known_runs
-from picokube.nodeagent.pods.pod_plan import DEFAULT_GRACE, ENDED, PodPlan, latest_runs, plan_pod
-from picokube.nodeagent.pods.pod_status import Seen, Waiting, is_same, pod_status
+from picokube.nodeagent.pods.pod_plan import DEFAULT_GRACE, PodPlan, latest_runs, plan_pod
+from picokube.nodeagent.pods.pod_status import PodObservation, Waiting, is_same, pod_status
 from picokube.nodeagent.pods.process_mode import ProcessMode
-from picokube.nodeagent.pods.spec_checks import refused_fields
-from picokube.nodeagent.pods.termination_message import last_words
-from picokube.nodeagent.supervisor.orders import Run, RunKey
+from picokube.nodeagent.pods.spec_checks import unsupported_fields
+from picokube.nodeagent.pods.termination_message import termination_message
+from picokube.nodeagent.supervisor.protocol import Run, RunKey
 from picokube.nodeagent.supervisor_link import StartRefused, SupervisorGone, SupervisorLink
 from picokube.nodeagent.writes import Writer
 
 log = logging.getLogger("picokube.nodeagent")
 
-STOPPING_HOLD = timedelta(seconds=1)
-"""That a pod to be deleted is not ready any more is told after this long: it says so itself, and most end sooner."""
-HOLD = timedelta(milliseconds=100)
-"""That a pod runs is told after this long: one that ends sooner is told once."""
+STOPPING_STATUS_DELAY = timedelta(seconds=1)
+"""Delay of the status of a stopping pod: most end sooner, and the deletion timestamp already shows it."""
+RUNNING_STATUS_DELAY = timedelta(milliseconds=100)
+"""Delay of the status of a running pod: one that ends sooner needs one write."""
 RETRY_SECONDS = 2.0
-LINK_SECONDS = 0.1
+RECONNECT_SECONDS = 0.1
 _RESOURCES = {
     "ConfigMap": CONFIG_MAPS,
     "Secret": SECRETS,
@@ -69,41 +70,41 @@ class PodController:
         server: str = "",
         now: Callable[[], datetime],
     ) -> None:
-        self._access = ApiAccess(client=client, places=mode.places, server=server)
+        self._access = ApiAccess(client=client, paths=mode.paths, server=server)
         self._client, self._pods, self._link, self._mode, self._events = client, pods, link, mode, events
         self._writer = Writer(client, PODS, pods)
-        self._once = Once()
+        self._deduplicator = EventDeduplicator()
         self._node = node
-        self._refused: dict[Key, None] = {}
+        self._refused_pods: dict[Key, None] = {}
         self._now = now
 
-    def is_news(self, change: Change) -> bool:
-        """Whether a change asks for a pass: one of a pod that is over and told does not, nor that one is gone."""
+    def needs_reconcile(self, change: Change) -> bool:
+        """Whether a change needs a pass. Deleted pods and pods whose final status is written don't."""
         if change.new is None:
             return False
-        return not self._link.is_up or not self._is_at_rest(change.new.view)
+        return not self._link.is_up or not self._is_finished(change.new.view)
 
     async def reconcile(self, key: Key) -> Result:
         cached = self._pods.get(key.namespace, key.name)
         if cached is None:
             return DONE
         pod = cached.decode()
-        is_ours = pod["spec"].get("nodeName") == self._node
-        if not is_ours and not (cached.is_being_deleted and not pod["spec"].get("nodeName")):
+        is_on_node = pod["spec"].get("nodeName") == self._node
+        if not is_on_node and not (cached.is_being_deleted and not pod["spec"].get("nodeName")):
             return DONE
         await self._link.connected()
-        if self._is_at_rest(pod):
+        if self._is_finished(pod):
             return DONE
         try:
             return await self._advance(pod)
         except SupervisorGone:
-            # What was started is known as soon as the link is back, and it comes back by itself.
-            return LookAgain(LINK_SECONDS)
+            # The link reconnects by itself and then knows what was started.
+            return RequeueAfter(RECONNECT_SECONDS)
 
-    def _is_at_rest(self, pod: Obj) -> bool:
-        """Over, told, and not to be deleted by us: nothing will come of looking at it."""
+    def _is_finished(self, pod: Obj) -> bool:
+        """Whether the final status is written, nothing is running and the pod needn't be deleted."""
         meta = pod["metadata"]
-        if (pod.get("status") or {}).get("phase") not in ENDED or _awaits_us(meta):
+        if (pod.get("status") or {}).get("phase") not in TERMINAL_PHASES or _awaits_node_deletion(meta):
             return False
         return all(run.is_over for run in self._link.runs_of(meta["uid"]))
 
@@ -114,155 +115,159 @@ class PodController:
         for stop in plan.stop:
             self._link.stop(stop.key, stop.grace)
         stops = [(stop.key.container, stop.key.restart) for stop in plan.stop]
-        containers_stopping(self._events, self._once, pod, stops)
-        containers_backing_off(self._events, self._once, pod, plan.backing_off)
+        containers_stopping(self._events, self._deduplicator, pod, stops)
+        containers_backing_off(self._events, self._deduplicator, pod, plan.backing_off)
         if plan.start:
             waiting = await self._start(pod, plan.start)
             plan = self._plan(pod)
         runs = known_runs(pod, self._link.runs_of(uid), now=self._now())
-        seen = Seen(runs=runs, waiting=waiting, messages=self._messages(pod, runs), mode=self._mode.condition)
-        status = pod_status(pod, plan, seen, now=self._now())
-        held = await self._tell(pod, plan, status, is_waiting=bool(waiting))
-        if held is not None:
-            return LookAgain(held)
+        observation = PodObservation(
+            runs=runs, waiting=waiting, messages=self._messages(pod, runs), mode=self._mode.condition
+        )
+        status = pod_status(pod, plan, observation, now=self._now())
+        delay = await self._write_status(pod, plan, status, is_waiting=bool(waiting))
+        if delay is not None:
+            return RequeueAfter(delay)
         if plan.is_over:
             await self._finish(pod)
             return DONE
-        return self._next_look(plan, is_waiting=bool(waiting))
+        return self._requeue(plan, is_waiting=bool(waiting))
 
     def _plan(self, pod: Obj) -> PodPlan:
         runs = known_runs(pod, self._link.runs_of(pod["metadata"]["uid"]), now=self._now())
-        refused = [] if runs else refused_fields(pod, self._mode.host)
-        return plan_pod(pod, runs, now=self._now(), refused=refused)
+        unsupported = [] if runs else unsupported_fields(pod, self._mode.host)
+        return plan_pod(pod, runs, now=self._now(), unsupported=unsupported)
 
     async def _start(self, pod: Obj, keys: Sequence[RunKey]) -> dict[str, Waiting]:
-        """Start what can be started; why the others cannot be yet."""
-        found = await self._referenced(pod)
+        """Start containers. Returns why those that can't start yet are waiting."""
+        objects = await self._referenced_objects(pod)
 
         def find(kind: str, name: str) -> Obj | None:
-            return found.get((kind, name))
+            return objects.get((kind, name))
 
-        reaching = await self._access.prepare(pod) if self._mode.uses_namespaces else {}
-        shop = ContainerContext(
-            places=self._mode.places,
+        server_env = await self._access.prepare(pod) if self._mode.uses_namespaces else {}
+        context = ContainerContext(
+            paths=self._mode.paths,
             host=self._mode.host,
             namespaces=self._mode.uses_namespaces,
-            inherited={**self._mode.inherited, **reaching},
+            inherited={**self._mode.inherited, **server_env},
             programs=self._mode.programs,
         )
         waiting: dict[str, Waiting] = {}
-        orders = []
+        requests = []
         for key in keys:
             try:
-                orders.append(
+                requests.append(
                     await evaluated(
-                        partial(container_start_request, pod, key, shop, find), size=order_size(pod, key)
+                        partial(container_start_request, pod, key, context, find), size=request_size(pod, key)
                     )
                 )
             except (ConfigProblem, ExpansionTooLarge, OSError) as error:
                 waiting[key.container] = Waiting(reason="CreateContainerConfigError", message=str(error))
                 self._events.record(pod, type="Warning", reason="Failed", message=f"Error: {error}")
-        self._mode.tell_once(pod, self._events)
-        answers = await asyncio.gather(*(self._link.start(order) for order in orders), return_exceptions=True)
+        self._mode.report_ignored_images(pod, self._events)
+        results = await asyncio.gather(
+            *(self._link.start(request) for request in requests), return_exceptions=True
+        )
         started = []
-        for order, answer in zip(orders, answers, strict=True):
-            match answer:
+        for request, result in zip(requests, results, strict=True):
+            match result:
                 case StartRefused(refusal=refusal):
-                    waiting[order.key.container] = Waiting(reason=refusal.reason, message=refusal.message)
-                    self._refused[Key(pod["metadata"]["namespace"], pod["metadata"]["name"])] = None
+                    waiting[request.key.container] = Waiting(reason=refusal.reason, message=refusal.message)
+                    self._refused_pods[Key(pod["metadata"]["namespace"], pod["metadata"]["name"])] = None
                 case BaseException():
-                    raise answer
+                    raise result
                 case run:
                     started.append(run)
         containers_started(self._events, pod, started)
         return waiting
 
-    def next_refused(self) -> Key | None:
-        """A pod whose start was refused and may be asked for again: something ended."""
-        key = next(iter(self._refused), None)
+    def next_refused_pod(self) -> Key | None:
+        """A pod whose start was refused, to retry when another container has ended."""
+        key = next(iter(self._refused_pods), None)
         if key is not None:
-            del self._refused[key]
+            del self._refused_pods[key]
         return key
 
-    async def _referenced(self, pod: Obj) -> Mapping[tuple[str, str], Obj]:
-        wanted = sorted(references(pod))
+    async def _referenced_objects(self, pod: Obj) -> Mapping[tuple[str, str], Obj]:
+        keys = sorted(references(pod))
 
-        async def look(kind: str, name: str) -> Obj | None:
+        async def get(kind: str, name: str) -> Obj | None:
             try:
                 obj = await self._client.get(_RESOURCES[kind], name, pod["metadata"]["namespace"])
             except NotFound:
                 return None
             return {"kind": kind, **obj}
 
-        objects = await asyncio.gather(*(look(kind, name) for kind, name in wanted))
-        return {key: obj for key, obj in zip(wanted, objects, strict=True) if obj is not None}
+        objects = await asyncio.gather(*(get(kind, name) for kind, name in keys))
+        return {key: obj for key, obj in zip(keys, objects, strict=True) if obj is not None}
 
     def _messages(self, pod: Obj, runs: list[Run]) -> dict[RunKey, str]:
         latest = latest_runs(runs)
         return {
-            run.key: last_words(
-                pod, run, self._mode.places, is_latest=latest[run.key.container].key == run.key
+            run.key: termination_message(
+                pod, run, self._mode.paths, is_latest=latest[run.key.container].key == run.key
             )
             for run in runs
             if run.is_over and run.key.restart >= latest[run.key.container].key.restart - 1
         }
 
-    async def _tell(self, pod: Obj, plan: PodPlan, status: Obj, *, is_waiting: bool) -> float | None:
-        """Write the status if it is new; the seconds to wait where the news may change soon."""
+    async def _write_status(self, pod: Obj, plan: PodPlan, status: Obj, *, is_waiting: bool) -> float | None:
+        """Write a changed status now, or return the seconds to wait before writing it."""
         old = pod.get("status") or {}
-        if old.get("phase") in ENDED or is_same(old, status):
+        if old.get("phase") in TERMINAL_PHASES or is_same(old, status):
             return None
         if plan.stop:
-            left = (_stopping_since(pod) + STOPPING_HOLD - self._now()).total_seconds()
-            if left > 0:
-                return left
+            delay = (_stopping_since(pod) + STOPPING_STATUS_DELAY - self._now()).total_seconds()
+            if delay > 0:
+                return delay
         elif not plan.is_over and not is_waiting:
-            begun = datetime.fromisoformat(status["startTime"])
+            started_at = datetime.fromisoformat(status["startTime"])
             runs = self._link.runs_of(pod["metadata"]["uid"])
             if runs:
-                begun = datetime.fromtimestamp(max(run.started_at for run in runs), begun.tzinfo)
-            left = (begun + HOLD - self._now()).total_seconds()
-            if left > 0 and not any(run.is_over for run in runs):
-                return left
+                started_at = datetime.fromtimestamp(max(run.started_at for run in runs), started_at.tzinfo)
+            delay = (started_at + RUNNING_STATUS_DELAY - self._now()).total_seconds()
+            if delay > 0 and not any(run.is_over for run in runs):
+                return delay
         await self._writer.patch_status(pod, status)
         return None
 
     async def _finish(self, pod: Obj) -> None:
-        """A pod that is to be deleted goes when nothing of it runs; its volumes go in any case."""
+        """Discard the files of a pod that has ended, and delete it if its deletion was requested."""
         self._mode.discard(pod)
-        if _awaits_us(pod["metadata"]):
+        if _awaits_node_deletion(pod["metadata"]):
             await self._writer.delete(pod, grace_seconds=0)
 
     def stop(self, pod: Obj) -> None:
-        """TERM as its deletion will send it, for one who is about to delete it and has others to delete, too.
-
-        Not where an end would be taken for one to start anew from.
-        """
+        """Stop the containers of a pod before it is deleted. Only if they would not be restarted."""
         spec, meta = pod["spec"], pod["metadata"]
         if spec.get("restartPolicy") != "Never":
             return
         grace = timedelta(seconds=spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE))
-        leaving = {**pod, "metadata": {**meta, "deletionTimestamp": timestamps.written(self._now() + grace)}}
-        for stop in self._plan(leaving).stop:
+        deleted = {
+            **pod,
+            "metadata": {**meta, "deletionTimestamp": timestamps.format_time(self._now() + grace)},
+        }
+        for stop in self._plan(deleted).stop:
             self._link.stop(stop.key, stop.grace)
 
-    def _next_look(self, plan: PodPlan, *, is_waiting: bool) -> Result:
-        waits = [RETRY_SECONDS] if is_waiting else []
-        if plan.look_again_at is not None:
-            waits.append(max((plan.look_again_at - self._now()).total_seconds(), 0.0))
-        return LookAgain(min(waits)) if waits else DONE
+    def _requeue(self, plan: PodPlan, *, is_waiting: bool) -> Result:
+        delays = [RETRY_SECONDS] if is_waiting else []
+        if plan.requeue_at is not None:
+            delays.append(max((plan.requeue_at - self._now()).total_seconds(), 0.0))
+        return RequeueAfter(min(delays)) if delays else DONE
 
 
-def _awaits_us(meta: Obj) -> bool:
-    """Whether a pod goes when its node says that nothing runs: without grace it waits for others' finalizers alone."""
+def _awaits_node_deletion(meta: Obj) -> bool:
+    """Whether the node must complete the pod's deletion. With a grace period of 0, only finalizers delay it."""
     return bool(meta.get("deletionTimestamp") and meta.get("deletionGracePeriodSeconds") != 0)
 
 
 def _stopping_since(pod: Obj) -> datetime:
-    """When its deletion was asked for; long ago where it ends for another reason, which nothing else tells."""
+    """When the deletion was requested. The minimum time if the pod stops for another reason, which isn't delayed."""
     meta = pod["metadata"]
     if not meta.get("deletionTimestamp"):
         return datetime.min.replace(tzinfo=UTC)
-    return timestamps.read(meta["deletionTimestamp"]) - timedelta(
+    return timestamps.parse_time(meta["deletionTimestamp"]) - timedelta(
         seconds=meta.get("deletionGracePeriodSeconds") or 0
     )

@@ -1,4 +1,4 @@
-"""Fields of a pod that its containers may read: `fieldRef` and `resourceFieldRef`. Pure."""
+"""Resolves `fieldRef` and `resourceFieldRef`. Pure."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import Any
 Obj = Mapping[str, Any]
 
 ADDRESS = "127.0.0.1"
-"""Processes share the addresses of the machine."""
+"""Processes share the network of the host."""
 _KEY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 _UNITS = {
     "": Decimal(1), "m": Decimal("0.001"), "k": Decimal(10**3), "M": Decimal(10**6), "G": Decimal(10**9),
@@ -20,48 +20,48 @@ _QUANTITY = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)")
 
 
 class UnknownField(ValueError):
-    """A field that containers cannot read here."""
+    """A field that is not supported in process mode."""
 
 
 def pod_field(pod: Obj, path: str) -> str:
     meta, spec = pod["metadata"], pod["spec"]
-    if found := _KEY.fullmatch(path):
-        return str((meta.get(found[1]) or {}).get(found[2], ""))
+    if match := _KEY.fullmatch(path):
+        return str((meta.get(match[1]) or {}).get(match[2], ""))
     match path:
         case "metadata.name" | "metadata.namespace" | "metadata.uid":
             return str(meta[path.removeprefix("metadata.")])
         case "metadata.labels" | "metadata.annotations":
             values = meta.get(path.removeprefix("metadata.")) or {}
-            return "\n".join(f'{key}="{_escaped(value)}"' for key, value in sorted(values.items()))
+            return "\n".join(f'{key}="{_escape(value)}"' for key, value in sorted(values.items()))
         case "spec.nodeName" | "spec.serviceAccountName":
             return str(spec.get(path.removeprefix("spec."), ""))
         case "status.hostIP" | "status.podIP" | "status.hostIPs" | "status.podIPs":
             return ADDRESS
         case _:
-            raise UnknownField(f"fieldPath {path}: not supported in process mode")
+            raise UnknownField(f"fieldPath {path} is not supported in process mode")
 
 
 def resource_field(container: Obj, reference: Obj) -> str:
-    """A limit or request of a container; a limit that is not set is what the machine has."""
+    """A limit or request of a container. The default limit is the capacity of the host."""
     section, _, name = reference["resource"].partition(".")
     resources = container.get("resources") or {}
-    stated = (resources.get(section) or {}).get(name)
-    if stated is None and section == "requests":
-        stated = (resources.get("limits") or {}).get(name)
-    if stated is None:
-        stated = _of_machine(name) if section == "limits" else "0"
-    divisor = quantity(str(reference.get("divisor") or "1")) or Decimal(1)
-    return str((quantity(str(stated)) / divisor).to_integral_value(ROUND_CEILING))
+    value = (resources.get(section) or {}).get(name)
+    if value is None and section == "requests":
+        value = (resources.get("limits") or {}).get(name)
+    if value is None:
+        value = _host_capacity(name) if section == "limits" else "0"
+    divisor = parse_quantity(str(reference.get("divisor") or "1")) or Decimal(1)
+    return str((parse_quantity(str(value)) / divisor).to_integral_value(ROUND_CEILING))
 
 
-def quantity(text: str) -> Decimal:
-    found = _QUANTITY.fullmatch(text)
-    if found is None or found[2] not in _UNITS:
-        raise UnknownField(f"{text!r} is no quantity")
-    return Decimal(found[1]) * _UNITS[found[2]]
+def parse_quantity(text: str) -> Decimal:
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in _UNITS:
+        raise UnknownField(f"{text!r} is not a valid quantity")
+    return Decimal(match[1]) * _UNITS[match[2]]
 
 
-def _of_machine(name: str) -> str:
+def _host_capacity(name: str) -> str:
     match name:
         case "cpu":
             return str(os.cpu_count() or 1)
@@ -71,5 +71,5 @@ def _of_machine(name: str) -> str:
             return "0"
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,4 +1,4 @@
-"""What becomes of a pod next: containers to start and stop, and when to look again. Pure; time is an argument."""
+"""Plans the next actions of a pod: containers to start and stop, phase and requeue time. Pure; time is an argument."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,22 +6,22 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from picokube.nodeagent import timestamps
-from picokube.nodeagent.supervisor.orders import Run, RunKey
+from picokube.nodeagent.conditions import TERMINAL_PHASES
+from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
 Obj = Mapping[str, Any]
 
-ENDED = ("Succeeded", "Failed")
 FIRST_BACKOFF = timedelta(seconds=10)
-LONGEST_BACKOFF = timedelta(minutes=5)
-CALM = timedelta(minutes=10)
-"""A container that ran so long starts anew without a wait."""
+MAX_BACKOFF = timedelta(minutes=5)
+BACKOFF_RESET = timedelta(minutes=10)
+"""A container that ran for this long restarts without backoff."""
 DEFAULT_GRACE = 30
-REFUSED = "UnsupportedField"
+UNSUPPORTED_FIELD = "UnsupportedField"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """TERM to a container, KILL after the grace."""
+    """SIGTERM to a container, and SIGKILL after `grace` seconds."""
 
     key: RunKey
     grace: float
@@ -29,7 +29,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodPlan:
-    """What to do now, and what is true afterwards."""
+    """The actions to take now and the resulting state."""
 
     start: Sequence[RunKey] = ()
     stop: Sequence[Stop] = ()
@@ -37,19 +37,19 @@ class PodPlan:
     reason: str = ""
     message: str = ""
     backing_off: Mapping[str, datetime] = field(default_factory=dict)
-    """Containers that wait to be started again, and until when."""
+    """Containers in restart backoff, and when it ends."""
     is_initialized: bool = False
     is_over: bool = False
-    """Nothing runs and nothing will be started."""
-    look_again_at: datetime | None = None
+    """Nothing is running and nothing will be started."""
+    requeue_at: datetime | None = None
 
 
-def plan_pod(pod: Obj, runs: Sequence[Run], *, now: datetime, refused: Sequence[str] = ()) -> PodPlan:
-    return _Planner(pod, runs, now).plan(refused)
+def plan_pod(pod: Obj, runs: Sequence[Run], *, now: datetime, unsupported: Sequence[str] = ()) -> PodPlan:
+    return _Planner(pod, runs, now).plan(unsupported)
 
 
 def latest_runs(runs: Sequence[Run]) -> dict[str, Run]:
-    """The last start of each container."""
+    """The latest run of each container."""
     return {run.key.container: run for run in sorted(runs, key=lambda run: run.key.restart)}
 
 
@@ -63,32 +63,32 @@ class _Planner:
         self._uid: str = pod["metadata"]["uid"]
         self._runs = latest_runs(runs)
         inits = self._spec.get("initContainers") or ()
-        self._inits = [each["name"] for each in inits]
-        self._sidecars = [each["name"] for each in inits if is_sidecar(each)]
-        self._mains = [each["name"] for each in self._spec["containers"]]
+        self._inits = [init["name"] for init in inits]
+        self._sidecars = [init["name"] for init in inits if is_sidecar(init)]
+        self._mains = [container["name"] for container in self._spec["containers"]]
         self._policy: str = self._spec.get("restartPolicy", "Always")
         self._grace: int = self._spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE)
         self._start: list[RunKey] = []
         self._backing_off: dict[str, datetime] = {}
-        self._look_again_at: datetime | None = None
+        self._requeue_at: datetime | None = None
 
-    def plan(self, refused: Sequence[str]) -> PodPlan:
+    def plan(self, unsupported: Sequence[str]) -> PodPlan:
         status = self._pod.get("status") or {}
-        if status.get("phase") in ENDED:
-            return self._stopping(status["phase"], status.get("reason", ""), status.get("message", ""), 0)
-        lost = next((run for run in self._runs.values() if run.state == "lost"), None)
-        if lost is not None:
-            message = f"container {lost.key.container}: {lost.message}"
-            return self._stopping("Failed", lost.reason, message, self._grace)
-        if refused:
-            return self._stopping("Failed", REFUSED, "; ".join(refused), 0)
-        if left := self._pod["metadata"].get("deletionTimestamp"):
-            grace = max((timestamps.read(left) - self._now).total_seconds(), 0)
-            return self._stopping("", "", "", grace)
+        if status.get("phase") in TERMINAL_PHASES:
+            return self._stop_all(status["phase"], status.get("reason", ""), status.get("message", ""), 0)
+        lost_run = next((run for run in self._runs.values() if run.state == "lost"), None)
+        if lost_run is not None:
+            message = f"container {lost_run.key.container}: {lost_run.message}"
+            return self._stop_all("Failed", lost_run.reason, message, self._grace)
+        if unsupported:
+            return self._stop_all("Failed", UNSUPPORTED_FIELD, "; ".join(unsupported), 0)
+        if deadline := self._pod["metadata"].get("deletionTimestamp"):
+            grace = max((timestamps.parse_time(deadline) - self._now).total_seconds(), 0)
+            return self._stop_all("", "", "", grace)
         if self._is_past_deadline(status):
             message = "Pod was active on the node longer than the specified deadline"
-            return self._stopping("Failed", "DeadlineExceeded", message, self._grace)
-        return self._going_on()
+            return self._stop_all("Failed", "DeadlineExceeded", message, self._grace)
+        return self._run_containers()
 
     def _is_past_deadline(self, status: Obj) -> bool:
         seconds = self._spec.get("activeDeadlineSeconds")
@@ -96,42 +96,41 @@ class _Planner:
             return False
         starts = [timestamps.from_epoch(run.started_at) for run in self._runs.values()]
         if status.get("startTime"):
-            starts.append(timestamps.read(status["startTime"]))
+            starts.append(timestamps.parse_time(status["startTime"]))
         end = min(starts) + timedelta(seconds=seconds)
         if self._now >= end:
             return True
-        self._look_again(end)
+        self._request_requeue(end)
         return False
 
-    def _going_on(self) -> PodPlan:
-        if self._is_done():
-            return self._stopping(self._verdict(), "", "", self._grace)
+    def _run_containers(self) -> PodPlan:
+        if self._are_mains_done():
+            return self._stop_all(self._final_phase(), "", "", self._grace)
         for name in self._inits:
-            if not self._is_past(name):
-                failed = self._has_failed(name)
-                if failed:
-                    return self._stopping("Failed", "", "", self._grace)
+            if not self._run_init(name):
+                if self._has_failed(name):
+                    return self._stop_all("Failed", "", "", self._grace)
                 return self._result(self._phase(), is_initialized=False)
         for name in self._mains:
-            self._keep(name, always=self._policy == "Always", on_failure=self._policy != "Never")
+            self._ensure_running(name, always=self._policy == "Always", on_failure=self._policy != "Never")
         return self._result("Running" if self._runs else "Pending", is_initialized=True)
 
-    def _is_done(self) -> bool:
-        """Whether every main container has ended for good: what serves them is not kept any longer."""
+    def _are_mains_done(self) -> bool:
+        """Whether all main containers have ended and won't be restarted. Sidecars are stopped then."""
         runs = [self._runs.get(name) for name in self._mains]
         return self._policy != "Always" and all(
             run is not None and run.is_over and (run.code == 0 or self._policy == "Never") for run in runs
         )
 
-    def _is_past(self, name: str) -> bool:
-        """Whether the next container may start."""
+    def _run_init(self, name: str) -> bool:
+        """Start an init container if necessary. Whether the next container may start."""
         run = self._runs.get(name)
         if name in self._sidecars:
-            self._keep(name, always=True, on_failure=True)
+            self._ensure_running(name, always=True, on_failure=True)
             return run is not None and (run.state == "running" or run.key.restart > 0)
         if run is not None and run.state == "ended" and run.code == 0:
             return True
-        self._keep(name, always=False, on_failure=self._policy != "Never")
+        self._ensure_running(name, always=False, on_failure=self._policy != "Never")
         return False
 
     def _has_failed(self, name: str) -> bool:
@@ -144,23 +143,23 @@ class _Planner:
             and self._policy == "Never"
         )
 
-    def _keep(self, name: str, *, always: bool, on_failure: bool) -> None:
-        """Start it if it never ran; start it again, when it is time, if the policy says so."""
+    def _ensure_running(self, name: str, *, always: bool, on_failure: bool) -> None:
+        """Start a container that never ran, or restart it after its backoff if the restart policy allows it."""
         run = self._runs.get(name)
         if run is None:
             self._start.append(RunKey(self._uid, name, 0))
             return
         if not run.is_over or not (always or (on_failure and run.code != 0)):
             return
-        due = _due(run)
-        if due <= self._now:
+        restart_at = _restart_at(run)
+        if restart_at <= self._now:
             self._start.append(RunKey(self._uid, name, run.key.restart + 1))
         else:
-            self._backing_off[name] = due
-            self._look_again(due)
+            self._backing_off[name] = restart_at
+            self._request_requeue(restart_at)
 
-    def _stopping(self, phase: str, reason: str, message: str, grace: float) -> PodPlan:
-        """Everything ends: first what does the work, then what serves it."""
+    def _stop_all(self, phase: str, reason: str, message: str, grace: float) -> PodPlan:
+        """Stop all containers, sidecars last. The phase is set when nothing is running."""
         self._start, self._backing_off = [], {}
         running = [run for run in self._runs.values() if not run.is_over]
         first = [run for run in running if run.key.container not in self._sidecars] or running
@@ -168,14 +167,14 @@ class _Planner:
         if running:
             return self._result("Running", stop=stop, is_initialized=self._are_inits_done())
         return self._result(
-            phase or self._verdict(),
+            phase or self._final_phase(),
             reason=reason,
             message=message,
             is_over=True,
             is_initialized=self._are_inits_done(),
         )
 
-    def _verdict(self) -> str:
+    def _final_phase(self) -> str:
         mains = [self._runs.get(name) for name in self._mains]
         return (
             "Succeeded"
@@ -193,23 +192,23 @@ class _Planner:
     def _phase(self) -> str:
         return "Running" if any(name in self._runs for name in self._mains) else "Pending"
 
-    def _look_again(self, at: datetime) -> None:
-        self._look_again_at = at if self._look_again_at is None else min(at, self._look_again_at)
+    def _request_requeue(self, at: datetime) -> None:
+        self._requeue_at = at if self._requeue_at is None else min(at, self._requeue_at)
 
-    def _result(self, phase: str, **facts: Any) -> PodPlan:
+    def _result(self, phase: str, **fields: Any) -> PodPlan:
         return PodPlan(
             start=tuple(self._start),
             phase=phase,
             backing_off=dict(self._backing_off),
-            look_again_at=self._look_again_at,
-            **facts,
+            requeue_at=self._requeue_at,
+            **fields,
         )
 
 
-def _due(run: Run) -> datetime:
-    """When a container that ended may start again: at once the first time, then after growing waits."""
+def _restart_at(run: Run) -> datetime:
+    """When an ended container may restart: immediately the first time, then with exponential backoff."""
     end = timestamps.from_epoch(run.finished_at)
-    lasted = timedelta(seconds=run.finished_at - run.started_at)
-    if run.key.restart == 0 or lasted >= CALM:
+    duration = timedelta(seconds=run.finished_at - run.started_at)
+    if run.key.restart == 0 or duration >= BACKOFF_RESET:
         return end
-    return end + min(FIRST_BACKOFF * (1 << min(run.key.restart - 1, 8)), LONGEST_BACKOFF)
+    return end + min(FIRST_BACKOFF * (1 << min(run.key.restart - 1, 8)), MAX_BACKOFF)

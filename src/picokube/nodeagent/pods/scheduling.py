@@ -1,4 +1,4 @@
-"""Binding pods to the one node there is: whether a pod may go there, and why it waits. The rule is pure."""
+"""Binds pods to the only node, and reports why a pod can't be scheduled."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ from kubekit.client.api_client import Client, Obj
 from kubekit.client.builtin import PODS
 from kubekit.client.errors import Conflict, NotFound
 from kubekit.client.resource import Resource
-from kubekit.controller.reconcile import DONE, Key, LookAgain, Result
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, Result
 from kubekit.events.event_recorder import EventRecorder
 from picokube.nodeagent import timestamps
 from picokube.nodeagent.conditions import find, with_condition
@@ -18,21 +18,23 @@ from picokube.nodeagent.slots import Slots
 from picokube.nodeagent.writes import Writer
 
 DEFAULT_SCHEDULER = "default-scheduler"
-LOOK_AGAIN_SECONDS = 30.0
+REQUEUE_SECONDS = 30.0
 
 
-def why_not(pod: Mapping[str, Any], labels: Mapping[str, str], *, free: int, most: int) -> str:
-    """Why a pod cannot be bound now; empty if it can."""
+def unschedulable_reason(
+    pod: Mapping[str, Any], labels: Mapping[str, str], *, free: int, max_pods: int
+) -> str:
+    """Why a pod can't be bound now. Empty if it can."""
     selector = pod["spec"].get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
         return "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
     if free <= 0:
-        return f"0/1 nodes are available: 1 Too many pods (the node takes {most}, see --max-pods)."
+        return f"0/1 nodes are available: 1 Too many pods (the limit is {max_pods}, see --max-pods)."
     return ""
 
 
-def is_for_us(pod: Mapping[str, Any]) -> bool:
-    """Whether anybody should bind it, and whether that is us."""
+def is_schedulable(pod: Mapping[str, Any]) -> bool:
+    """Whether the pod is unbound, not gated or deleted, and uses the default scheduler."""
     spec = pod["spec"]
     if spec.get("nodeName") or spec.get("schedulingGates") or pod["metadata"].get("deletionTimestamp"):
         return False
@@ -40,7 +42,7 @@ def is_for_us(pod: Mapping[str, Any]) -> bool:
 
 
 class Scheduler:
-    """Binds what it can, and says why it cannot bind the rest."""
+    """Reconciles unbound pods."""
 
     def __init__(
         self,
@@ -56,32 +58,33 @@ class Scheduler:
         self._events = events
         self._writer = Writer(client, PODS, pods)
         self._waiting: dict[Key, str] = {}
+        """Creation timestamps of pods that wait for a slot."""
 
     async def reconcile(self, key: Key) -> Result:
         cached = self._pods.get(key.namespace, key.name)
         pod = cached.decode() if cached is not None else None
-        if pod is None or not is_for_us(pod):
+        if pod is None or not is_schedulable(pod):
             self._waiting.pop(key, None)
             return DONE
-        reason = why_not(pod, self._labels, free=self._slots.free, most=self._slots.most)
-        if reason or not self._slots.promise():
+        reason = unschedulable_reason(pod, self._labels, free=self._slots.free, max_pods=self._slots.max_pods)
+        if reason or not self._slots.reserve():
             self._waiting[key] = pod["metadata"].get("creationTimestamp", "")
-            await self._hold(pod, reason)
-            return LookAgain(LOOK_AGAIN_SECONDS)
+            await self._mark_unschedulable(pod, reason)
+            return RequeueAfter(REQUEUE_SECONDS)
         try:
             await self._bind(pod)
         finally:
-            self._slots.settle()
+            self._slots.release()
         self._waiting.pop(key, None)
         return DONE
 
-    def next_in_line(self) -> list[Key]:
-        """Pods that may try now that there is room: the oldest first."""
+    def next_pods(self) -> list[Key]:
+        """The oldest waiting pods, as many as there are free slots."""
         return sorted(self._waiting, key=lambda key: (self._waiting[key], key))[: max(self._slots.free, 0)]
 
     async def _bind(self, pod: Obj) -> None:
         meta = pod["metadata"]
-        # A binding is made below its pod, so the path of the collection is the pod's.
+        # Binding is a subresource of the pod.
         bindings = Resource("", "v1", f"pods/{meta['name']}/binding", "Binding")
         body = {
             "apiVersion": "v1",
@@ -94,11 +97,11 @@ class Scheduler:
         except (NotFound, Conflict):
             return
         pod_scheduled(self._events, pod, self._slots.node)
-        live = await self._writer.live(meta["namespace"], meta["name"])
-        if live is not None:
-            self._pods.note_written(live)
+        bound = await self._writer.get(meta["namespace"], meta["name"])
+        if bound is not None:
+            self._pods.record_write(bound)
 
-    async def _hold(self, pod: Obj, reason: str) -> None:
+    async def _mark_unschedulable(self, pod: Obj, reason: str) -> None:
         old = find((pod.get("status") or {}).get("conditions"), "PodScheduled")
         if old is not None and old.get("message") == reason:
             return
@@ -109,7 +112,7 @@ class Scheduler:
             "status": "False",
             "reason": "Unschedulable",
             "message": reason,
-            "lastTransitionTime": timestamps.written(self._now()),
+            "lastTransitionTime": timestamps.format_time(self._now()),
         }
         conditions = with_condition((pod.get("status") or {}).get("conditions") or [], new)
         await self._writer.patch_status(pod, {"conditions": conditions})

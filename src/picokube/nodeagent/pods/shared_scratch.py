@@ -1,7 +1,7 @@
-"""Scratch directories that another user can reach without a mount namespace: outside of root's data directory.
+"""A scratch directory outside the data directory, which other users can reach without a mount namespace.
 
-Only an agent that is root, on a system that allows no mount namespaces, needs one: its containers run as other users,
-who cannot enter the data directory. Everywhere else scratch directories lie below the data directory.
+Only an agent that runs as root on a system without mount namespaces needs it: containers run as other users, who can't
+enter the data directory. Otherwise, scratch directories are inside the data directory.
 """
 
 import contextlib
@@ -12,40 +12,38 @@ from pathlib import Path
 
 LINK = "shared-scratch"
 _MODE = 0o711
-"""Others pass through it to what they were told of, and cannot look around."""
+"""Other users can enter it but not list it."""
 
 
 def shared_scratch(data: Path, base: Path | None = None) -> Path | None:
-    """The directory that belongs to a data directory, made where there is none; None where users could not reach it."""
-    known = data / LINK
+    """The shared directory of a data directory, created if missing. None if other users could not reach it."""
+    link = data / LINK
     with contextlib.suppress(OSError):
-        found = known.readlink()
-        if _is_own(found) and _is_open(found.parent):
-            return found
+        existing = link.readlink()
+        if _is_valid(existing) and _is_reachable(existing.parent):
+            return existing
     base = (base or Path(tempfile.gettempdir())).resolve()
-    if not _is_open(base):
+    if not _is_reachable(base):
         return None
-    made = Path(tempfile.mkdtemp(prefix="jangar-scratch-", dir=base))
-    made.chmod(_MODE)
-    new = known.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    new.symlink_to(made)
-    new.replace(known)
-    return made
+    directory = Path(tempfile.mkdtemp(prefix="jangar-scratch-", dir=base))
+    directory.chmod(_MODE)
+    new_link = link.with_suffix(".new")
+    new_link.unlink(missing_ok=True)
+    new_link.symlink_to(directory)
+    new_link.replace(link)
+    return directory
 
 
 def remove_shared_scratch(data: Path) -> None:
-    """Remove it when nothing is left in it: the next agent makes another."""
+    """Remove the shared directory if it is empty."""
     with contextlib.suppress(OSError):
         (data / LINK).readlink().rmdir()
 
 
-def _is_own(directory: Path) -> bool:
-    found = directory.lstat()
-    return (
-        stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == _MODE
-    )
+def _is_valid(directory: Path) -> bool:
+    info = directory.lstat()
+    return stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and stat.S_IMODE(info.st_mode) == _MODE
 
 
-def _is_open(directory: Path) -> bool:
-    return all(each.stat().st_mode & stat.S_IXOTH for each in (directory, *directory.parents))
+def _is_reachable(directory: Path) -> bool:
+    return all(parent.stat().st_mode & stat.S_IXOTH for parent in (directory, *directory.parents))

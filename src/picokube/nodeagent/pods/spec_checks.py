@@ -1,4 +1,4 @@
-"""Fields of a pod that processes cannot honour, by name. What is ignored instead, no program relies on."""
+"""Rejects pod fields that local processes can't emulate. Purely advisory fields are ignored."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -12,16 +12,16 @@ TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - whe
 VOLUMES = ("configMap", "secret", "emptyDir", "persistentVolumeClaim", "downwardAPI", "projected", "hostPath")
 PROJECTED = ("configMap", "secret", "downwardAPI")
 KERNEL_PATHS = ("/proc", "/sys", "/dev")
-"""What the kernel shows there, every program relies on."""
+"""Kernel file systems, which every program needs unchanged."""
 MOUNTABLE_KERNEL_PATHS = ("/dev/shm", "/dev/termination-log")  # noqa: S108 - a path of containers
 SYSTEM_PATHS = ("/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/run", "/sbin", "/usr")
-"""Programs of this machine and what they trust. Paths below that this machine does not have are free."""
+"""Host programs and their configuration. Paths below them that don't exist on the host can be mounted."""
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """Who the agent is."""
+    """The user and group of the agent, and the host's file system."""
 
     user: int
     group: int
@@ -33,8 +33,8 @@ class Host:
         return self.user == 0
 
 
-def refused_fields(pod: Obj, host: Host) -> list[str]:
-    """Sentences that begin with the field's path; empty for a pod that can run."""
+def unsupported_fields(pod: Obj, host: Host) -> list[str]:
+    """A message for each unsupported field, starting with the field path. Empty if the pod can run."""
     spec = pod["spec"]
     return [
         *_pod_fields(spec, host),
@@ -52,88 +52,90 @@ def _pod_fields(spec: Obj, host: Host) -> Iterator[str]:
     if spec.get("ephemeralContainers"):
         yield "spec.ephemeralContainers: not supported in process mode"
     if spec.get("hostUsers") is False:
-        yield "spec.hostUsers: false needs a user namespace of its own"
+        yield "spec.hostUsers: false (a separate user namespace) is not supported in process mode"
     if spec.get("runtimeClassName"):
-        yield "spec.runtimeClassName: there is one way to run here, as a local process"
+        yield "spec.runtimeClassName: not supported in process mode"
     security = spec.get("securityContext") or {}
     yield from _identity("spec.securityContext", security, host)
     if security.get("sysctls"):
-        yield "spec.securityContext.sysctls: a process shares the machine's settings"
+        yield "spec.securityContext.sysctls: not supported in process mode: processes share the host's settings"
 
 
 def _identity(field: str, security: Obj, host: Host) -> Iterator[str]:
-    """Without root a process has the agent's own rights, which are never more than another plain user's."""
+    """Without root, processes run as the agent's user. Another unprivileged user is accepted, because it has no more
+    privileges.
+    """
     if host.is_root:
         return
     for name in ("runAsUser", "runAsGroup", "fsGroup"):
         if security.get(name) == 0:
-            yield f"{field}.{name}: 0 needs an agent that is root"
+            yield f"{field}.{name}: 0 requires a node agent that runs as root"
     if set(security.get("supplementalGroups") or ()) - {host.group}:
-        yield f"{field}.supplementalGroups: the agent is not root"
+        yield f"{field}.supplementalGroups: requires a node agent that runs as root"
 
 
 def _container(field: str, container: Obj, host: Host) -> Iterator[str]:
     if not container.get("command"):
         yield (
-            f"{field}.command: required in process mode: the image {container.get('image', '')!r} and its entrypoint "
-            "are ignored"
+            f"{field}.command: required in process mode, which ignores the image {container.get('image', '')!r} and "
+            "its entrypoint"
         )
     policy = container.get("restartPolicy")
     if policy is not None and not (policy == "Always" and "initContainers" in field):
-        yield f"{field}.restartPolicy: {policy} for one container is not supported in process mode"
+        yield f"{field}.restartPolicy: {policy} is not supported for a single container in process mode"
     for name in _PROBES:
         if container.get(name):
             yield f"{field}.{name}: probes are not supported in process mode"
     for name in container.get("lifecycle") or ():
         if name in ("postStart", "preStop"):
             yield f"{field}.lifecycle.{name}: hooks are not supported in process mode"
-    yield from _rights(field, container, host)
+    yield from _privileges(field, container, host)
     yield from _devices(field, container, host)
 
 
-def _rights(field: str, container: Obj, host: Host) -> Iterator[str]:
+def _privileges(field: str, container: Obj, host: Host) -> Iterator[str]:
     security = container.get("securityContext") or {}
     yield from _identity(f"{field}.securityContext", security, host)
     if security.get("privileged"):
-        yield f"{field}.securityContext.privileged: a process has the rights of the agent's user"
+        yield f"{field}.securityContext.privileged: not supported in process mode"
     if (security.get("capabilities") or {}).get("add"):
-        yield f"{field}.securityContext.capabilities.add: a process has the rights of the agent's user"
+        yield f"{field}.securityContext.capabilities.add: not supported in process mode"
 
 
 def _mount_paths(field: str, container: Obj, host: Host) -> Iterator[str]:
-    """A container shares this machine's root: a volume over a part of its system would fool the machine's programs."""
+    """Containers share the host's root: a volume over a system path would break host programs."""
     for n, mount in enumerate(container.get("volumeMounts") or ()):
         path = PurePosixPath(host.real_path(mount["mountPath"]))
         if path == PurePosixPath("/"):
-            yield f"{field}.volumeMounts[{n}].mountPath: / is this machine's root in process mode: mount elsewhere"
+            yield f"{field}.volumeMounts[{n}].mountPath: / is the host's root in process mode: choose another path"
         elif _is_below(path, KERNEL_PATHS) and not _is_below(path, MOUNTABLE_KERNEL_PATHS):
             yield (
-                f"{field}.volumeMounts[{n}].mountPath: {mount['mountPath']} belongs to the kernel in process mode: "
-                f"mount elsewhere"
+                f"{field}.volumeMounts[{n}].mountPath: {mount['mountPath']} is a kernel file system in process mode: "
+                "choose another path"
             )
         elif _is_below(path, SYSTEM_PATHS) and host.exists(str(path)):
             yield (
-                f"{field}.volumeMounts[{n}].mountPath: {mount['mountPath']} is part of this machine's system, and a "
-                "container shares it in process mode: choose a path that does not exist here"
+                f"{field}.volumeMounts[{n}].mountPath: {mount['mountPath']} is a system path of the host, which "
+                "containers share in process mode: choose a path that does not exist on the host"
             )
 
 
 def _is_below(path: PurePosixPath, directories: tuple[str, ...]) -> bool:
-    return any(path.is_relative_to(each) for each in directories)
+    return any(path.is_relative_to(directory) for directory in directories)
 
 
 def _devices(field: str, container: Obj, host: Host) -> Iterator[str]:
     if container.get("volumeDevices"):
         yield f"{field}.volumeDevices: block devices are not supported in process mode"
     if container.get("tty"):
-        yield f"{field}.tty: there is no terminal in process mode"
+        yield f"{field}.tty: terminals are not supported in process mode"
     for n, port in enumerate(container.get("ports") or ()):
         if port.get("hostPort") not in (None, 0, port.get("containerPort")):
-            yield f"{field}.ports[{n}].hostPort: a process listens on its own port, {port.get('containerPort')}"
+            yield f"{field}.ports[{n}].hostPort: must equal containerPort {port.get('containerPort')} in process mode"
     yield from _mount_paths(field, container, host)
     for n, mount in enumerate(container.get("volumeMounts") or ()):
         if mount.get("mountPropagation") not in (None, "None"):
-            yield f"{field}.volumeMounts[{n}].mountPropagation: mounts are private in process mode"
+            yield f"{field}.volumeMounts[{n}].mountPropagation: only None is supported in process mode"
     for n, env in enumerate(container.get("env") or ()):
         if (env.get("valueFrom") or {}).get("fileKeyRef"):
             yield f"{field}.env[{n}].valueFrom.fileKeyRef: not supported in process mode"
@@ -154,7 +156,7 @@ def _volumes(spec: Obj) -> Iterator[str]:
 
 
 def is_token(spec: Obj, volume: str) -> bool:
-    """The volume that admission adds to every pod, for the token of its service account (`api_access.py`)."""
+    """Whether a volume is the service account token volume that admission adds to pods (`api_access.py`)."""
     if not volume.startswith("kube-api-access-"):
         return False
     return all(

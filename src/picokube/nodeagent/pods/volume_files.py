@@ -1,4 +1,4 @@
-"""The volumes of a pod as directories on this machine. Writes files; objects come through `find`."""
+"""Creates the volumes of a pod as local directories. `find` looks up the referenced objects."""
 
 import os
 import shutil
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from picokube.nodeagent.pods.environment import ConfigProblem, Find, contents
-from picokube.nodeagent.pods.expansion import expanded
+from picokube.nodeagent.pods.expansion import expand_variables
 from picokube.nodeagent.pods.pod_fields import UnknownField, pod_field, resource_field
 from picokube.nodeagent.pods.spec_checks import is_token
-from picokube.nodeagent.supervisor.orders import Mount
+from picokube.nodeagent.supervisor.protocol import Mount
 
 Obj = Mapping[str, Any]
 
@@ -23,12 +23,12 @@ _GROUP_FILE = 0o660
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Where the agent keeps things."""
+class AgentPaths:
+    """The directories and files of the agent."""
 
     data: Path
     shared: Path | None = None
-    """Scratch directories that other users can reach without a mount namespace; below `data` where there is none."""
+    """Scratch directory that other users can reach without a mount namespace. If None, it is inside `data`."""
 
     def pod(self, uid: str) -> Path:
         return self.data / "pods" / uid
@@ -47,11 +47,11 @@ class Places:
 
     @property
     def scratch(self) -> Path:
-        """Private directories and termination messages of all pods, flat: making directories is what costs."""
+        """Private directories and termination messages of all pods. Flat, because creating directories is slow."""
         return self.shared or self.data / "scratch"
 
     def tmp(self, uid: str) -> Path:
-        """A pod's own /tmp. No container has such a name."""
+        """The pod's /tmp. `+` is not allowed in container names."""
         return self.scratch / f"{uid}.+tmp"
 
     def remove_tmp(self, uid: str) -> None:
@@ -83,36 +83,36 @@ def _remove_directory(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def make_volumes(pod: Obj, places: Places, find: Find, *, group: int | None = None) -> dict[str, Path]:
-    """The directory of each volume, filled. Made once: a volume that is there stays as it is. Raises ConfigProblem.
+def make_volumes(pod: Obj, paths: AgentPaths, find: Find, *, group: int | None = None) -> dict[str, Path]:
+    """Create missing volumes. Returns the directory of each volume. Raises ConfigProblem.
 
-    `group` is the pod's `fsGroup`, which may write all of them but for those of the machine.
+    `group` is the pod's `fsGroup`, which can write to all volumes except hostPath.
     """
     spec, meta = pod["spec"], pod["metadata"]
-    found: dict[str, Path] = {}
+    directories: dict[str, Path] = {}
     for volume in spec.get("volumes") or ():
         name = volume["name"]
         if is_token(spec, name):
-            if (token := places.volume(meta["uid"], name)).is_dir():
-                found[name] = token
+            if (token := paths.volume(meta["uid"], name)).is_dir():
+                directories[name] = token
             continue
         if (path := volume.get("hostPath")) is not None:
-            found[name] = _host_path(path)
+            directories[name] = _host_path(path)
         elif (claim := volume.get("persistentVolumeClaim")) is not None:
-            found[name] = _claimed(meta["namespace"], claim["claimName"], places, find)
+            directories[name] = _claim_directory(meta["namespace"], claim["claimName"], paths, find)
             if group is not None:
-                own_volume(found[name], group)
+                apply_fs_group(directories[name], group)
         else:
-            found[name] = places.volume(meta["uid"], name)
-            if not found[name].exists():
-                _fill(found[name], pod, volume, find)
+            directories[name] = paths.volume(meta["uid"], name)
+            if not directories[name].exists():
+                _create_volume(directories[name], pod, volume, find)
                 if group is not None:
-                    own_volume(found[name], group)
-    return found
+                    apply_fs_group(directories[name], group)
+    return directories
 
 
-def own_volume(volume: Path, group: int) -> None:
-    """Give a volume to a group, as Kubernetes does for `fsGroup`; nothing is done for one that has it already."""
+def apply_fs_group(volume: Path, group: int) -> None:
+    """Change the group of a volume as Kubernetes does for `fsGroup`, unless the volume already has it."""
     if volume.stat().st_gid == group and volume.stat().st_mode & stat.S_ISGID:
         return
     for directory, _, files in os.walk(volume, topdown=False):
@@ -125,25 +125,25 @@ def own_volume(volume: Path, group: int) -> None:
 
 
 def mounts_of(container: Obj, volumes: Mapping[str, Path], env: Mapping[str, str]) -> list[Mount]:
-    """What a container sees where. Raises ConfigProblem."""
+    """The volume mounts of a container. Raises ConfigProblem."""
     mounts = []
     for mount in container.get("volumeMounts") or ():
         if mount["name"] not in volumes:
             continue
         source = volumes[mount["name"]]
-        sub_path = mount.get("subPath") or expanded(mount.get("subPathExpr") or "", env)
+        sub_path = mount.get("subPath") or expand_variables(mount.get("subPathExpr") or "", env)
         if sub_path:
-            source = _within(source, sub_path)
+            source = _sub_path(source, sub_path)
         mounts.append(
             Mount(source=str(source), target=mount["mountPath"], read_only=bool(mount.get("readOnly")))
         )
     return mounts
 
 
-def _within(volume: Path, sub_path: str) -> Path:
+def _sub_path(volume: Path, sub_path: str) -> Path:
     path = Path(os.path.realpath(volume / sub_path))
     if not path.is_relative_to(os.path.realpath(volume)):
-        raise ConfigProblem(f"subPath {sub_path!r} leads out of its volume")
+        raise ConfigProblem(f"subPath {sub_path!r} must not point outside the volume")
     if not path.exists():
         path.mkdir(parents=True)
     return path
@@ -158,24 +158,24 @@ def _host_path(volume: Obj) -> Path:
     if not path.exists():
         raise ConfigProblem(f"hostPath {path}: no such file or directory")
     if (kind == "Directory" and not path.is_dir()) or (kind == "File" and not path.is_file()):
-        raise ConfigProblem(f"hostPath {path}: is no {kind}")
+        raise ConfigProblem(f"hostPath {path}: not of type {kind}")
     return path
 
 
-def _claimed(namespace: str, name: str, places: Places, find: Find) -> Path:
+def _claim_directory(namespace: str, name: str, paths: AgentPaths, find: Find) -> Path:
     claim = find("PersistentVolumeClaim", name)
     if claim is None:
         raise ConfigProblem(f'persistentvolumeclaim "{name}" not found')
-    path = places.claim(namespace, name, claim["metadata"]["uid"])
+    path = paths.claim(namespace, name, claim["metadata"]["uid"])
     if not path.exists():
         path.mkdir(parents=True)
-        # Containers of any user write to it; the data directory keeps everybody else out.
+        # Containers of any user can write to it. The data directory protects it from other processes.
         path.chmod(_SHARED_DIRECTORY)
     return path
 
 
-def _fill(directory: Path, pod: Obj, volume: Obj, find: Find) -> None:
-    """Beside its place first, so that half a volume is never taken for a whole one."""
+def _create_volume(directory: Path, pod: Obj, volume: Obj, find: Find) -> None:
+    """Create a volume atomically: write a temporary directory and rename it."""
     if "emptyDir" in volume:
         directory.mkdir(parents=True)
         directory.chmod(_SHARED_DIRECTORY)
@@ -184,12 +184,12 @@ def _fill(directory: Path, pod: Obj, volume: Obj, find: Find) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     for path, content, mode in _files(pod, volume, find):
-        place = new / path
-        if not place.resolve().is_relative_to(new.resolve()):
-            raise ConfigProblem(f"path {path!r} leads out of its volume")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
-        place.chmod(mode)
+        file = new / path
+        if not file.resolve().is_relative_to(new.resolve()):
+            raise ConfigProblem(f"path {path!r} must not point outside the volume")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        file.chmod(mode)
     new.rename(directory)
 
 
@@ -229,7 +229,7 @@ def _keys(obj: Obj, source: Obj, mode: int) -> Iterator[tuple[str, bytes, int]]:
 
 
 def _fields(pod: Obj, source: Obj, mode: int) -> Iterator[tuple[str, bytes, int]]:
-    containers = {each["name"]: each for each in pod["spec"]["containers"]}
+    containers = {container["name"]: container for container in pod["spec"]["containers"]}
     for item in source.get("items") or ():
         try:
             if (ref := item.get("fieldRef")) is not None:

@@ -1,4 +1,4 @@
-"""The process that starts containers and remembers how they ended; it outlives the agent.
+"""The process that starts containers and records how they end. It outlives the agent.
 
-Only the standard library, and as little of it as possible: what is loaded here is copied at every start of a container.
+Imports only the standard library, and as little of it as possible: every start of a container forks this process.
 """

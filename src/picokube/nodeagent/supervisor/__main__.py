@@ -1,4 +1,4 @@
-"""`python -m picokube.nodeagent.supervisor DIRECTORY`: becomes a process of its own; returns when it can be reached."""
+"""`python -m picokube.nodeagent.supervisor DIRECTORY`: starts the daemon and returns when its socket is listening."""
 
 import contextlib
 import fcntl
@@ -16,11 +16,11 @@ SOCKET = "socket"
 READY = 0
 MAX_EXIT_CODE = 126
 OOM_SCORE = b"-900"
-"""Only root may lower it."""
+"""Only root can lower it."""
 
 
 def main(directory: Path) -> int:
-    """One supervisor a directory: where one runs already, nothing is done."""
+    """Start the supervisor of a directory, unless it is running. Returns the exit code."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chdir(directory)
     lock = os.open("lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -28,25 +28,25 @@ def main(directory: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return 0
-    ready, tell = os.pipe2(os.O_CLOEXEC)
+    reader, writer = os.pipe2(os.O_CLOEXEC)
     if os.fork() > 0:
-        os.close(tell)
-        answer = os.read(ready, 1)
-        return answer[0] if answer else 1
+        os.close(writer)
+        code = os.read(reader, 1)
+        return code[0] if code else 1
     try:
         daemon = _daemon(directory)
     except OSError as error:
-        os.write(tell, bytes([_exit_code(error)]))
+        os.write(writer, bytes([_exit_code(error)]))
         os._exit(1)
-    os.write(tell, bytes([READY]))
-    os.close(tell)
+    os.write(writer, bytes([READY]))
+    os.close(writer)
     daemon.run()
     Path(SOCKET).unlink()
     return 0
 
 
 def _daemon(directory: Path) -> Daemon:
-    """In a process of its own, with a socket that listens. Raises OSError."""
+    """Detach and create the daemon with a listening socket. Raises OSError."""
     os.setsid()
     if os.fork() > 0:
         os._exit(0)
@@ -55,10 +55,10 @@ def _daemon(directory: Path) -> Daemon:
     _protect()
     isolation = best_isolation()
     files = raise_limits()
-    log(f"isolation: {isolation}")
+    log(f"supervisor started isolation={isolation}")
     Path(SOCKET).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
-    # A relative name: an absolute one may be longer than a socket's may be.
+    # Relative, because an absolute path may exceed the length limit of sockets.
     listener.bind(SOCKET)
     Path(SOCKET).chmod(0o600)
     listener.listen(16)
@@ -67,25 +67,25 @@ def _daemon(directory: Path) -> Daemon:
 
 
 def _exit_code(error: OSError) -> int:
-    """The number of the error, by which the agent knows what the machine has too little of."""
+    """The errno, which tells the agent which resource is exhausted."""
     return error.errno if error.errno is not None and 0 < error.errno < MAX_EXIT_CODE else 1
 
 
 def _detach() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     try:
-        written = os.open("supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        log_file = os.open("supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:
-        # A full disk costs our log, not the work.
-        written = os.dup(null)
-    for number, fd in enumerate((null, written, written)):
+        # With a full disk, run without a log.
+        log_file = os.dup(null)
+    for number, fd in enumerate((null, log_file, log_file)):
         os.dup2(fd, number)
     os.close(null)
-    os.close(written)
+    os.close(log_file)
 
 
 def _protect() -> None:
-    """Orphans of containers become ours, other processes of our user cannot read us, and the kernel ends us last."""
+    """Adopt orphans of containers, deny other processes access to our memory, and lower our OOM score."""
     if libc.LIBC is None:
         return
     libc.LIBC.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)

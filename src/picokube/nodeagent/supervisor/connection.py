@@ -1,4 +1,4 @@
-"""One agent at the socket: a JSON document a line, both ways, without ever waiting for it."""
+"""A non-blocking connection to an agent that exchanges one JSON document per line."""
 
 import json
 import socket
@@ -9,7 +9,7 @@ CHUNK = 256 * 1024
 
 
 class Connection:
-    """Buffers what cannot be sent yet."""
+    """Buffers messages that can't be sent yet."""
 
     def __init__(self, peer: socket.socket) -> None:
         peer.setblocking(False)
@@ -41,7 +41,7 @@ class Connection:
                 self.is_closed = True
 
     def flush(self) -> bool:
-        """Send what can be sent; whether something is left."""
+        """Send as much as possible. Whether data remains."""
         while self._out and not self.is_closed:
             try:
                 del self._out[: self._peer.send(self._out)]

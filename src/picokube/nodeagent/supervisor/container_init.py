@@ -1,6 +1,6 @@
-"""The first process of a container: makes its view, starts its program, and ends everything that the program started.
+"""The init process of a container: sets up its file system, starts its program, and kills the program's descendants.
 
-It is a copy of the supervisor, so it keeps nothing open and starts nothing before the supervisor has recorded it.
+It is a fork of the supervisor. It closes inherited files, and waits until its start is recorded.
 """
 
 import contextlib
@@ -17,28 +17,28 @@ from picokube.nodeagent.supervisor import kernel, mount_namespace
 from picokube.nodeagent.supervisor import libc as calls
 from picokube.nodeagent.supervisor.isolation import Isolation
 from picokube.nodeagent.supervisor.libc import Libc
-from picokube.nodeagent.supervisor.orders import StartContainer
+from picokube.nodeagent.supervisor.protocol import StartContainer
 
 OOM_SCORE = b"500"
-"""The kernel ends a step before the processes that look after steps."""
+"""The kernel kills containers before the supervisor and the agent."""
 KILL_SECONDS = 5.0
 _TERM = {signal.SIGTERM}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitPipes:
-    """What the init process keeps open of the supervisor's files."""
+    """The inherited files that the init process keeps open."""
 
     stdout: int
     stderr: int
     go: int
-    """Readable when the start is recorded; ends without a byte if the supervisor died before."""
+    """Receives a byte when the start is recorded. Reaches its end without a byte if the supervisor dies before."""
     errors: int
-    """Takes `errno`, a line end and a message; ends without a byte when the program is loaded."""
+    """Receives errno, a newline and a message. Reaches its end without a byte when the program is loaded."""
 
 
 class ContainerInit:
-    """Lives as long as the container."""
+    """Runs as long as the container."""
 
     def __init__(
         self, order: StartContainer, env: dict[str, str], isolation: Isolation, pipes: InitPipes, files: int
@@ -54,7 +54,7 @@ class ContainerInit:
             self._prepare()
             if os.read(self._pipes.go, 1):
                 code = self._supervise()
-        except BaseException as error:  # noqa: BLE001 - a copy of the supervisor must never run its code
+        except BaseException as error:  # noqa: BLE001 - a fork must never continue as the supervisor
             self._report(error)
         finally:
             os._exit(code)
@@ -64,7 +64,7 @@ class ContainerInit:
         _close_others((pipes.stdout, pipes.stderr, pipes.go, pipes.errors))
         signal.pthread_sigmask(signal.SIG_BLOCK, _TERM)
         signal.signal(signal.SIGTERM, self._forward)
-        signal.signal(signal.SIGHUP, self._end)
+        signal.signal(signal.SIGHUP, self._kill_all)
         for number in (signal.SIGCHLD, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         os.setsid()
@@ -79,7 +79,7 @@ class ContainerInit:
             mount_namespace.enter(libc, self._order.mounts, self._order.hidden, own_proc=own_proc)
 
     def _supervise(self) -> int:
-        """The exit code of the program; nothing that it started is left."""
+        """Run the program and kill its descendants. Returns its exit code."""
         self._become_container(calls.LIBC)
         self._program = self._spawn()
         for fd in (self._pipes.stdout, self._pipes.stderr, self._pipes.go, self._pipes.errors):
@@ -94,13 +94,13 @@ class ContainerInit:
         return exit_code(status)
 
     def _become_container(self, libc: Libc | None) -> None:
-        """Take on the program's user, limits and place: it inherits them, and a spawn is cheaper than a fork."""
+        """Set the user, limits and working directory, which the program inherits. A spawn is cheaper than a fork."""
         order = self._order
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_bytes(OOM_SCORE)
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (self._files, hard))
-        # While we may: the place is the container's, the way to it is not.
+        # Before the change of user, who may not be able to enter the parent directories.
         os.chdir(order.cwd)
         if order.groups:
             os.setgroups(order.groups)
@@ -110,26 +110,26 @@ class ContainerInit:
             os.setreuid(order.user, order.user)
         if libc is not None:
             libc.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
-            # A change of user resets it. Nobody but root may look into this copy of the supervisor.
+            # A change of user resets both. Only root may read the memory of this fork of the supervisor.
             libc.prctl(calls.PR_SET_PDEATHSIG, self._death_signal)
             libc.prctl(calls.PR_SET_DUMPABLE, 0)
 
     @property
     def _death_signal(self) -> int:
-        """What the kernel sends when the supervisor dies."""
+        """The signal that the kernel sends when the supervisor dies."""
         return signal.SIGKILL if self._isolation is Isolation.PID_NAMESPACE else signal.SIGHUP
 
     def _spawn(self) -> int:
-        """The pid of the program, which leads a session of its own. Raises OSError."""
+        """Start the program in its own session. Returns its pid. Raises OSError."""
         pipes, order = self._pipes, self._order
         actions = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, pipes.stdout, 1),
             (os.POSIX_SPAWN_DUP2, pipes.stderr, 2),
         ]
-        # Python ignores the last two, and what is ignored stays ignored in a new program.
+        # Python ignores the last two, and programs inherit ignored signals.
         defaults = (signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
-        problem: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), order.argv[0])
+        failure: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), order.argv[0])
         for path in _candidates(order.argv[0], self._env):
             try:
                 return os.posix_spawn(
@@ -144,16 +144,16 @@ class ContainerInit:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except PermissionError as error:
-                problem = error
-        raise problem
+                failure = error
+        raise failure
 
     def _forward(self, number: int, _frame: object) -> None:
-        """To the program's whole group."""
+        """Forward a signal to the program's process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._program, number)
 
-    def _end(self, _number: int, _frame: object) -> None:
-        """The supervisor died: nothing may go on that nobody watches."""
+    def _kill_all(self, _number: int, _frame: object) -> None:
+        """The supervisor died: kill the container, because nothing would record its end."""
         _kill_descendants()
         os._exit(128 + signal.SIGKILL)
 
@@ -164,35 +164,35 @@ class ContainerInit:
 
 
 def exit_code(status: int) -> int:
-    """As a shell and a container runtime count: a signal is 128 and its number."""
+    """The exit code as reported by container runtimes: 128 plus the number for a signal."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
 
 def start_error(order: StartContainer, error: BaseException) -> str:
-    """Why a program could not be started, as container runtimes say it."""
+    """Why a program couldn't be started, in the format of container runtimes."""
     match error:
         case FileNotFoundError(filename=order.cwd):
-            return f"chdir to the working directory {order.cwd!r}: no such directory"
+            return f"chdir to working directory {order.cwd!r}: no such file or directory"
         case FileNotFoundError() if _is_program(order, error):
             if "/" in order.argv[0]:
                 return f'exec: "{order.argv[0]}": no such file or directory'
             return f'exec: "{order.argv[0]}": executable file not found in $PATH'
         case PermissionError() if _is_program(order, error):
             return f'exec: "{order.argv[0]}": permission denied'
-        case OSError(strerror=words) if words:
-            return f"{words}: {error.filename or order.argv[0]}"
+        case OSError(strerror=text) if text:
+            return f"{text}: {error.filename or order.argv[0]}"
         case _:
             return f"{type(error).__name__}: {error}"
 
 
 def _is_program(order: StartContainer, error: OSError) -> bool:
-    """Whether an error is about the program itself: looked for in many places, it is named by the last of them."""
+    """Whether an error concerns the program, which may have been searched for in several directories."""
     return error.filename is None or Path(os.fsdecode(error.filename)).name == Path(order.argv[0]).name
 
 
 def _candidates(program: str, env: dict[str, str]) -> list[str]:
-    """Where a program may be: at its path, or below the directories of PATH."""
+    """The possible paths of a program: its own path, or existing files in the directories of PATH."""
     if "/" in program:
         return [program]
     directories = (env.get("PATH") or os.defpath).split(os.pathsep)
@@ -200,24 +200,24 @@ def _candidates(program: str, env: dict[str, str]) -> list[str]:
     return [path for path in paths if os.path.exists(path)]  # noqa: PTH110 - cheaper
 
 
-def _close_others(kept: Collection[int]) -> None:
-    """Everything that the supervisor had open, but for standard files and `kept`."""
+def _close_others(keep: Collection[int]) -> None:
+    """Close all inherited files except the standard files and `keep`."""
     first = 3
     if calls.LIBC is not None:
         with contextlib.suppress(OSError):
-            for fd in sorted(kept):
+            for fd in sorted(keep):
                 calls.LIBC.close_from(first, fd - 1)
                 first = fd + 1
             calls.LIBC.close_from(first)
             return
     for entry in list(Path("/proc/self/fd").iterdir()):
-        if int(entry.name) >= first and int(entry.name) not in kept:
+        if int(entry.name) >= first and int(entry.name) not in keep:
             with contextlib.suppress(OSError):
                 os.close(int(entry.name))
 
 
 def _kill_descendants() -> None:
-    """End and reap everything below this process; what forks meanwhile is found in the next round."""
+    """Kill and reap all descendants. Repeats, because they may fork meanwhile."""
     deadline = time.monotonic() + KILL_SECONDS
     while time.monotonic() < deadline:
         try:

@@ -1,4 +1,4 @@
-"""Log files as container runtimes write them: `2026-02-07T12:00:00.000000000Z stdout F text`, one file a container.
+"""Log files in the CRI format: `2026-02-07T12:00:00.000000000Z stdout F text`, one file per container.
 
 The API server reads `<directory>/<pod uid>/<container>.log`, and `<container>.previous.log` after a restart.
 """
@@ -7,13 +7,13 @@ import os
 import time
 from pathlib import Path
 
-LONGEST_LINE = 16 * 1024
-LARGEST_FILE = 10 * 1024 * 1024
+MAX_LINE_LENGTH = 16 * 1024
+MAX_FILE = 10 * 1024 * 1024
 _STREAMS = (b"stdout", b"stderr")
 
 
 def log_path(directory: Path, pod_uid: str, container: str, *, previous: bool = False) -> Path:
-    """Where the API server looks for the log of a container."""
+    """The path from which the API server reads the log of a container."""
     return directory / pod_uid / f"{container}{'.previous' if previous else ''}.log"
 
 
@@ -22,52 +22,52 @@ def previous_path(path: Path) -> Path:
 
 
 class LogFile:
-    """Takes what a container writes; a file that grows too large makes room for a new one.
+    """Writes and rotates the log of a container.
 
-    A full disk costs lines of output, never the container. Where lines are missing, a line says how many bytes.
+    With a full disk, output is lost and the container keeps running. A line in the log reports the lost bytes.
     """
 
-    def __init__(self, path: Path, *, largest: int = LARGEST_FILE) -> None:
+    def __init__(self, path: Path, *, max_bytes: int = MAX_FILE) -> None:
         """Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if path.exists():
             path.rename(previous_path(path))
         self._path = path
-        self._largest = largest
+        self._max_bytes = max_bytes
         self._rest = [b"", b""]
         self.dropped = 0
-        """Bytes of output that could not be written and that no line tells of yet."""
-        self._file, self._size = self._opened()
+        """Bytes of lost output that the log doesn't report yet."""
+        self._file, self._size = self._open()
 
-    def take(self, stream: int, data: bytes) -> None:
-        """Bytes from standard output (0) or standard error (1)."""
+    def write(self, stream: int, data: bytes) -> None:
+        """Write data from standard output (0) or standard error (1)."""
         *lines, rest = (self._rest[stream] + data).split(b"\n")
-        parts = [piece for line in lines for piece in _pieces(line, b"F")]
-        while len(rest) > LONGEST_LINE:
-            parts.append((b"P", rest[:LONGEST_LINE]))
-            rest = rest[LONGEST_LINE:]
+        parts = [part for line in lines for part in _split_line(line)]
+        while len(rest) > MAX_LINE_LENGTH:
+            parts.append((b"P", rest[:MAX_LINE_LENGTH]))
+            rest = rest[MAX_LINE_LENGTH:]
         self._rest[stream] = rest
         if parts:
-            self._write(stream, parts)
+            self._write_parts(stream, parts)
 
     def close(self) -> None:
-        """What was no whole line is written as it stands, without an end of line."""
+        """Write incomplete lines as partial lines, and close the file."""
         for stream, rest in enumerate(self._rest):
             if rest:
-                self._write(stream, [(b"P", rest)])
+                self._write_parts(stream, [(b"P", rest)])
         if self.dropped:
-            self._write(1, [])
+            self._write_parts(1, [])
         os.close(self._file)
 
-    def _opened(self) -> tuple[int, int]:
+    def _open(self) -> tuple[int, int]:
         file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         return file, os.fstat(file).st_size
 
-    def _write(self, stream: int, parts: list[tuple[bytes, bytes]]) -> None:
-        head = _now() + b" " + _STREAMS[stream] + b" "
-        data = b"".join(head + tag + b" " + text + b"\n" for tag, text in parts)
+    def _write_parts(self, stream: int, parts: list[tuple[bytes, bytes]]) -> None:
+        prefix = _now() + b" " + _STREAMS[stream] + b" "
+        data = b"".join(prefix + tag + b" " + text + b"\n" for tag, text in parts)
         if self.dropped:
-            marker = b"%s stderr F [%d bytes of output are missing: the log could not be written]\n"
+            marker = b"%s stderr F [%d bytes of output lost: the log could not be written]\n"
             data = marker % (_now(), self.dropped) + data
         try:
             self._append(data)
@@ -77,8 +77,8 @@ class LogFile:
             self.dropped = 0
 
     def _append(self, data: bytes) -> None:
-        """All of it or nothing: half a line would run into the next one."""
-        if self._size and self._size + len(data) > self._largest:
+        """Append all data or nothing, because the next line would continue a partial write."""
+        if self._size and self._size + len(data) > self._max_bytes:
             self._rotate()
         view = memoryview(data)
         try:
@@ -90,11 +90,11 @@ class LogFile:
         self._size += len(data)
 
     def _rotate(self) -> None:
-        """Without room for a new file the old one goes on."""
+        """Start a new file. If that fails, continue with the old one."""
         old = self._path.with_suffix(".log.1")
         self._path.rename(old)
         try:
-            new = self._opened()
+            new = self._open()
         except OSError:
             old.rename(self._path)
             return
@@ -102,11 +102,12 @@ class LogFile:
         self._file, self._size = new
 
 
-def _pieces(line: bytes, last: bytes) -> list[tuple[bytes, bytes]]:
-    cuts = range(0, max(len(line), 1), LONGEST_LINE)
+def _split_line(line: bytes) -> list[tuple[bytes, bytes]]:
+    """Partial lines tagged P, and the last one tagged F."""
+    starts = range(0, max(len(line), 1), MAX_LINE_LENGTH)
     return [
-        (last if start + LONGEST_LINE >= len(line) else b"P", line[start : start + LONGEST_LINE])
-        for start in cuts
+        (b"F" if start + MAX_LINE_LENGTH >= len(line) else b"P", line[start : start + MAX_LINE_LENGTH])
+        for start in starts
     ]
 
 

@@ -1,4 +1,4 @@
-"""How containers are kept apart and ended as a whole: the best that this machine allows, tried once at the start."""
+"""Isolation levels of containers. The supervisor uses the strongest level that the host supports."""
 
 import contextlib
 import os
@@ -8,18 +8,18 @@ from enum import StrEnum
 
 from picokube.nodeagent.supervisor import libc as calls
 from picokube.nodeagent.supervisor import mount_namespace
-from picokube.nodeagent.supervisor.orders import Mount
+from picokube.nodeagent.supervisor.protocol import Mount
 
 
 class Isolation(StrEnum):
-    """What a container's init process has of its own."""
+    """The namespaces of a container, and how its processes are killed when its program ends."""
 
     PID_NAMESPACE = "pid-namespace"
-    """Processes, mounts and, without root, a user namespace. The kernel ends every process with the init process."""
+    """PID, mount and, without root, user namespace. The kernel kills all processes when the init process ends."""
     MOUNT_NAMESPACE = "mount-namespace"
-    """Mounts; the init process adopts and ends what the container started."""
+    """Mount namespace. The init process adopts and kills orphans."""
     SUBREAPER = "subreaper"
-    """Nothing; the init process adopts and ends what the container started."""
+    """No namespace. The init process adopts and kills orphans."""
 
     @property
     def has_mounts(self) -> bool:
@@ -36,7 +36,7 @@ class Isolation(StrEnum):
 
 
 def best_isolation() -> Isolation:
-    """The strongest that works here."""
+    """The strongest level that the host supports."""
     for isolation in (Isolation.PID_NAMESPACE, Isolation.MOUNT_NAMESPACE):
         if _works(isolation):
             return isolation
@@ -44,7 +44,7 @@ def best_isolation() -> Isolation:
 
 
 def fork_into(isolation: Isolation, child: Callable[[], None]) -> int:
-    """The pid of a new process that runs `child` and ends with it. Raises OSError."""
+    """Fork a process that runs `child` and exits. Returns its pid. Raises OSError."""
     user, group = os.geteuid(), os.getegid()
     libc = calls.LIBC
     pid = libc.clone(isolation.flags) if libc is not None and isolation.flags else os.fork()
@@ -52,7 +52,7 @@ def fork_into(isolation: Isolation, child: Callable[[], None]) -> int:
         try:
             signal.set_wakeup_fd(-1)
             if libc is not None and isolation.flags & calls.CLONE_NEWUSER:
-                # A process that may not be dumped does not own its own files in /proc.
+                # A non-dumpable process doesn't own its files in /proc.
                 libc.prctl(calls.PR_SET_DUMPABLE, 1)
                 mount_namespace.map_user(user, group)
                 libc.prctl(calls.PR_SET_DUMPABLE, 0)

@@ -1,6 +1,6 @@
-"""The durable memory of the supervisor: one line a fact, appended before anybody is told.
+"""The supervisor's journal of container runs: one JSON entry per line, appended before an agent is notified.
 
-Where the disk is full, facts are held in memory, in their order, and written when there is room again.
+If the disk is full, entries are kept in memory in order, and written when there is space again.
 """
 
 import json
@@ -11,74 +11,74 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from picokube.nodeagent.supervisor.orders import Run, RunKey
+from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
-MOST_DEAD_LINES = 20_000
-_FACTS_AT_ONCE = 1000
+MAX_STALE_LINES = 20_000
+_BATCH_SIZE = 1000
 
 
 @dataclass(slots=True)
-class Memory:
-    """What the lines say, taken together."""
+class JournalState:
+    """The state after applying all journal entries."""
 
     runs: dict[RunKey, Run] = field(default_factory=dict)
     boots: dict[RunKey, str] = field(default_factory=dict)
-    births: dict[RunKey, int] = field(default_factory=dict)
-    """When the process started, in the kernel's ticks: with the pid it is one process and no other."""
+    start_ticks: dict[RunKey, int] = field(default_factory=dict)
+    """Start time of the init process in clock ticks, which with the pid identifies a process."""
     lines: int = 0
 
-    def take(self, fact: dict[str, Any]) -> None:
+    def apply(self, entry: dict[str, Any]) -> None:
         self.lines += 1
-        if fact["fact"] == "forgotten":
-            for key in [key for key in self.runs if key.pod == fact["pod"]]:
+        if entry["fact"] == "forgotten":
+            for key in [key for key in self.runs if key.pod == entry["pod"]]:
                 self._drop(key)
             return
-        key = RunKey(*fact["key"])
-        match fact["fact"]:
+        key = RunKey(*entry["key"])
+        match entry["fact"]:
             case "intended":
-                self.runs[key] = Run(key=key, started_at=fact["at"])
-                self.boots[key] = fact["boot"]
+                self.runs[key] = Run(key=key, started_at=entry["at"])
+                self.boots[key] = entry["boot"]
             case "withdrawn":
                 self._drop(key)
             case "started":
-                self.births[key] = fact["birth"]
+                self.start_ticks[key] = entry["birth"]
                 self.runs[key] = replace(
-                    self.runs[key], state="running", pid=fact["pid"], started_at=fact["at"]
+                    self.runs[key], state="running", pid=entry["pid"], started_at=entry["at"]
                 )
             case "ended" | "lost" as state:
                 self.runs[key] = replace(
                     self.runs[key],
                     state=state,
-                    code=fact["code"],
-                    finished_at=fact["at"],
-                    reason=fact["reason"],
-                    message=fact["message"],
+                    code=entry["code"],
+                    finished_at=entry["at"],
+                    reason=entry["reason"],
+                    message=entry["message"],
                 )
 
     def _drop(self, key: RunKey) -> None:
         del self.runs[key]
         self.boots.pop(key, None)
-        self.births.pop(key, None)
+        self.start_ticks.pop(key, None)
 
-    def facts(self) -> Iterable[dict[str, Any]]:
-        """As few as say the same."""
+    def entries(self) -> Iterable[dict[str, Any]]:
+        """The minimal entries that produce this state."""
         for key, run in self.runs.items():
-            yield intended(key, self.boots.get(key, ""), run.started_at)
+            yield intended_entry(key, self.boots.get(key, ""), run.started_at)
             if run.pid:
-                yield started(key, run.pid, self.births.get(key, 0), run.started_at)
+                yield started_entry(key, run.pid, self.start_ticks.get(key, 0), run.started_at)
             if run.is_over:
-                yield over(run)
+                yield ended_entry(run)
 
 
-def intended(key: RunKey, boot: str, at: float) -> dict[str, Any]:
+def intended_entry(key: RunKey, boot: str, at: float) -> dict[str, Any]:
     return {"fact": "intended", "key": list(key), "boot": boot, "at": at}
 
 
-def started(key: RunKey, pid: int, birth: int, at: float) -> dict[str, Any]:
+def started_entry(key: RunKey, pid: int, birth: int, at: float) -> dict[str, Any]:
     return {"fact": "started", "key": list(key), "pid": pid, "birth": birth, "at": at}
 
 
-def over(run: Run) -> dict[str, Any]:
+def ended_entry(run: Run) -> dict[str, Any]:
     return {
         "fact": run.state,
         "key": list(run.key),
@@ -89,76 +89,76 @@ def over(run: Run) -> dict[str, Any]:
     }
 
 
-def withdrawn(key: RunKey) -> dict[str, Any]:
-    """It was intended, nothing of it ran, and it may be asked for again."""
+def withdrawn_entry(key: RunKey) -> dict[str, Any]:
+    """Cancels an intended start of which nothing ran. It may be requested again."""
     return {"fact": "withdrawn", "key": list(key)}
 
 
-def forgotten(pod: str) -> dict[str, Any]:
+def forgotten_entry(pod: str) -> dict[str, Any]:
     return {"fact": "forgotten", "pod": pod}
 
 
 class Journal:
-    """Appends facts; what `sync` has returned from survives a crash of the machine."""
+    """Appends entries. After `sync`, they survive a crash of the machine."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError where not even an empty file can be made."""
+        """Raises OSError if not even an empty file can be created."""
         self._path = path
-        self.memory = Memory()
-        self._held: list[bytes] = []
+        self.state = JournalState()
+        self._pending: list[bytes] = []
         self._needs_sync = False
         if path.exists():
             for line in path.read_bytes().split(b"\n"):
-                _take(self.memory, line)
+                _apply_line(self.state, line)
         self._file = -1
         with suppress(OSError):
             self._rewrite()
         if self._file < 0:
-            # A full disk: the records of before stay as they are, and new ones follow them.
+            # The disk is full. Append to the existing file.
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            self._held.append(b"\n")
+            self._pending.append(b"\n")
 
     @property
-    def is_behind(self) -> bool:
-        """Whether facts are held that are not on disk."""
-        return bool(self._held) or self._needs_sync
+    def has_unwritten(self) -> bool:
+        """Whether entries are not on disk yet."""
+        return bool(self._pending) or self._needs_sync
 
-    def write(self, fact: dict[str, Any]) -> None:
-        """Never fails: what cannot be written is held."""
-        self.memory.take(fact)
-        self._held.append(json.dumps(fact, separators=(",", ":")).encode() + b"\n")
+    def write(self, entry: dict[str, Any]) -> None:
+        """Append an entry. Never fails: entries that can't be written stay pending."""
+        self.state.apply(entry)
+        self._pending.append(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
         self.flush()
 
-    def attempt(self, facts: Sequence[dict[str, Any]]) -> bool:
-        """Write facts durably, all or none; whether it could be done."""
+    def append_durably(self, entries: Sequence[dict[str, Any]]) -> bool:
+        """Append and sync all entries or none. Whether it succeeded."""
         if not self.flush():
             return False
-        lines = b"".join(json.dumps(fact, separators=(",", ":")).encode() + b"\n" for fact in facts)
+        lines = b"".join(json.dumps(entry, separators=(",", ":")).encode() + b"\n" for entry in entries)
         try:
             self._append(lines)
             os.fdatasync(self._file)
         except OSError:
             return False
         self._needs_sync = False
-        for fact in facts:
-            self.memory.take(fact)
+        for entry in entries:
+            self.state.apply(entry)
         return True
 
     def flush(self) -> bool:
-        """Write what is held; whether nothing is left."""
-        if not self._held:
+        """Write the pending entries. Whether it succeeded."""
+        if not self._pending:
             return True
-        data = b"".join(self._held)
+        data = b"".join(self._pending)
         try:
             self._append(data)
         except OSError:
-            self._held = [data]
+            self._pending = [data]
             return False
-        self._held = []
+        self._pending = []
         return True
 
     def _append(self, data: bytes) -> None:
-        """All of it or nothing: half a line would swallow the next one."""
+        """Append all data or nothing, because a partial line would corrupt the next one."""
         size = os.fstat(self._file).st_size
         try:
             _write_all(self._file, data)
@@ -167,7 +167,7 @@ class Journal:
             raise
 
     def sync(self) -> bool:
-        """Whether everything that was written is durable."""
+        """Make all entries durable. Whether it succeeded."""
         self._needs_sync = True
         if not self.flush():
             return False
@@ -178,21 +178,21 @@ class Journal:
         self._needs_sync = False
         return True
 
-    def shorten(self) -> None:
-        """Drop what was forgotten, once it is worth it."""
-        if self.memory.lines > MOST_DEAD_LINES + 4 * len(self.memory.runs):
+    def compact(self) -> None:
+        """Rewrite the journal without dropped runs if it has grown too long."""
+        if self.state.lines > MAX_STALE_LINES + 4 * len(self.state.runs):
             with suppress(OSError):
                 self._rewrite()
 
     def _rewrite(self) -> None:
-        """Beside its place first: where that fails, the file of before goes on."""
+        """Replace the file atomically. If that fails, the old file stays in use."""
         new = self._path.with_suffix(".new")
-        facts = list(self.memory.facts())
+        entries = list(self.state.entries())
         opened = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            for start in range(0, len(facts), _FACTS_AT_ONCE):
+            for start in range(0, len(entries), _BATCH_SIZE):
                 lines = [
-                    json.dumps(fact, separators=(",", ":")) for fact in facts[start : start + _FACTS_AT_ONCE]
+                    json.dumps(entry, separators=(",", ":")) for entry in entries[start : start + _BATCH_SIZE]
                 ]
                 _write_all(opened, "".join(f"{line}\n" for line in lines).encode())
             os.fsync(opened)
@@ -203,8 +203,8 @@ class Journal:
             raise
         if self._file >= 0:
             os.close(self._file)
-        self._file, self._held = opened, []
-        self.memory.lines = len(facts)
+        self._file, self._pending = opened, []
+        self.state.lines = len(entries)
         directory = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
         os.fsync(directory)
         os.close(directory)
@@ -216,11 +216,11 @@ def _write_all(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def _take(memory: Memory, line: bytes) -> None:
-    """A line that a crash cut short was told to nobody."""
+def _apply_line(state: JournalState, line: bytes) -> None:
+    """Apply a line. Ignores one that a crash truncated, because no agent was notified of it."""
     if not line.strip():
         return
     try:
-        memory.take(json.loads(line))
+        state.apply(json.loads(line))
     except (ValueError, KeyError):
         return

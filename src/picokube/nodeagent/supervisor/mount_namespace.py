@@ -1,7 +1,7 @@
-"""The file system of one container: volumes stand at their paths, private directories hide the machine's.
+"""Sets up the file system of a container: mounts volumes and private directories, and hides directories.
 
-Runs in the container's init process, which has a mount namespace of its own. Where a path does not exist, its nearest
-directory is covered by a copy made of binds, in which it can be made: nothing is ever created on the machine itself.
+Runs in the container's init process, in its own mount namespace. To create a missing mount point, its nearest existing
+directory is covered with a tmpfs of bind mounts. Nothing is ever created on the host's file system.
 """
 
 import os
@@ -19,16 +19,16 @@ from picokube.nodeagent.supervisor.libc import (
     MS_REMOUNT,
     Libc,
 )
-from picokube.nodeagent.supervisor.orders import Mount
+from picokube.nodeagent.supervisor.protocol import Mount
 
-_KEPT = 2 | 4 | 8 | 1024 | 2048 | (1 << 21)
-"""nosuid, nodev, noexec, noatime, nodiratime, relatime: a remount must not take them away."""
+_PRESERVED_FLAGS = 2 | 4 | 8 | 1024 | 2048 | (1 << 21)
+"""nosuid, nodev, noexec, noatime, nodiratime, relatime: a remount must preserve them."""
 _OWN_USER = 0o700
 _ENTERABLE, _READABLE = 0o711, 0o755
 
 
 def map_user(user: int, group: int) -> None:
-    """In a new user namespace the process stays who it was, and no other user exists."""
+    """Map only the current user and group into a new user namespace."""
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{user} {user} 1"),
@@ -40,23 +40,27 @@ def map_user(user: int, group: int) -> None:
 def enter(
     libc: Libc, mounts: tuple[Mount, ...], hidden: tuple[str, ...] = (), *, own_proc: bool = False
 ) -> None:
-    """Make the view of the calling process; `hidden` directories are empty in it but for what is mounted there.
+    """Set up the mounts of the calling process. `hidden` directories contain only what is mounted in them.
 
-    `own_proc` shows only the processes of the caller's PID namespace in /proc.
+    With `own_proc`, /proc shows only the processes of the caller's PID namespace.
     """
     libc.mount("none", "/", None, MS_REC | MS_PRIVATE)
     view = _View(libc)
-    # Opened before anything is covered: a source may lie below a directory that is.
+    # Open the sources first, because a mount may cover them.
     opened = {mount: os.open(mount.source, os.O_PATH) for mount in mounts}
-    ordered = sorted(mounts, key=lambda each: each.target.count("/"))
-    inside = [each for each in ordered if any(Path(each.target).is_relative_to(way) for way in hidden)]
-    if any(_nearest(mount.target) == "/" for mount in ordered):
-        # First: a mount may hide the working directory, in which a new root is made.
+    ordered = sorted(mounts, key=lambda mount: mount.target.count("/"))
+    inside = [
+        mount
+        for mount in ordered
+        if any(Path(mount.target).is_relative_to(directory) for directory in hidden)
+    ]
+    if any(_nearest_existing(mount.target) == "/" for mount in ordered):
+        # First, because a mount may cover the working directory, in which the new root is created.
         view.cover_root()
     for mount in ordered:
         if mount not in inside:
             view.mount(mount, opened[mount])
-    # Not before: a new root is made in the working directory, which may lie below a hidden one.
+    # Later, because the new root is created in the working directory, which may be inside a hidden directory.
     for directory in hidden:
         view.hide(directory)
     for mount in inside:
@@ -69,12 +73,12 @@ def enter(
 
 
 class _View:
-    """A mount namespace in the making."""
+    """The mount namespace that is being set up."""
 
     def __init__(self, libc: Libc) -> None:
         self._libc = libc
         self._covered: set[str] = set()
-        """Directories in which anything may be made: they are this view's own."""
+        """Directories that belong to this view, in which mount points can be created."""
         self._root: int | None = None
 
     def cover_root(self) -> None:
@@ -89,20 +93,20 @@ class _View:
 
     def mount(self, mount: Mount, source: int) -> None:
         is_directory = stat.S_ISDIR(os.fstat(source).st_mode)
-        target = self._ready(mount.target, is_directory=is_directory)
+        target = self._create_mount_point(mount.target, is_directory=is_directory)
         self._libc.mount(f"/proc/self/fd/{source}", target, None, MS_BIND | MS_REC)
         if mount.read_only:
-            kept = os.statvfs(target).f_flag & _KEPT
-            self._libc.mount("none", target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
+            preserved = os.statvfs(target).f_flag & _PRESERVED_FLAGS
+            self._libc.mount("none", target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | preserved)
 
     def finish(self) -> None:
-        """Not before the last mount: a source must not lie in a root that is gone."""
+        """Drop the old root. Call after the last mount, because sources may be in the old root."""
         if self._root is not None:
             self._libc.drop_old_root(self._root)
             os.close(self._root)
 
-    def _ready(self, target: str, *, is_directory: bool) -> str:
-        """The path to mount at, made where it is missing; symbolic links are followed."""
+    def _create_mount_point(self, target: str, *, is_directory: bool) -> str:
+        """The real path of the mount point, created if missing."""
         path = Path(os.path.realpath(target))
         if path.exists():
             return str(path)
@@ -115,7 +119,7 @@ class _View:
             missing.insert(0, path)
         for parent in reversed(missing):
             parent.mkdir()
-            # Whatever our umask is: the container may run as another user.
+            # Independent of the umask, because the container may run as another user.
             parent.chmod(_READABLE)
             self._covered.add(str(parent))
         if not is_directory:
@@ -123,28 +127,28 @@ class _View:
         return str(path)
 
     def _cover(self, directory: str) -> None:
-        """Put a copy made of binds over a directory. The root cannot be covered: the copy becomes the new root."""
-        place = str(Path.cwd()) if directory == "/" else directory
+        """Cover a directory with a tmpfs of bind mounts. For the root, the tmpfs becomes the new root."""
+        mount_point = str(Path.cwd()) if directory == "/" else directory
         original = os.open(directory, os.O_PATH | os.O_DIRECTORY)
         mode = stat.S_IMODE(os.fstat(original).st_mode)
-        names = [each.name for each in Path(f"/proc/self/fd/{original}").iterdir()]
-        self._libc.mount("tmpfs", place, "tmpfs", 0, f"mode={mode:o}")
-        cover = os.open(place, os.O_PATH | os.O_DIRECTORY)
+        names = [path.name for path in Path(f"/proc/self/fd/{original}").iterdir()]
+        self._libc.mount("tmpfs", mount_point, "tmpfs", 0, f"mode={mode:o}")
+        cover = os.open(mount_point, os.O_PATH | os.O_DIRECTORY)
         for name in names:
             _bind(self._libc, f"/proc/self/fd/{original}/{name}", f"/proc/self/fd/{cover}/{name}")
         os.close(original)
         if directory == "/":
-            # Not chroot: the kernel refuses user namespaces, and so every sandbox, to a process in a chroot.
+            # Not chroot: in a chroot, the kernel denies user namespaces, which sandboxes need.
             self._libc.pivot_root(cover)
             self._root = cover
         else:
             os.close(cover)
 
 
-def _nearest(target: str) -> str:
-    """The directory that is there and in which the path to a mount must be made; the path itself if it is there."""
+def _nearest_existing(target: str) -> str:
+    """The path itself if it exists, otherwise its nearest existing parent."""
     path = Path(os.path.realpath(target))
-    return str(next(each for each in (path, *path.parents) if each.exists()))
+    return str(next(parent for parent in (path, *path.parents) if parent.exists()))
 
 
 def _bind(libc: Libc, source: str, target: str) -> None:
@@ -159,5 +163,5 @@ def _bind(libc: Libc, source: str, target: str) -> None:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
         libc.mount(source, target, None, MS_BIND | MS_REC)
     except OSError:
-        # An entry that vanished, or that may not be bound, is missing from the view.
+        # The view lacks entries that vanished or can't be bound.
         return

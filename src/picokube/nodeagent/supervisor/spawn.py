@@ -1,4 +1,4 @@
-"""Starting the init process of a container, and why it could not be started."""
+"""Starts the init process of a container, and classifies start errors."""
 
 import contextlib
 import errno
@@ -6,7 +6,7 @@ import os
 
 from picokube.nodeagent.supervisor.container_init import ContainerInit, InitPipes, start_error
 from picokube.nodeagent.supervisor.isolation import Isolation, fork_into
-from picokube.nodeagent.supervisor.orders import MARKER, Refusal, StartContainer
+from picokube.nodeagent.supervisor.protocol import MARKER, Refusal, StartContainer
 
 REASONS = {
     errno.EMFILE: "TooManyOpenFiles",
@@ -16,40 +16,40 @@ REASONS = {
     errno.ENOSPC: "DiskFull",
     errno.EDQUOT: "DiskFull",
 }
-"""What this machine may have again later: such a start is refused and asked for again."""
+"""Errors of exhausted resources, after which a start is retried."""
 
 
-class NotStarted(Exception):
-    """Why a process could not be started, and never will."""
+class StartFailed(Exception):
+    """The container can't be started. Not retried."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
 
 
-class Refused(Exception):
-    """Why a process cannot be started now; nothing of it ran."""
+class StartDeferred(Exception):
+    """The container can't be started now, and nothing of it ran. Retried."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
 
 
-def failure(order: StartContainer, error: BaseException) -> NotStarted | Refused:
-    """What an error of a start means."""
+def start_failure(order: StartContainer, error: BaseException) -> StartFailed | StartDeferred:
+    """Classify an error as permanent or temporary."""
     number = error.errno if isinstance(error, OSError) else None
-    return _failure(number, start_error(order, error))
+    return _classify(number, start_error(order, error))
 
 
-def _failure(number: int | None, message: str) -> NotStarted | Refused:
+def _classify(number: int | None, message: str) -> StartFailed | StartDeferred:
     reason = REASONS.get(number or 0)
     if reason is None:
-        return NotStarted(message)
-    return Refused(Refusal(reason=reason, message=f"{message}; the start is tried again"))
+        return StartFailed(message)
+    return StartDeferred(Refusal(reason=reason, message=f"{message}; retrying the start"))
 
 
 class InitProcess:
-    """Runs, and waits for `go` before it starts the program."""
+    """A running init process, which waits for `go` before it starts the program."""
 
     def __init__(
         self, order: StartContainer, stdout: int, stderr: int, isolation: Isolation, files: int
@@ -78,17 +78,17 @@ class InitProcess:
             os.close(go)
 
     def go(self) -> None:
-        """The start is recorded: the program may run."""
+        """Let the program start, after its start is recorded."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._go, b"1")
         os.close(self._go)
 
     def confirm(self) -> None:
-        """Wait until the program is loaded. Raises NotStarted and Refused."""
+        """Wait until the program is loaded. Raises StartFailed and StartDeferred."""
         with os.fdopen(self._errors, "rb") as pipe:
-            said = pipe.read().decode(errors="replace")
-        if said:
+            report = pipe.read().decode(errors="replace")
+        if report:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self.pid, 0)
-            number, _, message = said.partition("\n")
-            raise _failure(int(number), message)
+            number, _, message = report.partition("\n")
+            raise _classify(int(number), message)

@@ -196,18 +196,18 @@ def to_create_by_updating_is_to_create(s: Session):
     )
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "a"}}
     leases = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
-    told = {"token": token, "select": lambda b: b.get("message", b["kind"])}
-    s.apply(f"{CONFIG_MAPS}/a", config_map("a"), **told)
-    s.merge(f"{CONFIG_MAPS}/a", {}, **told)
-    s.put(f"{CONFIG_MAPS}/a", config_map("a"), **told)
-    s.put(f"{leases}/a", lease, **told)
+    reported = {"token": token, "select": lambda b: b.get("message", b["kind"])}
+    s.apply(f"{CONFIG_MAPS}/a", config_map("a"), **reported)
+    s.merge(f"{CONFIG_MAPS}/a", {}, **reported)
+    s.put(f"{CONFIG_MAPS}/a", config_map("a"), **reported)
+    s.put(f"{leases}/a", lease, **reported)
     with s.unrecorded():
         s.post(CONFIG_MAPS, config_map("a"))
-    s.apply(f"{CONFIG_MAPS}/a", config_map("a"), **told)
-    s.put(f"{CONFIG_MAPS}/a", config_map("a"), **told)
+    s.apply(f"{CONFIG_MAPS}/a", config_map("a"), **reported)
+    s.put(f"{CONFIG_MAPS}/a", config_map("a"), **reported)
 
 
-def the_ground_of_a_decision_is_told(s: Session):
+def the_ground_of_a_decision_is_reported(s: Session):
     _account(s)
     _grant(s, {"apiGroups": ["batch"], "resources": ["*/status"], "verbs": ["*"]})
     path, kind = (
@@ -352,7 +352,7 @@ def an_account_gives_away_no_more_than_it_has(s: Session):
         {"apiGroups": ["batch"], "resources": ["jobs"], "resourceNames": ["one"], "verbs": ["get"]},
     )
     role = {"apiVersion": API, "kind": "Role", "metadata": {"name": "b"}}
-    told = {"token": token, "select": lambda b: b.get("message", b["kind"])}
+    reported = {"token": token, "select": lambda b: b.get("message", b["kind"])}
     for rules in (
         [{"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get", "list", "delete"]}],
         [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get"]}],
@@ -360,12 +360,12 @@ def an_account_gives_away_no_more_than_it_has(s: Session):
         [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
         [{"apiGroups": [""], "resources": ["configmaps", "pods/log"], "verbs": ["get"]}],
     ):
-        s.post(ROLES, {**role, "rules": rules}, **told)
+        s.post(ROLES, {**role, "rules": rules}, **reported)
     more = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
-    s.merge(f"{ROLES}/b", {"rules": [more]}, **told)
-    s.merge(f"{ROLES}/b", {"rules": []}, **told)
+    s.merge(f"{ROLES}/b", {"rules": [more]}, **reported)
+    s.merge(f"{ROLES}/b", {"rules": []}, **reported)
     ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     binding = {"apiVersion": API, "kind": "RoleBinding", "metadata": {"name": "b"}, "roleRef": ref}
-    s.post(BINDINGS, binding, **told)
-    s.post(BINDINGS, {**binding, "roleRef": {**ref, "name": "{ns}-none"}}, **told)
-    s.post(BINDINGS, {**binding, "roleRef": {**ref, "kind": "Role", "name": "a"}}, **told)
+    s.post(BINDINGS, binding, **reported)
+    s.post(BINDINGS, {**binding, "roleRef": {**ref, "name": "{ns}-none"}}, **reported)
+    s.post(BINDINGS, {**binding, "roleRef": {**ref, "kind": "Role", "name": "a"}}, **reported)

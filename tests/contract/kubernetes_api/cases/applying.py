@@ -203,7 +203,7 @@ def null_in_an_applied_object(s: Session):
     s.apply(f"{CONFIG_MAPS}/a", {**config_map("a"), "data": None})
 
 
-def defaults_are_owned_by_nobody(s: Session):
+def defaults_are_owned_by_no_one(s: Session):
     s.apply(f"{WIDGETS}/a", _widget(ports=[{"name": "a"}]))
     s.apply(f"{WIDGETS}/a", _widget(ports=[{"name": "a", "protocol": "UDP"}], size=2), "two")
 

@@ -129,7 +129,7 @@ def creating_a_name_that_is_being_deleted_is_a_conflict(s: Session):
     s.post(WIDGETS, widget("a"))
 
 
-def background_deletion_collects_children_afterwards(s: Session):
+def background_deletion_collects_children_later(s: Session):
     _owner_and_child(s)
     s.delete(f"{CONFIG_MAPS}/owner", _options(propagationPolicy="Background"))
     s.gone(f"{CONFIG_MAPS}/child")
@@ -183,7 +183,7 @@ def orphan_dependents_is_the_old_word(s: Session):
     s.delete(f"{CONFIG_MAPS}/owner?orphanDependents=true")
 
 
-def a_child_of_nobody_is_collected(s: Session):
+def a_child_of_no_one_is_collected(s: Session):
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": OTHER_UID}
     s.post(CONFIG_MAPS, config_map("child", ownerReferences=[reference]))
     s.gone(f"{CONFIG_MAPS}/child")

@@ -158,12 +158,12 @@ def _without_hash(body):
 def openapi_has_an_index_by_group(s: Session):
     wanted = ("api/v1", "apis/batch/v1", "apis/conformance.example.com/v1", "apis/apiextensions.k8s.io/v1")
 
-    def told(text):
+    def reported(text):
         paths = json.loads(text)["paths"]
         starts = {name: f"/openapi/v3/{name}?hash=" for name in wanted}
         return {name: paths[name]["serverRelativeURL"].startswith(start) for name, start in starts.items()}
 
-    s.get("/openapi/v3", select=told)
+    s.get("/openapi/v3", select=reported)
 
 
 def openapi_describes_a_custom_kind(s: Session):
@@ -204,7 +204,7 @@ def openapi_of_an_unknown_group_is_not_found(s: Session):
 def openapi_of_built_ins_knows_merge_keys(s: Session):
     def merge_keys(body):
         schemas = body["components"]["schemas"]
-        told = {}
+        reported = {}
         for name in (
             "io.k8s.api.core.v1.PodSpec",
             "io.k8s.api.core.v1.Container",
@@ -213,8 +213,8 @@ def openapi_of_built_ins_knows_merge_keys(s: Session):
             for field, schema in schemas[name]["properties"].items():
                 keys = {key: value for key, value in schema.items() if key.startswith("x-kubernetes-")}
                 if keys:
-                    told[f"{name}.{field}"] = keys
-        return told
+                    reported[f"{name}.{field}"] = keys
+        return reported
 
     s.get("/openapi/v3/api/v1", select=merge_keys)
 
@@ -273,7 +273,11 @@ def _operation(found):
         "action": found["x-kubernetes-action"],
         "consumes": sorted(found.get("consumes") or ()),
         "produces": sorted(found.get("produces") or ()),
-        "dry run": any(each.get("name") == "dryRun" for each in found.get("parameters", ())),
-        "body": [each.get("schema") for each in found.get("parameters", ()) if each.get("in") == "body"],
+        "dry run": any(parameter.get("name") == "dryRun" for parameter in found.get("parameters", ())),
+        "body": [
+            parameter.get("schema")
+            for parameter in found.get("parameters", ())
+            if parameter.get("in") == "body"
+        ],
         "answers": {code: answer.get("schema") for code, answer in sorted(found["responses"].items())},
     }

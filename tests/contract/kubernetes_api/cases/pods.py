@@ -287,7 +287,7 @@ def a_pod_can_be_evicted(s: Session):
     )
 
 
-def logs_of_a_pod_nobody_runs_cannot_be_read(s: Session):
+def logs_of_a_pod_no_one_runs_cannot_be_read(s: Session):
     _account(s)
     with s.unrecorded():
         s.post(PODS, pod("a"))

@@ -199,5 +199,7 @@ def a_held_namespace_says_what_holds_it(s: Session):
 
 
 def _has_conditions(answer):
-    found = {each["type"]: each["status"] for each in answer.body["status"].get("conditions", ())}
+    found = {
+        condition["type"]: condition["status"] for condition in answer.body["status"].get("conditions", ())
+    }
     return found.get("NamespaceFinalizersRemaining") == "True"

@@ -7,11 +7,11 @@ ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 def _number(value: int) -> bytes:
-    told = b""
+    reported = b""
     while value > 0x7F:
-        told += bytes([value & 0x7F | 0x80])
+        reported += bytes([value & 0x7F | 0x80])
         value >>= 7
-    return told + bytes([value])
+    return reported + bytes([value])
 
 
 def _field(number: int, value: bytes | str | int) -> bytes:

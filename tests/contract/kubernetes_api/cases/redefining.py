@@ -43,7 +43,7 @@ def _gadget(spec, version="v1beta1"):
 
 def _conditions(body):
     kept = ("type", "status", "reason", "message")
-    return [{name: each[name] for name in kept} for each in body["status"].get("conditions") or ()]
+    return [{name: condition[name] for name in kept} for condition in body["status"].get("conditions") or ()]
 
 
 def _standing(body):
@@ -51,7 +51,7 @@ def _standing(body):
 
 
 def _statuses(answer):
-    return [each["status"] for each in answer.body["status"].get("conditions") or ()]
+    return [condition["status"] for condition in answer.body["status"].get("conditions") or ()]
 
 
 def a_new_definition_has_no_names_yet(s: Session):
@@ -276,7 +276,7 @@ def objects_are_checked_in_the_version_they_are_written_in(s: Session):
         watching.read(1)
 
 
-def formats_that_nobody_checks_are_warned_of(s: Session):
+def formats_that_no_one_checks_are_warned_of(s: Session):
     spec = an_object(a={**TEXT, "format": "made-up"}, b={**TEXT, "format": "date-time"})
     s.post(CRDS, _crd(spec), select=lambda b: b["kind"])
     s.eventually(CRD, lambda a: _statuses(a) == ["True", "True"], record=False)
@@ -300,9 +300,11 @@ def a_protected_group_says_who_agreed(s: Session):
         s.eventually(
             f"{CRDS}/parts.{group}",
             lambda a: len(_statuses(a)) == 3 and _established(a),
-            select=lambda b: sorted(_conditions(b), key=lambda each: each["type"]),
+            select=lambda b: sorted(_conditions(b), key=lambda item: item["type"]),
         )
 
 
 def _established(answer):
-    return {"Established", "True"} in [{each["type"], each["status"]} for each in _conditions(answer.body)]
+    return {"Established", "True"} in [
+        {condition["type"], condition["status"]} for condition in _conditions(answer.body)
+    ]

@@ -19,7 +19,7 @@ def _event(name="a", **fields):
 
 def _new_event(name="a", **fields):
     about = {"kind": "Pod", "namespace": "{ns}", "name": "p", "apiVersion": "v1"}
-    told = {
+    reported = {
         "eventTime": "2024-01-01T00:00:00.000000Z",
         "reportingController": "example.com/c",
         "reportingInstance": "c-1",
@@ -33,7 +33,7 @@ def _new_event(name="a", **fields):
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": name},
-        **told,
+        **reported,
         **fields,
     }
 
@@ -125,7 +125,7 @@ def a_lease_is_checked(s: Session):
     s.post(f"{LEASES}?dryRun=All", lease("a", strategy="Oldest"))
 
 
-def a_lease_is_taken_by_whoever_writes_first(s: Session):
+def a_lease_is_taken_by_the_first_writer(s: Session):
     with s.unrecorded():
         made = s.post(LEASES, lease("a", holderIdentity="me")).body
     s.put(f"{LEASES}/a", {**made, "spec": {"holderIdentity": "you"}})

@@ -18,8 +18,8 @@ def _crd(spec, **how):
 
 def _defined(s: Session, spec, *rules) -> None:
     """A try to define the kind with each rule alone."""
-    for each in rules:
-        rule = each if isinstance(each, dict) else {"rule": each}
+    for item in rules:
+        rule = item if isinstance(item, dict) else {"rule": item}
         s.post(f"{CRDS}?dryRun=All", _crd({**spec, RULES: [rule]}), select=_accepted)
 
 
@@ -30,13 +30,13 @@ def _accepted(body):
 
 def _judged(s: Session, spec, rules, *objects) -> None:
     """Whether objects may be, under rules that have no words of their own."""
-    s.install(_crd({**spec, RULES: [{"rule": each} for each in rules]}))
-    for n, each in enumerate(objects):
+    s.install(_crd({**spec, RULES: [{"rule": rule} for rule in rules]}))
+    for n, item in enumerate(objects):
         body = {
             "apiVersion": "{ns}.example.com/v1",
             "kind": "Part",
             "metadata": {"name": f"p{n}"},
-            "spec": each,
+            "spec": item,
         }
         s.post(f"{PARTS}?dryRun=All", body, select=_accepted)
 
@@ -107,7 +107,7 @@ def macros_need_something_to_go_over(s: Session):
     )
 
 
-def several_mistakes_are_told_at_once(s: Session):
+def several_mistakes_are_reported_at_once(s: Session):
     _defined(
         s,
         an_object(a=TEXT, n=WHOLE),
@@ -215,7 +215,7 @@ def macros_of_two_variables_work(s: Session):
     )
 
 
-def broken_patterns_are_told_as_go_tells_them(s: Session):
+def broken_patterns_are_reported_as_go_tells_them(s: Session):
     for pattern in (
         "(", ")", "a**", "*a", "[", "[z-a]", "a{2,1}", "a{1001}", "\\", "\\8", "\\q", "(?=a)", "(?P<n", "(?P<a-b>c)",
         "(?z)", "\\x{110000}", "[[:foo:]]", "\\p{Foo}", "(a{100}){100}", "a|*", "[a-\\d]", "a??*", "a{", "[[]", "x{,3}",

@@ -11,14 +11,14 @@ from jangar.api.agents.implementation import ImplementationText
 from jangar.api.agents.provider import AgentProviderSpec
 from jangar.api.agents.vcs import VersionControlProviderSpec
 from jangar.api.reasons import Reason
-from jangar.domain.agentrun.admission import held_by
+from jangar.domain.agentrun.admission import admission_blocker
 from jangar.domain.agentrun.command import AgentDefaults, AgentParts, agent_command
 from jangar.domain.agentrun.documents import RUN_PATH, RUNNER_PATH
 from jangar.domain.agentrun.task import task_of
+from jangar.domain.job_execution.command import Command
+from jangar.domain.job_execution.observation import WorkHeld, WorkRejected
+from jangar.domain.job_execution.report import artifacts_of, report_of
 from jangar.domain.toolrun.tool import NoCommand
-from jangar.domain.work.command import Command
-from jangar.domain.work.observation import WorkHeld, WorkRejected
-from jangar.domain.work.report import artifacts_of, report_of
 
 VCS = {
     "provider": "github",
@@ -83,7 +83,7 @@ def test_the_runner_finds_the_task_and_the_filled_in_command():
     assert (run["prompt"], run["systemPrompt"]) == ("mend it", "be kind")
     assert run["agentRun"] == {"name": "mend", "uid": "u1", "namespace": "ci"}
     assert command.secrets == ("more",)
-    assert [(each.name, each.secret, each.key) for each in command.secret_env] == [
+    assert [(item.name, item.secret, item.key) for item in command.secret_env] == [
         ("OPENAI_API_KEY", "openai", "key")
     ]
     assert command.command == ("jangar", "runner")
@@ -95,19 +95,19 @@ def test_a_repository_comes_as_variables_and_its_token_by_name():
     assert isinstance(command, Command)
     assert command.env["VCS_REPOSITORY"] == "acme/site"
     assert command.env["VCS_HEAD_BRANCH"] == "agents/mend"
-    assert {(each.name, each.secret, each.key) for each in command.secret_env} == {
+    assert {(item.name, item.secret, item.key) for item in command.secret_env} == {
         (name, "hub", "token") for name in ("VCS_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
     }
 
 
 def test_the_status_tells_of_repository_contract_prompt_and_spec():
     """As clients of the existing system read it; of a spec only what does not change."""
-    told = started(run={"parameters": GIVEN, "systemPrompt": "be kind"}, vcs=VCS).told
-    assert (told["vcs"]["repository"], told["vcs"]["mode"]) == ("acme/site", "read-write")
-    assert told["systemPromptHash"] == hashlib.sha256(b"be kind").hexdigest()
+    reported = started(run={"parameters": GIVEN, "systemPrompt": "be kind"}, vcs=VCS).status_fields
+    assert (reported["vcs"]["repository"], reported["vcs"]["mode"]) == ("acme/site", "read-write")
+    assert reported["systemPromptHash"] == hashlib.sha256(b"be kind").hexdigest()
     stopping = started(run={"parameters": GIVEN, "systemPrompt": "be kind", "cancel": True}, vcs=VCS)
-    assert stopping.told["specHash"] == told["specHash"]
-    assert started(run={"parameters": GIVEN}, vcs=VCS).told["specHash"] != told["specHash"]
+    assert stopping.status_fields["specHash"] == reported["specHash"]
+    assert started(run={"parameters": GIVEN}, vcs=VCS).status_fields["specHash"] != reported["specHash"]
 
 
 GIVEN = {"what": "it", "repo": "acme/site"}
@@ -139,9 +139,9 @@ def test_an_app_signs_in_with_a_token_that_is_made_later():
         pytest.param({"app": {"appId": 1}}, "needs appId, installationId", id="incomplete"),
         pytest.param({"app": {**APP, "installationId": "../../x"}}, "is not a number", id="path"),
         pytest.param({"apiBaseUrl": "http://ghe.example"}, "is not https", id="in-the-open"),
-        pytest.param({"apiBaseUrl": "http://127.0.0.1@ghe.example"}, "is no address", id="user"),
-        pytest.param({"apiBaseUrl": "https://ghe.example?x="}, "is no address", id="query"),
-        pytest.param({"provider": "gitlab"}, "only github", id="other-host"),
+        pytest.param({"apiBaseUrl": "http://127.0.0.1@ghe.example"}, "is not a URL", id="user"),
+        pytest.param({"apiBaseUrl": "https://ghe.example?x="}, "is not a URL", id="query"),
+        pytest.param({"provider": "gitlab"}, "only for github", id="other-host"),
     ],
 )
 def test_a_sign_in_that_cannot_be_asked_for_is_refused_where_it_is_required(fields, words):
@@ -225,7 +225,7 @@ def test_a_github_task_says_its_repository_and_issue():
         ),
         pytest.param(
             {"phase": "Held", "reason": "RateLimit", "message": "slow", "position": 5},
-            WorkHeld(reason="RateLimit", message="slow, at most 5 from the front of its namespace's queue"),
+            WorkHeld(reason="RateLimit", message="slow, at position 5 or earlier in its namespace's queue"),
             id="held-in-the-queue",
         ),
         pytest.param(
@@ -234,13 +234,13 @@ def test_a_github_task_says_its_repository_and_issue():
             id="denied",
         ),
         pytest.param(
-            None, WorkHeld(reason="Pending", message="waits for admission", by_policy=False), id="not-yet"
+            None, WorkHeld(reason="Pending", message="waiting for admission", by_policy=False), id="not-yet"
         ),
     ],
 )
 def test_admission_is_waited_for(said, expected):
     """Held and denied carry admission's own words."""
-    assert held_by(said) == expected
+    assert admission_blocker(said) == expected
 
 
 def test_the_runners_word_is_taken_as_data():

@@ -4,8 +4,8 @@ import pytest
 
 from jangar.api.agents.agentrun import AgentRunSpec
 from jangar.api.reasons import Reason
-from jangar.domain.agentrun.workflow import CONTROL_PATH, StepPlace, define_workflow
-from jangar.domain.work.workflow import Continue, LoopDone, Stage, after_iteration
+from jangar.domain.agentrun.workflow import CONTROL_PATH, StepPosition, define_workflow
+from jangar.domain.job_execution.workflow import Continue, LoopDone, RuntimeStep, after_iteration
 from jangar.lint.conditions import compile_loop
 
 CLAIM = {"type": "pvc", "name": "state", "mountPath": "/state", "claimName": "kept"}
@@ -29,10 +29,13 @@ def defined(*steps, **spec):
 @pytest.mark.rule("DAG-1")
 def test_a_workflow_is_a_list_of_stages():
     """In the order in which they are written."""
-    assert defined({"name": "plan"}, {"name": "code"}) == (Stage(name="plan"), Stage(name="code"))
+    assert defined({"name": "plan"}, {"name": "code"}) == (
+        RuntimeStep(name="plan"),
+        RuntimeStep(name="code"),
+    )
 
 
-def test_all_mistakes_of_a_workflow_are_told_at_once():
+def test_all_mistakes_of_a_workflow_are_reported_at_once():
     """Names are checked as those of an orchestration's steps are."""
     problems = defined({"name": "a"}, {"name": "-"}, {"name": "a"})
     assert [(problem.reason, problem.field, problem.step) for problem in problems] == [
@@ -44,7 +47,7 @@ def test_all_mistakes_of_a_workflow_are_told_at_once():
 def test_an_empty_workflow_is_refused():
     """There must be something to do."""
     for found in (defined(), defined(workflow=None)):
-        assert [(each.reason, each.fix) for each in found] == [
+        assert [(item.reason, item.fix) for item in found] == [
             (Reason.MISSING_STEPS, "add at least one step")
         ]
 
@@ -89,11 +92,11 @@ def test_a_condition_that_is_none_is_refused_with_its_place():
     ("state", "workload", "words"),
     [
         pytest.param({"required": True}, {"volumes": [CLAIM]}, None, id="a-claim-is-enough"),
-        pytest.param({"required": True}, {}, "no volume outlives", id="none"),
+        pytest.param({"required": True}, {}, "no volume persists", id="none"),
         pytest.param(
             {"required": True, "volumeNames": ["scratch"]},
             {"volumes": [SCRATCH]},
-            "does not outlive",
+            "does not persist",
             id="scratch",
         ),
         pytest.param(
@@ -121,6 +124,6 @@ def test_the_file_that_a_condition_looks_at():
             "loop": {"maxIterations": 2, "condition": {"expression": "true", "source": {"path": "x.json"}}},
         },
     ).workflow.steps
-    assert StepPlace(step=plain, index=0).control_path is None
-    assert StepPlace(step=looped, index=1).control_path == CONTROL_PATH
-    assert StepPlace(step=own, index=2).control_path == "x.json"
+    assert StepPosition(step=plain, index=0).control_path is None
+    assert StepPosition(step=looped, index=1).control_path == CONTROL_PATH
+    assert StepPosition(step=own, index=2).control_path == "x.json"

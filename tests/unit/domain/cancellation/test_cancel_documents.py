@@ -22,15 +22,15 @@ from jangar.domain.retention.documents import retention_document, retention_from
 from jangar.domain.status_contract import Lifecycle
 from support.builders import NOON, at
 
-moments = st.integers(0, 100_000).map(lambda each: at(each / 1000))
-maybe = st.one_of(st.none(), moments)
+times = st.integers(0, 100_000).map(lambda item: at(item / 1000))
+maybe = st.one_of(st.none(), times)
 seconds = st.one_of(st.none(), st.integers(0, 10**9))
 words = st.text(min_size=1, max_size=9)
 CANCEL = Cancel(requested_at=NOON, deadline=at(60), requested_by=("cancel",))
 ENDED = Lifecycle(phase=Phase.SUCCEEDED)
 
 
-@given(st.builds(Stop, requested_at=moments, reason=words, deadline=moments))
+@given(st.builds(Stop, requested_at=times, reason=words, deadline=times))
 def test_a_stop_is_read_as_it_was_written(stop):
     """Both times and the reason."""
     assert stop_from(stop_document(stop)) == stop
@@ -41,8 +41,8 @@ def test_a_stop_is_read_as_it_was_written(stop):
         st.none(),
         st.builds(
             Cancel,
-            requested_at=moments,
-            deadline=moments,
+            requested_at=times,
+            deadline=times,
             requested_by=st.lists(words, max_size=3).map(tuple),
         ),
     ),
@@ -124,7 +124,7 @@ def test_older_documents_without_a_deadline_are_over_at_once():
 def test_a_cancel_that_changed_nothing_says_why(decision, phase, old, reason):
     """CancelIgnored=True with the reason; a cancel that is heeded says nothing."""
     claims = ignored_claims(decision, phase, old)
-    assert [(each.type, each.status, each.reason) for each in claims] == (
+    assert [(claim.type, claim.status, claim.reason) for claim in claims] == (
         [("CancelIgnored", "True", reason)] if reason else []
     )
 

@@ -6,7 +6,14 @@ import pytest
 
 from jangar.api.phases import Phase
 from jangar.api.reasons import Reason
-from jangar.domain.cancellation.machine import Accepted, Cancel, Ignored, NotRequested, decide, too_late
+from jangar.domain.cancellation.machine import (
+    Accepted,
+    Cancel,
+    Ignored,
+    NotRequested,
+    already_ended_reason,
+    decide,
+)
 from jangar.domain.cancellation.request import Requester
 from support.builders import NOON, at
 
@@ -41,7 +48,7 @@ def test_everybody_who_asks_is_recorded_in_a_fixed_order():
     """CAN-2, DAG-8: the record does not depend on the order of a set."""
     answer = decided(Requester.OWNER, Requester.DESIRED_STATE, Requester.CANCEL, Requester.DELETION)
     assert answer.cancel.requested_by == ("cancel", "deletion", "desiredState", "owner")
-    assert all(type(each) is str for each in answer.cancel.requested_by)
+    assert all(type(item) is str for item in answer.cancel.requested_by)
 
 
 @pytest.mark.rule("CAN-1")
@@ -148,4 +155,4 @@ def test_without_a_request_nothing_is_decided(phase, enabled):
 @pytest.mark.parametrize(("phase", "reason"), ENDED)
 def test_each_end_has_its_own_word(phase, reason):
     """CAN-7: the reason names the end that came first."""
-    assert too_late(phase) is reason
+    assert already_ended_reason(phase) is reason

@@ -31,7 +31,7 @@ def test_either_field_of_the_spec_asks_for_a_stop(spec, expected):
 
 @pytest.mark.rule("CAN-1")
 @pytest.mark.parametrize(
-    "spec", [OrchestrationRunSpec, AgentRunSpec, ToolRunSpec], ids=lambda each: each.__name__
+    "spec", [OrchestrationRunSpec, AgentRunSpec, ToolRunSpec], ids=lambda item: item.__name__
 )
 def test_runs_and_children_have_the_same_two_fields(spec):
     """CAN-1: on OrchestrationRun, AgentRun and ToolRun."""

@@ -69,20 +69,23 @@ def test_a_run_without_a_record_is_explained_from_its_definition():
     [
         pytest.param(
             {"suspended": True, "policies": Policies(max_parallel=1)},
-            (Reason.SUSPENDED, "the run is suspended: set spec.suspend to false to go on"),
+            (Reason.SUSPENDED, "the run is suspended: set spec.suspend to false to resume it"),
             id="suspended",
         ),
         pytest.param(
             {"policies": Policies(max_parallel=1)},
-            (Reason.WAITING_FOR_PLACE, "waits for a place: 1 of 1 steps run (policies.maxParallel)"),
+            (
+                Reason.WAITING_FOR_PLACE,
+                "waits for a free slot: 1 of 1 parallel steps are running (policies.maxParallel)",
+            ),
             id="no-place",
         ),
         pytest.param(
             {"policies": Policies(max_parallel=2)},
-            (Reason.PENDING, "may start, and is about to"),
+            (Reason.PENDING, "ready to start"),
             id="about-to-start",
         ),
-        pytest.param({}, (Reason.PENDING, "may start, and is about to"), id="unbounded"),
+        pytest.param({}, (Reason.PENDING, "ready to start"), id="unbounded"),
         pytest.param(
             {
                 "lifecycle": Lifecycle(
@@ -115,7 +118,7 @@ def test_a_gate_never_waits_for_a_place():
         states={"live": {"phase": StepPhase.RUNNING, "attempt": 1}},
         policies=Policies(max_parallel=1),
     )
-    assert said(view, "gate") == (Reason.PENDING, "may start, and is about to")
+    assert said(view, "gate") == (Reason.PENDING, "ready to start")
 
 
 def test_a_gate_that_waits_takes_no_place_from_others():
@@ -126,7 +129,7 @@ def test_a_gate_that_waits_takes_no_place_from_others():
         states={"gate": {"phase": StepPhase.RUNNING, "attempt": 1}},
         policies=Policies(max_parallel=1),
     )
-    assert said(view, "next") == (Reason.PENDING, "may start, and is about to")
+    assert said(view, "next") == (Reason.PENDING, "ready to start")
 
 
 LIVE = {"attempt": 1, "attempt_started_at": NOON}
@@ -136,39 +139,39 @@ STOP = Stop(requested_at=at(5), reason=Reason.STEP_TIMED_OUT, deadline=at(65))
 @pytest.mark.parametrize(
     ("fields", "state", "sentence", "until"),
     [
-        pytest.param({}, {"phase": StepPhase.RUNNING}, "the step's work runs", None, id="runs"),
+        pytest.param({}, {"phase": StepPhase.RUNNING}, "the step's work is running", None, id="runs"),
         pytest.param(
             {"retries": 2},
             {"phase": StepPhase.RUNNING, "attempt": 2},
-            "attempt 2 of 3 runs",
+            "attempt 2 of 3 is running",
             None,
             id="runs-again",
         ),
         pytest.param(
             {"timeoutSeconds": 60},
             {"phase": StepPhase.RUNNING},
-            "the step's work runs; stopped at 2026-02-07T12:01:00Z if it has not ended",
+            "the step's work is running; it times out at 2026-02-07T12:01:00Z",
             at(60),
             id="runs-with-a-limit",
         ),
         pytest.param(
             {},
             {"phase": StepPhase.PENDING, "reason": Reason.REFERENCE_NOT_FOUND, "message": "no Tool greet"},
-            "the step's work was started and waits (ReferenceNotFound): no Tool greet",
+            "the step's work has started and is waiting (ReferenceNotFound): no Tool greet",
             None,
             id="waits-for-a-tool",
         ),
         pytest.param(
             {"timeoutSeconds": 60},
             {"phase": StepPhase.PENDING, "reason": Reason.STARTING},
-            "the step's work was started and waits (Starting); stopped at 2026-02-07T12:01:00Z if it has not ended",
+            "the step's work has started and is waiting (Starting); it times out at 2026-02-07T12:01:00Z",
             at(60),
             id="starting",
         ),
         pytest.param(
             {},
             {"phase": StepPhase.RUNNING, "stop": STOP},
-            "the step's work is being stopped (StepTimedOut); waiting for its work to end, at most until "
+            "the step's work is being stopped (StepTimedOut); waiting for running work to stop, at most until "
             "2026-02-07T12:01:05Z",
             at(65),
             id="is-being-stopped",
@@ -200,7 +203,7 @@ def test_a_live_step_says_what_it_waits_for_and_until_when(fields, state, senten
         pytest.param(
             {"policies": Policies(max_parallel=1)},
             {},
-            "attempt 1 of 3 failed (NonZeroExit); attempt 2 starts, once there is a place (policies.maxParallel)",
+            "attempt 1 of 3 failed (NonZeroExit); attempt 2 starts, once a slot is free (policies.maxParallel)",
             id="no-place",
         ),
     ],
@@ -223,7 +226,7 @@ def test_the_runs_default_retries_count():
     view = a_view(
         a_step("a"), states={"a": LIVE | {"phase": StepPhase.RUNNING}}, policies=Policies(retries=1)
     )
-    assert said(view, "a")[1] == "attempt 1 of 2 runs"
+    assert said(view, "a")[1] == "attempt 1 of 2 is running"
 
 
 @pytest.mark.parametrize(
@@ -295,12 +298,12 @@ def test_the_runs_default_retries_count():
         ),
         pytest.param(
             {"phase": StepPhase.CANCELLED, "reason": Reason.CANCEL_TIMED_OUT},
-            "cancelled, but its work had not ended at the deadline and may still run",
+            "cancelled, but its work did not stop by the deadline and may still be running",
             id="left-behind",
         ),
         pytest.param(
             {"phase": StepPhase.CANCELLED, "reason": Reason.CHILD_CANCELLED},
-            "its own run was cancelled by hand; that is never forgiven and never retried",
+            "its child was cancelled directly; this always fails the run and is never retried",
             id="by-hand",
         ),
         pytest.param(
@@ -318,7 +321,7 @@ def test_the_runs_default_retries_count():
                 "message": "x",
                 "failure_ignored": True,
             },
-            "failed (MissingInput: x); a failure of this kind is never retried; forgiven by continueOnFailure",
+            "failed (MissingInput: x); a failure of this kind is never retried; ignored because of continueOnFailure",
             id="never-retried",
         ),
     ],
@@ -349,7 +352,7 @@ def test_a_step_that_does_not_exist_has_no_explanation():
 def test_explaining_a_run_leaves_out_what_succeeded():
     """In list order."""
     view = a_view(a_step("a"), a_step("b"), a_step("c"), states={"b": {"phase": StepPhase.SUCCEEDED}})
-    assert [each.step for each in explain_run(view)] == ["a", "c"]
+    assert [item.step for item in explain_run(view)] == ["a", "c"]
 
 
 def test_states_and_policies_of_a_view_follow_from_its_record():

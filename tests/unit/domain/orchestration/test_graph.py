@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from jangar.domain.orchestration.graph import (
     Graph,
     ancestor_bits,
+    connected_components,
     cycles,
     graph_of,
-    knots,
     sequential_needs,
     shortest_path,
 )
@@ -31,7 +31,7 @@ def edges(draw, *, most=8):
 def naive_reach(needs, start):
     """Everything reachable from `start` by at least one edge, found the slow way."""
     reached = set(needs[start])
-    while more := {need for each in reached for need in needs[each]} - reached:
+    while more := {need for item in reached for need in needs[item]} - reached:
         reached |= more
     return reached
 
@@ -161,12 +161,12 @@ def test_cycles_are_found_where_a_graph_is_refused(needs):
 @given(edges())
 def test_knots_come_after_what_they_need(needs):
     """DAG-2: every step is in one knot, and what it needs is in that one or an earlier one."""
-    found = knots(needs)
-    place = {index: number for number, knot in enumerate(found) for index in knot}
-    assert sorted(index for knot in found for index in knot) == list(range(len(needs)))
-    assert all(knot == sorted(knot) for knot in found)
-    for index, each in enumerate(needs):
-        for need in each:
+    found = connected_components(needs)
+    place = {index: number for number, component in enumerate(found) for index in component}
+    assert sorted(index for component in found for index in component) == list(range(len(needs)))
+    assert all(component == sorted(component) for component in found)
+    for index, item in enumerate(needs):
+        for need in item:
             assert place[need] <= place[index]
             assert (place[need] == place[index]) == (need == index or index in naive_reach(needs, need))
 

@@ -7,7 +7,7 @@ import pytest
 from jangar.api.phases import StepKind, StepPhase
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.initial import initial_states, kept_steps
+from jangar.domain.orchestration.initial import initial_states, reused_steps
 from jangar.domain.orchestration.state import StepState
 from support.builders import NOON, a_definition, a_step, at
 
@@ -45,7 +45,7 @@ def test_kept_steps_begin_succeeded_with_their_outputs_copied():
             kind=StepKind.TOOL_RUN,
             phase=StepPhase.SUCCEEDED,
             reason="Reused",
-            message="kept from the run that this one retries",
+            message="reused from the retried run",
             finished_at=at(5),
             last_transition_time=at(5),
             outputs={"image": "nginx"},
@@ -56,7 +56,7 @@ def test_kept_steps_begin_succeeded_with_their_outputs_copied():
             kind=StepKind.TOOL_RUN,
             phase=StepPhase.SUCCEEDED,
             reason="Reused",
-            message="kept from the run that this one retries",
+            message="reused from the retried run",
             finished_at=at(5),
             last_transition_time=at(5),
         ),
@@ -79,7 +79,7 @@ def test_kept_steps_begin_succeeded_with_their_outputs_copied():
 )
 def test_a_retry_repeats_what_did_not_succeed_and_all_that_depends_on_it(phases, from_step, kept):
     """DAG-16: kept steps come with their outputs."""
-    assert kept_steps(DIAMOND, ended(**phases), from_step) == {name: {"from": name} for name in kept}
+    assert reused_steps(DIAMOND, ended(**phases), from_step) == {name: {"from": name} for name in kept}
 
 
 @pytest.mark.rule("DAG-16")
@@ -90,20 +90,20 @@ def test_dependents_are_repeated_whatever_their_place_in_the_list():
         replace(state, phase=StepPhase.SUCCEEDED, outputs=None)
         for state in initial_states(backwards, {}, NOON)
     ]
-    assert kept_steps(backwards, states, "a") == {}
-    assert kept_steps(backwards, states, "b") == {"a": {}}
+    assert reused_steps(backwards, states, "a") == {}
+    assert reused_steps(backwards, states, "b") == {"a": {}}
 
 
 @pytest.mark.rule("DAG-16")
 def test_a_step_that_the_old_run_does_not_tell_of_is_repeated():
     """DAG-16: only what is known to have succeeded is kept."""
-    assert kept_steps(DIAMOND, ended()[:4], None) == {name: {"from": name} for name in "abcd"}
+    assert reused_steps(DIAMOND, ended()[:4], None) == {name: {"from": name} for name in "abcd"}
 
 
 @pytest.mark.rule("DAG-16")
 def test_a_retry_from_an_unknown_step_is_a_mistake():
     """DAG-16: fromStep names a step of the retried run."""
-    assert kept_steps(DIAMOND, ended(), "z") == Problem(
+    assert reused_steps(DIAMOND, ended(), "z") == Problem(
         reason=Reason.INVALID_SPEC,
         path=("spec", "retryOf", "fromStep"),
         message='the retried run has no step "z"',

@@ -6,7 +6,7 @@ import pytest
 
 from jangar.api.phases import Phase, StepPhase
 from jangar.domain.orchestration.initial import initial_states
-from jangar.domain.orchestration.outcome import Asked, Verdict, run_verdict
+from jangar.domain.orchestration.outcome import RunControls, Verdict, run_verdict
 from jangar.domain.orchestration.progress import Progress
 from support.builders import NOON, a_definition, a_step
 
@@ -39,7 +39,7 @@ def progress(*ends):
 
 
 def verdict(*ends, started=True, **asked):
-    return run_verdict(progress(*ends), Asked(**asked), started=started)
+    return run_verdict(progress(*ends), RunControls(**asked), started=started)
 
 
 @pytest.mark.rule("DAG-7")
@@ -51,7 +51,7 @@ def verdict(*ends, started=True, **asked):
         pytest.param(
             True,
             {"cancelled": True, "timed_out": True, "suspended": True},
-            Verdict(phase=Phase.CANCELLING, reason="Cancelling", message="waiting for its work to end"),
+            Verdict(phase=Phase.CANCELLING, reason="Cancelling", message="waiting for running work to stop"),
             id="cancel-accepted",
         ),
         pytest.param(
@@ -130,8 +130,10 @@ def test_a_run_whose_steps_have_all_ended(ends, asked, expected):
     ("ends", "asked", "message"),
     [
         pytest.param([OK], {}, "", id="success"),
-        pytest.param([FORGIVEN], {}, "1 failed step forgiven by continueOnFailure", id="one-forgiven"),
-        pytest.param([FORGIVEN] * 2, {}, "2 failed steps forgiven by continueOnFailure", id="two-forgiven"),
+        pytest.param([FORGIVEN], {}, "1 failed step ignored because of continueOnFailure", id="one-forgiven"),
+        pytest.param(
+            [FORGIVEN] * 2, {}, "2 failed steps ignored because of continueOnFailure", id="two-forgiven"
+        ),
         pytest.param([BROKEN], {}, "step s0 failed: NonZeroExit (exit 3)", id="failure"),
         pytest.param([OK, BY_HAND], {}, "step s1 cancelled: ChildCancelled", id="without-a-message"),
         pytest.param(
@@ -152,14 +154,14 @@ def test_a_run_whose_steps_have_all_ended(ends, asked, expected):
         pytest.param(
             [OK, CUT, NEVER],
             {"cancelled": True},
-            "cancelled; 2 of 3 steps were cut short or never started",
+            "cancelled; 2 of 3 steps were interrupted or never started",
             id="cancelled",
         ),
         pytest.param(
             [OK, LATE],
             {"cancelled": True},
-            "cancelled; 1 of 2 steps were cut short or never started; "
-            "some work may still run, see status.cancel.leftBehind",
+            "cancelled; 1 of 2 steps were interrupted or never started; "
+            "some work may still be running, see status.cancel.leftBehind",
             id="left-behind",
         ),
     ],

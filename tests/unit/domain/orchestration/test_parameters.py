@@ -57,7 +57,7 @@ def test_values_come_in_declared_order_and_are_a_copy():
 
 
 @pytest.mark.rule("DAG-2")
-def test_all_wrong_values_are_told_at_once():
+def test_all_wrong_values_are_reported_at_once():
     """DAG-2: declared parameters in their order, then what is not declared in the order given."""
     spec = declaring(
         {"name": "env", "enum": ["dev", "prod"]}, {"name": "image", "required": True}, {"name": "count"}
@@ -91,7 +91,7 @@ def test_all_wrong_values_are_told_at_once():
 
 
 @pytest.mark.rule("DAG-2")
-def test_wrong_declarations_are_told_at_once():
+def test_wrong_declarations_are_reported_at_once():
     """DAG-2: a name declared twice and a default outside the enum."""
     spec = declaring(
         {"name": "a", "default": "x", "enum": ["y", "z"]},

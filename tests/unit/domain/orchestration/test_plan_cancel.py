@@ -33,7 +33,7 @@ def test_a_cancel_takes_hold_at_once(by):
     run = a_running_run(a_step("b", "a"), a_step("c", "b"))
     run.cancel(by)
     run.tick(1)
-    assert (run.phase, run.message) == ("Cancelling/Cancelling", "waiting for its work to end")
+    assert (run.phase, run.message) == ("Cancelling/Cancelling", "waiting for running work to stop")
     assert run.condition("Cancelled") == "False/Cancelling"
     assert run.record.cancel == Cancel(requested_at=at(2), deadline=at(62), requested_by=(by.value,))
     assert run.steps == {"a": "Running/Stopping", "b": "Skipped/RunCancelled", "c": "Skipped/RunCancelled"}
@@ -55,7 +55,10 @@ def test_a_step_waiting_to_retry_becomes_cancelled():
     run.tick(1)
     run.cancel()
     run.tick(1)
-    assert (run.steps["a"], run.step("a").message) == ("Cancelled/RunCancelled", "was waiting to retry")
+    assert (run.steps["a"], run.step("a").message) == (
+        "Cancelled/RunCancelled",
+        "cancelled while waiting to retry",
+    )
     assert run.phase == "Cancelling/Cancelling", "its children were not looked for yet"
     assert (run.actions, run.look_again_at) == ((ReadChildren(),), None)
     looked_for(run).tick(1)
@@ -63,7 +66,7 @@ def test_a_step_waiting_to_retry_becomes_cancelled():
 
 
 @pytest.mark.rule("CAN-2", "CAN-8")
-def test_a_child_whose_create_is_on_the_wire_is_looked_for_and_told_to_stop():
+def test_a_child_whose_create_is_on_the_wire_is_looked_for_and_reported_to_stop():
     """CAN-2: no create is sent any more; an uncached read is made, and repeated after the request timeout."""
     run = Driver(a_definition(a_step("a")))
     run.tick()
@@ -113,7 +116,7 @@ def test_a_run_is_cancelled_when_each_active_step_was_seen_to_end():
     run.tick(1)
     assert (run.phase, run.message) == (
         "Cancelled/Cancelled",
-        "cancelled; 2 of 2 steps were cut short or never started",
+        "cancelled; 2 of 2 steps were interrupted or never started",
     )
     assert run.condition("Cancelled") == "True/Cancelled"
     assert run.record.lifecycle.finished_at == at(9)
@@ -158,8 +161,8 @@ def test_an_attempt_that_only_the_cancel_keeps_from_being_repeated_was_cut(toget
         "b": "Skipped/RunCancelled",
         "c": "Running/Stopping",
     }
-    assert run.step("a").message == "was waiting to retry"
-    assert [each.reason for each in run.step("a").attempts] == ["NonZeroExit"]
+    assert run.step("a").message == "cancelled while waiting to retry"
+    assert [attempt.reason for attempt in run.step("a").attempts] == ["NonZeroExit"]
     assert run.starts == []
 
 
@@ -248,7 +251,7 @@ def test_a_run_that_has_not_begun_is_cancelled_without_waiting(suspend):
     run.tick()
     assert (run.phase, run.actions, run.look_again_at) == ("Cancelled/Cancelled", (), None)
     assert run.steps == {"a": "Skipped/RunCancelled", "b": "Skipped/RunCancelled"}
-    assert run.message == "cancelled; 2 of 2 steps were cut short or never started"
+    assert run.message == "cancelled; 2 of 2 steps were interrupted or never started"
     assert run.record.lifecycle.started_at is None
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.actions import PinDefinition, ReleaseRun, StartChild, StopChild
+from jangar.domain.orchestration.actions import PinDefinition, RemoveRunFinalizer, StartChild, StopChild
 from jangar.domain.orchestration.observation import DefinitionMissing, DefinitionRejected, Limits
 from jangar.domain.orchestration.plan import plan
 from support.builders import NOON, a_child, a_definition, a_step, an_observation, at
@@ -115,7 +115,7 @@ def test_a_deleted_run_that_has_not_begun_is_released_at_once():
     run.tick()
     run.delete()
     run.tick(1)
-    assert (run.phase, run.actions) == ("Cancelled/Cancelled", (ReleaseRun(),))
+    assert (run.phase, run.actions) == ("Cancelled/Cancelled", (RemoveRunFinalizer(),))
 
 
 @pytest.mark.rule("GC-9")
@@ -129,7 +129,7 @@ def test_a_deleted_run_without_a_definition_is_held_for_a_child_that_still_lives
     assert run.actions == (StopChild(child="stray", reason="Cancelled", deadline=at(61)),)
     assert run.look_again_at == at(60)
     run.tick(59)
-    assert run.actions[1:] == (ReleaseRun(left=("stray",)),)
+    assert run.actions[1:] == (RemoveRunFinalizer(left=("stray",)),)
 
 
 @pytest.mark.rule("CAN-7")

@@ -6,7 +6,7 @@ import pytest
 
 from jangar.api.phases import StepKind
 from jangar.domain.cancellation.stop import LeftBehind
-from jangar.domain.orchestration.actions import ReadChildren, ReleaseRun, StopChild
+from jangar.domain.orchestration.actions import ReadChildren, RemoveRunFinalizer, StopChild
 from jangar.domain.orchestration.observation import ChildrenRead, Limits
 from support.builders import a_definition, a_step, at
 from support.run_driver import Driver
@@ -35,11 +35,11 @@ def test_past_its_bound_a_cancel_ends_and_lists_what_may_still_run():
     assert (run.phase, run.actions, run.look_again_at) == ("Cancelling/Cancelling", (), at(60))
     run.tick(0.001)
     assert (run.steps["a"], run.phase) == ("Cancelled/CancelTimedOut", "Cancelled/CancelTimedOut")
-    assert run.step("a").message == "its work had not ended at the deadline and may still run"
+    assert run.step("a").message == "its work did not stop by the deadline and may still be running"
     assert run.condition("Cancelled") == "True/CancelTimedOut"
     assert run.message == (
-        "cancelled; 1 of 1 steps were cut short or never started; "
-        "some work may still run, see status.cancel.leftBehind"
+        "cancelled; 1 of 1 steps were interrupted or never started; "
+        "some work may still be running, see status.cancel.leftBehind"
     )
     assert run.record.left_behind == (LeftBehind(kind="ToolRun", name=child, uid=f"uid-of-{child}"),)
     assert run.record.lifecycle.finished_at == at(60)
@@ -127,8 +127,8 @@ def test_entries_stay_in_the_order_in_which_they_were_left():
     run.tick(10)
     run.tick(50)
     run.tick(10)
-    assert [each.name.split("-")[1] for each in run.record.left_behind] == ["c", "b", "a"]
-    assert [each.uid for each in run.record.left_behind] == [None, None, None]
+    assert [item.name.split("-")[1] for item in run.record.left_behind] == ["c", "b", "a"]
+    assert [item.uid for item in run.record.left_behind] == [None, None, None]
 
 
 @pytest.mark.rule("CAN-6")
@@ -197,7 +197,7 @@ def test_deleting_a_run_is_a_cancel_and_then_it_goes():
     run.children_read = ChildrenRead.AFTER_CANCEL
     run.child("a").ends_cancelled()
     run.tick(1)
-    assert (run.phase, run.actions) == ("Cancelled/Cancelled", (ReleaseRun(),))
+    assert (run.phase, run.actions) == ("Cancelled/Cancelled", (RemoveRunFinalizer(),))
 
 
 @pytest.mark.rule("GC-9")
@@ -210,7 +210,7 @@ def test_a_finished_run_that_is_deleted_goes_at_once():
     before = run.record
     run.delete()
     run.tick(100)
-    assert (run.actions, run.record) == ((ReleaseRun(),), before)
+    assert (run.actions, run.record) == ((RemoveRunFinalizer(),), before)
 
 
 @pytest.mark.rule("GC-9", "CAN-6")
@@ -226,7 +226,7 @@ def test_a_deleted_run_goes_at_its_bound_and_names_what_is_left():
     run.tick(60)
     assert (run.phase, run.actions) == (
         "Cancelled/CancelTimedOut",
-        (ReleaseRun(left=(run.step("a").child,)),),
+        (RemoveRunFinalizer(left=(run.step("a").child,)),),
     )
 
 
@@ -240,4 +240,4 @@ def test_a_run_deleted_after_its_cancel_timed_out_is_held_for_what_was_left():
     assert (run.actions, run.look_again_at) == ((), at(75))
     run.child("a").is_gone()
     run.tick(1)
-    assert (run.actions, run.look_again_at) == ((ReleaseRun(),), None)
+    assert (run.actions, run.look_again_at) == ((RemoveRunFinalizer(),), None)

@@ -58,7 +58,7 @@ def test_a_run_that_would_contain_itself_is_refused_at_the_nested_create(lineage
     run = Driver(a_definition(a_nested("again", "nightly", retries=3)), lineage=lineage)
     run.tick()
     assert (run.steps, run.actions) == ({"again": "Failed/RecursiveOrchestration"}, ())
-    assert run.step("again").message == f"it would contain itself: {way}"
+    assert run.step("again").message == f"the orchestration would contain itself: {way}"
     assert run.phase == "Failed/StepFailed"
 
 
@@ -81,7 +81,7 @@ def test_by_default_ten_runs_may_be_inside_each_other():
     assert Driver(a_definition(a_nested("inner", "c")), lineage=names).tick().actions
     deep = Driver(a_definition(a_nested("inner", "c")), lineage=(*names, "o9"))
     deep.tick()
-    assert deep.step("inner").message == "more than 10 orchestrations inside each other"
+    assert deep.step("inner").message == "orchestrations are nested more than 10 levels deep"
 
 
 @pytest.mark.rule("DAG-8")

@@ -107,7 +107,7 @@ def test_a_start_is_asked_for_until_the_child_is_seen_and_then_never_again():
 
 
 @pytest.mark.rule("DAG-8")
-def test_moments_are_cut_to_milliseconds():
+def test_times_are_cut_to_milliseconds():
     """DAG-8: what is read back is what was written."""
     run = Driver(a_definition(a_step("a")))
     run.tick(0.001999)

@@ -39,7 +39,7 @@ def test_forgiven_failures_are_counted_as_ignored_and_do_not_fail_the_run():
     run = ended(a_step("a", continueOnFailure=True), a_step("b"), a="fails", b="succeeds")
     assert (run.phase, run.message) == (
         "Succeeded/Succeeded",
-        "1 failed step forgiven by continueOnFailure",
+        "1 failed step ignored because of continueOnFailure",
     )
     assert run.counts == {"total": 2, "succeeded": 1, "ignored": 1}
 
@@ -97,7 +97,7 @@ def test_a_run_does_not_finish_before_its_children():
 
 
 @pytest.mark.rule("ST-3")
-def test_a_finished_run_that_nobody_touches_costs_nothing():
+def test_a_finished_run_that_no_one_touches_costs_nothing():
     """ST-3: zero writes, no actions, no timer."""
     run = ended(a_step("a"), a="succeeds")
     before = run.record
@@ -198,7 +198,7 @@ def test_a_finished_run_that_never_said_why_stays_as_it_is():
 
 
 @pytest.mark.rule("CAN-7")
-def test_a_finished_run_is_not_told_later_that_its_cancel_was_ignored():
+def test_a_finished_run_is_not_reported_later_that_its_cancel_was_ignored():
     """CAN-7: whether the cancel cut anything was decided at the end, and only then."""
     run = Driver(a_definition(a_step("a")))
     run.record = RunRecord(

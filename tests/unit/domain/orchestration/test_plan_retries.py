@@ -61,7 +61,7 @@ def test_there_are_retries_plus_one_attempts_and_then_the_step_has_failed():
         run.tick(1)
     assert len(set(names)) == 3
     assert run.steps == {"a": "Failed/NonZeroExit", "b": "Skipped/DependencyFailed"}
-    assert [each.attempt for each in run.step("a").attempts] == [1, 2]
+    assert [attempt.attempt for attempt in run.step("a").attempts] == [1, 2]
     assert run.step("a").attempt == 3
 
 

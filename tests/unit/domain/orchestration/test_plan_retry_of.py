@@ -3,7 +3,7 @@
 import pytest
 
 from jangar.domain.orchestration.actions import StartChild
-from jangar.domain.orchestration.initial import kept_steps
+from jangar.domain.orchestration.initial import reused_steps
 from support.builders import NOON, a_definition, a_step
 from support.run_driver import Driver
 
@@ -31,7 +31,7 @@ def test_a_retry_keeps_what_succeeded_with_its_outputs_and_repeats_the_rest():
     """DAG-16: kept steps are Succeeded/Reused with their outputs copied; names are the new run's own."""
     old = a_failed_run()
     run = Driver(DEFINITION, uid="uid-2", name="nightly-retry")
-    run.reused = kept_steps(DEFINITION, old.record.steps, None)
+    run.reused = reused_steps(DEFINITION, old.record.steps, None)
     run.tick()
     assert run.steps == {
         "build": "Succeeded/Reused",
@@ -54,7 +54,7 @@ def test_a_retry_keeps_what_succeeded_with_its_outputs_and_repeats_the_rest():
 def test_a_retry_from_a_step_repeats_it_and_what_depends_on_it():
     """DAG-16: fromStep."""
     run = Driver(DEFINITION, uid="uid-2")
-    run.reused = kept_steps(DEFINITION, a_failed_run().record.steps, "build")
+    run.reused = reused_steps(DEFINITION, a_failed_run().record.steps, "build")
     run.tick()
     assert run.steps == {"build": "Pending/Starting", "test": "Pending/", "docs": "Succeeded/Reused"}
 

@@ -74,7 +74,7 @@ def test_a_dependency_cancelled_by_hand_skips_like_a_failure():
     assert causes(run, "b") == (("a",), 1)
     assert (run.phase, run.message) == (
         "Failed/StepFailed",
-        "step a cancelled: ChildCancelled (its child was cancelled by hand)",
+        "step a cancelled: ChildCancelled (the child was cancelled directly)",
     )
 
 

@@ -88,7 +88,7 @@ def test_a_timed_out_attempt_is_retried_like_any_other_once_it_has_ended():
 
 
 @pytest.mark.rule("CAN-7")
-def test_a_child_that_succeeded_before_it_was_told_keeps_its_success():
+def test_a_child_that_succeeded_before_it_was_reported_keeps_its_success():
     """CAN-7: truth before order."""
     run = a_run_of()
     run.child("a").runs()
@@ -145,7 +145,7 @@ def test_the_run_is_stopped_exactly_at_its_limit_counted_from_its_creation():
         "b": "Skipped/RunTimedOut",
         "c": "Failed/RunTimedOut",
     }
-    assert run.step("c").message == "was waiting to retry at the run's time limit"
+    assert run.step("c").message == "the run timed out while the step was waiting to retry"
     assert run.step("b").message == ""
     assert (run.phase, run.message) == ("Running/Stopping", "the run reached its time limit")
     assert run.record.stop == Stop(requested_at=at(100), reason="RunTimedOut", deadline=at(160))
@@ -202,7 +202,7 @@ def test_a_step_that_outlives_the_runs_limit_is_left_behind():
     run.child("a").hears_stop()
     run.tick(60)
     assert (run.steps["a"], run.phase) == ("Failed/RunTimedOut", "Failed/RunTimedOut")
-    assert [each.name for each in run.record.left_behind] == [run.step("a").child]
+    assert [item.name for item in run.record.left_behind] == [run.step("a").child]
 
 
 @pytest.mark.rule("DAG-10")

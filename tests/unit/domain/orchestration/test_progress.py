@@ -96,7 +96,7 @@ def test_a_retry_that_is_due_waits_for_a_place_and_not_for_time():
 def test_what_one_pass_does_leaves_the_pass_before_untouched():
     """DAG-8: nothing is shared that either may change."""
     before = progress(TIMED, a=LIVE, b={"phase": StepPhase.RETRYING, "attempt": 1, "next_retry_at": at(5)})
-    after = before.taken_over()
+    after = before.copy()
     after.move(0, replace(after.states[0], phase=StepPhase.FAILED))
     after.move(1, replace(after.states[1], phase=StepPhase.CANCELLED, reason="RunCancelled"))
     after.move(2, replace(after.states[2], phase=StepPhase.RUNNING, attempt=1))

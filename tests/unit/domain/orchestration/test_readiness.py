@@ -7,11 +7,11 @@ from jangar.api.reasons import Reason
 from jangar.domain.orchestration.readiness import (
     MAX_CAUSES,
     Roots,
-    bars,
+    blocks_dependents,
     is_unforgiven,
     releases,
     roots_of,
-    was_cut,
+    was_interrupted,
 )
 from jangar.domain.orchestration.state import StepState
 
@@ -49,16 +49,16 @@ LIVE = [a_state(), a_state(StepPhase.RUNNING), a_state(StepPhase.RETRYING, failu
 def test_an_ended_dependency_either_releases_or_bars_its_dependents(mode, state, may):
     """DAG-4, DAG-5: Succeeded and forgiven failures release; every other end bars."""
     assert releases(state, mode) is may
-    assert bars(state, mode) is not may
+    assert blocks_dependents(state, mode) is not may
 
 
 @pytest.mark.rule("DAG-5")
 def test_a_false_condition_is_passed_over_in_a_list_and_bars_in_a_graph():
     """DAG-5: in Sequential mode the next step runs."""
     assert releases(PASSED_OVER, LIST)
-    assert not bars(PASSED_OVER, LIST)
+    assert not blocks_dependents(PASSED_OVER, LIST)
     assert not releases(PASSED_OVER, GRAPH)
-    assert bars(PASSED_OVER, GRAPH)
+    assert blocks_dependents(PASSED_OVER, GRAPH)
 
 
 @pytest.mark.rule("DAG-4")
@@ -67,7 +67,7 @@ def test_a_false_condition_is_passed_over_in_a_list_and_bars_in_a_graph():
 def test_a_dependency_that_has_not_ended_neither_releases_nor_bars(state, mode):
     """DAG-4: the step waits."""
     assert not releases(state, mode)
-    assert not bars(state, mode)
+    assert not blocks_dependents(state, mode)
 
 
 @pytest.mark.rule("DAG-7")
@@ -89,7 +89,7 @@ def test_a_dependency_that_has_not_ended_neither_releases_nor_bars(state, mode):
 def test_what_fails_a_run_and_what_a_cancel_cut(state, unforgiven, cut):
     """DAG-7: a child cancelled by hand fails the run; a cancel of the run cuts what it ends or keeps from starting."""
     assert is_unforgiven(state) is unforgiven
-    assert was_cut(state) is cut
+    assert was_interrupted(state) is cut
 
 
 def never(index):
@@ -102,12 +102,14 @@ def never(index):
     [
         pytest.param((0,), [FAILED], Roots(failed=(0,)), id="failed"),
         pytest.param((0,), [BY_HAND], Roots(failed=(0,)), id="cancelled-counts-as-failed"),
-        pytest.param((0,), [PASSED_OVER], Roots(passed_over=(0,)), id="condition-false"),
+        pytest.param((0,), [PASSED_OVER], Roots(skipped_by_condition=(0,)), id="condition-false"),
         pytest.param((1, 0), [FAILED, FAILED], Roots(failed=(0, 1)), id="in-list-order"),
-        pytest.param((1, 0), [PASSED_OVER] * 2, Roots(passed_over=(0, 1)), id="several-false-conditions"),
+        pytest.param(
+            (1, 0), [PASSED_OVER] * 2, Roots(skipped_by_condition=(0, 1)), id="several-false-conditions"
+        ),
         pytest.param((0, 1), [SUCCEEDED, FAILED], Roots(failed=(1,)), id="good-ones-are-no-cause"),
         pytest.param((0, 1), [a_state(), FAILED], Roots(failed=(1,)), id="unended-ones-are-no-cause"),
-        pytest.param((0, 1), [PASSED_OVER, FAILED], Roots(failed=(1,), passed_over=(0,)), id="both"),
+        pytest.param((0, 1), [PASSED_OVER, FAILED], Roots(failed=(1,), skipped_by_condition=(0,)), id="both"),
     ],
 )
 def test_roots_are_the_nearest_ends_that_were_not_good_enough(needs, states, expected):
@@ -124,9 +126,11 @@ def test_what_a_list_passes_over_is_no_root():
 @pytest.mark.rule("DAG-5")
 def test_roots_reach_through_skipped_steps():
     """DAG-5: a skipped dependency has its own causes, and each is told once."""
-    known = {1: Roots(failed=(0,)), 2: Roots(failed=(0,), passed_over=(4,))}
+    known = {1: Roots(failed=(0,)), 2: Roots(failed=(0,), skipped_by_condition=(4,))}
     states = [FAILED, SKIPPED, SKIPPED, FAILED, PASSED_OVER]
-    assert roots_of((3, 2, 1), states, GRAPH, known.__getitem__) == Roots(failed=(0, 3), passed_over=(4,))
+    assert roots_of((3, 2, 1), states, GRAPH, known.__getitem__) == Roots(
+        failed=(0, 3), skipped_by_condition=(4,)
+    )
 
 
 @pytest.mark.rule("DAG-5")
@@ -141,8 +145,12 @@ def test_steps_skipped_for_the_same_roots_share_them():
     ("roots", "reason", "causes"),
     [
         pytest.param(Roots(failed=(1,)), Reason.DEPENDENCY_FAILED, (1,), id="failed"),
-        pytest.param(Roots(passed_over=(2,)), Reason.DEPENDENCY_SKIPPED, (2,), id="only-a-false-condition"),
-        pytest.param(Roots(failed=(1,), passed_over=(0,)), Reason.DEPENDENCY_FAILED, (1,), id="failed-wins"),
+        pytest.param(
+            Roots(skipped_by_condition=(2,)), Reason.DEPENDENCY_SKIPPED, (2,), id="only-a-false-condition"
+        ),
+        pytest.param(
+            Roots(failed=(1,), skipped_by_condition=(0,)), Reason.DEPENDENCY_FAILED, (1,), id="failed-wins"
+        ),
     ],
 )
 def test_a_failure_wins_over_a_false_condition(roots, reason, causes):

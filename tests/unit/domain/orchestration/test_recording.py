@@ -13,7 +13,7 @@ from jangar.domain.orchestration.state import RunRecord
 from support.builders import NOON, a_definition, a_run, a_step, an_observation, at
 
 DEFINITION = a_definition(a_step("a"))
-NOBODY = NotRequested()
+NO_ONE = NotRequested()
 CANCEL = Cancel(requested_at=NOON, deadline=at(60))
 RUNNING = Verdict(phase=Phase.RUNNING, reason="Running")
 SUCCEEDED = Verdict(phase=Phase.SUCCEEDED, reason="Succeeded")
@@ -21,18 +21,18 @@ FAILED = Verdict(phase=Phase.FAILED, reason="StepFailed", message="step a failed
 CANCELLED = Verdict(phase=Phase.CANCELLED, reason="Cancelled")
 
 
-def recorded(verdict, decision=NOBODY, *, old=None, run=None, now=NOON, **facts):
+def recorded(verdict, decision=NO_ONE, *, old=None, run=None, now=NOON, **facts):
     before = old or RunRecord()
     observation = an_observation(DEFINITION, recorded=before, run=run)
     return with_verdict(before, observation, verdict, decision, now=now, **facts)
 
 
 def conditions(record):
-    return {each.type: f"{each.status}/{each.reason}" for each in record.lifecycle.conditions}
+    return {item.type: f"{item.status}/{item.reason}" for item in record.lifecycle.conditions}
 
 
 def condition(record, kind):
-    return next(each for each in record.lifecycle.conditions if each.type == kind)
+    return next(item for item in record.lifecycle.conditions if item.type == kind)
 
 
 @pytest.mark.rule("ST-5")
@@ -104,7 +104,7 @@ def test_a_change_beside_the_lifecycle_moves_updated_at():
     first = recorded(RUNNING, started=True)
     observation = an_observation(DEFINITION, recorded=first)
     changed = replace(first, outputs={"x": "1"})
-    again = with_verdict(changed, observation, RUNNING, NOBODY, now=at(7), started=True)
+    again = with_verdict(changed, observation, RUNNING, NO_ONE, now=at(7), started=True)
     assert again == replace(changed, lifecycle=replace(first.lifecycle, updated_at=at(7)))
 
 
@@ -160,7 +160,7 @@ def test_a_pending_run_that_is_suspended_does_not_progress():
 @pytest.mark.parametrize(
     ("verdict", "decision", "expected"),
     [
-        pytest.param(RUNNING, NOBODY, None, id="nobody-asks"),
+        pytest.param(RUNNING, NO_ONE, None, id="nobody-asks"),
         pytest.param(
             RUNNING, Ignored(reason=Reason.CANCEL_DISABLED), "True/CancelDisabled", id="switched-off"
         ),
@@ -199,7 +199,7 @@ def test_a_finished_run_keeps_saying_that_a_cancel_was_ignored():
 
 
 @pytest.mark.rule("CAN-7")
-def test_a_run_that_ended_without_saying_so_is_not_told_later():
+def test_a_run_that_ended_without_saying_so_is_not_reported_later():
     """CAN-7: whether a cancel cut anything is decided in the pass in which the run ends."""
     ended = recorded(FAILED)
     assert recorded(FAILED, Accepted(cancel=CANCEL), old=ended, now=at(9)) is ended

@@ -4,7 +4,7 @@ import pytest
 
 from jangar.api.problems import Problem
 from jangar.api.reasons import Reason
-from jangar.domain.orchestration.recursion import NestedCall, recursion_problems, refuses_nesting
+from jangar.domain.orchestration.recursion import NestedCall, nesting_refusal, recursion_problems
 
 pytestmark = pytest.mark.rule("DAG-13")
 
@@ -12,8 +12,8 @@ pytestmark = pytest.mark.rule("DAG-13")
 def calls(**targets):
     """Orchestrations whose steps run the named others, as `a="b c"`."""
     return {
-        name: [NestedCall(index=n, step=f"run-{t}", target=t) for n, t in enumerate(each.split())]
-        for name, each in targets.items()
+        name: [NestedCall(index=n, step=f"run-{t}", target=t) for n, t in enumerate(item.split())]
+        for name, item in targets.items()
     }
 
 
@@ -59,7 +59,7 @@ def calls(**targets):
         ),
     ],
 )
-def test_what_contains_itself_is_told_with_the_way_round(given, expected):
+def test_what_contains_itself_is_reported_with_the_way_round(given, expected):
     """DAG-13: each step by which an orchestration contains itself, with the path `a -> b -> a`."""
     found = {
         name: [f"{problem.path[2]} {problem.message.partition(': ')[2]}" for problem in problems]
@@ -74,8 +74,8 @@ def test_a_recursion_is_a_problem_of_its_step():
         Problem(
             reason=Reason.RECURSIVE_ORCHESTRATION,
             path=("spec", "steps", 1, "orchestrationRef"),
-            message='step "run-b" would run its own orchestration: a -> b -> a',
-            fix="run an orchestration that does not lead back here",
+            message='step "run-b" calls its own orchestration: a -> b -> a',
+            fix="call an orchestration that does not call this one",
             step="run-b",
         )
     ]
@@ -97,4 +97,4 @@ def test_a_recursion_is_a_problem_of_its_step():
 )
 def test_a_nested_run_is_refused_at_its_creation(lineage, target, max_depth, expected):
     """DAG-13: what lint could not see is refused when the nested run would be created."""
-    assert refuses_nesting(lineage, target, max_depth=max_depth) == expected
+    assert nesting_refusal(lineage, target, max_depth=max_depth) == expected

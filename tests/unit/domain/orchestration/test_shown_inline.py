@@ -23,7 +23,7 @@ def test_active_and_failed_steps_are_shown_in_their_order():
         a_step(7, "Skipped"),
     ]
     inline, omitted = shown_inline(steps)
-    assert [each["name"] for each in inline] == ["s1", "s2", "s4", "s5", "s6"]
+    assert [item["name"] for item in inline] == ["s1", "s2", "s4", "s5", "s6"]
     assert omitted == 0
 
 
@@ -33,7 +33,7 @@ def test_active_steps_come_before_failed_ones_where_room_is_short():
     steps = [a_step(n, "Failed") for n in range(MAX_INLINE)] + [a_step(n, "Running") for n in range(500, 510)]
     inline, omitted = shown_inline(steps)
     assert len(inline) == MAX_INLINE
-    assert [each["name"] for each in inline[-10:]] == [f"s{n}" for n in range(500, 510)]
+    assert [item["name"] for item in inline[-10:]] == [f"s{n}" for n in range(500, 510)]
     assert omitted == 10
     paged = split_steps(steps)
     assert (paged.inline, paged.omitted) == (inline, omitted)

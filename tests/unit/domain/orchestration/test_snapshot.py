@@ -85,7 +85,7 @@ def test_only_json_can_be_packed():
         pytest.param(gzip.compress(b"[" * 100_000), "not a snapshot: maximum recursion depth", id="deep"),
     ],
 )
-def test_damaged_bytes_are_told_as_such(data, message):
+def test_damaged_bytes_are_reported_as_such(data, message):
     """DAG-3: a run never executes half a definition."""
     with pytest.raises(UnreadableSnapshot) as caught:
         decode_snapshot(data)

@@ -8,7 +8,7 @@ from jangar.api.phases import StepKind, StepPhase
 from jangar.domain.orchestration.initial import initial_states
 from jangar.domain.orchestration.observation import Limits
 from jangar.domain.orchestration.scope import Scope
-from jangar.domain.orchestration.starting import begun, child_parameters, judged
+from jangar.domain.orchestration.starting import child_parameters, evaluate_when, start_attempt
 from jangar.domain.orchestration.state import Attempt, StepState, Stop
 from support.builders import NOON, a_definition, a_run, a_step, at
 
@@ -21,13 +21,13 @@ def judged_once(when, **given):
     definition = a_definition(a_step("a", when=when))
     scope = a_scope(definition, **given)
     fresh = initial_states(definition, {}, NOON)[0]
-    return fresh, judged(definition.steps[0], fresh, scope, at(1))
+    return fresh, evaluate_when(definition.steps[0], fresh, scope, at(1))
 
 
 def begun_once(step, *, state=None, run=None, limits=None, **given):
     definition = a_definition(step)
     fresh = state or initial_states(definition, {}, NOON)[0]
-    return begun(
+    return start_attempt(
         definition.steps[0], fresh, run or a_run(), limits or Limits(), a_scope(definition, **given), at(1)
     )
 
@@ -37,7 +37,7 @@ def test_a_step_without_a_condition_or_with_a_true_one_is_left_as_it_is():
     """DAG-5: the very same state, so nothing is written for it."""
     definition = a_definition(a_step("a"))
     fresh = initial_states(definition, {}, NOON)[0]
-    assert judged(definition.steps[0], fresh, a_scope(definition), NOON) is fresh
+    assert evaluate_when(definition.steps[0], fresh, a_scope(definition), NOON) is fresh
     fresh, found = judged_once("parameters['env'] == 'prod'", env="prod")
     assert found is fresh
 
@@ -61,9 +61,11 @@ def test_a_false_condition_skips_the_step():
     ("when", "message"),
     [
         pytest.param("parameters['env']", "when: 'env'", id="cannot-be-evaluated"),
-        pytest.param("1", "when: the expression gives int, not true or false", id="a-number-is-not-true"),
-        pytest.param("0", "when: the expression gives int, not true or false", id="zero-is-not-false"),
-        pytest.param("None", "when: the expression gives NoneType, not true or false", id="nothing"),
+        pytest.param(
+            "1", "when: the expression evaluates to int, not to a boolean", id="a-number-is-not-true"
+        ),
+        pytest.param("0", "when: the expression evaluates to int, not to a boolean", id="zero-is-not-false"),
+        pytest.param("None", "when: the expression evaluates to NoneType, not to a boolean", id="nothing"),
     ],
 )
 def test_a_condition_without_an_answer_fails_the_step(when, message):
@@ -76,16 +78,16 @@ def test_a_condition_without_an_answer_fails_the_step(when, message):
 @pytest.mark.rule("DAG-9")
 def test_the_first_attempt_is_recorded_before_anything_is_created():
     """DAG-9, GC-2, E11: the intent, with the child's name, the hash it is recognized by, and no uid yet."""
-    begun = begun_once(a_step("a"))
-    assert begun.child_hash is not None
-    assert begun == StepState(
+    start_attempt = begun_once(a_step("a"))
+    assert start_attempt.child_hash is not None
+    assert start_attempt == StepState(
         name="a",
         kind=StepKind.TOOL_RUN,
         phase=StepPhase.PENDING,
         reason="Starting",
         attempt=1,
         child="nightly-a-1-pvpblqfx7og3hohr",
-        child_hash=begun.child_hash,
+        child_hash=start_attempt.child_hash,
         started_at=at(1),
         attempt_started_at=at(1),
     )
@@ -182,7 +184,7 @@ NESTED = {"name": "a", "kind": "SubOrchestration", "orchestrationRef": {"name": 
             ("inner", "outer"),
             9,
             "RecursiveOrchestration",
-            "it would contain itself: inner -> outer -> inner",
+            "the orchestration would contain itself: inner -> outer -> inner",
             id="contains-itself",
         ),
         pytest.param(
@@ -190,7 +192,7 @@ NESTED = {"name": "a", "kind": "SubOrchestration", "orchestrationRef": {"name": 
             ("top", "outer"),
             2,
             "NestingTooDeep",
-            "more than 2 orchestrations inside each other",
+            "orchestrations are nested more than 2 levels deep",
             id="too-deep",
         ),
         pytest.param(

@@ -266,5 +266,5 @@ def test_every_field_that_is_written_is_declared_in_the_api():
 
 def shape(value):
     if isinstance(value, dict):
-        return {name: shape(each) for name, each in value.items()}
-    return [shape(each) for each in value] if isinstance(value, list) else type(value).__name__
+        return {name: shape(item) for name, item in value.items()}
+    return [shape(item) for item in value] if isinstance(value, list) else type(value).__name__

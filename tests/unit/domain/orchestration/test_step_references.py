@@ -7,7 +7,7 @@ from jangar.api.phases import StepKind
 from jangar.domain.orchestration.step_references import (
     REQUIRED,
     has_reference,
-    older_spellings,
+    legacy_reference_keys,
     reference_name,
     target_name,
 )
@@ -135,7 +135,7 @@ def test_keys_read_as_references_are_not_parameters(kind, expected):
             }
         },
     )
-    assert older_spellings(given, kind) == expected
+    assert legacy_reference_keys(given, kind) == expected
 
 
 def test_every_kind_says_what_it_needs():

@@ -184,7 +184,7 @@ def test_anything_else_is_a_problem_with_its_position(text, position, message):
         pytest.param("{{\n\nx }}", 3, 1, id="inside-the-braces"),
     ],
 )
-def test_a_problem_is_told_by_line_and_column(text, line, column):
+def test_a_problem_is_reported_by_line_and_column(text, line, column):
     """DAG-2: people count lines and columns from one."""
     assert str(parse_template(text)) == f"line {line}, column {column}: {NAMED}x"
 
@@ -201,7 +201,7 @@ def test_a_reference_reads_as_it_was_written(reference, text):
     assert str(reference) == text
 
 
-def test_references_are_told_once_in_order():
+def test_references_are_reported_once_in_order():
     """DAG-11: a text that repeats a reference refers to it once; another default is another reference."""
     text = "{{ steps.b.outputs.y }} {{ parameters.x }} {{ steps.b.outputs.y }} {{ parameters.x ?? 'd' }}"
     assert parse_template(text).references == (

@@ -92,8 +92,8 @@ def test_the_key_depends_on_decides_the_mode(steps, mode, needs):
     """DAG-1: no step has the key: a list; any step has it, even empty: a graph."""
     found = defined(*steps)
     assert (found.mode, execution_mode(spec(*steps))) == (ExecutionMode(mode), ExecutionMode(mode))
-    assert tuple(each.needs for each in found.steps) == needs
-    assert found.graph == graph_of([each["name"] for each in steps], needs)
+    assert tuple(item.needs for item in found.steps) == needs
+    assert found.graph == graph_of([item["name"] for item in steps], needs)
 
 
 @pytest.mark.rule("DAG-2")
@@ -220,7 +220,7 @@ def test_bad_names_are_refused(name, shown):
         problem(
             Reason.INVALID_STEP_NAME,
             ("steps", 0, "name"),
-            f'"{shown}" cannot be a step\'s name',
+            f'"{shown}" is not a valid step name',
             NAME_FIX,
             name,
         )
@@ -424,7 +424,7 @@ def missing_reference(field, message, fix, *under):
                 problem(
                     Reason.DEPENDENCY_CYCLE,
                     ("steps", 1, "dependsOn"),
-                    "steps wait for each other: b -> c -> b",
+                    "dependency cycle: b -> c -> b",
                     "remove one of these dependencies",
                     "b",
                 )
@@ -532,7 +532,7 @@ def missing_reference(field, message, fix, *under):
                 problem(
                     Reason.NOT_AN_ANCESTOR,
                     ("steps", 1, *field),
-                    'refers to step "a", which need not have ended before this step starts',
+                    'refers to step "a", which is not an ancestor of this step',
                     'add "a" to dependsOn',
                     "b",
                 )
@@ -546,7 +546,7 @@ def missing_reference(field, message, fix, *under):
                 problem(
                     Reason.NOT_AN_ANCESTOR,
                     ("steps", 0, "with", "x"),
-                    'refers to step "b", which need not have ended before this step starts',
+                    'refers to step "b", which is not an ancestor of this step',
                     'add "b" to dependsOn',
                     "a",
                 )
@@ -562,14 +562,14 @@ def missing_reference(field, message, fix, *under):
                 problem(
                     Reason.DEPENDENCY_CYCLE,
                     ("steps", 0, "dependsOn"),
-                    "steps wait for each other: a -> b -> a",
+                    "dependency cycle: a -> b -> a",
                     "remove one of these dependencies",
                     "a",
                 ),
                 problem(
                     Reason.NOT_AN_ANCESTOR,
                     ("steps", 0, "with", "x"),
-                    'refers to step "a", which need not have ended before this step starts',
+                    'refers to step "a", which is not an ancestor of this step',
                     "a step cannot use its own outputs",
                     "a",
                 ),
@@ -666,7 +666,7 @@ def missing_reference(field, message, fix, *under):
         ),
     ],
 )
-def test_each_mistake_is_told_with_its_field_and_a_fix(given, expected):
+def test_each_mistake_is_reported_with_its_field_and_a_fix(given, expected):
     """DAG-2: reason, path, message, fix and step of every problem, and nothing else."""
     assert definition_problems(given, compile_condition=compiled) == expected
     assert define(given, compile_condition=compiled) == expected
@@ -756,7 +756,7 @@ def test_problems_come_by_step_then_field_then_the_rest():
         parameters=[{"name": "p"}, {"name": "p"}],
         outputs=[{"name": "o", "value": "{{"}, {"name": "o", "value": "x"}],
     )
-    assert [(each.reason.value, each.field) for each in found] == [
+    assert [(item.reason.value, item.field) for item in found] == [
         ("InvalidStepName", "spec.steps[0].name"),
         ("MissingReference", "spec.steps[0].toolRef"),
         ("InvalidDependency", "spec.steps[0].dependsOn[1]"),
@@ -776,9 +776,9 @@ def test_problems_come_by_step_then_field_then_the_rest():
 
 
 @pytest.mark.rule("DAG-2")
-def test_no_steps_is_told_before_the_rest():
+def test_no_steps_is_reported_before_the_rest():
     """DAG-2: an empty definition says so first."""
-    assert [each.reason for each in problems(entrypoint="main")] == [
+    assert [item.reason for item in problems(entrypoint="main")] == [
         Reason.MISSING_STEPS,
         Reason.ENTRYPOINT_MISSING,
     ]
@@ -788,10 +788,10 @@ def test_no_steps_is_told_before_the_rest():
 def test_a_name_used_twice_does_not_hide_a_cycle():
     """DAG-2, B10: both are told at once, whichever of the steps goes."""
     found = problems(step("a"), step("b", dependsOn=["a"]), step("a", dependsOn=["b"]))
-    assert [each.reason for each in found] == [Reason.DEPENDENCY_CYCLE, Reason.DUPLICATE_STEP]
-    assert found[0].message == "steps wait for each other: a -> b -> a"
+    assert [item.reason for item in found] == [Reason.DEPENDENCY_CYCLE, Reason.DUPLICATE_STEP]
+    assert found[0].message == "dependency cycle: a -> b -> a"
     without = problems(step("a"), step("b", dependsOn=["a"]), step("a", dependsOn=[]))
-    assert [each.reason for each in without] == [Reason.DUPLICATE_STEP]
+    assert [item.reason for item in without] == [Reason.DUPLICATE_STEP]
 
 
 @pytest.mark.rule("DAG-2")
@@ -830,10 +830,10 @@ def graphs(draw):
 @given(graphs())
 def test_a_graph_is_defined_exactly_where_no_step_waits_for_itself(steps):
     """DAG-2: against the slow way of finding out whether a step can be reached from itself."""
-    needs = {each["name"]: set(each["dependsOn"]) for each in steps}
+    needs = {item["name"]: set(item["dependsOn"]) for item in steps}
     for _ in steps:
-        needs = {name: each.union(*(needs[need] for need in each)) for name, each in needs.items()}
-    circular = any(name in each for name, each in needs.items())
+        needs = {name: item.union(*(needs[need] for need in item)) for name, item in needs.items()}
+    circular = any(name in item for name, item in needs.items())
     assert bool(problems(*steps)) == circular
 
 

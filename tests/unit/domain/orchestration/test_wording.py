@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from jangar.domain.orchestration.wording import Guesses, arrows, quoted, some_of
+from jangar.domain.orchestration.message_text import Guesses, arrows, quoted, some_of
 
 pytestmark = pytest.mark.rule("DAG-2")
 

@@ -6,9 +6,9 @@ import pytest
 
 from jangar.api.phases import AdmissionPhase
 from jangar.api.reasons import Reason
-from jangar.domain.policies.recording import Recorded, record, recorded_from, recorded_to, told_position
+from jangar.domain.policies.recording import Recorded, displayed_position, record, recorded_from, recorded_to
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
-from jangar.domain.policies.wording import explained
+from jangar.domain.policies.wording import explain_admission
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 
@@ -35,15 +35,15 @@ def test_what_was_decided_for_good_stays(phase):
         assert record(old, verdict, NOON) is old
 
 
-def test_the_first_of_a_thousand_leaving_is_told_to_ten():
+def test_the_first_of_a_thousand_leaving_is_reported_to_ten():
     """Places are rounded up to 1, 2, 5, 10, 20 and so on."""
-    told = [record(None, held(place), NOON) for place in range(1, 1001)]
-    moved = [record(old, held(place), NOON) for place, old in enumerate(told)][1:]
-    assert sum(new != old for new, old in zip(moved, told[1:], strict=True)) == 9
-    assert [told_position(each) for each in (1, 2, 3, 10, 11, 51, 999)] == [1, 2, 5, 10, 20, 100, 1000]
+    reported = [record(None, held(place), NOON) for place in range(1, 1001)]
+    moved = [record(old, held(place), NOON) for place, old in enumerate(reported)][1:]
+    assert sum(new != old for new, old in zip(moved, reported[1:], strict=True)) == 9
+    assert [displayed_position(item) for item in (1, 2, 3, 10, 11, 51, 999)] == [1, 2, 5, 10, 20, 100, 1000]
 
 
-def test_another_limit_is_told_at_the_front_at_once_and_behind_with_the_next_place():
+def test_another_limit_is_reported_at_the_front_at_once_and_behind_with_the_next_place():
     """A limit that changes to and fro costs ten writes, not a thousand."""
     front, back = record(None, held(3), NOON), record(None, held(30), NOON)
     assert record(front, held(3, Reason.RATE_LIMIT), NOON).reason is Reason.RATE_LIMIT
@@ -73,13 +73,13 @@ def test_what_a_later_version_wrote_is_no_decision_here():
 
 def test_explain_says_why_a_run_waits_or_was_refused():
     """One sentence; nothing where nothing is to be said."""
-    assert explained(recorded_to(record(None, held(3), NOON))) == (
-        "It waits to be admitted, at most 5 from the front of its namespace's queue: "
+    assert explain_admission(recorded_to(record(None, held(3), NOON))) == (
+        "Waiting for admission, at position 5 or earlier in its namespace's queue: "
         "because of ConcurrencyLimit (ConcurrencyLimit)."
     )
     denied = {"phase": "Denied", "reason": "SecretBlocked", "message": "the Secret x is blocked"}
-    assert explained(denied) == (
-        "It was refused by policy and never starts: the Secret x is blocked (SecretBlocked)."
+    assert explain_admission(denied) == (
+        "Denied by policy; it never starts: the Secret x is blocked (SecretBlocked)."
     )
-    assert explained({"phase": "Admitted"}) is None
-    assert explained(None) is None
+    assert explain_admission({"phase": "Admitted"}) is None
+    assert explain_admission(None) is None

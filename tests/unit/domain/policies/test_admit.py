@@ -6,14 +6,14 @@ from jangar.api.reasons import Reason
 from jangar.domain.policies.admit import PATIENCE, admit
 from jangar.domain.policies.observation import Admitted, LiveRun, Observation, WaitingRun
 from jangar.domain.policies.policy import AdmissionPolicy, Concurrency, Queue, Rate
-from jangar.domain.policies.request import Ask
+from jangar.domain.policies.request import RunRequest
 from jangar.domain.policies.verdicts import Allow, Deny, Hold
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 
 
 def waiting(name, namespace="a", agent="coder", *, age=10.0, repo=None, **more):
-    ask = Ask(agent=agent, repositories=(repo,) if repo else (), missing=more.pop("missing", ()))
+    ask = RunRequest(agent=agent, repositories=(repo,) if repo else (), missing=more.pop("missing", ()))
     created = NOON - timedelta(seconds=age)
     return WaitingRun(uid=name, name=name, namespace=namespace, created_at=created, ask=ask, **more)
 
@@ -38,7 +38,7 @@ def test_the_oldest_go_first_within_a_namespace():
     runs = [waiting(f"r{number}", age=10 - number) for number in range(4)]
     found = admit(Observation(waiting=runs), limits(namespace=2), NOON)
     assert allowed(found) == {"r0", "r1"}
-    assert [found[each].position for each in ("r2", "r3")] == [1, 2]
+    assert [found[item].position for item in ("r2", "r3")] == [1, 2]
     assert found["r2"].reason is Reason.CONCURRENCY_LIMIT
 
 
@@ -70,7 +70,7 @@ def test_places_are_shared_evenly():
     runs = [waiting(f"a{number:02}", "a", f"x{number}", age=99) for number in range(50)]
     runs += [waiting(f"{team}{number}", team, f"y{number}") for team in "bc" for number in range(3)]
     found = allowed(admit(Observation(waiting=runs), limits(cluster=10), NOON))
-    assert sorted(each[0] for each in found) == list("aaaabbbccc")
+    assert sorted(item[0] for item in found) == list("aaaabbbccc")
 
 
 def test_a_namespace_that_got_nothing_for_long_comes_first_once():
@@ -89,7 +89,7 @@ def test_rates_count_what_was_admitted_within_the_window_and_say_when_to_look_ag
     """The window slides; what was admitted by a clock that is ahead counts, unless it is absurd."""
     policy = limits(rate=Rate(window=timedelta(seconds=60), namespace=2, repo=0, cluster=0))
     ago = [50, 20, 61, -5, -3600]
-    admitted = [Admitted(namespace="a", repository=None, at=NOON - timedelta(seconds=each)) for each in ago]
+    admitted = [Admitted(namespace="a", repository=None, at=NOON - timedelta(seconds=item)) for item in ago]
     found = admit(Observation(admitted=admitted, waiting=[waiting("r"), waiting("other", "b")]), policy, NOON)
     assert allowed(found) == {"other"}
     assert found["r"].reason is Reason.RATE_LIMIT
@@ -155,4 +155,4 @@ def test_what_had_started_before_is_admitted_and_counted():
     )
     assert found["x"] == Allow(reason=Reason.ALREADY_STARTED)
     assert isinstance(found["r"], Hold)
-    assert not any(isinstance(each, Deny) for each in found.values())
+    assert not any(isinstance(item, Deny) for item in found.values())

@@ -5,15 +5,15 @@ import pytest
 from jangar.api.reasons import DENIALS, NEVER_RETRIED, Reason
 from jangar.domain.policies.images import parse_pattern
 from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels
-from jangar.domain.policies.policy_checks import objection
-from jangar.domain.policies.request import AgentTerms, Ask, SecretUse
+from jangar.domain.policies.policy_checks import policy_violation
+from jangar.domain.policies.request import AgentTerms, RunRequest, SecretUse
 from jangar.domain.policies.verdicts import Deny, Hold
 
 TOKEN = SecretUse("token", "spec.secrets")
 
 
 def an_ask(**more):
-    return Ask(agent="coder", **more)
+    return RunRequest(agent="coder", **more)
 
 
 def patterns(*written):
@@ -101,7 +101,7 @@ CASES = [
 @pytest.mark.parametrize(("ask", "policy", "reason"), CASES)
 def test_a_run_that_breaks_a_rule_is_denied_with_its_reason(ask, policy, reason):
     """The reason is one of denials, and a step is never retried over it."""
-    found = objection(ask, policy)
+    found = policy_violation(ask, policy)
     assert isinstance(found, Deny)
     assert found.reason is reason
     assert found.reason in DENIALS <= NEVER_RETRIED
@@ -109,9 +109,9 @@ def test_a_run_that_breaks_a_rule_is_denied_with_its_reason(ask, policy, reason)
 
 def test_an_unbound_secret_is_named_with_the_fix():
     """What to make, where, for whom."""
-    found = objection(an_ask(secrets=(TOKEN,)), AdmissionPolicy())
+    found = policy_violation(an_ask(secrets=(TOKEN,)), AdmissionPolicy())
     assert found.message == (
-        "no SecretBinding permits the Secret token, named by spec.secrets: make one in the same namespace with the "
+        "no SecretBinding permits the Secret token, named by spec.secrets: create one in the same namespace with the "
         "subject Agent coder and token in allowedSecrets, then start a new run"
     )
 
@@ -131,14 +131,14 @@ def test_a_run_within_all_rules_has_nothing_against_it():
         images=Images(allowed=patterns("ghcr.io/team/*")),
         repositories=("owner/*",),
     )
-    assert objection(ask, policy) is None
+    assert policy_violation(ask, policy) is None
 
 
 def test_what_does_not_exist_yet_is_waited_for_unless_the_run_is_denied_anyway():
     """A missing Agent is no mistake; a blocked Secret is one whatever else is missing."""
-    missing = objection(an_ask(missing=("Agent coder", "AgentProvider any")), AdmissionPolicy())
+    missing = policy_violation(an_ask(missing=("Agent coder", "AgentProvider any")), AdmissionPolicy())
     assert missing == Hold(
         reason=Reason.REFERENCE_NOT_FOUND, message="Agent coder, AgentProvider any do not exist yet"
     )
     blocked = AdmissionPolicy(blocked_secrets=frozenset({"token"}))
-    assert isinstance(objection(an_ask(missing=("Agent coder",), secrets=(TOKEN,)), blocked), Deny)
+    assert isinstance(policy_violation(an_ask(missing=("Agent coder",), secrets=(TOKEN,)), blocked), Deny)

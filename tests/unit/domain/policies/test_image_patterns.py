@@ -47,7 +47,7 @@ def test_a_reference_is_taken_apart_as_runtimes_do(text, host, path, tag):
 )
 def test_what_no_runtime_pulls_is_no_reference(text):
     """It is refused rather than guessed at."""
-    with pytest.raises(ValueError, match="no reference"):
+    with pytest.raises(ValueError, match="not a valid image reference"):
         parse_image(text)
 
 

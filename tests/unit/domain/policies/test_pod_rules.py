@@ -2,7 +2,7 @@
 
 import pytest
 
-from jangar.domain.policies.build_request import NamedObjects, ask_of, ask_of_tool_run
+from jangar.domain.policies.build_request import NamedObjects, agent_run_request, tool_run_request
 from jangar.domain.policies.images import parse_pattern
 from jangar.domain.policies.placement import (
     allows_node_label,
@@ -13,12 +13,12 @@ from jangar.domain.policies.placement import (
     tolerations_in,
 )
 from jangar.domain.policies.policy import AdmissionPolicy, Images, Labels, Pods
-from jangar.domain.policies.policy_checks import objection
-from jangar.domain.policies.request import Ask
+from jangar.domain.policies.policy_checks import policy_violation
+from jangar.domain.policies.request import RunRequest
 
 
 def reason_of(ask, **pods):
-    found = objection(ask, AdmissionPolicy(pods=Pods(**pods)))
+    found = policy_violation(ask, AdmissionPolicy(pods=Pods(**pods)))
     return str(found.reason) if found else None
 
 
@@ -41,7 +41,7 @@ def agent_run(config=None, provider=None, vcs=None):
             "implementation": {"inline": {"text": "x"}},
         },
     }
-    return ask_of(run, NamedObjects(find=find))
+    return agent_run_request(run, NamedObjects(find=find))
 
 
 NODE_AFFINITY = {
@@ -101,7 +101,7 @@ OWN = {"own_service_accounts": frozenset({"agents-controllers"}), "own_namespace
             agent_run(provider={"workload": {"serviceAccountName": "agents-controllers"}}), id="provider"
         ),
         pytest.param(
-            ask_of_tool_run(
+            tool_run_request(
                 {"metadata": {"name": "t", "namespace": "team"}}, {"serviceAccount": "agents-controllers"}
             ),
             id="tool",
@@ -152,11 +152,11 @@ def test_an_app_signs_in_to_hosts_that_the_operator_allows(address, is_allowed, 
     auth = {"app": {"privateKeySecretRef": {"name": "key"}}, **({"method": method} if method else {})}
     vcs = {"provider": "github", "auth": auth, **({"apiBaseUrl": address} if address else {})}
     ask = agent_run(vcs=vcs)
-    found = objection(ask, AdmissionPolicy())
+    found = policy_violation(ask, AdmissionPolicy())
     assert (found.reason == "HostNotAllowed") is not is_allowed
     listed = AdmissionPolicy(provider_hosts=("ghe.example",))
     if address == "https://ghe.example/api/v3":
-        assert objection(ask, listed).reason == "SecretNotBound"
+        assert policy_violation(ask, listed).reason == "SecretNotBound"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_an_app_signs_in_to_hosts_that_the_operator_allows(address, is_allowed, 
 def test_the_same_rules_hold_for_tool_runs(policy, reason):
     """E9: a Tool is no way around what operators say about images, labels and service accounts."""
     run = {"metadata": {"name": "t", "namespace": "team", "labels": {"x": "y"}}}
-    found = objection(ask_of_tool_run(run, {"image": "busybox", "serviceAccount": "other"}), policy)
+    found = policy_violation(tool_run_request(run, {"image": "busybox", "serviceAccount": "other"}), policy)
     assert (str(found.reason) if found else None) == reason
 
 
@@ -210,10 +210,10 @@ def test_every_way_to_choose_a_node_is_seen():
 @pytest.mark.parametrize("text", ["", "a b", "=x", ":NoSchedule"])
 def test_what_is_no_pattern_is_refused(text):
     """A value that cannot be read stops the process."""
-    with pytest.raises(ValueError, match="is no toleration"):
+    with pytest.raises(ValueError, match="is not a toleration"):
         parse_toleration_pattern(text)
 
 
 def test_an_operators_defaults_are_not_judged():
     """E7: what nobody asked for is the operator's."""
-    assert reason_of(Ask(agent="a")) is None
+    assert reason_of(RunRequest(agent="a")) is None

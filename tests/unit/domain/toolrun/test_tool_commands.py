@@ -4,9 +4,9 @@ import pytest
 
 from jangar.api.reasons import Reason
 from jangar.api.tools import ToolSpec
+from jangar.domain.job_execution.command import Command
 from jangar.domain.toolrun.tool import NoCommand, command_of, tool_problems
-from jangar.domain.work.command import Command
-from picokube.nodeagent.pods.expansion import expanded
+from picokube.nodeagent.pods.expansion import expand_variables
 
 
 def a_tool(**fields):
@@ -70,10 +70,10 @@ def test_a_value_is_not_a_template():
         ),
     ],
 )
-def test_every_mistake_is_told_with_its_place(fields, paths):
+def test_every_mistake_is_reported_with_its_place(fields, paths):
     """All of them at once; such a tool gives no command."""
     tool = a_tool(**fields)
-    assert [each.path for each in tool_problems(tool)] == paths
+    assert [tool_problem.path for tool_problem in tool_problems(tool)] == paths
     if paths:
         found = command_of(tool, {})
         assert isinstance(found, NoCommand)
@@ -87,4 +87,4 @@ def test_a_value_that_is_filled_in_stays_data_for_kubernetes_too():
     made = command_of(spec, {"x": "$(HOME) costs $5, $$"})
     assert isinstance(made, Command)
     assert made.command == ("echo", "$$(HOME) costs $$5, $$$$", "$(AUTHOR)")
-    assert expanded(made.command[1], {"HOME": "/root"}) == "$(HOME) costs $5, $$"
+    assert expand_variables(made.command[1], {"HOME": "/root"}) == "$(HOME) costs $5, $$"

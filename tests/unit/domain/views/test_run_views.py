@@ -38,7 +38,7 @@ def test_a_row_says_how_far_a_run_is():
     assert row.duration == timedelta(seconds=10)
 
 
-def test_a_run_that_nobody_looked_at_is_pending():
+def test_a_run_that_no_one_looked_at_is_pending():
     """A row never lacks a phase."""
     row = run_row(IDENTITY, RunRecord(), now=at(5))
     assert (row.phase, row.reason, row.message, row.steps, row.duration) == (

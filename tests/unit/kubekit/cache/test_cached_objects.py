@@ -36,14 +36,14 @@ def cached(*named, **given):
 
 
 @pytest.fixture
-def told():
+def reported():
     return []
 
 
 @pytest.fixture
-def cache(told):
+def cache(reported):
     made = Cache({"team": label_index("team")}, report=_raise)
-    made.subscribe(lambda change: told.append((change.kind, change.subject.name, _version(change))))
+    made.subscribe(lambda change: reported.append((change.kind, change.subject.name, _version(change))))
     return made
 
 
@@ -113,7 +113,7 @@ def test_ten_thousand_objects_of_two_kilobytes_fit_in_45_megabytes():
     for number in range(2000):
         labels = {"team": f"team-{number % 20}", "app": "jangar", "run": f"run-{number % 100}"}
         obj = an_object(f"thing-{number}", number + 1, owner=f"owner-{number % 100}", labels=labels)
-        made.saw(Cached.of({**obj, "spec": spec}))
+        made.upsert(Cached.of({**obj, "spec": spec}))
     assert len(made.all()[0].raw) > 1900
     assert _bytes_of(made) / len(made) * 10_000 <= 45e6
 
@@ -130,52 +130,52 @@ def _bytes_of(root):
     return size
 
 
-def test_the_newer_wins_whatever_road_it_came(cache, told):
+def test_the_newer_wins_whatever_road_it_came(cache, reported):
     """An older event never overwrites an own write; the same version is no news."""
-    cache.saw(cached("a", 1))
-    cache.note_written(an_object("a", 5))
+    cache.upsert(cached("a", 1))
+    cache.record_write(an_object("a", 5))
     for late in (2, 3, 5):
-        cache.saw(cached("a", late))
+        cache.upsert(cached("a", late))
         assert cache.get("default", "a").resource_version == "5"
-    cache.saw(cached("a", 10))
-    assert told == [("added", "a", 1), ("changed", "a", 5), ("changed", "a", 10)]
+    cache.upsert(cached("a", 10))
+    assert reported == [("added", "a", 1), ("changed", "a", 5), ("changed", "a", 10)]
 
 
 def test_versions_are_compared_as_numbers(cache):
     """9 is before 10."""
-    cache.saw(cached("a", 9))
-    cache.note_written(an_object("a", 10))
+    cache.upsert(cached("a", 9))
+    cache.record_write(an_object("a", 10))
     assert cache.get("default", "a").resource_version == "10"
 
 
-def test_an_end_older_than_what_was_written_since_is_not_the_end(cache, told):
+def test_an_end_older_than_what_was_written_since_is_not_the_end(cache, reported):
     """Deleted, made anew by us, and only then the watch tells of the deletion."""
-    cache.saw(cached("a", 1, uid="first"))
-    cache.note_written(an_object("a", 5, uid="second"))
-    cache.saw_gone(cached("a", 3, uid="first"))
+    cache.upsert(cached("a", 1, uid="first"))
+    cache.record_write(an_object("a", 5, uid="second"))
+    cache.remove_observed(cached("a", 3, uid="first"))
     assert cache.get("default", "a").uid == "second"
-    assert told == [("added", "a", 1), ("deleted", "a", 1), ("added", "a", 5)]
+    assert reported == [("added", "a", 1), ("deleted", "a", 1), ("added", "a", 5)]
 
 
-def test_after_an_own_delete_its_last_events_are_passed_over(cache, told):
+def test_after_an_own_delete_its_last_events_are_passed_over(cache, reported):
     """What we saw end does not come back for a moment because the watch is behind."""
-    cache.saw(cached("a", 1))
-    cache.note_deleted("default", "a", "uid-a")
-    cache.saw(cached("a", 2))
-    cache.note_written(an_object("a", 3))
+    cache.upsert(cached("a", 1))
+    cache.record_delete("default", "a", "uid-a")
+    cache.upsert(cached("a", 2))
+    cache.record_write(an_object("a", 3))
     assert cache.get("default", "a") is None
-    cache.saw_gone(cached("a", 4))
-    cache.saw(cached("a", 5, uid="second"))
-    assert told == [("added", "a", 1), ("deleted", "a", 1), ("added", "a", 5)]
+    cache.remove_observed(cached("a", 4))
+    cache.upsert(cached("a", 5, uid="second"))
+    assert reported == [("added", "a", 1), ("deleted", "a", 1), ("added", "a", 5)]
 
 
-def test_own_deletes_are_forgotten_when_the_watch_has_told_them(cache):
+def test_own_deletes_are_forgotten_when_the_watch_has_reported_them(cache):
     """Also when a list tells it instead; what the list still shows is waited for."""
     for number, name in enumerate(("told", "listed", "not-listed", "elsewhere")):
         place = "other" if name == "elsewhere" else "default"
-        cache.saw(cached(name, number + 1, namespace=place))
-        cache.note_deleted(place, name, f"uid-{name}")
-    cache.saw_gone(cached("told", 5))
+        cache.upsert(cached(name, number + 1, namespace=place))
+        cache.record_delete(place, name, f"uid-{name}")
+    cache.remove_observed(cached("told", 5))
     cache.replace("default", [cached("listed", 2)], "6")
     assert sorted(cache._departing) == ["uid-elsewhere", "uid-listed"]
     assert len(cache) == 0
@@ -183,56 +183,56 @@ def test_own_deletes_are_forgotten_when_the_watch_has_told_them(cache):
 
 def test_an_own_delete_of_another_uid_is_nothing(cache):
     """The answer was about an object that is already replaced."""
-    cache.saw(cached("a", 1, uid="second"))
-    cache.note_deleted("default", "a", "first")
+    cache.upsert(cached("a", 1, uid="second"))
+    cache.record_delete("default", "a", "first")
     assert cache.get("default", "a").uid == "second"
 
 
 def test_what_was_written_after_a_list_was_made_outlives_the_list(cache):
     """A list that is slow to arrive does not know the newest."""
-    cache.note_written(an_object("new", 9))
-    cache.saw(cached("old", 2))
+    cache.record_write(an_object("new", 9))
+    cache.upsert(cached("old", 2))
     cache.replace("", [cached("b", 4)], "5")
-    assert sorted(each.name for each in cache.all()) == ["b", "new"]
+    assert sorted(item.name for item in cache.all()) == ["b", "new"]
 
 
 def test_a_list_of_one_namespace_says_nothing_of_others(cache):
     """Each namespace has its own list."""
-    cache.saw(cached("a", 1, namespace="one"))
-    cache.saw(cached("b", 2, namespace="two"))
+    cache.upsert(cached("a", 1, namespace="one"))
+    cache.upsert(cached("b", 2, namespace="two"))
     cache.replace("one", [], "5")
-    assert [each.name for each in cache.all()] == ["b"]
+    assert [item.name for item in cache.all()] == ["b"]
 
 
 def test_indexes_follow_every_change(cache):
     """Moved, changed, gone: found under the keys of now and no other."""
-    cache.saw(cached("a", 1, owner="o1", labels={"team": "blue"}))
-    cache.saw(cached("b", 2, owner="o1", labels={"team": "red"}))
-    cache.saw(cached("a", 3, owner="o2", labels={}))
-    assert [each.name for each in cache.by(OWNER_UID, "o1")] == ["b"]
-    assert [each.resource_version for each in cache.by(OWNER_UID, "o2")] == ["3"]
+    cache.upsert(cached("a", 1, owner="o1", labels={"team": "blue"}))
+    cache.upsert(cached("b", 2, owner="o1", labels={"team": "red"}))
+    cache.upsert(cached("a", 3, owner="o2", labels={}))
+    assert [item.name for item in cache.by(OWNER_UID, "o1")] == ["b"]
+    assert [item.resource_version for item in cache.by(OWNER_UID, "o2")] == ["3"]
     assert cache.by("team", "blue") == []
-    cache.saw(cached("b", 4, owner="o1", labels={"team": "red"}))
-    assert [each.resource_version for each in cache.by("team", "red")] == ["4"]
-    cache.saw_gone(cached("b", 5))
+    cache.upsert(cached("b", 4, owner="o1", labels={"team": "red"}))
+    assert [item.resource_version for item in cache.by("team", "red")] == ["4"]
+    cache.remove_observed(cached("b", 5))
     assert cache.by("team", "red") == []
     assert cache._indexes["team"]._by_key == {}
 
 
 def test_an_object_made_anew_is_indexed_once(cache):
     """The uid of the old one is not left behind."""
-    cache.saw(cached("a", 1, uid="first", owner="o"))
-    cache.saw(cached("a", 2, uid="second", owner="o"))
-    assert [each.uid for each in cache.by(OWNER_UID, "o")] == ["second"]
+    cache.upsert(cached("a", 1, uid="first", owner="o"))
+    cache.upsert(cached("a", 2, uid="second", owner="o"))
+    assert [item.uid for item in cache.by(OWNER_UID, "o")] == ["second"]
     assert len(cache) == 1
 
 
 def test_namespaces_are_an_index_of_every_cache(cache):
     """Also of caches that were given none."""
-    cache.saw(cached("a", 1, namespace="one"))
-    cache.saw(cached("b", 2, namespace="two"))
-    assert [each.name for each in cache.by(NAMESPACE, "two")] == ["b"]
-    assert [each.name for each in cache.all("one")] == ["a"]
+    cache.upsert(cached("a", 1, namespace="one"))
+    cache.upsert(cached("b", 2, namespace="two"))
+    assert [item.name for item in cache.by(NAMESPACE, "two")] == ["b"]
+    assert [item.name for item in cache.all("one")] == ["a"]
 
 
 def test_an_unknown_index_is_a_mistake(cache):
@@ -243,7 +243,7 @@ def test_an_unknown_index_is_a_mistake(cache):
 
 def test_answers_are_snapshots(cache):
     """A list in hand does not change under its reader."""
-    cache.saw(cached("a", 1))
+    cache.upsert(cached("a", 1))
     before = cache.all()
-    cache.saw(cached("b", 2))
-    assert [each.name for each in before] == ["a"]
+    cache.upsert(cached("b", 2))
+    assert [item.name for item in before] == ["a"]

@@ -25,8 +25,8 @@ async def an_informer(api, *, namespaces="*", random=lambda: 0.5, pace=USUAL, la
         pace=pace,
         labels=labels,
     )
-    informer.told = []
-    informer.subscribe(lambda change: informer.told.append((change.kind, change.subject.name)))
+    informer.notified = []
+    informer.subscribe(lambda change: informer.notified.append((change.kind, change.subject.name)))
     running = asyncio.create_task(informer.run())
     try:
         yield informer
@@ -37,7 +37,7 @@ async def an_informer(api, *, namespaces="*", random=lambda: 0.5, pace=USUAL, la
 
 
 def versions(informer):
-    return {(each.namespace, each.name): each.resource_version for each in informer.cache.all()}
+    return {(item.namespace, item.name): item.resource_version for item in informer.cache.all()}
 
 
 def kinds_asked(api):
@@ -75,7 +75,7 @@ def test_what_happens_between_list_and_watch_is_not_lost():
             api.remove("a")
             await asyncio.sleep(1)
             assert versions(informer) == api.versions()
-            assert informer.told == [("added", "a"), ("added", "b"), ("deleted", "a")]
+            assert informer.notified == [("added", "a"), ("added", "b"), ("deleted", "a")]
 
     run_virtual(scenario())
 
@@ -109,7 +109,7 @@ def test_a_broken_watch_goes_on_where_it_was(fault):
                 api.put(name)
             await asyncio.sleep(200)
             assert versions(informer) == api.versions()
-            assert informer.told == [("added", "a"), ("added", "b"), ("added", "c")]
+            assert informer.notified == [("added", "a"), ("added", "b"), ("added", "c")]
             assert kinds_asked(api).count("LIST") == 1
             assert api.asked[2] == ("WATCH", "101")
 
@@ -134,7 +134,7 @@ def test_a_bookmark_moves_the_place_to_go_on_from():
 
 
 @pytest.mark.parametrize("as_refusal", [True, False], ids=["refused", "within-the-stream"])
-def test_a_forgotten_version_is_answered_by_a_list_and_told_deletes(as_refusal):
+def test_a_forgotten_version_is_answered_by_a_list_and_reported_deletes(as_refusal):
     """What vanished while nobody listened is told as deleted; what stayed the same is not told."""
 
     async def scenario():
@@ -144,7 +144,7 @@ def test_a_forgotten_version_is_answered_by_a_list_and_told_deletes(as_refusal):
         api.faults.append(CutAfter(0))
         async with an_informer(api) as informer:
             await informer.synced()
-            informer.told.clear()
+            informer.notified.clear()
             api.put("changes")
             api.remove("goes")
             api.put("comes")
@@ -153,7 +153,11 @@ def test_a_forgotten_version_is_answered_by_a_list_and_told_deletes(as_refusal):
                 api.faults.append(Expired("too old", status=410))
             await asyncio.sleep(5)
             assert versions(informer) == api.versions()
-            assert sorted(informer.told) == [("added", "comes"), ("changed", "changes"), ("deleted", "goes")]
+            assert sorted(informer.notified) == [
+                ("added", "comes"),
+                ("changed", "changes"),
+                ("deleted", "goes"),
+            ]
 
     run_virtual(scenario())
 
@@ -172,12 +176,12 @@ def test_a_list_that_expires_between_pages_begins_anew():
             api.forget()
             await informer.synced()
             assert versions(informer) == api.versions()
-            assert informer.told == [("added", f"thing-{n}") for n in (1, 2, 3)]
+            assert informer.notified == [("added", f"thing-{n}") for n in (1, 2, 3)]
 
     run_virtual(scenario())
 
 
-def test_an_object_made_anew_while_nobody_listened_is_deleted_and_added():
+def test_an_object_made_anew_while_no_one_listened_is_deleted_and_added():
     """A new uid under an old name is another object."""
 
     async def scenario():
@@ -190,7 +194,7 @@ def test_an_object_made_anew_while_nobody_listened_is_deleted_and_added():
             api.put("a")
             api.forget()
             await asyncio.sleep(5)
-            assert informer.told == [("added", "a"), ("deleted", "a"), ("added", "a")]
+            assert informer.notified == [("added", "a"), ("deleted", "a"), ("added", "a")]
             assert informer.cache.get("default", "a").uid == "uid-2"
 
     run_virtual(scenario())
@@ -288,10 +292,10 @@ def test_watch_timeouts_are_spread():
 
     async def scenario():
         asked = []
-        for chance in (0.0, 0.9):
+        for rng in (0.0, 0.9):
             api = ScriptedApi()
             api.bookmarks_every = 1e9
-            async with an_informer(api, random=lambda chance=chance: chance):
+            async with an_informer(api, random=lambda rng=rng: rng):
                 await asyncio.sleep(200)
             asked.append(kinds_asked(api).count("WATCH"))
         assert asked == [4, 2]
@@ -299,7 +303,7 @@ def test_watch_timeouts_are_spread():
     run_virtual(scenario())
 
 
-def test_a_handler_that_fails_makes_nobody_deaf(caplog):
+def test_a_handler_that_fails_makes_no_one_deaf(caplog):
     """The mistake is reported; other handlers and later changes are served."""
 
     async def scenario():
@@ -320,7 +324,7 @@ def test_a_handler_that_fails_makes_nobody_deaf(caplog):
     assert caplog.text.count("ZeroDivisionError") == 2
 
 
-def test_a_late_subscriber_is_told_what_is_there():
+def test_a_late_subscriber_is_reported_what_is_there():
     """Subscribing after the list misses nothing."""
 
     async def scenario():
@@ -335,22 +339,22 @@ def test_a_late_subscriber_is_told_what_is_there():
     run_virtual(scenario())
 
 
-def test_an_own_write_is_seen_at_once_and_told_once():
+def test_an_own_write_is_seen_at_once_and_reported_once():
     """Readers see the answer before the watch tells it; the watch's word is then no news."""
 
     async def scenario():
         api = ScriptedApi()
         async with an_informer(api) as informer:
             await informer.synced()
-            informer.cache.note_written(api.put("a"))
-            assert informer.told == [("added", "a")]
+            informer.cache.record_write(api.put("a"))
+            assert informer.notified == [("added", "a")]
             await asyncio.sleep(1)
-            assert informer.told == [("added", "a")]
+            assert informer.notified == [("added", "a")]
 
     run_virtual(scenario())
 
 
-def test_an_answer_that_comes_after_the_watch_told_the_end_raises_no_ghost():
+def test_an_answer_that_comes_after_the_watch_reported_the_end_raises_no_ghost():
     """Created, deleted by someone, both told; then the answer to the create arrives."""
 
     async def scenario():
@@ -360,9 +364,9 @@ def test_an_answer_that_comes_after_the_watch_told_the_end_raises_no_ghost():
             answer = api.put("a")
             api.remove("a")
             await asyncio.sleep(1)
-            informer.cache.note_written(answer)
+            informer.cache.record_write(answer)
             assert len(informer.cache) == 0
-            assert informer.told == [("added", "a"), ("deleted", "a")]
+            assert informer.notified == [("added", "a"), ("deleted", "a")]
 
     run_virtual(scenario())
 
@@ -374,10 +378,10 @@ def test_own_writes_outside_the_selection_stay_out():
         api = ScriptedApi()
         async with an_informer(api, namespaces="default", labels="team=blue") as informer:
             await informer.synced()
-            informer.cache.note_written(api.put("a", labels={"team": "red"}))
-            informer.cache.note_written(api.put("b", "other", labels={"team": "blue"}))
-            informer.cache.note_written(api.put("c", labels={"team": "blue"}))
-            assert [each.name for each in informer.cache.all()] == ["c"]
+            informer.cache.record_write(api.put("a", labels={"team": "red"}))
+            informer.cache.record_write(api.put("b", "other", labels={"team": "blue"}))
+            informer.cache.record_write(api.put("c", labels={"team": "blue"}))
+            assert [item.name for item in informer.cache.all()] == ["c"]
 
     run_virtual(scenario())
 

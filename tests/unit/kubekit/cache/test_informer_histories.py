@@ -66,15 +66,15 @@ async def take(step, api, cache, answers):
         case ("put", name, place):
             answers.append(_put(api, name, place))
         case ("own put", name, place):
-            cache.note_written(_put(api, name, place))
+            cache.record_write(_put(api, name, place))
         case ("late answer", *_) if answers:
-            cache.note_written(answers.pop(0))
+            cache.record_write(answers.pop(0))
         case ("remove", name, place) if (place, name) in api.objects:
             api.remove(name, place)
         case ("own remove", name, place) if (place, name) in api.objects:
             uid = api.objects[place, name]["metadata"]["uid"]
             api.remove(name, place)
-            cache.note_deleted(place, name, uid)
+            cache.record_delete(place, name, uid)
         case ("fault", fault):
             api.faults.append(fault)
         case ("forget",):
@@ -104,14 +104,14 @@ async def play(steps, namespaces, failures):
     await asyncio.sleep(400)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    cached = {(each.namespace, each.name): each.resource_version for each in informer.cache.all()}
+    cached = {(item.namespace, item.name): item.resource_version for item in informer.cache.all()}
     assert cached == api.versions()
     assert len(informer.cache) == len(cached)
-    assert {key: each.resource_version for key, each in story.known.items()} == cached
+    assert {key: item.resource_version for key, item in story.known.items()} == cached
     assert not informer.cache._departing
     for index, keys in ((OWNER_UID, ("owner-a", "owner-b", "owner-c")), ("team", ("one", "two"))):
-        found = [each for key in keys for each in informer.cache.by(index, key)]
-        assert sorted((each.namespace, each.name) for each in found) == sorted(cached)
+        found = [item for key in keys for item in informer.cache.by(index, key)]
+        assert sorted((item.namespace, item.name) for item in found) == sorted(cached)
     assert api.open_streams == 0
 
 

@@ -26,9 +26,9 @@ def test_lists_and_the_star_are_read(text, names):
     [
         pytest.param("", "no namespace", id="nothing"),
         pytest.param("a,,b", "part 2 is empty", id="empty-part"),
-        pytest.param("a,*", "stands alone", id="star-in-a-list"),
-        pytest.param("a,Team_B", "'Team_B' is no namespace", id="bad-name"),
-        pytest.param("a,-b", "'-b' is no namespace", id="bad-start"),
+        pytest.param("a,*", "cannot be combined", id="star-in-a-list"),
+        pytest.param("a,Team_B", "'Team_B' is not a valid namespace name", id="bad-name"),
+        pytest.param("a,-b", "'-b' is not a valid namespace name", id="bad-start"),
         pytest.param("x" * 64, "at most 63", id="too-long"),
     ],
 )

@@ -32,7 +32,7 @@ def a_status(code, reason="", **rest):
 )
 def test_a_refusal_becomes_the_error_of_its_reason(code, reason, expected):
     """The reason tells more than the code: two refusals share 409."""
-    error = errors.from_answer(code, {}, a_status(code, reason))
+    error = errors.from_response(code, {}, a_status(code, reason))
     assert type(error) is expected
     assert (error.status, error.reason, str(error)) == (code, reason, "said")
 
@@ -48,7 +48,7 @@ def test_a_refusal_becomes_the_error_of_its_reason(code, reason, expected):
 )
 def test_an_answer_that_is_no_status_is_judged_by_its_code(code, expected):
     """Proxies and unknown paths answer in plain text."""
-    error = errors.from_answer(code, {}, b"<html>bad gateway</html>")
+    error = errors.from_response(code, {}, b"<html>bad gateway</html>")
     assert type(error) is expected
     assert "bad gateway" in str(error)
 
@@ -56,12 +56,12 @@ def test_an_answer_that_is_no_status_is_judged_by_its_code(code, expected):
 def test_a_patch_for_another_uid_is_a_conflict():
     """Servers say that the uid cannot be changed; what it means is that this is not the object meant."""
     said = a_status(422, "Invalid", details={"causes": [{"field": "metadata.uid"}]})
-    assert type(errors.from_answer(422, {}, said)) is errors.Conflict
+    assert type(errors.from_response(422, {}, said)) is errors.Conflict
 
 
 def test_an_empty_refusal_still_says_something():
     """A message is never empty."""
-    assert "503" in str(errors.from_answer(503, {}, b""))
+    assert "503" in str(errors.from_response(503, {}, b""))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_an_empty_refusal_still_says_something():
 )
 def test_when_to_come_back_is_read_from_header_and_details(headers, details, expected):
     """Servers say it in either place."""
-    error = errors.from_answer(429, headers, a_status(429, "TooManyRequests", details=details))
+    error = errors.from_response(429, headers, a_status(429, "TooManyRequests", details=details))
     assert error.retry_after == expected
 
 
@@ -100,18 +100,18 @@ def test_only_some_errors_pass_by_themselves(kind):
 @pytest.mark.parametrize("kind", [*TRANSIENT, *LASTING])
 def test_a_write_may_have_been_done_when_no_clear_answer_came(kind):
     """A lost answer and a failing server leave it open; a refusal and a connection never made do not."""
-    assert errors.may_have_been_done(kind("said")) == (kind in {errors.Ambiguous, errors.ServerFailure})
+    assert errors.may_have_taken_effect(kind("said")) == (kind in {errors.Ambiguous, errors.ServerFailure})
 
 
 def test_other_exceptions_are_neither():
     """A bug is not a hiccup of the network."""
     assert not errors.is_transient(KeyError())
-    assert not errors.may_have_been_done(KeyError())
+    assert not errors.may_have_taken_effect(KeyError())
 
 
 def test_a_version_beyond_the_server_is_known_by_its_cause():
     """504 Timeout with this cause is about the version, not about load."""
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
-    error = errors.from_answer(504, {}, a_status(504, "Timeout", details={"causes": causes}))
+    error = errors.from_response(504, {}, a_status(504, "Timeout", details={"causes": causes}))
     assert errors.is_beyond_server(error)
-    assert not errors.is_beyond_server(errors.from_answer(504, {}, a_status(504, "Timeout")))
+    assert not errors.is_beyond_server(errors.from_response(504, {}, a_status(504, "Timeout")))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kubekit.client.asgi_transport import CHUNKS_AHEAD, AsgiTransport
+from kubekit.client.asgi_transport import MAX_BUFFERED_CHUNKS, AsgiTransport
 from kubekit.client.errors import Ambiguous, Forbidden, NotSent
 from support.virtual_time import run_virtual
 
@@ -200,7 +200,7 @@ def test_an_application_that_does_not_hear_is_ended():
 
 
 @pytest.mark.parametrize("serve", [broken, silent], ids=["broken", "silent"])
-def test_a_stream_that_breaks_or_falls_silent_is_told(serve):
+def test_a_stream_that_breaks_or_falls_silent_is_reported(serve):
     """Not taken for its end."""
 
     async def scenario():
@@ -228,15 +228,15 @@ def test_a_slow_reader_slows_the_sender():
 
         async def flood(app, receive, send):
             await send(START)
-            for number in range(10 * CHUNKS_AHEAD):
+            for number in range(10 * MAX_BUFFERED_CHUNKS):
                 await send(body(b"%d\n" % number, more=True))
                 sent.append(number)
             await send(body(b""))
 
         async with AsgiTransport(App(flood)).stream("/watch", query={}, idle_timeout=60) as lines:
             await asyncio.sleep(5)
-            assert len(sent) < 2 * CHUNKS_AHEAD
-            assert len([line async for line in lines]) == 10 * CHUNKS_AHEAD
+            assert len(sent) < 2 * MAX_BUFFERED_CHUNKS
+            assert len([line async for line in lines]) == 10 * MAX_BUFFERED_CHUNKS
 
     run_virtual(scenario())
 

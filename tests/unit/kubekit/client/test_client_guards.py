@@ -127,8 +127,8 @@ def test_all_pages_are_read_and_items_know_their_kind():
     """Lists of built-in kinds leave it out."""
     transport = Recorder(a_list("a", "b", more="next"), a_list("c"))
     found = asyncio.run(Client(transport, manager="me").list(CONFIG_MAPS, "n", labels="x=y", page_size=2))
-    assert [each["metadata"]["name"] for each in found] == ["a", "b", "c"]
-    assert {(each["apiVersion"], each["kind"]) for each in found} == {("v1", "ConfigMap")}
+    assert [item["metadata"]["name"] for item in found] == ["a", "b", "c"]
+    assert {(item["apiVersion"], item["kind"]) for item in found} == {("v1", "ConfigMap")}
     assert [query for _, _, query, _, _ in transport.asked] == [
         {"labelSelector": "x=y", "limit": "2"},
         {"labelSelector": "x=y", "limit": "2", "continue": "next"},
@@ -139,7 +139,7 @@ def test_a_list_forgotten_between_pages_is_read_anew():
     """No object twice, none missing."""
     transport = Recorder(a_list("a", more="next"), GONE, a_list("a", more="next"), a_list("b"))
     found = asyncio.run(Client(transport, manager="me").list(CONFIG_MAPS, "n"))
-    assert [each["metadata"]["name"] for each in found] == ["a", "b"]
+    assert [item["metadata"]["name"] for item in found] == ["a", "b"]
 
 
 def test_a_list_that_is_always_forgotten_is_given_up():
@@ -153,7 +153,7 @@ def test_a_list_that_is_always_forgotten_is_given_up():
 def test_an_answer_that_is_no_object_is_an_error():
     """A captive portal answers 200 with a page."""
     transport = Recorder(Response(200, {}, b"<html>"))
-    with pytest.raises(ApiError, match="no JSON object"):
+    with pytest.raises(ApiError, match="not a JSON object"):
         asyncio.run(Client(transport, manager="me").get(CONFIG_MAPS, "a", "n"))
 
 

@@ -108,14 +108,16 @@ def test_a_pod_uses_its_service_account(tmp_path):
         pytest.param(a_config(current=""), "no current context.*here", id="no-context"),
         pytest.param(a_config(current="there"), "no context 'there'.*here", id="unknown-context"),
         pytest.param(a_config(cluster={"server": ""}), "no server", id="no-server"),
-        pytest.param(a_config(user={"client-key-data": "S0VZ"}), "key without", id="key-alone"),
+        pytest.param(
+            a_config(user={"client-key-data": "S0VZ"}), "both a client certificate and a key", id="key-alone"
+        ),
         pytest.param(
             a_config(cluster={"certificate-authority-data": "%"}),
             "certificate-authority-data",
             id="not-base64",
         ),
         pytest.param(a_config(cluster={"certificate-authority": "none.crt"}), "none.crt", id="missing-file"),
-        pytest.param([], "no kubeconfig", id="not-a-kubeconfig"),
+        pytest.param([], "not a kubeconfig", id="not-a-kubeconfig"),
     ],
 )
 def test_what_is_wrong_is_said(written, config, said):

@@ -19,8 +19,8 @@ WRITES = ["POST", "PUT", "PATCH", "DELETE"]
 class Peer:
     """A server that reads requests and does with the n-th what it is told to do."""
 
-    def __init__(self, *behaviours):
-        self.behaviours = list(behaviours)
+    def __init__(self, *behaviors):
+        self.behaviors = list(behaviors)
         self.requests = []
         self.connections = 0
         self.gone = asyncio.Event()
@@ -30,7 +30,7 @@ class Peer:
         try:
             while request := await _request(reader):
                 self.requests.append(request)
-                behave = self.behaviours.pop(0) if self.behaviours else answer
+                behave = self.behaviors.pop(0) if self.behaviors else answer
                 if await behave(reader, writer) is False:
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -101,8 +101,8 @@ async def _request(reader):
 
 
 @asynccontextmanager
-async def a_peer(*behaviours):
-    peer = Peer(*behaviours)
+async def a_peer(*behaviors):
+    peer = Peer(*behaviors)
     server = await asyncio.start_server(peer.met, "127.0.0.1", 0)
     peer.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
@@ -154,7 +154,7 @@ def test_a_write_is_held_back_after_it_waited_for_its_connection(method):
                 connections.append(peer.connections)
                 return False
 
-            with pytest.raises(NotSent, match="held back"):
+            with pytest.raises(NotSent, match="write prevented"):
                 await transport.request(method, "/api", body=b"{}", timeout=5.0, may_leave=may_leave)
             assert connections == [1]
             assert (await ask(transport, method)).status == 200
@@ -212,13 +212,13 @@ def test_a_connection_that_is_not_made_in_time_did_nothing():
 
 @pytest.mark.parametrize("method", WRITES)
 @pytest.mark.parametrize(
-    "behaviour", [hang_up, reset, stay_silent, answer_half], ids=lambda each: each.__name__
+    "behavior", [hang_up, reset, stay_silent, answer_half], ids=lambda item: item.__name__
 )
-def test_a_write_whose_answer_is_lost_may_have_been_done_and_is_sent_once(method, behaviour):
+def test_a_write_whose_answer_is_lost_may_have_been_done_and_is_sent_once(method, behavior):
     """However the answer is lost, the peer saw the request exactly once."""
 
     async def scenario():
-        async with a_peer(behaviour) as peer, a_transport(peer.url) as transport:
+        async with a_peer(behavior) as peer, a_transport(peer.url) as transport:
             with pytest.raises(Ambiguous):
                 await ask(transport, method, seconds=0.3)
             assert peer.methods == [method]
@@ -227,12 +227,12 @@ def test_a_write_whose_answer_is_lost_may_have_been_done_and_is_sent_once(method
 
 
 @pytest.mark.parametrize("method", WRITES)
-@pytest.mark.parametrize("behaviour", [hang_up, reset], ids=lambda each: each.__name__)
-def test_a_write_on_a_kept_connection_that_breaks_is_not_sent_again(method, behaviour):
+@pytest.mark.parametrize("behavior", [hang_up, reset], ids=lambda item: item.__name__)
+def test_a_write_on_a_kept_connection_that_breaks_is_not_sent_again(method, behavior):
     """aiohttp would send PUT and DELETE a second time by itself; a second coming could meet the first."""
 
     async def scenario():
-        async with a_peer(answer, behaviour) as peer, a_transport(peer.url) as transport:
+        async with a_peer(answer, behavior) as peer, a_transport(peer.url) as transport:
             await ask(transport, "GET")
             with pytest.raises(Ambiguous):
                 await ask(transport, method)
@@ -333,7 +333,7 @@ def test_lines_come_whole_however_they_were_cut():
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("then", [hang_up, reset, stay_silent], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("then", [hang_up, reset, stay_silent], ids=lambda item: item.__name__)
 def test_a_stream_that_breaks_tells_what_came_and_that_it_broke(then):
     """Half a line is no line; a silent peer is a broken one."""
 
@@ -401,8 +401,8 @@ def test_hundreds_of_streams_leave_room_for_requests():
             for _ in following:
                 await asyncio.wait_for(arrived.acquire(), 10)
             assert (await ask(transport)).status == 200
-            for each in following:
-                each.cancel()
+            for item in following:
+                item.cancel()
             await asyncio.gather(*following, return_exceptions=True)
 
     asyncio.run(scenario())
@@ -443,7 +443,7 @@ def test_a_missing_token_file_did_nothing(tmp_path):
     asyncio.run(scenario())
 
 
-def test_certificates_that_cannot_be_read_are_told_at_once():
+def test_certificates_that_cannot_be_read_are_reported_at_once():
     """Not at the first request: when the transport is made."""
     with pytest.raises(NoConnection, match="certificates"):
         HttpTransport(Connection(server="https://127.0.0.1", authority=b"no certificate"))
@@ -496,7 +496,7 @@ def test_a_plugin_that_fails_later_leaves_the_token_that_was_good():
     asyncio.run(scenario())
 
 
-def test_a_client_certificate_is_shown_and_a_wrong_key_is_told(tmp_path):
+def test_a_client_certificate_is_shown_and_a_wrong_key_is_reported(tmp_path):
     """The pair is checked when the transport is made, and no file of it stays behind."""
     make_authority(tmp_path)
     certificate = (tmp_path / "serving.crt").read_bytes()

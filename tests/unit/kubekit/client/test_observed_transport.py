@@ -34,7 +34,7 @@ class Scripted:
         pass
 
 
-def told(answer, story):
+def reported(answer, story):
     heard = []
 
     async def main():
@@ -44,13 +44,13 @@ def told(answer, story):
     return heard
 
 
-def test_a_request_is_told_with_its_code_and_time():
+def test_a_request_is_reported_with_its_code_and_time():
     """Refused or not, an answer is an answer."""
 
     async def story(transport):
         assert (await transport.request("PUT", "/x", timeout=5)).status == 409
 
-    assert told(Response(409, {}, b""), story) == [("PUT", 409, 1.0)]
+    assert reported(Response(409, {}, b""), story) == [("PUT", 409, 1.0)]
 
 
 def test_a_request_without_an_answer_has_code_0():
@@ -63,7 +63,7 @@ def test_a_request_without_an_answer_has_code_0():
             async with asyncio.timeout(0.5):
                 await transport.request("GET", "/x", timeout=5)
 
-    assert told(Ambiguous("reset"), story) == [("GET", 0, 1.0), ("GET", 0, 0.5)]
+    assert reported(Ambiguous("reset"), story) == [("GET", 0, 1.0), ("GET", 0, 0.5)]
 
 
 async def cut_midway(transport):
@@ -72,17 +72,17 @@ async def cut_midway(transport):
         raise Ambiguous("cut")
 
 
-def test_a_watch_is_told_when_it_opens_and_once():
+def test_a_watch_is_reported_when_it_opens_and_once():
     """Not when it ends: it has no duration worth a bucket."""
 
     async def story(transport):
         with pytest.raises(Ambiguous):
             await cut_midway(transport)
 
-    assert told(iter(()), story) == [("WATCH", 200, 1.0)]
+    assert reported(iter(()), story) == [("WATCH", 200, 1.0)]
 
 
-def test_a_refused_watch_is_told_with_its_code():
+def test_a_refused_watch_is_reported_with_its_code():
     """As 410 is."""
 
     async def story(transport):
@@ -90,4 +90,4 @@ def test_a_refused_watch_is_told_with_its_code():
             async with transport.stream("/x", query={}, idle_timeout=5):
                 pass
 
-    assert told(Expired("too old", status=410), story) == [("WATCH", 410, 1.0)]
+    assert reported(Expired("too old", status=410), story) == [("WATCH", 410, 1.0)]

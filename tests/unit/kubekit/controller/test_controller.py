@@ -10,7 +10,7 @@ from kubekit.cache.cached_object import Cached
 from kubekit.cache.object_cache import Cache, Change
 from kubekit.client.errors import Conflict, Forbidden, NotSent, ServerFailure, TooManyRequests
 from kubekit.controller.controller import Controller, Outcome
-from kubekit.controller.reconcile import DONE, Key, LookAgain, TerminalError
+from kubekit.controller.reconcile import DONE, Key, RequeueAfter, TerminalError
 from kubekit.controller.sources import own_key, owner_key
 from support.virtual_time import run_virtual
 
@@ -65,7 +65,7 @@ def test_done_waits_for_a_change():
 
 def test_look_again_comes_back_at_its_time():
     """Even if nothing changes."""
-    story = Story(LookAgain(after=7.5), LookAgain(after=2), DONE)
+    story = Story(RequeueAfter(after=7.5), RequeueAfter(after=2), DONE)
     assert story.tell() == [0, 7.5, 9.5]
     assert story.outcomes == [Outcome.LOOK_AGAIN, Outcome.LOOK_AGAIN, Outcome.DONE]
 
@@ -91,9 +91,9 @@ def test_errors_are_tried_again_with_growing_waits(error, outcome):
 def test_a_conflict_comes_back_soon_however_often():
     """The cache catches up in milliseconds: the wait never grows over a second."""
     story = Story(*[Conflict("newer", status=409)] * 12, DONE)
-    moments = story.tell()
-    assert len(moments) == 13
-    assert max(later - earlier for earlier, later in pairwise(moments)) < 1.001
+    times = story.tell()
+    assert len(times) == 13
+    assert max(later - earlier for earlier, later in pairwise(times)) < 1.001
 
 
 def test_a_server_that_asks_for_patience_gets_it():
@@ -102,14 +102,14 @@ def test_a_server_that_asks_for_patience_gets_it():
     assert story.tell() == [0, 9]
 
 
-def test_a_terminal_error_is_told_and_not_tried_again(caplog):
+def test_a_terminal_error_is_reported_and_not_tried_again(caplog):
     """Only a change brings the key back."""
     story = Story(TerminalError("the image name is empty"))
     assert story.tell() == [0]
     assert [record.error for record in caplog.records] == ["the image name is empty"]
 
 
-def test_a_bug_is_told_with_its_traceback(caplog):
+def test_a_bug_is_reported_with_its_traceback(caplog):
     """The log says which controller and which object."""
     Story(KeyError("spec")).tell()
     (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
@@ -185,7 +185,7 @@ def test_stopping_finishes_the_pass_under_way_and_begins_none():
     assert story.outcomes == [Outcome.DONE]
 
 
-def test_a_pass_that_cannot_be_ended_is_told_as_a_problem():
+def test_a_pass_that_cannot_be_ended_is_reported_as_a_problem():
     """One that swallows its cancellation is stuck: only a restart helps."""
 
     async def stubborn(key):
@@ -206,7 +206,7 @@ def test_a_pass_that_cannot_be_ended_is_told_as_a_problem():
         assert story.controller.problems() == []
         await asyncio.sleep(50)
         assert story.controller.problems() == [
-            "controller toolrun: a pass over ns/a has run for 150 s and does not end"
+            "controller toolrun: reconciling ns/a is stuck (running for 150 s)"
         ]
         story.controller.stop()
         await running
@@ -268,9 +268,9 @@ def test_changes_of_an_object_and_of_what_it_owns_bring_its_key():
 
     async def main():
         running = asyncio.create_task(story.controller.run())
-        runs.cache.saw(an_object("own"))
-        jobs.cache.saw(an_object("job", owner="parent"))
-        quiet.cache.saw(an_object("unheard"))
+        runs.cache.upsert(an_object("own"))
+        jobs.cache.upsert(an_object("job", owner="parent"))
+        quiet.cache.upsert(an_object("unheard"))
         await asyncio.sleep(1)
         assert [name for name, _ in story.passes] == ["own", "parent"]
         story.controller.enqueue_all()

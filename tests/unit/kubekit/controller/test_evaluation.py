@@ -56,7 +56,7 @@ def test_work_that_never_ends_is_aborted():
     asyncio.run(main())
 
 
-def test_work_that_nobody_waits_for_any_more_ends():
+def test_work_that_no_one_waits_for_any_more_ends():
     """E2: a request that is cancelled leaves no thread at work."""
 
     async def main():
@@ -67,7 +67,7 @@ def test_work_that_nobody_waits_for_any_more_ends():
             await working
 
     asyncio.run(main())
-    for each in threading.enumerate():
-        if each.name == "evaluation":
-            each.join(10)
-            assert not each.is_alive()
+    for item in threading.enumerate():
+        if item.name == "evaluation":
+            item.join(10)
+            assert not item.is_alive()

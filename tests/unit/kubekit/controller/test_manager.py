@@ -132,12 +132,12 @@ def test_a_part_that_fails_stops_the_whole_process_with_the_reason(broken):
 
     async def main():
         manager, _ = a_process(diary, **{broken: diary.part(broken, breaks_after=10)})
-        with pytest.raises(PartFailed, match=rf"{broken} failed: RuntimeError: disk full") as told:
+        with pytest.raises(PartFailed, match=rf"{broken} failed: RuntimeError: disk full") as reported:
             await manager.run()
-        return told.value
+        return reported.value
 
-    told = run_virtual(main())
-    assert isinstance(told.__cause__, RuntimeError)
+    reported = run_virtual(main())
+    assert isinstance(reported.__cause__, RuntimeError)
     assert diary.count(f"{broken} stops") == 1
     assert {f"{name} stops" for name in ("recorder", "elector", "jobs")} <= set(diary)
 
@@ -187,14 +187,14 @@ def test_it_is_ready_when_everything_is_listed_and_alive_while_it_hears():
         assert "the process is starting" in manager.ready()
         running = asyncio.create_task(manager.run())
         await asyncio.sleep(2)
-        assert manager.ready() == ["informer jobs has not listed its objects yet", "the database is away"]
+        assert manager.ready() == ["informer jobs has not synced", "the database is away"]
         await asyncio.sleep(2)
         assert (manager.ready(), manager.alive()) == ([], [])
         await asyncio.sleep(200)
-        assert manager.ready() == ["informer jobs may be deaf: no word from the API server for 204 s"]
+        assert manager.ready() == ["informer jobs may be stale: no response from the API server for 204 s"]
         assert manager.alive() == []
         await asyncio.sleep(800)
-        assert manager.alive() == ["informer jobs has heard nothing from the API server for 1004 s"]
+        assert manager.alive() == ["informer jobs has had no response from the API server for 1004 s"]
         manager.stop()
         await running
         assert manager.ready() == ["the process is stopped"]

@@ -49,7 +49,7 @@ def test_a_piece_that_never_ends_is_aborted_and_others_go_on():
                 spin(60)
 
     async def work(watchdog):
-        with pytest.raises(PassTooLong, match="run ns/a held the event loop"):
+        with pytest.raises(PassTooLong, match="run ns/a blocked the event loop"):
             await watchdog.guarded(endless(), "run ns/a")
         for number in range(5):
             assert await watchdog.guarded(asyncio.sleep(0.01, number), "run ns/b") == number
@@ -137,7 +137,7 @@ def test_who_held_the_loop_is_logged_and_the_lag_is_measured(caplog):
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(watched(work, limit=5.0, on_lag=lags.append))
-    (record,) = [each for each in caplog.records if each.getMessage() == "event loop held"]
+    (record,) = [item for item in caplog.records if item.getMessage() == "event loop blocked"]
     assert record.by == "toolrun ns/a"
     assert record.seconds >= 0.3
     assert lags
@@ -148,7 +148,7 @@ class Bed:
     """A controller whose reconciler spins for objects called bad."""
 
     def __init__(self, *objects, recorded=lambda _: False, **options):
-        self.objects = {Key("ns", each.name): each for each in objects}
+        self.objects = {Key("ns", item.name): item for item in objects}
         self.outcomes, self.passes, self.records = [], [], []
         quarantine = Quarantine(subject=self.objects.get, is_recorded=recorded, record=self.record)
         self.controller = Controller("run", self.reconcile, workers=1, quarantine=quarantine, **options)
@@ -179,14 +179,14 @@ def test_an_object_that_held_the_loop_is_quarantined_until_its_generation_change
         running = asyncio.create_task(bed.controller.run())
         await bed.look("bad", "good", "bad", "good")
         assert bed.passes == ["bad", "good", "good"]
-        assert [each for each in bed.outcomes if each is not Outcome.QUARANTINED] == [
+        assert [outcome for outcome in bed.outcomes if outcome is not Outcome.QUARANTINED] == [
             Outcome.ABORTED,
             Outcome.DONE,
             Outcome.DONE,
         ]
         assert Outcome.QUARANTINED in bed.outcomes
         assert bed.records == [
-            ("bad", "a pass over it held the event loop for too long and was aborted"),
+            ("bad", "reconciling it blocked the event loop for too long and was aborted"),
         ]
         assert len(bed.controller.quarantine) == 1
         bed.objects[Key("ns", "bad")] = cached("bad", generation=2)

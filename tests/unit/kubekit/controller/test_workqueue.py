@@ -159,7 +159,7 @@ def test_a_closed_queue_gives_out_and_takes_nothing():
         queue.done(key)
         await asyncio.sleep(10)
         assert (len(queue), queue.delayed, queue.processing) == (0, 0, 0)
-        return [type(each) for each in await asyncio.gather(*waiting, return_exceptions=True)]
+        return [type(item) for item in await asyncio.gather(*waiting, return_exceptions=True)]
 
     assert run_virtual(main()) == [ShutDown] * 3
 
@@ -300,8 +300,8 @@ def test_what_is_urgent_in_one_queue_goes_before_what_waits_in_another():
     """Until it is done, and a moment longer: what it leads to is often urgent elsewhere."""
 
     async def story():
-        haste = UrgentWorkGate(limit=10, linger=1)
-        calls, others = WorkQueue(haste=haste), WorkQueue(haste=haste)
+        urgent_work = UrgentWorkGate(limit=10, linger=1)
+        calls, others = WorkQueue(urgent_work=urgent_work), WorkQueue(urgent_work=urgent_work)
         calls.add("stop", first=True)
         others.add("tidy")
         waiting = asyncio.create_task(others.get())
@@ -320,22 +320,22 @@ def test_what_can_wait_does_not_wait_for_ever():
     """A pass that hangs, or an endless row of requests to stop, holds nobody back for longer than the limit."""
 
     async def story():
-        haste = UrgentWorkGate(limit=2)
-        calls, others = WorkQueue(haste=haste), WorkQueue(haste=haste)
+        urgent_work = UrgentWorkGate(limit=2)
+        calls, others = WorkQueue(urgent_work=urgent_work), WorkQueue(urgent_work=urgent_work)
         calls.add("hangs", first=True)
         others.add("tidy")
         await calls.get()
-        return [await others.get(), now(), haste.is_on]
+        return [await others.get(), now(), urgent_work.is_on]
 
     assert run_virtual(story()) == ["tidy", 2.0, False]
 
 
-def test_a_queue_that_shuts_down_with_urgent_keys_holds_nobody_back():
-    """Its keys are dropped, and so is their haste."""
+def test_a_queue_that_shuts_down_with_urgent_keys_holds_no_one_back():
+    """Its keys are dropped, and so is their urgent_work."""
 
     async def story():
-        haste = UrgentWorkGate(limit=60, linger=1)
-        calls, others = WorkQueue(haste=haste), WorkQueue(haste=haste)
+        urgent_work = UrgentWorkGate(limit=60, linger=1)
+        calls, others = WorkQueue(urgent_work=urgent_work), WorkQueue(urgent_work=urgent_work)
         calls.add("stop", first=True)
         others.add("tidy")
         calls.shut_down()

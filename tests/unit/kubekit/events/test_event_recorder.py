@@ -67,11 +67,11 @@ class Events:
         return act()
 
     @property
-    def told(self):
+    def reported(self):
         return [(event["reason"], event["count"]) for event in self.kept.values()]
 
 
-def told(events, story, **limits):
+def reported(events, story, **limits):
     """Run the story with a recorder, stop it, and give back the recorder."""
 
     async def main():
@@ -107,7 +107,7 @@ def test_an_event_has_the_shape_that_kubectl_shows():
         started(recorder)
         await asyncio.sleep(1)
 
-    told(events, story)
+    reported(events, story)
     (event,) = events.kept.values()
     name = event["metadata"].pop("name")
     assert name.startswith("nightly.")
@@ -149,7 +149,7 @@ def test_a_whole_object_may_be_named_instead_of_a_reference():
         started(recorder, node)
         await asyncio.sleep(1)
 
-    told(events, story)
+    reported(events, story)
     (event,) = events.kept.values()
     assert event["metadata"]["namespace"] == "default"
     assert event["involvedObject"]["resourceVersion"] == "7"
@@ -169,8 +169,8 @@ def test_the_same_again_is_counted_in_one_event():
         started(recorder, reason="StepFinished")
         await asyncio.sleep(1)
 
-    recorder = told(events, story)
-    assert events.told == [("StepStarted", 7), ("StepFinished", 1)]
+    recorder = reported(events, story)
+    assert events.reported == [("StepStarted", 7), ("StepFinished", 1)]
     first = next(iter(events.kept.values()))
     assert (first["firstTimestamp"], first["lastTimestamp"]) == (
         "2026-01-01T00:00:00Z",
@@ -180,7 +180,7 @@ def test_the_same_again_is_counted_in_one_event():
     assert events.requests == 4
 
 
-def test_an_event_that_expired_is_told_anew_with_its_count():
+def test_an_event_that_expired_is_reported_anew_with_its_count():
     """The server forgets Events after an hour."""
     events = Events()
 
@@ -191,8 +191,8 @@ def test_an_event_that_expired_is_told_anew_with_its_count():
         started(recorder)
         await asyncio.sleep(1)
 
-    told(events, story)
-    assert events.told == [("StepStarted", 2)]
+    reported(events, story)
+    assert events.reported == [("StepStarted", 2)]
 
 
 def test_an_object_that_talks_too_much_is_cut_short_and_others_are_not():
@@ -209,7 +209,7 @@ def test_an_object_that_talks_too_much_is_cut_short_and_others_are_not():
             started(recorder, message=f"message {number}")
         await asyncio.sleep(1)
 
-    recorder = told(events, story, similar=100)
+    recorder = reported(events, story, similar=100)
     assert len(events.kept) == 25 + 1 + 2
     assert recorder.dropped == 15 + 8
 
@@ -232,7 +232,7 @@ def test_normal_events_of_all_objects_are_bounded_and_warnings_are_not():
             started(recorder, pod(number))
         await asyncio.sleep(1)
 
-    recorder = told(events, story, normal_burst=20, normal_per_second=5.0)
+    recorder = reported(events, story, normal_burst=20, normal_per_second=5.0)
     reasons = [event["reason"] for event in events.kept.values()]
     assert (reasons.count("StepStarted"), reasons.count("BackOff")) == (20 + 10, 1)
     assert recorder.dropped == 80 + 20
@@ -249,7 +249,7 @@ def test_similar_events_about_one_object_are_combined():
             await asyncio.sleep(0.01)
         await asyncio.sleep(5)
 
-    recorder = told(events, story, similar=20, burst=25)
+    recorder = reported(events, story, similar=20, burst=25)
     *alone, combined = events.kept.values()
     assert [event["message"] for event in alone] == [f"step {number}: Running" for number in range(20)]
     assert combined["message"] == "(combined from similar events): step 999: Running"
@@ -267,7 +267,7 @@ def test_what_differs_in_its_reason_is_not_combined():
         started(recorder, reason="NonZeroExit", message="step 7: Failed")
         await asyncio.sleep(5)
 
-    told(events, story, similar=10)
+    reported(events, story, similar=10)
     assert [event["message"] for event in events.kept.values() if event["reason"] == "NonZeroExit"] == [
         "step 7: Failed"
     ]
@@ -283,7 +283,7 @@ def test_recording_never_waits_and_a_full_queue_drops():
             started(recorder, about)
         assert recorder.dropped == 20
 
-    recorder = told(events, story, capacity=10)
+    recorder = reported(events, story, capacity=10)
     assert recorder.dropped == 30
     assert events.kept == {}
 
@@ -298,12 +298,12 @@ def test_failures_of_the_server_are_tried_again():
         started(recorder)
         await asyncio.sleep(10)
 
-    recorder = told(events, story)
-    assert events.told == [("StepStarted", 2)]
+    recorder = reported(events, story)
+    assert events.reported == [("StepStarted", 2)]
     assert recorder.dropped == 0
 
 
-def test_a_refusal_is_dropped_and_told_in_the_log(caplog):
+def test_a_refusal_is_dropped_and_reported_in_the_log(caplog):
     """In a namespace that is going away nothing can be created; the recorder lives on."""
     events = Events(Forbidden("the namespace is being terminated", status=403))
 
@@ -313,9 +313,9 @@ def test_a_refusal_is_dropped_and_told_in_the_log(caplog):
         started(recorder)
         await asyncio.sleep(1)
 
-    recorder = told(events, story)
+    recorder = reported(events, story)
     assert recorder.dropped == 1
-    assert events.told == [("StepStarted", 1)]
+    assert events.reported == [("StepStarted", 1)]
     assert "namespace is being terminated" in caplog.records[0].error
 
 
@@ -327,11 +327,11 @@ def test_a_server_that_stays_away_costs_the_event():
         started(recorder)
         await asyncio.sleep(3600)
 
-    recorder = told(events, story, tries=3)
+    recorder = reported(events, story, tries=3)
     assert (recorder.dropped, events.requests) == (1, 4)
 
 
-def test_an_event_whose_answer_was_lost_is_not_told_twice():
+def test_an_event_whose_answer_was_lost_is_not_reported_twice():
     """It keeps its name, finds itself, and goes on counting."""
     events = Events(Ambiguous("reset"))
 
@@ -341,8 +341,8 @@ def test_an_event_whose_answer_was_lost_is_not_told_twice():
         started(recorder)
         await asyncio.sleep(10)
 
-    told(events, story)
-    assert events.told == [("StepStarted", 2)]
+    reported(events, story)
+    assert events.reported == [("StepStarted", 2)]
 
 
 def test_the_end_writes_what_is_left_within_a_bound():
@@ -353,7 +353,7 @@ def test_the_end_writes_what_is_left_within_a_bound():
         for number in range(5):
             started(recorder, message=f"message {number}")
 
-    assert told(events, story).dropped == 0
+    assert reported(events, story).dropped == 0
     assert len(events.kept) == 5
 
 
@@ -367,7 +367,7 @@ def test_long_texts_are_shortened_to_what_the_server_accepts(length):
         started(recorder, about, message="ü" * (length // 2))
         await asyncio.sleep(1)
 
-    told(events, story)
+    reported(events, story)
     ((name, event),) = events.kept.items()
     assert len(name) <= 253
     assert len(event["message"].encode()) <= 1024

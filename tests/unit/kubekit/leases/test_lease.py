@@ -109,7 +109,7 @@ def test_a_holder_that_was_paused_has_no_authority_when_it_wakes():
         asyncio.get_running_loop().stall(21)
         assert not candidate.elector.holds()
         await candidate.elector.held()
-        assert [is_held for is_held, _ in candidate.changes] == [True, False, True]
+        assert [has_finalizer for has_finalizer, _ in candidate.changes] == [True, False, True]
         await candidate.stop()
 
     run_virtual(main())
@@ -126,7 +126,7 @@ def test_an_answer_that_comes_too_late_gives_no_authority():
         await asyncio.sleep(25)
         assert records.leases["leader"]["spec"]["renewTime"] > "2026-01-01T00:00:54"
         assert not candidate.elector.holds()
-        assert [is_held for is_held, _ in candidate.changes] == [True, False]
+        assert [has_finalizer for has_finalizer, _ in candidate.changes] == [True, False]
         await candidate.stop()
 
     run_virtual(main())
@@ -154,7 +154,7 @@ def test_authority_that_ran_out_for_a_moment_was_lost():
 
         candidate.wire.back = back
         await asyncio.sleep(60)
-        assert [is_held for is_held, _ in candidate.changes] == [True, False, True]
+        assert [has_finalizer for has_finalizer, _ in candidate.changes] == [True, False, True]
         await candidate.stop()
 
     run_virtual(main())
@@ -178,7 +178,7 @@ def test_wall_clocks_decide_nothing():
     run_virtual(main())
 
 
-def test_a_lease_deleted_by_hand_goes_to_nobody_else_at_once():
+def test_a_lease_deleted_by_hand_goes_to_no_one_else_at_once():
     """The holder makes it anew; the other waits out what it saw."""
 
     async def main():

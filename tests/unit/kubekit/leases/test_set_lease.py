@@ -10,7 +10,7 @@ from kubekit.leases.lease import Elector
 from kubekit.leases.set_lease import EVERY_MEMBER
 from support.lease_candidates import TIMING
 from support.reliability_page import record_trials
-from support.shard_members import NAMES, Sharer, WatchedRecords, WatchingWire
+from support.shard_members import NAMES, ShardProcess, WatchedRecords, WatchingWire
 from support.virtual_time import run_virtual, wall_clock
 
 SEEDS = range(100 if os.environ.get("JANGAR_SIMULATION") == "all" else 3)
@@ -58,17 +58,17 @@ def test_members_wait_for_a_leader_and_go_on_at_once_when_it_ends():
         records = WatchedRecords()
         old = Leader(records, "old")
         await until(lambda: old.leads, 10)
-        members = [Sharer(records, name) for name in ("one", "two")]
+        members = [ShardProcess(records, name) for name in ("one", "two")]
         await asyncio.sleep(10 * TIMING.duration)
         assert old.leads
-        assert [each.held for each in members] == [set(), set()]
+        assert [member.held for member in members] == [set(), set()]
         await old.stop()
-        await until(lambda: all(len(each.held) == 6 for each in members), 2 * TIMING.retry_period)
+        await until(lambda: all(len(member.held) == 6 for member in members), 2 * TIMING.retry_period)
         lease = records.leases[NAMES.name]
         assert lease["spec"]["holderIdentity"] == EVERY_MEMBER
         assert lease["metadata"]["annotations"] == {"example.org/shards": "12"}
-        for each in members:
-            await each.stop()
+        for member in members:
+            await member.stop()
 
     run_virtual(main())
 
@@ -80,7 +80,7 @@ def test_a_leader_that_was_killed_is_waited_for_as_long_as_it_asked():
         records = WatchedRecords()
         old = Leader(records, "old")
         await until(lambda: old.leads, 10)
-        member = Sharer(records, "one")
+        member = ShardProcess(records, "one")
         await asyncio.sleep(60)
         old.kill()
         since = asyncio.get_running_loop().time()
@@ -97,8 +97,8 @@ def test_a_candidate_without_shards_waits_for_the_members_and_leads_after_them()
 
     async def main():
         records = WatchedRecords()
-        members = [Sharer(records, name) for name in ("one", "two")]
-        await until(lambda: all(len(each.held) == 6 for each in members), 10)
+        members = [ShardProcess(records, name) for name in ("one", "two")]
+        await until(lambda: all(len(member.held) == 6 for member in members), 10)
         old = Leader(records, "old")
         await asyncio.sleep(10 * TIMING.duration)
         assert not old.leads
@@ -107,7 +107,7 @@ def test_a_candidate_without_shards_waits_for_the_members_and_leads_after_them()
         assert not old.leads
         await members[1].stop()
         await until(lambda: old.leads, TIMING.duration + 2 * TIMING.retry_period)
-        late = Sharer(records, "late")
+        late = ShardProcess(records, "late")
         await asyncio.sleep(2 * TIMING.duration)
         assert late.held == set()
         await late.stop()
@@ -119,61 +119,62 @@ def test_a_candidate_without_shards_waits_for_the_members_and_leads_after_them()
 class World:
     """Two leaders' places and two members', where at each any kind may come next."""
 
-    def __init__(self, chance):
-        self.chance = chance
+    def __init__(self, rng):
+        self.rng = rng
         self.records = WatchedRecords()
         self.living = [
-            self.start(number, kind) for number, kind in enumerate((Leader, Leader, Sharer, Sharer))
+            self.start(number, kind)
+            for number, kind in enumerate((Leader, Leader, ShardProcess, ShardProcess))
         ]
 
     def start(self, number, kind):
         wire = WatchingWire(self.records, there=self.delay, back=self.delay)
-        return kind(self.records, f"{kind.__name__}-{number}".lower(), wire=wire, random=self.chance.random)
+        return kind(self.records, f"{kind.__name__}-{number}".lower(), wire=wire, random=self.rng.random)
 
     def delay(self):
-        return self.chance.random() * self.chance.choice([0.01, 0.01, 0.01, 1, 4])
+        return self.rng.random() * self.rng.choice([0.01, 0.01, 0.01, 1, 4])
 
     def look(self):
-        leading = [each for each in self.living if isinstance(each, Leader) and each.leads]
-        holding = [each for each in self.living if isinstance(each, Sharer) and each.held]
+        leading = [item for item in self.living if isinstance(item, Leader) and item.leads]
+        holding = [item for item in self.living if isinstance(item, ShardProcess) and item.held]
         assert len(leading) <= 1
         assert not (leading and holding), self.records.leases[NAMES.name]
         return leading or holding
 
     async def suffer(self, number):
-        place = self.chance.randrange(len(self.living))
+        place = self.rng.randrange(len(self.living))
         one = self.living[place]
-        match self.chance.choice(["kill", "stop", "cut", "mend", "nothing"]):
+        match self.rng.choice(["kill", "stop", "cut", "mend", "nothing"]):
             case "kill":
                 one.kill()
-                self.living[place] = self.start(number, self.chance.choice((Leader, Sharer)))
+                self.living[place] = self.start(number, self.rng.choice((Leader, ShardProcess)))
             case "stop":
                 await one.stop()
-                self.living[place] = self.start(number, self.chance.choice((Leader, Sharer)))
+                self.living[place] = self.start(number, self.rng.choice((Leader, ShardProcess)))
             case "cut":
                 one.wire.is_cut = True
             case "mend":
                 one.wire.is_cut = False
 
-    def calm(self):
-        for each in self.living:
-            each.wire.is_cut = False
-            each.wire.there = each.wire.back = lambda: 0.01
+    def idle(self):
+        for item in self.living:
+            item.wire.is_cut = False
+            item.wire.there = item.wire.back = lambda: 0.01
 
 
 async def _a_life(seed):
-    chance = Random(f"leader {seed}")  # noqa: S311 - a plan repeats
-    world = World(chance)
+    rng = Random(f"leader {seed}")  # noqa: S311 - a plan repeats
+    world = World(rng)
     for number in range(4, 40):
         for _ in range(100):
-            await asyncio.sleep(chance.random() * 0.2)
+            await asyncio.sleep(rng.random() * 0.2)
             world.look()
         await world.suffer(number)
-    world.calm()
+    world.idle()
     await asyncio.sleep(5 * TIMING.duration)
     assert world.look(), "nobody acts"
-    for each in world.living:
-        await each.stop()
+    for item in world.living:
+        await item.stop()
 
 
 @pytest.mark.rule("RUN-3")

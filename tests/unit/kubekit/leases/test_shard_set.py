@@ -6,7 +6,7 @@ import pytest
 
 from kubekit.controller.reconcile import Key
 from support.lease_candidates import TIMING
-from support.shard_members import NAMES, Sharer, WatchedRecords, a_key_of
+from support.shard_members import NAMES, ShardProcess, WatchedRecords, a_key_of
 from support.virtual_time import run_virtual
 
 
@@ -14,23 +14,23 @@ def now():
     return asyncio.get_running_loop().time()
 
 
-async def settled(*sharers, seconds=120.0):
+async def settled(*members, seconds=120.0):
     """Until each shard is held by somebody and the shares are even; how long it took."""
     began = now()
     async with asyncio.timeout(seconds):
-        while not is_even(sharers):  # noqa: ASYNC110 - what is waited for tells nobody
+        while not is_even(members):  # noqa: ASYNC110 - what is waited for tells nobody
             await asyncio.sleep(0.01)
     return now() - began
 
 
-def is_even(sharers):
-    sizes = [len(each.held) for each in sharers]
-    return sum(sizes) == sharers[0].shards.shards > 0 and max(sizes) - min(sizes) <= 1
+def is_even(members):
+    sizes = [len(member_2.held) for member_2 in members]
+    return sum(sizes) == members[0].shards.shards > 0 and max(sizes) - min(sizes) <= 1
 
 
-async def end(*sharers):
-    for each in sharers:
-        await each.stop()
+async def end(*members):
+    for member_2 in members:
+        await member_2.stop()
 
 
 def test_the_first_takes_all_and_writes_down_how_many():
@@ -38,7 +38,7 @@ def test_the_first_takes_all_and_writes_down_how_many():
 
     async def main():
         records = WatchedRecords()
-        only = Sharer(records, "one")
+        only = ShardProcess(records, "one")
         assert await settled(only) < 1
         assert records.leases["controllers"]["metadata"]["annotations"] == {"example.org/shards": "12"}
         assert records.holder_of(11) == "one"
@@ -55,9 +55,9 @@ def test_the_count_of_the_first_counts_for_all():
 
     async def main():
         records = WatchedRecords()
-        first = Sharer(records, "one", count=6)
+        first = ShardProcess(records, "one", count=6)
         await settled(first)
-        second = Sharer(records, "two", count=99)
+        second = ShardProcess(records, "two", count=99)
         await settled(first, second)
         assert (first.shards.shards, second.shards.shards) == (6, 6)
         assert (len(first.held), len(second.held)) == (3, 3)
@@ -72,16 +72,16 @@ def test_a_member_that_comes_gets_its_share_within_a_moment():
 
     async def main():
         records = WatchedRecords()
-        sharers = [Sharer(records, "one")]
-        await settled(*sharers)
+        members = [ShardProcess(records, "one")]
+        await settled(*members)
         for name in ("two", "three", "four", "five"):
-            sharers.append(Sharer(records, name))
-            assert await settled(*sharers) < 1.0
+            members.append(ShardProcess(records, name))
+            assert await settled(*members) < 1.0
             await asyncio.sleep(20)
-        assert sorted(len(each.held) for each in sharers) == [2, 2, 2, 3, 3]
-        turnover = sharers[0].shards.turnover
-        assert (turnover.taken - turnover.handed_over, turnover.lost) == (len(sharers[0].held), 0)
-        await end(*sharers)
+        assert sorted(len(member_2.held) for member_2 in members) == [2, 2, 2, 3, 3]
+        turnover = members[0].shards.turnover
+        assert (turnover.taken - turnover.handed_over, turnover.lost) == (len(members[0].held), 0)
+        await end(*members)
 
     run_virtual(main())
 
@@ -91,7 +91,7 @@ def test_a_clean_end_hands_all_over_at_once():
 
     async def main():
         records = WatchedRecords()
-        first, second = Sharer(records, "one"), Sharer(records, "two")
+        first, second = ShardProcess(records, "one"), ShardProcess(records, "two")
         await settled(first, second)
         await first.stop()
         assert "controllers-member-one" not in records.leases
@@ -108,18 +108,20 @@ def test_a_killed_members_shards_are_taken_over_within_the_lease_time():
 
     async def main():
         records = WatchedRecords()
-        sharers = [Sharer(records, name) for name in ("one", "two", "three")]
-        await settled(*sharers)
+        members = [ShardProcess(records, name) for name in ("one", "two", "three")]
+        await settled(*members)
         await asyncio.sleep(61.3)
         renewed = now()
-        sharers[0].kill()
-        lost = set(range(12)) - sharers[1].held - sharers[2].held
-        await settled(*sharers[1:])
-        taken = [at for each in sharers[1:] for at, shard, held in each.changes if held and shard in lost]
+        members[0].kill()
+        lost = set(range(12)) - members[1].held - members[2].held
+        await settled(*members[1:])
+        taken = [
+            at for member_2 in members[1:] for at, shard, held in member_2.changes if held and shard in lost
+        ]
         last = max(taken)
         assert TIMING.duration - TIMING.retry_period <= last - renewed <= TIMING.duration + 1.0
-        assert sum(each.shards.turnover.taken_over for each in sharers[1:]) == len(lost)
-        await end(*sharers[1:])
+        assert sum(member_2.shards.turnover.taken_over for member_2 in members[1:]) == len(lost)
+        await end(*members[1:])
 
     run_virtual(main())
 
@@ -129,10 +131,10 @@ def test_a_shard_is_given_back_only_after_its_passes_have_ended():
 
     async def main():
         records = WatchedRecords()
-        first = Sharer(records, "one")
+        first = ShardProcess(records, "one")
         await settled(first)
         first.busy = set(range(12))
-        second = Sharer(records, "two")
+        second = ShardProcess(records, "two")
         await asyncio.sleep(12)
         leaving = [shard for shard in range(12) if not first.shards.accepts(a_key_of(first.shards, shard))]
         assert (len(leaving), len(first.held), second.held) == (6, 12, set())
@@ -149,11 +151,11 @@ def test_passes_that_do_not_end_are_abandoned_in_the_end():
 
     async def main():
         records = WatchedRecords()
-        first = Sharer(records, "one")
+        first = ShardProcess(records, "one")
         await settled(first)
         first.busy = set(range(12))
         first.shards.subscribe(lambda shard, held: None if held else first.busy.discard(shard))
-        second = Sharer(records, "two")
+        second = ShardProcess(records, "two")
         assert TIMING.renew_deadline <= await settled(first, second) <= TIMING.renew_deadline + 1
         await end(first, second)
 
@@ -165,7 +167,7 @@ def test_a_process_that_is_not_ready_holds_nothing():
 
     async def main():
         records = WatchedRecords()
-        first, second = Sharer(records, "one"), Sharer(records, "two")
+        first, second = ShardProcess(records, "one"), ShardProcess(records, "two")
         second.is_ready = False
         await asyncio.sleep(30)
         assert (len(first.held), second.held) == (12, set())
@@ -184,17 +186,17 @@ def test_a_partitioned_member_stops_before_others_begin():
 
     async def main():
         records = WatchedRecords()
-        sharers = [Sharer(records, name) for name in ("one", "two", "three")]
-        await settled(*sharers)
-        sharers[0].wire.is_cut = True
+        members = [ShardProcess(records, name) for name in ("one", "two", "three")]
+        await settled(*members)
+        members[0].wire.is_cut = True
         for _ in range(1000):
             await asyncio.sleep(0.1)
-            held = [shard for each in sharers for shard in each.held]
+            held = [shard for member_2 in members for shard in member_2.held]
             assert len(held) == len(set(held))
-        assert (sharers[0].held, is_even(sharers[1:])) == (set(), True)
-        sharers[0].wire.is_cut = False
-        await settled(*sharers)
-        await end(*sharers)
+        assert (members[0].held, is_even(members[1:])) == (set(), True)
+        members[0].wire.is_cut = False
+        await settled(*members)
+        await end(*members)
 
     run_virtual(main())
 
@@ -204,10 +206,10 @@ def test_a_deleted_set_is_written_down_again_as_it_was():
 
     async def main():
         records = WatchedRecords()
-        first = Sharer(records, "one", count=6)
+        first = ShardProcess(records, "one", count=6)
         await settled(first)
         records.delete("controllers", records.leases["controllers"]["metadata"]["uid"])
-        second = Sharer(records, "two", count=99)
+        second = ShardProcess(records, "two", count=99)
         await settled(first, second)
         assert records.leases["controllers"]["metadata"]["annotations"] == {"example.org/shards": "6"}
         assert second.shards.shards == 6
@@ -221,16 +223,16 @@ def test_another_count_is_taken_up_by_all_without_a_double_holder():
 
     async def main():
         records = WatchedRecords()
-        sharers = [Sharer(records, name) for name in ("one", "two")]
-        await settled(*sharers)
+        members = [ShardProcess(records, name) for name in ("one", "two")]
+        await settled(*members)
         key = Key("default", "nightly")
         records.annotate("controllers", shards="5")
         for _ in range(200):
             await asyncio.sleep(0.01)
-            assert sum(each.shards.holds(key) for each in sharers) <= 1
-        await settled(*sharers)
-        assert {each.shards.shards for each in sharers} == {5}
-        await end(*sharers)
+            assert sum(member_2.shards.holds(key) for member_2 in members) <= 1
+        await settled(*members)
+        assert {member_2.shards.shards for member_2 in members} == {5}
+        await end(*members)
 
     run_virtual(main())
 
@@ -240,7 +242,7 @@ def test_a_count_that_says_nothing_changes_nothing():
 
     async def main():
         records = WatchedRecords()
-        only = Sharer(records, "one")
+        only = ShardProcess(records, "one")
         await settled(only)
         records.annotate("controllers", shards="many")
         await asyncio.sleep(60)
@@ -255,7 +257,7 @@ def test_leases_of_members_long_gone_are_deleted():
 
     async def main():
         records = WatchedRecords()
-        first, second = Sharer(records, "one"), Sharer(records, "two")
+        first, second = ShardProcess(records, "one"), ShardProcess(records, "two")
         await settled(first, second)
         second.kill()
         await settled(first)
@@ -267,18 +269,18 @@ def test_leases_of_members_long_gone_are_deleted():
     run_virtual(main())
 
 
-def test_nothing_but_renewals_is_written_in_calm():
+def test_nothing_but_renewals_is_written_in_idle():
     """One write for each Lease held, one for each member, one for the set, in each period."""
 
     async def main():
         records = WatchedRecords()
-        sharers = [Sharer(records, name) for name in ("one", "two", "three")]
-        await settled(*sharers)
+        members = [ShardProcess(records, name) for name in ("one", "two", "three")]
+        await settled(*members)
         await asyncio.sleep(30)
-        before = sum(each.wire.writes for each in sharers)
+        before = sum(member_2.wire.writes for member_2 in members)
         await asyncio.sleep(100)
-        beats = (sum(each.wire.writes for each in sharers) - before) / (100 / TIMING.retry_period)
+        beats = (sum(member_2.wire.writes for member_2 in members) - before) / (100 / TIMING.retry_period)
         assert beats == pytest.approx(12 + 3 + 1, abs=1)
-        await end(*sharers)
+        await end(*members)
 
     run_virtual(main())

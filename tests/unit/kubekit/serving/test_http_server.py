@@ -204,7 +204,7 @@ def test_a_client_that_does_not_read_is_disconnected():
 
 
 @pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "tls"])
-def test_idle_connections_beyond_the_bound_keep_nobody_out(tmp_path, is_encrypted):
+def test_idle_connections_beyond_the_bound_keep_no_one_out(tmp_path, is_encrypted):
     """E5: a full port disconnects those who said nothing, also in the middle of a TLS handshake."""
 
     async def scenario():
@@ -220,7 +220,7 @@ def test_idle_connections_beyond_the_bound_keep_nobody_out(tmp_path, is_encrypte
             closed = await asyncio.gather(
                 *(asyncio.wait_for(_is_closed(reader), 0.5) for reader, _ in idle), return_exceptions=True
             )
-            still_open = sum(isinstance(each, TimeoutError) for each in closed)
+            still_open = sum(isinstance(item, TimeoutError) for item in closed)
             assert still_open <= LIMITS.connections
             for _, writer in idle:
                 writer.close()

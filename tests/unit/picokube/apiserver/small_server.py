@@ -110,7 +110,7 @@ class SmallServer:
 
     def conditions(self, plural="parts"):
         found = self.definition(plural)["status"].get("conditions") or ()
-        return {each["type"]: (each["status"], each["reason"]) for each in found}
+        return {item["type"]: (item["status"], item["reason"]) for item in found}
 
     async def until(self, holds):
         async with asyncio.timeout(10):

@@ -27,8 +27,8 @@ class Roles:
 
     def list(self, resource, namespace=None):
         del namespace
-        found = [each for each in self.objects if f"{each['kind'].lower()}s.{GROUP}" == resource]
-        return Snapshot(objects=[_stored(resource, each) for each in found], revision=1)
+        found = [item for item in self.objects if f"{item['kind'].lower()}s.{GROUP}" == resource]
+        return Snapshot(objects=[_stored(resource, item) for item in found], revision=1)
 
 
 def _stored(resource, obj):
@@ -93,7 +93,7 @@ def test_a_role_counts_from_the_moment_it_is_written():
     """Writes of other kinds leave what was read in peace."""
     roles = Roles()
     access = Access(roles)
-    kinds = {each.kind: each for each in built_in_types()}
+    kinds = {built_in_type.kind: built_in_type for built_in_type in built_in_types()}
     assert not access.decide(JANE, LIST_PODS).allowed
     roles.objects += [_role("r", LIST), _binding("r")]
     access.hear(Heard(resource=kinds["Pod"], object={}, gone=False))

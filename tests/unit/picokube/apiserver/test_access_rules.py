@@ -95,7 +95,7 @@ def test_a_binding_means_users_groups_and_accounts(subject, place, means):
         ("jane", None),
     ],
 )
-def test_an_account_is_told_from_a_user_by_its_name(name, account):
+def test_an_account_is_reported_from_a_user_by_its_name(name, account):
     """Exactly two parts follow the prefix."""
     assert account_of(name) == account
 

@@ -136,7 +136,7 @@ def test_a_token_is_for_those_it_names(world):
         pytest.param(lambda _: "guess", id="guess"),
     ],
 )
-def test_what_nobody_signed_is_nobodys(world, changed):
+def test_what_no_one_signed_is_nobodys(world, changed):
     """Whatever it says."""
     assert world.tokens.known(changed(world.token()), (AUDIENCE,)) == Unknown()
 
@@ -153,8 +153,8 @@ def test_two_keys_have_two_names(tmp_path):
     """The head of a token says which one signed it."""
     first, second = (ensure_account_key(tmp_path / name) for name in ("a", "b"))
     assert first.id != second.id
-    assert second.claims(first.signed({"a": 1})) is None
-    assert first.claims(first.signed({"a": 1})) == {"a": 1}
+    assert second.claims(first.sign({"a": 1})) is None
+    assert first.claims(first.sign({"a": 1})) == {"a": 1}
 
 
 def _authenticated(authenticator, **headers):

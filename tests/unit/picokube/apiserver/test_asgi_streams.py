@@ -84,7 +84,7 @@ def test_a_stream_that_begins_while_the_server_ends_is_complete_at_once():
     run_virtual(scenario())
 
 
-def test_whoever_makes_the_lines_is_closed_when_the_client_leaves():
+def test_anyone_makes_the_lines_is_closed_when_the_client_leaves():
     async def scenario():
         _, dispatcher, client, answering = await begun()
         client.left.set()
@@ -133,9 +133,9 @@ def test_a_write_that_storage_refuses_is_answered_with_the_reason(error, status,
         head, body = client.sent
         assert head["status"] == status
         assert (b"retry-after", b"1") in head["headers"]
-        told = orjson.loads(body["body"])
-        assert told["reason"] == reason
-        assert str(error) in told["message"]
+        reported = orjson.loads(body["body"])
+        assert reported["reason"] == reason
+        assert str(error) in reported["message"]
 
     run_virtual(main())
 

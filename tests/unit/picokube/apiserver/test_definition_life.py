@@ -30,7 +30,9 @@ async def test_a_definition_is_served_and_established_when_its_write_is_answered
     assert server.kind() is not None
     assert server.conditions() == ACCEPTED
     assert server.definition()["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"]
-    managers = [each["manager"] for each in server.definition()["metadata"]["managedFields"]]
+    managers = [
+        managed_field["manager"] for managed_field in server.definition()["metadata"]["managedFields"]
+    ]
     assert sorted(managers) == ["kube-apiserver", "test"]
 
 
@@ -134,7 +136,7 @@ async def test_the_finalizer_of_somebody_else_keeps_an_emptied_definition(server
     assert server.definition() is None
 
 
-def test_a_definition_that_nobody_could_establish_is_established_after_a_start(tmp_path):
+def test_a_definition_that_no_one_could_establish_is_established_after_a_start(tmp_path):
     """The process ended between the two writes."""
 
     async def history():

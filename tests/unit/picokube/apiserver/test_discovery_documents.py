@@ -68,17 +68,22 @@ def test_all_versions_of_a_kind_name_the_stored_one(registry):
 def test_an_event_is_stored_in_the_core_group_wherever_it_is_shown(registry):
     """Its hash is that of the core group."""
     core, new = (asked(registry, path)["resources"] for path in ("/api/v1", "/apis/events.k8s.io/v1"))
-    hashes = {each["storageVersionHash"] for each in [*core, *new] if each["name"] == "events"}
+    hashes = {item["storageVersionHash"] for item in [*core, *new] if item["name"] == "events"}
 
     assert hashes == {"r2yiGXH7wu8="}
 
 
 def test_scale_is_another_kind_than_the_object(registry):
     """In both forms of discovery."""
-    classic = {each["name"]: each for each in asked(registry, "/apis/example.com/v1")["resources"]}
+    classic = {
+        resource["name"]: resource for resource in asked(registry, "/apis/example.com/v1")["resources"]
+    }
     aggregated = asked(registry, "/apis", accept=AGGREGATED)
-    group = next(each for each in aggregated["items"] if each["metadata"]["name"] == "example.com")
-    inner = {each["subresource"]: each for each in group["versions"][0]["resources"][0]["subresources"]}
+    group = next(item for item in aggregated["items"] if item["metadata"]["name"] == "example.com")
+    inner = {
+        subresource["subresource"]: subresource
+        for subresource in group["versions"][0]["resources"][0]["subresources"]
+    }
 
     scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
     assert classic["things/scale"].items() >= scale.items()
@@ -86,7 +91,7 @@ def test_scale_is_another_kind_than_the_object(registry):
     assert inner["status"]["responseKind"] == {"group": "example.com", "version": "v1", "kind": "Things"}
 
 
-def test_a_client_that_has_the_document_is_only_told_so(registry):
+def test_a_client_that_has_the_document_is_only_reported_so(registry):
     """Until a definition comes or goes. The answer says nothing of a body, which caches would take over."""
     discovery = Discovery(registry)
     first = discovery.answer(Request(method="GET", path="/apis", headers={"accept": AGGREGATED}))

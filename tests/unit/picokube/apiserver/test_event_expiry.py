@@ -45,10 +45,10 @@ def test_a_sweep_deletes_from_the_store(tmp_path):
             clock = {"now": NOW}
             object.__setattr__(serving, "clock", lambda: clock["now"])
             await EventExpiry(serving).sweep()
-            kept = [each.key.name for each in serving.store.list("events").objects]
+            kept = [item.key.name for item in serving.store.list("events").objects]
             clock["now"] = NOW + EVENT_TTL + timedelta(seconds=1)
             await make(serving, "events", _event(), name="fresh")
             await EventExpiry(serving).sweep()
-            return kept, [each.key.name for each in serving.store.list("events").objects]
+            return kept, [item.key.name for item in serving.store.list("events").objects]
 
     assert asyncio.run(story()) == (["counted-at-creation"], ["fresh"])

@@ -48,6 +48,6 @@ def _allowed(access):
     editor = User(name="editor", groups=user.groups)
     users = {"stranger": ANONYMOUS, "user": user, "editor": editor}
     return {
-        name: [each for each, ask in asks.items() if access.decide(who, ask).allowed]
+        name: [item for item, ask in asks.items() if access.decide(who, ask).allowed]
         for name, who in users.items()
     }

@@ -34,7 +34,7 @@ def test_changes_of_a_large_object_run_beside_the_loop_one_after_another():
 
             changing = [asyncio.create_task(change("large", adding(f"new-{n}"))) for n in range(3)]
             await change("small", adding("new"))
-            ended_first = [each.done() for each in changing]
+            ended_first = [item.done() for item in changing]
             await asyncio.gather(*changing)
             fields = (await change("large", adding("last"))).object["spec"]["a"]
             return ended_first, fields

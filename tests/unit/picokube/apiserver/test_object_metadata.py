@@ -8,7 +8,7 @@ from picokube.apiserver.builtin import built_in_types
 from picokube.apiserver.object_meta import changed_metadata_errors, metadata_errors, with_empty_texts
 from picokube.apiserver.strategies.custom_types import resource_types_of
 
-TYPES = {each.qualified: each for each in built_in_types()}
+TYPES = {built_in_type.qualified: built_in_type for built_in_type in built_in_types()}
 [TYPES["things.example.com"]] = resource_types_of(
     {
         "metadata": {"name": "things.example.com"},
@@ -30,8 +30,8 @@ TYPES = {each.qualified: each for each in built_in_types()}
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "1"}
 
 
-def told(errors):
-    return Counter(each.field for each in errors)
+def reported(errors):
+    return Counter(error.field for error in errors)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_changed_object_is_checked_as_often_as_the_real_server_checks_it(
 ):
     """The server looks at the new object and at the change; so do most kinds."""
     meta = {"name": "a", "labels": {"a~b": "1"}, "finalizers": ["a~b/c"]}
-    found = told(changed_metadata_errors(TYPES[resource], meta, {}, subresource))
+    found = reported(changed_metadata_errors(TYPES[resource], meta, {}, subresource))
     assert found["metadata.labels"] == labels
     assert found["metadata.finalizers"] == finalizers
 
@@ -57,7 +57,7 @@ def test_a_changed_object_is_checked_as_often_as_the_real_server_checks_it(
 def test_a_new_object_is_checked_once():
     """Names of finalizers as a whole; whether they are qualified, one by one."""
     meta = {"name": "a", "labels": {"a~b": "1"}, "finalizers": ["plain", "a~b/c"]}
-    assert told(metadata_errors(TYPES["configmaps"], meta)) == {
+    assert reported(metadata_errors(TYPES["configmaps"], meta)) == {
         "metadata.labels": 1,
         "metadata.finalizers": 1,
         "metadata.finalizers[0]": 1,
@@ -93,6 +93,6 @@ def test_what_is_as_it_was_stored_is_not_looked_at_again():
     stored = {"name": "a", "labels": {"a": "1"}, "annotations": {"a~b": "1"}}
     assert not changed_metadata_errors(TYPES["configmaps"], {**stored}, stored, "")
     changed = {**stored, "labels": {"a": "2"}}
-    assert told(changed_metadata_errors(TYPES["configmaps"], changed, stored, "")) == {
+    assert reported(changed_metadata_errors(TYPES["configmaps"], changed, stored, "")) == {
         "metadata.annotations": 4
     }

@@ -52,15 +52,17 @@ def served(registry, path, **query):
 def index(openapi):
     """Places and where their documents are."""
     found = openapi.answer(Request(method="GET", path="/openapi/v3"))
-    return {place: each["serverRelativeURL"] for place, each in orjson.loads(found.body)["paths"].items()}
+    return {place: item["serverRelativeURL"] for place, item in orjson.loads(found.body)["paths"].items()}
 
 
 def references(value):
     """Every schema that a document refers to."""
     if isinstance(value, dict):
         own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
-        return own + [each for inner in value.values() for each in references(inner)]
-    return [each for inner in value for each in references(inner)] if isinstance(value, list) else []
+        return own + [reference for inner in value.values() for reference in references(inner)]
+    return (
+        [reference for inner in value for reference in references(inner)] if isinstance(value, list) else []
+    )
 
 
 def test_every_document_holds_what_it_refers_to(registry):
@@ -141,7 +143,7 @@ def test_an_old_hash_leads_to_the_new_one(registry):
     assert dict(moved.headers)["Location"] == index(OpenApi(registry))["apis/example.com/v1"]
 
 
-def test_who_has_the_document_is_only_told_so(registry):
+def test_who_has_the_document_is_only_reported_so(registry):
     """By its tag."""
     tag = dict(served(registry, PLACE).headers)["ETag"]
 
@@ -162,17 +164,17 @@ def test_v2_describes_every_kind_with_references_that_lead_somewhere(registry):
     document = orjson.loads(found.body)
     assert found.content_type == "application/json"
     named = {
-        (each["group"], each["version"], each["kind"])
+        (item["group"], item["version"], item["kind"])
         for schema in document["definitions"].values()
-        for each in schema.get("x-kubernetes-group-version-kind", ())
+        for item in schema.get("x-kubernetes-group-version-kind", ())
     }
-    assert {(each.group, each.version, each.kind) for each in registry} <= named
+    assert {(item.group, item.version, item.kind) for item in registry} <= named
     targets = set(re.findall(r'"\$ref":"#/(definitions|parameters)/([^"]+)"', found.body.decode()))
     assert len(targets) > 100
     assert all(name in document[where] for where, name in targets)
     patch = document["paths"]["/apis/batch/v1/namespaces/{namespace}/jobs/{name}"]["patch"]
     assert patch["x-kubernetes-action"] == "patch"
-    assert any(each.get("name") == "dryRun" for each in patch["parameters"])
+    assert any(parameter.get("name") == "dryRun" for parameter in patch["parameters"])
 
 
 def test_v2_has_no_words_that_only_v3_has(registry):
@@ -182,21 +184,21 @@ def test_v2_has_no_words_that_only_v3_has(registry):
         if isinstance(found, dict):
             if "type" in found or "$ref" in found or "properties" in found:
                 yield found
-            for name, each in found.items():
+            for name, item in found.items():
                 # A field may be called `default`.
                 yield from (
-                    (s for inner in each.values() for s in schemas(inner))
+                    (s for inner in item.values() for s in schemas(inner))
                     if name == "properties"
-                    else schemas(each)
+                    else schemas(item)
                 )
         elif isinstance(found, list):
-            for each in found:
-                yield from schemas(each)
+            for item in found:
+                yield from schemas(item)
 
     whole = orjson.loads(_v2(registry).body)["definitions"]
-    named = [schema for each in whole.values() for schema in schemas(each)]
+    named = [schema for item in whole.values() for schema in schemas(item)]
     assert len(named) > 1000
-    assert not [each for each in named if {"oneOf", "anyOf", "nullable"} & (each.keys() - {"properties"})]
+    assert not [item for item in named if {"oneOf", "anyOf", "nullable"} & (item.keys() - {"properties"})]
 
 
 def test_v2_is_protobuf_for_kubectl(registry):
@@ -212,9 +214,9 @@ def test_v2_is_protobuf_for_kubectl(registry):
         for (name,), (schema,) in [(_messages(entry)[1], _messages(entry)[2])]
     }
     job = definitions["io.k8s.api.batch.v1.Job"]
-    properties = [_messages(each)[1][0].decode() for each in _messages(job[25][0])[1]]
+    properties = [_messages(item)[1][0].decode() for item in _messages(job[25][0])[1]]
     assert properties == ["apiVersion", "kind", "metadata", "spec", "status"]
-    paths = [_messages(each)[1][0].decode() for each in _messages(document[8][0])[2]]
+    paths = [_messages(item)[1][0].decode() for item in _messages(document[8][0])[2]]
     assert "/apis/batch/v1/namespaces/{namespace}/jobs/{name}" in paths
 
 
@@ -222,7 +224,7 @@ def test_v2_is_answered_briefly_to_who_has_it(registry):
     """By its tag, which changes with the kinds."""
     tag = dict(_v2(registry).headers)["ETag"]
     assert _v2(registry, **{"if-none-match": tag}).status == 304
-    other = Registry([each for each in registry if each.kind != "Job"])
+    other = Registry([item for item in registry if item.kind != "Job"])
     assert dict(_v2(other).headers)["ETag"] != tag
 
 

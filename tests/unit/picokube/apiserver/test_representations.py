@@ -16,7 +16,7 @@ from picokube.apiserver.yaml_text import as_yaml
 
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-KINDS = {each.qualified: each for each in built_in_types()}
+KINDS = {built_in_type.qualified: built_in_type for built_in_type in built_in_types()}
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -79,7 +79,7 @@ def test_a_pod_that_is_over_says_so_in_its_row():
 
     table = orjson.loads(chosen(request(TABLE)).many(KINDS["pods"], [over, running], {}))
 
-    assert [[each["reason"] for each in row.get("conditions", ())] for row in table["rows"]] == [
+    assert [[condition["reason"] for condition in row.get("conditions", ())] for row in table["rows"]] == [
         ["Succeeded"],
         [],
     ]
@@ -150,4 +150,4 @@ def test_a_float_that_is_whole_is_written_without_its_fraction():
 
     assert obj == {"metadata": {}, "spec": {"a": 4, "b": [1.5, {"c": -3}], "d": 1e20, "e": True}, "f": 2}
     found = [obj["spec"]["a"], obj["spec"]["b"][1]["c"], obj["spec"]["d"], obj["spec"]["e"], obj["f"]]
-    assert [type(each) for each in found] == [int, int, float, bool, int]
+    assert [type(item) for item in found] == [int, int, float, bool, int]

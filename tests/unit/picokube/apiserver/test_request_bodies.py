@@ -37,7 +37,7 @@ def test_an_object_is_read_in_every_form(body, content_type):
         pytest.param(b'{"a":1,"b":{"a":2}}', [], id="same-name-elsewhere"),
     ],
 )
-def test_repeated_keys_are_told(body, problems):
+def test_repeated_keys_are_reported(body, problems):
     """The last one counts; strict validation refuses them."""
     assert decode_object(sent(body), protobuf=None).strict_problems == problems
 

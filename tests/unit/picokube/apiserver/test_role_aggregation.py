@@ -21,7 +21,7 @@ JOBS = {"verbs": ["list"], "apiGroups": ["batch"], "resources": ["jobs"]}
 def _role(name, *rules, labels=None, gathers=None):
     role = {"metadata": {"name": name, "labels": labels or {}}, "rules": list(rules)}
     if gathers:
-        role["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": each} for each in gathers]}
+        role["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": gather} for gather in gathers]}
     return role
 
 

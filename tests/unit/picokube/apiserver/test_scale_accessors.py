@@ -44,7 +44,7 @@ def test_replicas_of_another_type_are_refused_in_the_words_of_go(value, shown):
     """With the path at which they are."""
     problems = status_problems(PATHS, {"status": {"replicas": value}})
 
-    assert [each.message for each in problems] == [
+    assert [problem.message for problem in problems] == [
         f".status.replicas: Invalid value: 0: .status.replicas accessor error: {shown}"
     ]
 

@@ -58,7 +58,7 @@ def test_the_kubeconfig_is_for_its_owner_alone(tmp_path):
         "extensions": [{"name": "jangar", "extension": {"dataDirectory": str(tmp_path)}}],
     }
     assert found["users"][0]["user"] == {"token": "secret"}
-    assert [each.name for each in path.parent.iterdir()] == ["kubeconfig"]
+    assert [item.name for item in path.parent.iterdir()] == ["kubeconfig"]
 
 
 def test_a_server_without_tls_has_no_authority(tmp_path):

@@ -111,7 +111,7 @@ def test_another_version_is_refused_with_a_warning_of_its_fields(serving, stated
     assert message == (
         f"the API version in the data ({stated or ''}) does not match the expected API version (example.com/v1)"
     )
-    assert warnings == [f'299 - "unknown field \\"{each}\\""' for each in unknown]
+    assert warnings == [f'299 - "unknown field \\"{item}\\""' for item in unknown]
 
 
 def test_another_version_is_refused_for_its_fields_when_strict(serving):

@@ -40,7 +40,7 @@ async def test_an_object_older_than_its_schema_is_read_by_the_new_one(server):
     assert found["spec"] == {"a": "1", "new": "3"}
     assert found["metadata"] == made["metadata"]
     snapshot = all_current(server.kind(), server.serving.store.list(f"parts.{GROUP}"))
-    assert [orjson.loads(each.data) for each in snapshot.objects] == [found]
+    assert [orjson.loads(item.data) for item in snapshot.objects] == [found]
 
 
 @in_a_server

@@ -12,7 +12,7 @@ from picokube.apiserver.errors import ApiError
 from picokube.apiserver.handlers.patch import JSON_PATCH, MERGE, patch_object
 from picokube.apiserver.handlers.update import update_object
 from picokube.apiserver.last_written import LastWritten
-from picokube.apiserver.memoize import LONGEST, remembered
+from picokube.apiserver.memoize import MAX_LENGTH, remembered
 from picokube.apiserver.messages import Request
 from picokube.apiserver.request_info import Target
 from picokube.apiserver.server_context import key_of
@@ -206,7 +206,7 @@ def test_a_write_makes_the_same_of_what_is_kept_and_of_what_is_read(tmp_path, pl
     group, obj, changes = CHANGES[plural]
     results = {}
 
-    def told(forgetful):
+    def reported(forgetful):
         async def test(written):
             found = results[forgetful] = []
             for body, subresource in changes:
@@ -218,7 +218,7 @@ def test_a_write_makes_the_same_of_what_is_kept_and_of_what_is_read(tmp_path, pl
         return test
 
     for forgetful in (False, True):
-        in_a_server(tmp_path / str(forgetful), group, plural, obj, told(forgetful))
+        in_a_server(tmp_path / str(forgetful), group, plural, obj, reported(forgetful))
     assert results[False] == results[True]
 
 
@@ -280,9 +280,9 @@ def test_a_removed_object_keeps_what_it_was_for_those_who_know_it(tmp_path):
 def test_the_objects_written_last_are_kept_within_a_limit():
     kept = LastWritten(most_bytes=100)
     stored = [Stored(key=Key("pods", "n", str(n)), uid=str(n), revision=n, data=b"x" * 40) for n in range(3)]
-    for each in stored:
-        kept.keep(each, {"n": each.revision})
-    assert [kept.of(each) for each in stored] == [None, {"n": 1}, {"n": 2}]
+    for item in stored:
+        kept.keep(item, {"n": item.revision})
+    assert [kept.of(item) for item in stored] == [None, {"n": 1}, {"n": 2}]
 
 
 def test_an_object_is_known_at_one_revision_only():
@@ -302,14 +302,14 @@ def test_answers_about_long_texts_are_not_remembered():
         asked.append(len(text))
         return len(text)
 
-    long = "x" * (LONGEST + 1)
+    long = "x" * (MAX_LENGTH + 1)
     assert [answer("a"), answer("a"), answer(long), answer(long)] == [1, 1, len(long), len(long)]
     assert asked == [1, len(long), len(long)]
 
 
 def test_random_changes_of_a_run_are_judged_as_by_who_knows_nothing(tmp_path):
     """The gate sees new items only; its verdict is that on the whole object."""
-    chance = random.Random(7)  # noqa: S311 - the same changes every time
+    rng = random.Random(7)  # noqa: S311 - the same changes every time
     values = [{"name": "ok"}, {"name": "x" * 9}, {"name": 1}, {}, None, 3, {"name": "n", "share": 2.0}]
 
     async def verdict(written, change, **query):
@@ -324,14 +324,14 @@ def test_random_changes_of_a_run_are_judged_as_by_who_knows_nothing(tmp_path):
         await written.patch(add("/status", a_run(30)), subresource="status")
         verdicts = []
         for _ in range(60):
-            path = f"/status/steps/{chance.randrange(20)}"
-            change = chance.choice([add(path, chance.choice(values)), remove(path)])
+            path = f"/status/steps/{rng.randrange(20)}"
+            change = rng.choice([add(path, rng.choice(values)), remove(path)])
             stored, kept = written.stored, written.kept
             written.serving.last_written.forget(written.key)
             unknowing = await verdict(written, change, dryRun=["All"])
             written.serving.last_written.keep(stored, kept)
             verdicts.append(await verdict(written, change))
             assert verdicts[-1] == unknowing
-        assert {type(each) for each in verdicts} == {str, dict}
+        assert {type(item) for item in verdicts} == {str, dict}
 
     in_a_server(tmp_path, "example.com", "runs", {"kind": "Run", "spec": {}}, test)

@@ -6,7 +6,7 @@ import pytest
 
 from kubekit.client.errors import Forbidden, NotFound
 from picokube.nodeagent.pods.api_access import ApiAccess
-from picokube.nodeagent.pods.volume_files import Places, make_volumes
+from picokube.nodeagent.pods.volume_files import AgentPaths, make_volumes
 
 POD = {
     "metadata": {"name": "p", "namespace": "n", "uid": "u"},
@@ -37,11 +37,11 @@ class Api:
 
 
 def _prepared(tmp_path, api, pod=POD, server="https://127.0.0.1:7447", times=1):
-    places = Places(data=tmp_path)
-    access = ApiAccess(client=api, places=places, server=server)
+    paths = AgentPaths(data=tmp_path)
+    access = ApiAccess(client=api, paths=paths, server=server)
     variables = [asyncio.run(access.prepare(pod)) for _ in range(times)]
-    volumes = make_volumes(pod, places, lambda *_: None)
-    files = {each.name: each.read_text() for path in volumes.values() for each in path.iterdir()}
+    volumes = make_volumes(pod, paths, lambda *_: None)
+    files = {item.name: item.read_text() for path in volumes.values() for item in path.iterdir()}
     return variables[-1], files
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from picokube.nodeagent.pods.container_request import ContainerContext, container_start_request, references
-from picokube.nodeagent.pods.environment import ConfigProblem, environment, inherited
-from picokube.nodeagent.pods.expansion import ExpansionTooLarge, expanded
+from picokube.nodeagent.pods.environment import ConfigProblem, environment, inherited_environment
+from picokube.nodeagent.pods.expansion import ExpansionTooLarge, expand_variables
 from picokube.nodeagent.pods.path_mapping import PathMapping
 from picokube.nodeagent.pods.shared_scratch import remove_shared_scratch, shared_scratch
-from picokube.nodeagent.pods.spec_checks import TOKEN_PATH, Host, refused_fields
-from picokube.nodeagent.pods.volume_files import Places, make_volumes, mounts_of
-from picokube.nodeagent.supervisor.orders import RunKey
+from picokube.nodeagent.pods.spec_checks import TOKEN_PATH, Host, unsupported_fields
+from picokube.nodeagent.pods.volume_files import AgentPaths, make_volumes, mounts_of
+from picokube.nodeagent.supervisor.protocol import RunKey
 
 OWN = Host(user=1000, group=1000)
 ROOT = Host(user=0, group=0)
@@ -53,7 +53,7 @@ def a_pod(*, volumes=(), security=None, **container):
     ],
 )
 def test_references_are_expanded_as_kubernetes_does(text, expected):
-    assert expanded(text, {"A": "1", "B": "2"}) == expected
+    assert expand_variables(text, {"A": "1", "B": "2"}) == expected
 
 
 @pytest.mark.parametrize("piece", ["$$", "$(", "$(A)", "$", "$(A", "$)", "a"])
@@ -61,7 +61,7 @@ def test_expansion_takes_time_that_grows_with_the_text(piece):
     """E2: a megabyte of any of them, in a fraction of a second."""
     text = piece * (1_000_000 // len(piece))
     began = time.process_time()
-    expanded(text, {"A": "1"})
+    expand_variables(text, {"A": "1"})
     assert time.process_time() - began < 1
 
 
@@ -70,7 +70,7 @@ def test_variables_that_double_each_other_are_refused():
     env = [{"name": "V0", "value": "0123456789"}]
     env += [{"name": f"V{n}", "value": f"$(V{n - 1})$(V{n - 1})"} for n in range(1, 31)]
     pod = a_pod(env=env)
-    with pytest.raises(ExpansionTooLarge, match=r"\$\(V16\) makes a text of more than 1048576 characters"):
+    with pytest.raises(ExpansionTooLarge, match=r"\$\(V16\) exceeds 1048576 characters"):
         environment(pod, pod["spec"]["containers"][0], {}, find)
 
 
@@ -141,15 +141,15 @@ def volumes():
 
 def test_volumes_are_directories_with_what_they_promise(tmp_path):
     pod = a_pod(volumes=volumes())
-    found = make_volumes(pod, Places(data=tmp_path), find)
+    found = make_volumes(pod, AgentPaths(data=tmp_path), find)
     assert (found["c"] / "deep/a").read_text() == "A"
     assert (found["c"] / "deep/a").stat().st_mode & 0o777 == 0o400
     assert (found["s"] / "pw").read_text() == "hunter2"
     assert (found["d"] / "l").read_text() == 'l="x\\"y"'
-    assert sorted(each.name for each in found["all"].iterdir()) == ["a", "b", "pw"]
+    assert sorted(path.name for path in found["all"].iterdir()) == ["a", "b", "pw"]
     assert found["p"] == tmp_path / "claims" / "d" / "p-claim-uid"
     (found["e"] / "kept").touch()
-    assert (make_volumes(pod, Places(data=tmp_path), find)["e"] / "kept").exists()
+    assert (make_volumes(pod, AgentPaths(data=tmp_path), find)["e"] / "kept").exists()
 
 
 def test_what_a_pod_speaks_of_is_known_before_it_starts():
@@ -171,7 +171,7 @@ def test_a_sub_path_stays_within_its_volume(tmp_path):
     assert (mount.source, mount.target) == (str(tmp_path / "p/x"), "/m")
     assert Path(mount.source).is_dir()
     container["volumeMounts"][0] = {"name": "e", "mountPath": "/m", "subPath": "link/etc"}
-    with pytest.raises(ConfigProblem, match="leads out of its volume"):
+    with pytest.raises(ConfigProblem, match="must not point outside the volume"):
         mounts_of(container, {"e": tmp_path}, {})
 
 
@@ -185,14 +185,14 @@ def test_an_order_mounts_volumes_or_maps_their_paths(tmp_path, namespaces):
         workingDir="/data",
         volumeMounts=[{"name": "e", "mountPath": "/data", "readOnly": True}],
     )
-    shop = ContainerContext(places=Places(data=tmp_path), host=OWN, namespaces=namespaces, inherited={})
-    order = container_start_request(pod, RunKey("u", "main", 0), shop, find)
+    context = ContainerContext(paths=AgentPaths(data=tmp_path), host=OWN, namespaces=namespaces, inherited={})
+    order = container_start_request(pod, RunKey("u", "main", 0), context, find)
     real = str(tmp_path / "pods/u/volumes/e")
     said = str(tmp_path / "scratch/u.main.0")
     if namespaces:
         assert order.argv == ("run", "--in=/data/x", "/data", "/dev/termination-log")
         assert order.cwd == "/data"
-        mounts = {each.target: (each.source, each.read_only) for each in order.mounts}
+        mounts = {mount.target: (mount.source, mount.read_only) for mount in order.mounts}
         assert mounts["/data"] == (real, True)
         assert mounts["/dev/termination-log"] == (said, False)
         assert mounts["/tmp"] == (str(tmp_path / "scratch/u.+tmp"), False)  # noqa: S108 - the pod's own
@@ -206,12 +206,14 @@ def test_an_order_mounts_volumes_or_maps_their_paths(tmp_path, namespaces):
 
 def test_private_directories_are_the_pods_own(tmp_path):
     """A12, E13: HOME, /tmp and the working directory lie below the data directory, and only their user enters them."""
-    shop = ContainerContext(
-        places=Places(data=tmp_path), host=OWN, namespaces=True, inherited={"HOME": "/home/me"}
+    context = ContainerContext(
+        paths=AgentPaths(data=tmp_path), host=OWN, namespaces=True, inherited={"HOME": "/home/me"}
     )
-    orders = [container_start_request(a_pod(), RunKey(uid, "main", 0), shop, find) for uid in ("one", "two")]
+    orders = [
+        container_start_request(a_pod(), RunKey(uid, "main", 0), context, find) for uid in ("one", "two")
+    ]
     assert orders[0].env["HOME"] == "/tmp"  # noqa: S108
-    sources = [{each.target: each.source for each in order.mounts}["/tmp"] for order in orders]  # noqa: S108
+    sources = [{mount.target: mount.source for mount in order.mounts}["/tmp"] for order in orders]  # noqa: S108
     assert sources[0] != sources[1]
     for directory in (*sources, orders[0].cwd):
         assert Path(directory).is_relative_to(tmp_path)
@@ -221,10 +223,10 @@ def test_private_directories_are_the_pods_own(tmp_path):
 def test_a_pod_with_a_token_works_for_its_user(tmp_path):
     """It talks to the API with the user's kubeconfig: it keeps HOME and sees the data directory."""
     token = {"name": "kube-api-access-x", "projected": {"sources": [{"serviceAccountToken": {}}]}}
-    shop = ContainerContext(
-        places=Places(data=tmp_path), host=OWN, namespaces=True, inherited={"HOME": "/home/me"}
+    context = ContainerContext(
+        paths=AgentPaths(data=tmp_path), host=OWN, namespaces=True, inherited={"HOME": "/home/me"}
     )
-    order = container_start_request(a_pod(volumes=[token]), RunKey("u", "main", 0), shop, find)
+    order = container_start_request(a_pod(volumes=[token]), RunKey("u", "main", 0), context, find)
     assert (order.env["HOME"], order.hidden) == ("/home/me", ())
 
 
@@ -235,11 +237,11 @@ def test_a_volume_over_the_data_directory_leaves_a_place_to_work(tmp_path):
         volumes=[{"name": "e", "emptyDir": {}}],
         volumeMounts=[{"name": "e", "mountPath": str(tmp_path)}],
     )
-    shop = ContainerContext(places=Places(data=data), host=OWN, namespaces=True, inherited={})
-    order = container_start_request(pod, RunKey("u", "main", 0), shop, find)
+    context = ContainerContext(paths=AgentPaths(data=data), host=OWN, namespaces=True, inherited={})
+    order = container_start_request(pod, RunKey("u", "main", 0), context, find)
     assert order.cwd == "/jangar/work"
     assert str(data / "scratch/u.main") in {
-        each.source for each in order.mounts if each.target == "/jangar/work"
+        mount.source for mount in order.mounts if mount.target == "/jangar/work"
     }
 
 
@@ -256,23 +258,27 @@ def test_proxies_and_certificates_of_the_agent_reach_containers(tmp_path):
         "SSL_CERT_FILE": str(bundle),
         "AWS_SECRET_ACCESS_KEY": "s",
     }
-    kept = inherited(environ)
+    kept = inherited_environment(environ)
     assert set(kept) == {"PATH", "https_proxy", "NO_PROXY", "SSL_CERT_FILE"}
     pod = a_pod(
         volumes=[{"name": "e", "emptyDir": {}}],
         volumeMounts=[{"name": "e", "mountPath": str(bundle.parent)}],
     )
-    shop = ContainerContext(places=Places(data=tmp_path / "data"), host=OWN, namespaces=True, inherited=kept)
-    order = container_start_request(pod, RunKey("u", "main", 0), shop, find)
+    context = ContainerContext(
+        paths=AgentPaths(data=tmp_path / "data"), host=OWN, namespaces=True, inherited=kept
+    )
+    order = container_start_request(pod, RunKey("u", "main", 0), context, find)
     assert order.env["https_proxy"] == "http://user:pass@proxy:3128"
-    assert (str(bundle), True) in {(each.target, each.read_only) for each in order.mounts}
+    assert (str(bundle), True) in {(mount.target, mount.read_only) for mount in order.mounts}
     assert "pass" not in str(pod)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
 def test_files_of_another_user_are_its_own(tmp_path):
     """A13, E13: its directories and its termination message; a claim can be written by it and by its group."""
-    shop = ContainerContext(places=Places(data=tmp_path / "data"), host=ROOT, namespaces=True, inherited={})
+    context = ContainerContext(
+        paths=AgentPaths(data=tmp_path / "data"), host=ROOT, namespaces=True, inherited={}
+    )
     claim = {"name": "c", "persistentVolumeClaim": {"claimName": "p"}}
     pod = a_pod(
         volumes=[claim, {"name": "e", "emptyDir": {}}],
@@ -280,12 +286,12 @@ def test_files_of_another_user_are_its_own(tmp_path):
         security={"runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65531},
     )
 
-    def claimed(kind, name):
+    def find_claim(kind, name):
         return {"metadata": {"uid": "v"}} if kind == "PersistentVolumeClaim" else find(kind, name)
 
-    order = container_start_request(pod, RunKey("u", "main", 0), shop, claimed)
+    order = container_start_request(pod, RunKey("u", "main", 0), context, find_claim)
     assert (order.user, order.groups) == (65532, (65531,))
-    for path in (order.cwd, *(each.source for each in order.mounts if each.target == "/tmp")):  # noqa: S108
+    for path in (order.cwd, *(mount.source for mount in order.mounts if mount.target == "/tmp")):  # noqa: S108
         assert (Path(path).stat().st_uid, Path(path).stat().st_mode & 0o777) == (65532, 0o700)
     said = tmp_path / "data/scratch/u.main.0"
     assert (said.stat().st_uid, said.stat().st_mode & 0o777) == (65532, 0o600)
@@ -350,16 +356,16 @@ def test_a_volume_does_not_cover_the_machines_system(path, refused):
     }
     host = Host(user=1000, group=1000, real_path=os.path.normpath, exists=there.__contains__)
     pod = a_pod(volumes=[{"name": "e", "emptyDir": {}}], volumeMounts=[{"name": "e", "mountPath": path}])
-    problems = refused_fields(pod, host)
+    problems = unsupported_fields(pod, host)
     assert bool(problems) is refused
-    assert all(each.startswith("spec.containers[0].volumeMounts[0].mountPath: ") for each in problems)
+    assert all(problem.startswith("spec.containers[0].volumeMounts[0].mountPath: ") for problem in problems)
 
 
 def test_a_container_that_must_not_be_root_is_not(tmp_path):
-    shop = ContainerContext(places=Places(data=tmp_path), host=ROOT, namespaces=True, inherited={})
+    context = ContainerContext(paths=AgentPaths(data=tmp_path), host=ROOT, namespaces=True, inherited={})
     pod = a_pod(security={"runAsNonRoot": True})
     with pytest.raises(ConfigProblem, match="runAsNonRoot"):
-        container_start_request(pod, RunKey("u", "main", 0), shop, find)
+        container_start_request(pod, RunKey("u", "main", 0), context, find)
 
 
 REFUSED = [
@@ -381,7 +387,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("container", "pod", "field"), REFUSED, ids=[field for _, _, field in REFUSED])
 def test_what_a_process_cannot_honour_is_refused_by_name(container, pod, field):
-    assert [problem.partition(": ")[0] for problem in refused_fields(a_pod(**pod, **container), OWN)] == [
+    assert [problem.partition(": ")[0] for problem in unsupported_fields(a_pod(**pod, **container), OWN)] == [
         field
     ]
 
@@ -390,7 +396,7 @@ def test_what_every_pod_has_is_not_refused():
     """The token that admission mounts is left out; the agent's own user and root's choice are fine."""
     token = {"name": "kube-api-access-x", "projected": {"sources": [{"serviceAccountToken": {}}]}}
     mounts = [{"name": "kube-api-access-x", "mountPath": TOKEN_PATH}]
-    assert refused_fields(a_pod(volumes=[token], volumeMounts=mounts), OWN) == []
-    assert refused_fields(a_pod(securityContext={"runAsUser": 1000}), OWN) == []
-    assert refused_fields(a_pod(securityContext={"runAsUser": 65532, "fsGroup": 65532}), OWN) == []
-    assert refused_fields(a_pod(securityContext={"runAsUser": 7}), ROOT) == []
+    assert unsupported_fields(a_pod(volumes=[token], volumeMounts=mounts), OWN) == []
+    assert unsupported_fields(a_pod(securityContext={"runAsUser": 1000}), OWN) == []
+    assert unsupported_fields(a_pod(securityContext={"runAsUser": 65532, "fsGroup": 65532}), OWN) == []
+    assert unsupported_fields(a_pod(securityContext={"runAsUser": 7}), ROOT) == []

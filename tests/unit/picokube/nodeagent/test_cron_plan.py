@@ -6,24 +6,24 @@ import pytest
 
 from picokube.nodeagent import timestamps
 from picokube.nodeagent.cron_jobs.cron_plan import SCHEDULED_AT, plan_cron_job
-from picokube.nodeagent.cron_jobs.schedule import BadSchedule, due
+from picokube.nodeagent.cron_jobs.schedule import BadSchedule, due_times
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 
 
 def a_cron(*, created=NOON - timedelta(minutes=1), last=None, active=(), **spec):
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"template": {"spec": {}}}}
-    status = {"lastScheduleTime": timestamps.written(last)} if last else {}
+    status = {"lastScheduleTime": timestamps.format_time(last)} if last else {}
     if active:
         status["active"] = [
-            {"name": each["metadata"]["name"], "uid": each["metadata"]["uid"]} for each in active
+            {"name": item["metadata"]["name"], "uid": item["metadata"]["uid"]} for item in active
         ]
     return {
         "metadata": {
             "name": "nightly",
             "namespace": "default",
             "uid": "cron-uid",
-            "creationTimestamp": timestamps.written(created),
+            "creationTimestamp": timestamps.format_time(created),
         },
         "spec": {"schedule": "*/5 * * * *", "jobTemplate": template, "concurrencyPolicy": "Allow", **spec},
         "status": status,
@@ -31,11 +31,11 @@ def a_cron(*, created=NOON - timedelta(minutes=1), last=None, active=(), **spec)
 
 
 def a_job(name, ended=None, at=NOON):
-    status = {"startTime": timestamps.written(at)}
+    status = {"startTime": timestamps.format_time(at)}
     if ended:
         status["conditions"] = [{"type": ended, "status": "True"}]
         if ended == "Complete":
-            status["completionTime"] = timestamps.written(at)
+            status["completionTime"] = timestamps.format_time(at)
     return {
         "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
         "spec": {},
@@ -44,17 +44,17 @@ def a_job(name, ended=None, at=NOON):
 
 
 def names(objects):
-    return [each["metadata"]["name"] for each in objects]
+    return [item["metadata"]["name"] for item in objects]
 
 
 def test_a_job_is_made_when_it_is_due():
     """Its name says for when; its owner is the CronJob; the next look is at the next time."""
     plan = plan_cron_job(a_cron(), [], now=NOON + timedelta(seconds=3))
     assert plan.create["metadata"]["name"] == f"nightly-{int(NOON.timestamp()) // 60}"
-    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.written(NOON)
+    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.format_time(NOON)
     assert plan.create["metadata"]["ownerReferences"][0]["uid"] == "cron-uid"
-    assert plan.status["lastScheduleTime"] == timestamps.written(NOON)
-    assert plan.look_again_at == NOON + timedelta(minutes=5)
+    assert plan.status["lastScheduleTime"] == timestamps.format_time(NOON)
+    assert plan.requeue_at == NOON + timedelta(minutes=5)
 
 
 def test_a_time_is_used_once():
@@ -64,12 +64,12 @@ def test_a_time_is_used_once():
 
 def test_after_an_absence_only_the_last_time_counts():
     plan = plan_cron_job(a_cron(last=NOON - timedelta(hours=2)), [], now=NOON + timedelta(seconds=1))
-    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.written(NOON)
+    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.format_time(NOON)
 
 
-def test_after_a_long_absence_the_last_time_is_found_and_the_gap_is_told():
+def test_after_a_long_absence_the_last_time_is_found_and_the_gap_is_reported():
     plan = plan_cron_job(a_cron(last=NOON - timedelta(days=200)), [], now=NOON + timedelta(seconds=1))
-    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.written(NOON)
+    assert plan.create["metadata"]["annotations"][SCHEDULED_AT] == timestamps.format_time(NOON)
     assert [reason for reason, _ in plan.events] == ["TooManyMissedTimes"]
 
 
@@ -98,12 +98,12 @@ def test_finished_jobs_beyond_the_limits_are_deleted_oldest_first():
     jobs += [a_job(f"bad-{n}", "Failed", NOON + timedelta(minutes=n)) for n in range(3)]
     plan = plan_cron_job(a_cron(suspend=True), jobs, now=NOON)
     assert names(plan.delete) == ["ok-0", "ok-1", "bad-0", "bad-1"]
-    assert plan.status["lastSuccessfulTime"] == timestamps.written(NOON + timedelta(minutes=4))
+    assert plan.status["lastSuccessfulTime"] == timestamps.format_time(NOON + timedelta(minutes=4))
 
 
 def test_schedules_are_read_in_their_zone():
     """Noon in Tokyo is three in the morning in UTC."""
-    found = due("0 12 * * *", "Asia/Tokyo", after=NOON, now=NOON)
+    found = due_times("0 12 * * *", "Asia/Tokyo", after=NOON, now=NOON)
     assert found.next == datetime(2026, 2, 8, 3, tzinfo=UTC)
 
 
@@ -118,10 +118,10 @@ def test_schedules_are_read_in_their_zone():
     ],
 )
 def test_schedules_are_read_as_kubernetes_reads_them(text, expected):
-    assert due(text, None, after=NOON, now=NOON).next == expected
+    assert due_times(text, None, after=NOON, now=NOON).next == expected
 
 
-def test_a_schedule_that_cannot_be_read_is_told():
+def test_a_schedule_that_cannot_be_read_is_reported():
     with pytest.raises(BadSchedule):
-        due("every day", None, after=NOON, now=NOON)
+        due_times("every day", None, after=NOON, now=NOON)
     assert plan_cron_job(a_cron(schedule="bad"), [], now=NOON).events[0][0] == "InvalidSchedule"

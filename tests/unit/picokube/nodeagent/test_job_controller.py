@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from kubekit.cache.object_cache import Cache
-from kubekit.controller.reconcile import Key, LookAgain
+from kubekit.controller.reconcile import Key, RequeueAfter
 from kubekit.controller.urgent_work import UrgentWorkGate
 from picokube.nodeagent.jobs.job_controller import JobController
-from picokube.nodeagent.jobs.job_facts import TRACKING
+from picokube.nodeagent.jobs.job_state import TRACKING
 from picokube.nodeagent.slots import Slots
 from support.virtual_time import run_virtual
 
@@ -19,24 +19,24 @@ WORK = Key("default", "work")
 class Server:
     """Answers writes as an API server would, and keeps what was asked."""
 
-    def __init__(self, said, objects):
-        self.said = said
-        self.objects = {(each["kind"], each["metadata"]["name"]): each for each in objects}
+    def __init__(self, calls, objects):
+        self.calls = calls
+        self.objects = {(item["kind"], item["metadata"]["name"]): item for item in objects}
         self.revision = 10
 
     async def patch(self, resource, name, namespace, body, *, kind, subresource=""):
         obj = self.objects[(resource.kind, name)]
-        self.said.append(f"release {name}")
+        self.calls.append(f"release {name}")
         change = body["metadata"]
         return self._written(obj, finalizers=change["finalizers"], annotations=change["annotations"])
 
     async def delete(self, resource, name, namespace, *, uid, **options):
-        self.said.append(f"delete {name}")
+        self.calls.append(f"delete {name}")
         obj = self.objects[(resource.kind, name)]
         return self._written(obj, deletionTimestamp="2026-02-07T12:00:30Z", deletionGracePeriodSeconds=30)
 
     async def update(self, resource, obj, *, subresource=""):
-        self.said.append(f"status {obj['metadata']['name']}")
+        self.calls.append(f"status {obj['metadata']['name']}")
         return self._written(obj)
 
     def _written(self, obj, **meta):
@@ -85,40 +85,40 @@ def _raise(error):
     raise error
 
 
-def a_controller(said, haste):
+def a_controller(calls, gate):
     job, pod = a_job(), a_pod()
     jobs, pods = Cache(report=_raise), Cache(report=_raise)
-    server = Server(said, [job, pod])
-    jobs.note_written(dict(job))
-    pods.note_written(dict(pod))
-    stop = lambda told: said.append(f"TERM {told['metadata']['name']}")  # noqa: E731
+    server = Server(calls, [job, pod])
+    jobs.record_write(dict(job))
+    pods.record_write(dict(pod))
+    stop = lambda pod: calls.append(f"TERM {pod['metadata']['name']}")  # noqa: E731
     slots = Slots("laptop", 10)
 
     def started():
-        return JobController(server, jobs, pods, slots, Quiet(), stop=stop, haste=haste, now=lambda: NOON)
+        return JobController(server, jobs, pods, slots, Quiet(), stop=stop, gate=gate, now=lambda: NOON)
 
     return started, pods
 
 
 @pytest.mark.rule("CAN-4")
-def test_in_haste_a_pod_is_told_to_end_and_deleted_when_all_others_are_told():
+def test_during_urgent_work_a_pod_is_stopped_first_and_deleted_later():
     """A hundred jobs may be suspended at once: a delete helps none of them to end."""
 
     async def story():
-        said, haste = [], UrgentWorkGate()
-        started, _ = a_controller(said, haste)
+        calls, gate = [], UrgentWorkGate()
+        started, _ = a_controller(calls, gate)
         controller = started()
-        haste.begin()
+        gate.begin()
         first = await controller.reconcile(WORK)
-        urgent = list(said)
-        haste.end()
+        urgent = list(calls)
+        gate.end()
         await controller.reconcile(WORK)
-        return first, urgent, said[len(urgent) :]
+        return first, urgent, calls[len(urgent) :]
 
-    first, urgent, afterwards = run_virtual(story())
-    assert first == LookAgain(0.0)
+    first, urgent, later = run_virtual(story())
+    assert first == RequeueAfter(0.0)
     assert urgent == ["release pod", "TERM pod"]
-    assert afterwards == ["delete pod", "status work"]
+    assert later == ["delete pod", "status work"]
 
 
 @pytest.mark.rule("RUN-3")
@@ -127,35 +127,35 @@ def test_a_pod_that_has_ended_until_then_is_deleted_all_the_same(is_killed):
     """As it would have been at once, and by whoever comes after an agent that was killed in between."""
 
     async def story():
-        said, haste = [], UrgentWorkGate()
-        started, pods = a_controller(said, haste)
+        calls, gate = [], UrgentWorkGate()
+        started, pods = a_controller(calls, gate)
         controller = started()
-        haste.begin()
+        gate.begin()
         await controller.reconcile(WORK)
         (pod,) = pods.all()
-        pods.note_written(
+        pods.record_write(
             {
                 **pod.decode(),
                 "metadata": {**pod.decode()["metadata"], "resourceVersion": "25"},
                 "status": {"phase": "Failed"},
             }
         )
-        haste.end()
+        gate.end()
         controller = started() if is_killed else controller
         await controller.reconcile(WORK)
         await controller.reconcile(WORK)
-        return said
+        return calls
 
     assert run_virtual(story()).count("delete pod") == 1
 
 
-def test_without_haste_all_is_done_in_one_pass():
+def test_without_urgent_work_all_is_done_in_one_pass():
     """The node agent on its own has nobody else to wait for."""
 
     async def story():
-        said = []
-        started, _ = a_controller(said, UrgentWorkGate())
+        calls = []
+        started, _ = a_controller(calls, UrgentWorkGate())
         await started().reconcile(WORK)
-        return said
+        return calls
 
     assert run_virtual(story()) == ["release pod", "TERM pod", "delete pod", "status work"]

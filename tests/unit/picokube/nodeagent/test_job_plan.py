@@ -6,13 +6,13 @@ import pytest
 
 from picokube.nodeagent import timestamps
 from picokube.nodeagent.conditions import find, is_true
-from picokube.nodeagent.jobs.indexes import INDEX, read_indexes, written_indexes
-from picokube.nodeagent.jobs.job_facts import TRACKING, pod_fact
+from picokube.nodeagent.jobs.indexes import INDEX, format_indexes, parse_indexes
 from picokube.nodeagent.jobs.job_plan import plan_job
-from picokube.nodeagent.jobs.job_pods import pod_names, pod_of
+from picokube.nodeagent.jobs.job_pods import build_pod, pod_names
+from picokube.nodeagent.jobs.job_state import TRACKING, summarize_pod
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
-STARTED = timestamps.written(NOON - timedelta(seconds=60))
+STARTED = timestamps.format_time(NOON - timedelta(seconds=60))
 
 
 def a_job(status=None, deleted=False, **spec):
@@ -39,16 +39,16 @@ def a_pod(
     if index is not None:
         meta["annotations"] = {INDEX: str(index)}
     if leaving:
-        meta |= {"deletionTimestamp": timestamps.written(NOON), "deletionGracePeriodSeconds": 30}
+        meta |= {"deletionTimestamp": timestamps.format_time(NOON), "deletionGracePeriodSeconds": 30}
     if tracked:
         meta["finalizers"] = ["theirs", TRACKING]
     container = {"name": "main", "restartCount": restarts, "state": {"running": {}}}
     if phase in ("Succeeded", "Failed"):
-        end = timestamps.written(NOON - timedelta(seconds=ended_ago))
+        end = timestamps.format_time(NOON - timedelta(seconds=ended_ago))
         container["state"] = {"terminated": {"exitCode": 0, "finishedAt": end}}
     conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
     status = {"phase": phase, "containerStatuses": [container], "conditions": conditions}
-    return pod_fact({"metadata": meta, "status": status})
+    return summarize_pod({"metadata": meta, "status": status})
 
 
 def plan(job, *pods):
@@ -59,7 +59,7 @@ def test_a_new_job_gets_a_pod_and_a_start():
     """The first pass makes the pod; the start is told with it, and not urgent."""
     found = plan(a_job())
     assert (found.create, found.delete, found.is_urgent) == (1, [], False)
-    assert found.status["startTime"] == timestamps.written(NOON)
+    assert found.status["startTime"] == timestamps.format_time(NOON)
     assert found.status["active"] == 1
 
 
@@ -68,7 +68,7 @@ def test_a_pod_that_succeeds_completes_the_job_in_one_status():
     found = plan(a_job(status={"startTime": STARTED}), a_pod(phase="Succeeded"))
     assert found.is_urgent
     assert found.status["succeeded"] == 1
-    assert found.status["completionTime"] == timestamps.written(NOON)
+    assert found.status["completionTime"] == timestamps.format_time(NOON)
     assert is_true(found.status.get("conditions"), "SuccessCriteriaMet")
     assert is_true(found.status.get("conditions"), "Complete")
     assert [pod.name for pod in found.release] == ["p"]
@@ -120,12 +120,12 @@ def test_the_next_pod_waits_after_a_failure(ended_ago, create):
     found = plan(a_job(), a_pod(phase="Failed", ended_ago=ended_ago))
     assert found.create == create
     if not create:
-        assert found.look_again_at == NOON + timedelta(seconds=1)
+        assert found.requeue_at == NOON + timedelta(seconds=1)
 
 
 def test_waits_double_with_each_failure():
     pods = [a_pod(f"p{n}", "Failed", ended_ago=30) for n in range(3)]
-    assert plan(a_job(), *pods).look_again_at == NOON + timedelta(seconds=10)
+    assert plan(a_job(), *pods).requeue_at == NOON + timedelta(seconds=10)
 
 
 def test_a_deadline_fails_the_job_and_its_pod_counts_as_failed():
@@ -142,10 +142,10 @@ def test_a_deadline_fails_the_job_and_its_pod_counts_as_failed():
 
 def test_a_deadline_to_come_is_looked_at_in_time():
     job = a_job(status={"startTime": STARTED, "active": 1}, activeDeadlineSeconds=90)
-    assert plan(job, a_pod()).look_again_at == NOON + timedelta(seconds=30)
+    assert plan(job, a_pod()).requeue_at == NOON + timedelta(seconds=30)
 
 
-def test_suspending_deletes_pods_that_nobody_counts():
+def test_suspending_deletes_pods_that_no_one_counts():
     """The pod is released and deleted with its grace; the job is neither complete nor failed."""
     found = plan(a_job(suspend=True, status={"startTime": STARTED, "active": 1}), a_pod())
     assert ([pod.name for pod in found.delete], found.uncounted_deletes) == (["p"], True)
@@ -165,7 +165,7 @@ def test_a_resumed_job_starts_anew():
     found = plan(a_job(status=status))
     assert found.create == 1
     assert find(found.status.get("conditions"), "Suspended")["status"] == "False"
-    assert found.status["startTime"] == timestamps.written(NOON)
+    assert found.status["startTime"] == timestamps.format_time(NOON)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_pods_of_a_job_have_names_that_a_second_try_finds_again():
 def test_a_pod_carries_its_owner_its_mark_and_the_finalizers_of_the_template():
     job = a_job()
     job["spec"]["template"]["metadata"]["finalizers"] = ["example.com/hold"]
-    pod = pod_of(job, "work-abcde", node="laptop")
+    pod = build_pod(job, "work-abcde", node="laptop")
     assert pod["metadata"]["finalizers"] == ["example.com/hold", TRACKING]
     assert pod["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
     assert pod["spec"]["nodeName"] == "laptop"
@@ -294,15 +294,15 @@ def test_an_indexed_job_is_complete_with_all_its_indexes():
     ("text", "indexes"), [("", set()), ("3", {3}), ("0-2,5", {0, 1, 2, 5}), ("1-2", {1, 2})]
 )
 def test_indexes_are_written_as_ranges(text, indexes):
-    assert read_indexes(text) == indexes
-    assert written_indexes(indexes) == text
+    assert parse_indexes(text) == indexes
+    assert format_indexes(indexes) == text
 
 
 def test_a_pod_of_an_index_knows_its_number():
     job = an_indexed_job()
     job["spec"]["template"]["spec"]["containers"] = [{"name": "main"}]
     name = next(pod_names(job, (), 7))
-    pod = pod_of(job, name, index=7)
+    pod = build_pod(job, name, index=7)
     assert name.startswith("work-7-")
     assert pod["metadata"]["labels"][INDEX] == pod["metadata"]["annotations"][INDEX] == "7"
     assert pod["spec"]["hostname"] == "work-7"

@@ -6,7 +6,7 @@ import pytest
 
 from picokube.nodeagent.lifecycle_events import (
     MAX_REMEMBERED,
-    Once,
+    EventDeduplicator,
     containers_backing_off,
     containers_started,
     containers_stopping,
@@ -14,7 +14,7 @@ from picokube.nodeagent.lifecycle_events import (
     pod_created,
     pod_not_created,
 )
-from picokube.nodeagent.supervisor.orders import Run, RunKey
+from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 JOB = {"kind": "Job", "metadata": {"name": "work", "namespace": "n"}}
@@ -81,7 +81,7 @@ def test_a_job_tells_of_conditions_that_are_new(before, after, expected):
 
 def test_containers_start_stop_and_back_off():
     """Passes that see the same stop or the same wait again add nothing; the next start is another."""
-    events, once = Recorded(), Once()
+    events, once = Recorded(), EventDeduplicator()
     broken = Run(key=RunKey("u", "side", 0), state="ended", reason="StartError", message="no such file")
     containers_started(events, POD, [Run(key=RunKey("u", "main", 0), state="running"), broken])
     for restart in (0, 0, 1):
@@ -97,11 +97,11 @@ def test_containers_start_stop_and_back_off():
     ]
 
 
-def test_what_was_told_is_forgotten_in_the_end():
+def test_what_was_reported_is_forgotten_in_the_end():
     """The memory of it is bounded."""
-    once = Once()
-    assert once.is_first("a")
-    assert not once.is_first("a")
+    once = EventDeduplicator()
+    assert once.is_new("a")
+    assert not once.is_new("a")
     for n in range(MAX_REMEMBERED):
-        once.is_first(n)
-    assert once.is_first("a")
+        once.is_new(n)
+    assert once.is_new("a")

@@ -7,8 +7,8 @@ import pytest
 from picokube.nodeagent import timestamps
 from picokube.nodeagent.pods.known_runs import known_runs
 from picokube.nodeagent.pods.pod_plan import Stop, plan_pod
-from picokube.nodeagent.pods.pod_status import Seen, is_same, pod_status
-from picokube.nodeagent.supervisor.orders import Run, RunKey
+from picokube.nodeagent.pods.pod_status import PodObservation, is_same, pod_status
+from picokube.nodeagent.supervisor.protocol import Run, RunKey
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 
@@ -16,11 +16,11 @@ NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 def a_pod(*, policy="Never", inits=(), mains=("main",), deleted_in=None, status=None, **spec):
     meta = {"name": "p", "namespace": "default", "uid": "u"}
     if deleted_in is not None:
-        meta["deletionTimestamp"] = timestamps.written(NOON + timedelta(seconds=deleted_in))
+        meta["deletionTimestamp"] = timestamps.format_time(NOON + timedelta(seconds=deleted_in))
     sidecars = [
-        {"name": each, "restartPolicy": "Always"} if each == "side" else {"name": each} for each in inits
+        {"name": init, "restartPolicy": "Always"} if init == "side" else {"name": init} for init in inits
     ]
-    containers = [{"name": each, "image": "i"} for each in mains]
+    containers = [{"name": main, "image": "i"} for main in mains]
     spec = {"restartPolicy": policy, "initContainers": sidecars, "containers": containers, **spec}
     return {"metadata": meta, "spec": spec, "status": status or {}}
 
@@ -106,7 +106,7 @@ def test_waits_between_restarts_grow(restart, wait):
     pod = a_pod(policy="Always")
     if wait:
         found = plan(pod, a_run(state="ended", code=1, restart=restart, ended_ago=wait - 1))
-        assert (started(found), found.look_again_at) == ([], NOON + timedelta(seconds=1))
+        assert (started(found), found.requeue_at) == ([], NOON + timedelta(seconds=1))
         assert list(found.backing_off) == ["main"]
     found = plan(pod, a_run(state="ended", code=1, restart=restart, ended_ago=wait))
     assert started(found) == [("main", restart + 1)]
@@ -137,7 +137,7 @@ def test_a_deleted_pod_starts_nothing_more():
 
 def test_a_deadline_stops_and_fails_the_pod():
     pod = a_pod(activeDeadlineSeconds=5, terminationGracePeriodSeconds=2)
-    assert plan(pod, a_run(lasted=4, ended_ago=0)).look_again_at == NOON + timedelta(seconds=1)
+    assert plan(pod, a_run(lasted=4, ended_ago=0)).requeue_at == NOON + timedelta(seconds=1)
     assert plan(pod, a_run(lasted=5, ended_ago=0)).stop == [Stop(key=RunKey("u", "main", 0), grace=2)]
     over = plan(pod, a_run(state="ended", code=143, lasted=9, ended_ago=0))
     assert (over.phase, over.reason) == ("Failed", "DeadlineExceeded")
@@ -146,7 +146,7 @@ def test_a_deadline_stops_and_fails_the_pod():
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])
 @pytest.mark.parametrize("reason", ["NodeRebooted", "SupervisorLost"])
-def test_a_container_whose_end_nobody_saw_fails_its_pod_and_is_not_run_again(policy, reason):
+def test_a_container_whose_end_no_one_saw_fails_its_pod_and_is_not_run_again(policy, reason):
     """Whatever the policy says: it may have done its work."""
     lost = a_run(state="lost", code=137, reason=reason, message="why")
     found = plan(a_pod(policy=policy), lost)
@@ -164,12 +164,12 @@ def test_a_container_that_only_the_status_knows_is_not_run_again():
 
 
 def test_refused_fields_fail_the_pod_by_name():
-    found = plan(a_pod(), refused=["spec.x: no"])
+    found = plan(a_pod(), unsupported=["spec.x: no"])
     assert (found.phase, found.reason, found.message) == ("Failed", "UnsupportedField", "spec.x: no")
 
 
 def status_of(pod, *runs, **seen):
-    return pod_status(pod, plan(pod, *runs), Seen(runs=runs, **seen), now=NOON)
+    return pod_status(pod, plan(pod, *runs), PodObservation(runs=runs, **seen), now=NOON)
 
 
 def test_the_status_tells_how_a_container_ended():
@@ -189,23 +189,25 @@ def test_the_status_of_a_container_that_waits_keeps_its_last_end():
 
 
 def test_a_running_pod_is_ready_and_one_that_is_stopped_is_not():
-    ready = {each["type"]: each["status"] for each in status_of(a_pod(), a_run())["conditions"]}
+    ready = {
+        condition["type"]: condition["status"] for condition in status_of(a_pod(), a_run())["conditions"]
+    }
     assert (
         ready["Ready"] == ready["ContainersReady"] == ready["PodScheduled"] == ready["Initialized"] == "True"
     )
     leaving = status_of(a_pod(deleted_in=5), a_run())
-    assert {each["type"]: each["status"] for each in leaving["conditions"]}["Ready"] == "False"
+    assert {condition["type"]: condition["status"] for condition in leaving["conditions"]}["Ready"] == "False"
 
 
 def test_a_status_that_says_the_same_later_is_the_same():
     """Only what changed is written; conditions of others are kept."""
-    theirs = {"type": "Theirs", "status": "True", "lastTransitionTime": timestamps.written(NOON)}
+    theirs = {"type": "Theirs", "status": "True", "lastTransitionTime": timestamps.format_time(NOON)}
     pod = a_pod(status={"conditions": [theirs], "qosClass": "BestEffort"})
     first = status_of(pod, a_run())
     assert theirs in first["conditions"]
     pod["status"] = first
-    again = pod_status(pod, plan(pod, a_run()), Seen(runs=[a_run()]), now=NOON + timedelta(hours=1))
+    again = pod_status(pod, plan(pod, a_run()), PodObservation(runs=[a_run()]), now=NOON + timedelta(hours=1))
     assert is_same(first, again)
-    assert [each["lastTransitionTime"] for each in again["conditions"]] == [
-        each["lastTransitionTime"] for each in first["conditions"]
+    assert [condition["lastTransitionTime"] for condition in again["conditions"]] == [
+        condition["lastTransitionTime"] for condition in first["conditions"]
     ]

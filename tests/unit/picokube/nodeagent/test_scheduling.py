@@ -3,7 +3,7 @@
 import pytest
 
 from kubekit.cache.object_cache import Cached, Change
-from picokube.nodeagent.pods.scheduling import is_for_us, why_not
+from picokube.nodeagent.pods.scheduling import is_schedulable, unschedulable_reason
 from picokube.nodeagent.slots import Slots
 
 LABELS = {"kubernetes.io/os": "linux"}
@@ -34,25 +34,27 @@ def change(kind, pod):
     ],
 )
 def test_pods_that_wait_for_a_node_are_ours(pod, expected):
-    assert is_for_us(pod) is expected
+    assert is_schedulable(pod) is expected
 
 
-def test_a_pod_is_told_why_it_waits():
-    assert why_not(a_pod(), LABELS, free=1, most=2) == ""
-    assert "--max-pods" in why_not(a_pod(), LABELS, free=0, most=2)
-    assert "node affinity/selector" in why_not(a_pod(nodeSelector={"a": "b"}), LABELS, free=1, most=2)
-    assert why_not(a_pod(nodeSelector=LABELS), LABELS, free=1, most=2) == ""
+def test_a_pod_is_reported_why_it_waits():
+    assert unschedulable_reason(a_pod(), LABELS, free=1, max_pods=2) == ""
+    assert "--max-pods" in unschedulable_reason(a_pod(), LABELS, free=0, max_pods=2)
+    assert "node affinity/selector" in unschedulable_reason(
+        a_pod(nodeSelector={"a": "b"}), LABELS, free=1, max_pods=2
+    )
+    assert unschedulable_reason(a_pod(nodeSelector=LABELS), LABELS, free=1, max_pods=2) == ""
 
 
 def test_room_is_taken_until_a_pod_has_ended():
-    """By pods of this node only; promised room counts; the end of a pod makes room."""
+    """By pods of this node only; reserved slots count; the end of a pod frees a slot."""
     slots = Slots("laptop", 2)
-    assert not slots.follow(change("added", a_pod("a", node="laptop")))
-    assert not slots.follow(change("added", a_pod("b", node="elsewhere")))
+    assert not slots.observe(change("added", a_pod("a", node="laptop")))
+    assert not slots.observe(change("added", a_pod("b", node="elsewhere")))
     assert slots.free == 1
-    assert slots.promise()
-    assert not slots.promise()
-    slots.settle()
-    assert slots.follow(change("changed", a_pod("a", node="laptop", phase="Succeeded")))
-    assert not slots.follow(change("deleted", a_pod("a", node="laptop", phase="Succeeded")))
+    assert slots.reserve()
+    assert not slots.reserve()
+    slots.release()
+    assert slots.observe(change("changed", a_pod("a", node="laptop", phase="Succeeded")))
+    assert not slots.observe(change("deleted", a_pod("a", node="laptop", phase="Succeeded")))
     assert slots.free == 2

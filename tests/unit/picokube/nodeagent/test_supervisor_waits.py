@@ -12,9 +12,9 @@ def test_a_grace_period_of_years_is_waited_for_in_parts():
     """E15: the kernel refuses a wait of more than 24 days, and the supervisor ended with all its containers."""
     stopping = SimpleNamespace(kill_at=time.monotonic() + 400 * 86_400)
     waiting = SimpleNamespace(
-        _containers={1: stopping}, _connections={}, _journal=SimpleNamespace(is_behind=False)
+        _containers={1: stopping}, _connections={}, _journal=SimpleNamespace(has_unwritten=False)
     )
-    assert Daemon._patience(waiting) == MAX_WAIT
+    assert Daemon._timeout(waiting) == MAX_WAIT
     with selectors.DefaultSelector() as selector:
         ended, started = os.pipe()
         selector.register(ended, selectors.EVENT_READ)

@@ -6,7 +6,7 @@ from picokube.schema import CompiledSchema, admit
 def admitted(spec_schema, spec, **rest):
     compiled = CompiledSchema.of({"type": "object", "properties": {"spec": spec_schema}})
     obj, unknown = admit(compiled, {"spec": spec, **rest})
-    return obj.get("spec"), [each.field for each in unknown]
+    return obj.get("spec"), [item.field for item in unknown]
 
 
 def an_object(**properties):
@@ -75,7 +75,7 @@ def test_metadata_of_the_resource_is_left_to_the_caller():
     obj, unknown = admit(CompiledSchema.of({"type": "object"}), given)
     obj["metadata"]["labels"]["a"] = "changed"
     assert given["metadata"]["labels"]["a"] == "b"
-    assert [each.message for each in unknown] == ['unknown field "odd"']
+    assert [item.message for item in unknown] == ['unknown field "odd"']
     assert unknown[0].path == ("odd",)
 
 

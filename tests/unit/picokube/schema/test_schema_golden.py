@@ -20,7 +20,7 @@ def test_an_object_is_admitted_and_judged_as_by_kube_apiserver(case):
     old = admit(schema, case["old"])[0] if "old" in case else None
     errors = sorted([error.type.value, error.message] for error in check(schema, admitted, old=old))
     assert admitted == case["admitted"]
-    assert [each.field for each in unknown] == case["unknown"]
+    assert [item.field for item in unknown] == case["unknown"]
     assert errors == case["errors"]
 
 

@@ -3,16 +3,16 @@ from golden_cases import recorded
 
 from picokube.schema.errors import SchemaRejected
 from picokube.schema.patterns import matcher
-from picokube.schema.regex_syntax import problem_of
+from picokube.schema.regex_syntax import pattern_error
 
-PATTERNS = [pytest.param(*each, id=str(n)) for n, each in enumerate(recorded("patterns")["patterns"])]
+PATTERNS = [pytest.param(*item, id=str(n)) for n, item in enumerate(recorded("patterns")["patterns"])]
 FLAGS_REPEATED = "(?i)*"
 
 
 @pytest.mark.parametrize(("pattern", "problem"), PATTERNS)
 def test_a_pattern_is_read_as_by_go(pattern, problem):
     """What is wrong with it, word by word; and a pattern Go can read can be run."""
-    assert problem_of(pattern) == problem
+    assert pattern_error(pattern) == problem
     if problem:
         with pytest.raises(SchemaRejected):
             matcher(pattern)
@@ -32,4 +32,4 @@ def test_a_pattern_is_read_as_by_go(pattern, problem):
 )  # fmt: skip
 def test_what_only_go_takes_literally_is_taken_so(pattern, text, matches):
     """Braces that count nothing, brackets in brackets, && and ~~."""
-    assert (not problem_of(pattern) and matcher(pattern)(text)) is matches
+    assert (not pattern_error(pattern) and matcher(pattern)(text)) is matches

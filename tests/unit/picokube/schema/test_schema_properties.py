@@ -103,8 +103,8 @@ def object_schemas(draw, inner):
 def nested_schemas(inner):
     return (
         object_schemas(inner)
-        | st.builds(lambda each: {"type": "array", "items": each, "maxItems": 3}, inner)
-        | st.builds(lambda each: {"type": "object", "additionalProperties": each}, inner)
+        | st.builds(lambda item: {"type": "array", "items": item, "maxItems": 3}, inner)
+        | st.builds(lambda item: {"type": "object", "additionalProperties": item}, inner)
         | st.just({"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"})
     )
 

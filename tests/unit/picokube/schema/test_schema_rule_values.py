@@ -2,7 +2,7 @@ import pytest
 
 from picokube.schema import CompiledSchema, admit, check, check_status
 
-TIME, SPAN, DAY = ({"type": "string", "format": each} for each in ("date-time", "duration", "date"))
+TIME, SPAN, DAY = ({"type": "string", "format": item} for item in ("date-time", "duration", "date"))
 TEXTS = {"type": "array", "items": {"type": "string"}}
 SPEC = {
     "at": "2024-05-06T07:08:09.5Z", "span": "1h30m", "words": "2 days", "day": "2024-02-29", "l": ["b", "a"],
@@ -18,7 +18,7 @@ def errors(rule, value=SPEC, **how):
     rules = [{"rule": rule, **how}]
     spec = {"type": "object", "properties": properties, "x-kubernetes-validations": rules}
     schema = CompiledSchema.of({"type": "object", "properties": {"spec": spec}})
-    return [each.detail for each in check(schema, {"spec": value})]
+    return [item.detail for item in check(schema, {"spec": value})]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_rules_know_the_values_of_kubernetes(rule):
 )
 def test_rules_fail_on_values_that_are_none_of_them(rule, problem):
     """The rule is named with what went wrong."""
-    assert [problem in each and rule in each for each in errors(rule)] == [True]
+    assert [problem in error and rule in error for error in errors(rule)] == [True]
 
 
 def test_an_optional_old_value_may_hold_times():
@@ -80,13 +80,13 @@ def test_status_is_judged_by_itself():
     schema = CompiledSchema.of({"type": "object", "properties": {"spec": number, "status": number}})
     old = {"spec": {"n": "x"}, "status": {"n": 1}}
     found = check_status(schema, {"spec": {"n": "x"}, "status": {"n": "many"}}, old=old)
-    assert [each.message for each in found] == [
+    assert [item.message for item in found] == [
         'status.n: Invalid value: "string": n in body must be of type integer: "string"'
     ]
     assert found[0].path == ("status", "n")
     assert check_status(schema, {"spec": {"n": "x"}, "status": {"n": 2}}, old=old) == []
     whole = check_status(schema, {"spec": {}, "status": 5}, old=old)
-    assert [each.field for each in whole] == ["status"]
+    assert [item.field for item in whole] == ["status"]
 
 
 def test_metadata_of_an_embedded_resource_has_known_fields_only():
@@ -105,4 +105,4 @@ def test_metadata_of_an_embedded_resource_has_known_fields_only():
         "annotations": {"x": "y"},
         "ownerReferences": [{"name": "a"}],
     }
-    assert [each.field for each in unknown] == ["spec.metadata.odd", "spec.metadata.ownerReferences[0].odd"]
+    assert [item.field for item in unknown] == ["spec.metadata.odd", "spec.metadata.ownerReferences[0].odd"]

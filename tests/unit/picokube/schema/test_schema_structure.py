@@ -8,7 +8,10 @@ ROOT = "spec.validation.openAPIV3Schema"
 
 def problems(spec):
     schema = {"type": "object", "properties": {"spec": spec}}
-    return [each.message.removeprefix(f"{ROOT}.properties[spec].") for each in structural_problems(schema)]
+    return [
+        structural_problem.message.removeprefix(f"{ROOT}.properties[spec].")
+        for structural_problem in structural_problems(schema)
+    ]
 
 
 LIST_TYPE, KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
@@ -118,4 +121,7 @@ def test_a_problem_leads_into_the_schema():
 def test_keywords_kubernetes_does_not_know_are_named():
     """A server drops them silently, so a rule somebody relies on would not be there."""
     schema = {"type": "object", "properties": {"a": {"type": "string", "const": "x"}}, "$defs": {}}
-    assert [each.field for each in unknown_keywords(schema)] == ["$defs", "properties.a.const"]
+    assert [unknown_keyword.field for unknown_keyword in unknown_keywords(schema)] == [
+        "$defs",
+        "properties.a.const",
+    ]

@@ -4,7 +4,7 @@ import pytest
 
 from picokube.schema.errors import OMITTED, ErrorType, FieldError
 from picokube.schema.formats import FORMATS
-from picokube.schema.go_text import as_json, number, quoted
+from picokube.schema.go_text import as_json, format_number, go_quote
 from picokube.schema.patterns import matcher
 
 
@@ -17,7 +17,7 @@ from picokube.schema.patterns import matcher
 )  # fmt: skip
 def test_numbers_are_written_as_go_writes_them(value, text):
     """With an exponent only where Go has one."""
-    assert number(value) == text
+    assert format_number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_numbers_are_written_as_go_writes_them(value, text):
 )
 def test_text_is_quoted_as_go_quotes_it(value, text):
     """The %q of its format strings."""
-    assert quoted(value) == text
+    assert go_quote(value) == text
 
 
 def test_json_is_written_as_go_writes_it():

@@ -4,8 +4,8 @@ from golden_cases import recorded
 from picokube.schema import structural_problems
 from picokube.schema.cel import parsed
 from picokube.schema.cel_ast import tree_of
-from picokube.schema.cel_compiled import CompiledRule, understood
-from picokube.schema.cel_cost import largest_cost
+from picokube.schema.cel_compiled import CompiledRule, check_expression
+from picokube.schema.cel_cost import max_cost
 from picokube.schema.cel_declared import declared
 from picokube.schema.cel_encoding import serialized
 from picokube.schema.cel_macros import expanded
@@ -14,18 +14,18 @@ from picokube.schema.node import Node, Rule
 TYPED = recorded("typed_rules")
 NODE = Node.of(TYPED["schema"])
 ABOUT = declared(NODE, root=False)
-RULES = [pytest.param(each, id=str(n)) for n, each in enumerate(TYPED["rules"])]
+RULES = [pytest.param(item, id=str(n)) for n, item in enumerate(TYPED["rules"])]
 
 
 @pytest.mark.parametrize("case", RULES)
 def test_a_rule_is_understood_as_by_kube_apiserver(case):
     """With the types of its schema: what is wrong with it, word by word, or what it costs at most."""
-    found = understood(Rule(rule=case["rule"]), case["rule"], ABOUT, gives="bool")
+    found = check_expression(Rule(rule=case["rule"]), case["rule"], ABOUT, gives="bool")
     expected = case.get("error", case.get("cost"))
-    assert (found if isinstance(found, str) else largest_cost(found, ABOUT)) == expected
+    assert (found if isinstance(found, str) else max_cost(found, ABOUT)) == expected
 
 
-@pytest.mark.parametrize("case", [each for each in RULES if "cost" in each.values[0]])
+@pytest.mark.parametrize("case", [rule for rule in RULES if "cost" in rule.values[0]])
 def test_a_tree_survives_being_written_and_read(case):
     """What the library is given is what was checked; only the places in the source are lost."""
     tree = expanded(parsed(case["rule"]))
@@ -52,12 +52,12 @@ def test_a_rule_that_costs_too_much_is_refused():
     """By itself, and with all others together; and the largest ones are named."""
     rule = {"x-kubernetes-validations": [{"rule": "self.all(x, self.all(y, x != y))"}]}
     problems = structural_problems(spec(a={"type": "array", "items": {"type": "string"}, **rule}))
-    assert [each.field.rpartition("openAPIV3Schema")[2] for each in problems] == [
+    assert [problem.field.rpartition("openAPIV3Schema")[2] for problem in problems] == [
         ".properties[spec].properties[a].x-kubernetes-validations[0].rule",
         ".properties[spec].properties[a].x-kubernetes-validations[0].rule",
         "",
     ]
-    assert all("more than 100x" in each.detail or "contributed" in each.detail for each in problems)
+    assert all("more than 100x" in problem.detail or "contributed" in problem.detail for problem in problems)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_a_limit_on_the_list_makes_a_rule_affordable(most, factors):
     items = {"type": "string", "maxLength": 2}
     rule = {"x-kubernetes-validations": [{"rule": "self.all(x, self.all(y, x != y))"}]}
     problems = structural_problems(spec(a={"type": "array", "maxItems": most, "items": items, **rule}))
-    found = [each.detail.partition("factor of ")[2].partition(" (")[0] for each in problems]
-    assert [each for each in found if each] == factors
+    found = [problem.detail.partition("factor of ")[2].partition(" (")[0] for problem in problems]
+    assert [item for item in found if item] == factors
 
 
 @pytest.mark.parametrize("node", [{"x-kubernetes-preserve-unknown-fields": True}])

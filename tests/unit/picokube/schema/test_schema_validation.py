@@ -47,7 +47,7 @@ def messages(compiled, spec, old=None):
         pytest.param({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}, ["a", "b", "a", "a"], 'spec.x[2]: Duplicate value: "a"', id="set"),
     ],
 )  # fmt: skip
-def test_a_broken_field_is_told_in_kubernetes_words(keywords, value, message):
+def test_a_broken_field_is_reported_in_kubernetes_words(keywords, value, message):
     """One field, one keyword, one sentence."""
     assert messages(field(**keywords), {"x": value}) == [message]
 

@@ -84,4 +84,4 @@ def test_entries_of_versions_that_are_gone_are_forgotten():
         }
     ]
     entries = managed_after_write(POD, old, pod(nodeName="n"), manager="one", subresource="", now=NOW)
-    assert [each["manager"] for each in entries] == ["one"]
+    assert [entry["manager"] for entry in entries] == ["one"]

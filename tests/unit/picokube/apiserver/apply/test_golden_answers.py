@@ -30,7 +30,7 @@ def answered(step, live):
         except ApplyTypeError as error:
             return {"error": str(error)}
     entries = managed_after_write(RESOURCE, live, new, **facts)
-    meta = {name: each for name, each in new["metadata"].items() if name != "managedFields"}
+    meta = {name: item for name, item in new["metadata"].items() if name != "managedFields"}
     return {"object": {**new, "metadata": meta | ({"managedFields": entries} if entries else {})}}
 
 

@@ -7,7 +7,11 @@ from unit.picokube.apiserver.small_server import GROUP, a_definition, a_version
 
 TEXT = {"type": "string"}
 VERSIONS = [a_version("v1", a=TEXT, size=TEXT), a_version("v2", storage=False, a=TEXT)]
-V1 = next(each for each in resource_types_of(a_definition(versions=VERSIONS)) if each.version == "v1")
+V1 = next(
+    resource_type
+    for resource_type in resource_types_of(a_definition(versions=VERSIONS))
+    if resource_type.version == "v1"
+)
 
 
 def managers(version):

@@ -8,7 +8,7 @@ from unit.picokube.apiserver.apply.things import LATER, NOW, THING, kind, owners
 OURS = ("one", "Update")
 
 
-def test_a_creator_owns_all_it_wrote_but_nobody_owns_names():
+def test_a_creator_owns_all_it_wrote_but_no_one_owns_names():
     """apiVersion, kind, and what the server sets in metadata are nobody's."""
     made = updated(None, thing({"replicas": 1, "labels": {"a": "1"}}, labels={"x": "y"}, generation=1))
     assert owners(made) == {
@@ -24,7 +24,10 @@ def test_an_entry_has_kubernetes_fields_in_kubernetes_order():
     made = updated(None, thing({"replicas": 1}))
     after = updated(made, made | {"status": {"phase": "A"}}, "two", subresource="status")
     names = ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1"]
-    assert [list(each) for each in after["metadata"]["managedFields"]] == [names, [*names, "subresource"]]
+    assert [list(managed_field) for managed_field in after["metadata"]["managedFields"]] == [
+        names,
+        [*names, "subresource"],
+    ]
 
 
 def test_who_changes_a_field_takes_it():
@@ -53,7 +56,7 @@ def test_true_is_not_one():
         resource, None, old, manager="one", subresource="", now=NOW
     )
     entries = managed_after_write(resource, old, thing({"any": True}), manager="two", subresource="", now=NOW)
-    assert [each["manager"] for each in entries] == ["one", "two"]
+    assert [entry["manager"] for entry in entries] == ["one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -128,16 +131,21 @@ def test_entries_are_ordered_by_operation_age_and_name():
     ]
     made = updated(None, thing({"replicas": 1}))
     after = updated(made, made | {"metadata": made["metadata"] | {"managedFields": sent}})
-    assert [each["manager"] for each in after["metadata"]["managedFields"]] == ["y", "z", "a", "b"]
+    assert [managed_field["manager"] for managed_field in after["metadata"]["managedFields"]] == [
+        "y",
+        "z",
+        "a",
+        "b",
+    ]
 
 
 def test_the_oldest_of_many_updaters_are_thrown_together():
     """Ten may stay."""
     obj = updated(None, thing({"labels": {}}))
     for number in range(12):
-        spec = {"labels": {f"l{each}": "1" for each in range(number + 1)}}
+        spec = {"labels": {f"l{item}": "1" for item in range(number + 1)}}
         obj = updated(obj, obj | {"spec": spec}, f"m{number:02}", now=f"2024-01-01T00:00:{number:02}Z")
-    names = [each["manager"] for each in obj["metadata"]["managedFields"]]
+    names = [managed_field["manager"] for managed_field in obj["metadata"]["managedFields"]]
     assert names == ["ancient-changes", *(f"m{number:02}" for number in range(3, 12))]
 
 

@@ -103,6 +103,6 @@ def test_unreadable_field_sets_are_refused(fields):
 def test_field_sets_are_written_in_order():
     """Fields, keys, values, indexes; numbers by value, and a prefix before what it begins."""
     fields = ["i:2", "v:10", "v:9", 'v:"a"', 'k:{"name":"a b"}', 'k:{"name":"a"}', "f:b", "f:a", "."]
-    assert list(in_order({each: {} for each in fields})) == [
+    assert list(in_order({field: {} for field in fields})) == [
         ".", "f:a", "f:b", 'k:{"name":"a"}', 'k:{"name":"a b"}', "v:9", "v:10", 'v:"a"', "i:2",
     ]  # fmt: skip

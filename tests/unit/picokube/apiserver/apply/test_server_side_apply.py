@@ -10,7 +10,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def steps(obj):
-    return [each["name"] for each in obj["spec"]["steps"]]
+    return [step["name"] for step in obj["spec"]["steps"]]
 
 
 def listed(*names):
@@ -41,7 +41,7 @@ def test_what_another_owns_too_stays():
 def test_a_second_applier_of_the_same_value_has_no_time():
     """Nothing changed when it came."""
     made = applied(applied(None, {"name": "x"}), {"name": "x"}, "two", now=LATER)
-    assert [each.get("time") for each in made["metadata"]["managedFields"]] == [None, NOW]
+    assert [managed_field.get("time") for managed_field in made["metadata"]["managedFields"]] == [None, NOW]
 
 
 def test_one_conflict_is_named():
@@ -102,7 +102,7 @@ def test_atomic_values_are_owned_whole():
     }
 
 
-def test_fields_of_an_object_that_nobody_tracked_belong_to_the_past():
+def test_fields_of_an_object_that_no_one_tracked_belong_to_the_past():
     """They conflict like anyone's."""
     live = thing({"replicas": 1}, uid="u")
     with pytest.raises(ApplyConflict, match=r'conflict with "before-first-apply" using example\.com/v1'):

@@ -73,14 +73,14 @@ def applied(live, spec, manager="one", *, force=False, now=NOW, **meta):
 def updated(old, new, manager="one", *, subresource="", now=NOW):
     """The object as it is stored after a write."""
     entries = managed_after_write(THING, old, new, manager=manager, subresource=subresource, now=now)
-    meta = {name: each for name, each in new["metadata"].items() if name != "managedFields"}
+    meta = {name: item for name, item in new["metadata"].items() if name != "managedFields"}
     return {**new, "metadata": meta | {"uid": "u"} | ({"managedFields": entries} if entries else {})}
 
 
 def owners(obj):
     """Manager and operation -> fields."""
     entries = obj["metadata"].get("managedFields", [])
-    return {(each["manager"], each["operation"]): each["fieldsV1"] for each in entries}
+    return {(entry["manager"], entry["operation"]): entry["fieldsV1"] for entry in entries}
 
 
 def golden(name: str) -> dict[str, Any]:

@@ -242,7 +242,7 @@ def test_a_file_that_others_lock_fails_a_change_and_takes_the_next(opened, tmp_p
     asyncio.run(scenario())
 
 
-def test_those_who_wait_for_their_turn_are_told_that_the_store_was_closed(opened):
+def test_those_who_wait_for_their_turn_are_reported_that_the_store_was_closed(opened):
     async def scenario():
         store = opened()
         first, *others = [asyncio.create_task(store.change(pod("a"), put(n))) for n in range(4)]

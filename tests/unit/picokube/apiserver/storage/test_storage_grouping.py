@@ -26,7 +26,7 @@ def test_changes_of_different_keys_share_a_transaction(tmp_path):
 
 
 def test_the_same_calls_give_the_same_log_when_committed_inline():
-    """What simulations rely on: no thread, no clock, no chance."""
+    """What simulations rely on: no thread, no clock, no rng."""
 
     async def scenario():
         store = SqliteStore.open(":memory:")

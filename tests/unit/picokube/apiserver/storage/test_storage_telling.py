@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from contract.storage.implementations import pod
-from picokube.apiserver.storage.broadcaster import LONGEST_PAUSE, Broadcaster
+from picokube.apiserver.storage.broadcaster import MAX_PAUSE, Broadcaster
 from picokube.apiserver.storage.settings import StoreSettings
 from picokube.apiserver.storage.store import Event, EventType, Stored, TooSlow
 from support.virtual_time import run_virtual
@@ -23,13 +23,13 @@ def broadcaster():
     return Broadcaster(floor=1, revision=1, past=lambda *_: [], settings=settings)
 
 
-async def batches_told(*, cost, watchers=2):
+async def batches_reported(*, cost, watchers=2):
     """What each of some watchers is told of an event every millisecond, if telling one of them takes `cost` seconds."""
     source, stories, loop = broadcaster(), [[] for _ in range(watchers)], asyncio.get_running_loop()
 
     async def listen(story):
         async for batch in source.watch("pods", None, 1):
-            story.append([each.object.revision for each in batch])
+            story.append([item.object.revision for item in batch])
             loop.stall(cost)
 
     tasks = [asyncio.create_task(listen(story)) for story in stories]
@@ -42,13 +42,13 @@ async def batches_told(*, cost, watchers=2):
     return stories
 
 
-def test_watchers_that_cost_little_are_told_at_once():
-    assert run_virtual(batches_told(cost=0)) == [[[2], [3], [4], [5], [6], [7]]] * 2
+def test_watchers_that_cost_little_are_reported_at_once():
+    assert run_virtual(batches_reported(cost=0)) == [[[2], [3], [4], [5], [6], [7]]] * 2
 
 
-def test_what_comes_within_the_pause_after_a_round_is_told_together():
+def test_what_comes_within_the_pause_after_a_round_is_reported_together():
     """As long as the round took: two watchers of two milliseconds each."""
-    for story in run_virtual(batches_told(cost=2 * MILLISECOND)):
+    for story in run_virtual(batches_reported(cost=2 * MILLISECOND)):
         assert [revision for batch in story for revision in batch] == [2, 3, 4, 5, 6, 7]
         assert story[0] == [2]
         assert [3, 4, 5] in (batch[:3] for batch in story)
@@ -65,7 +65,7 @@ def test_no_pause_is_longer_than_the_longest():
             source.publish([event(revision)])
             loop.stall(cost)
             await waiting
-        assert loop.time() - began == pytest.approx(LONGEST_PAUSE)
+        assert loop.time() - began == pytest.approx(MAX_PAUSE)
 
     run_virtual(scenario())
 
@@ -82,7 +82,7 @@ def test_a_watcher_with_too_much_waiting_is_woken_to_hear_it():
     run_virtual(scenario())
 
 
-def test_a_watch_says_what_it_told_and_not_what_still_waits_for_its_round():
+def test_a_watch_says_what_it_reported_and_not_what_still_waits_for_its_round():
     """Who goes on from there after a break would else never hear of what waited."""
 
     async def scenario():

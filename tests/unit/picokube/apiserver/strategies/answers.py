@@ -23,7 +23,10 @@ def _stored(resource: str, namespace: str, name: str) -> dict[str, Any] | None:
     return {} if (resource, name) == ("serviceaccounts", "default") else None
 
 
-_TYPES = {(each.group, each.version, each.plural): each for each in built_in_types(_stored)}
+_TYPES = {
+    (built_in_type.group, built_in_type.version, built_in_type.plural): built_in_type
+    for built_in_type in built_in_types(_stored)
+}
 _VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
 _BY_SERVER = {
     "clusterIP": "<ip>",
@@ -89,7 +92,7 @@ def answer(status: int, body: dict[str, Any], warnings: list[str]) -> dict[str, 
         found["message"] = _plain(body["message"])
         causes = (body.get("details") or {}).get("causes")
         if causes:
-            found["causes"] = [[each.get("field"), each["reason"]] for each in causes]
+            found["causes"] = [[cause.get("field"), cause["reason"]] for cause in causes]
     else:
         found["object"] = _plain(body)
     if warnings:
@@ -111,16 +114,16 @@ def _plain(value: Any) -> Any:
             r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z", lambda m: "<micro>" if m[1] else "<time>", text
         )
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
         found = {}
-        for key, each in value.items():
-            if key in _BY_SERVER and each not in ("None", ["None"], ""):
+        for key, item in value.items():
+            if key in _BY_SERVER and item not in ("None", ["None"], ""):
                 found[key] = _BY_SERVER[key]
-            elif key == "metadata" and isinstance(each, dict):
-                found[key] = _plain({name: part for name, part in each.items() if name not in _VOLATILE})
+            elif key == "metadata" and isinstance(item, dict):
+                found[key] = _plain({name: part for name, part in item.items() if name not in _VOLATILE})
             else:
-                found[key] = _plain(each)
+                found[key] = _plain(item)
         return found
     return value
 
@@ -144,9 +147,9 @@ def merged(old: Any, patch: Any) -> Any:
     if not isinstance(patch, dict):
         return copy.deepcopy(patch)
     found = copy.deepcopy(old) if isinstance(old, dict) else {}
-    for key, each in patch.items():
-        if each is None:
+    for key, item in patch.items():
+        if item is None:
             found.pop(key, None)
         else:
-            found[key] = merged(found.get(key), each)
+            found[key] = merged(found.get(key), item)
     return found

@@ -21,19 +21,19 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 def main() -> None:
     pattern = sys.argv[1] if len(sys.argv) > 1 else "*"
     known = {row["name"]: row for row in json.loads(RECORDED.read_text())} if RECORDED.exists() else {}
-    names = [each["name"] for each in CASES]
-    assert len(names) == len(set(names)), sorted({each for each in names if names.count(each) > 1})
+    names = [case["name"] for case in CASES]
+    assert len(names) == len(set(names)), sorted({item for item in names if names.count(item) > 1})
     server = RealApiServer()
     try:
         server.start_controllers(["serviceaccount-controller"])
         client = server.client()
-        for each in CASES:
+        for case in CASES:
             if (
-                each["name"] not in known
-                or known[each["name"]]["case"] != each
-                or fnmatch.fnmatch(each["name"], pattern)
+                case["name"] not in known
+                or known[case["name"]]["case"] != case
+                or fnmatch.fnmatch(case["name"], pattern)
             ):
-                known[each["name"]] = {"name": each["name"], "case": each, "answer": asked(client, each)}
+                known[case["name"]] = {"name": case["name"], "case": case, "answer": asked(client, case)}
     finally:
         server.stop()
     rows = [json.dumps(known[name], sort_keys=True) for name in names]
@@ -56,7 +56,7 @@ def asked(client: Any, case: dict[str, Any]) -> dict[str, Any]:
             client.request(
                 "DELETE", f"{path}/{name}?gracePeriodSeconds=0&propagationPolicy=Background", None, {}
             )
-    return answer(found.status, found.body, [text(each) for each in found.headers.get_all("Warning") or ()])
+    return answer(found.status, found.body, [text(item) for item in found.headers.get_all("Warning") or ()])
 
 
 def sent(client: Any, method: str, path: str, body: Any, headers: dict[str, str] | None = None) -> Any:

@@ -19,7 +19,7 @@ def test_a_condition_keeps_its_place_and_the_time_of_its_last_turn():
     status = with_condition(status, condition("B", "True", "First", ""), NOW)
     status = with_condition(status, condition("A", "True", "Second", ""), LATER)
     status = with_condition(status, condition("B", "False", "Second", ""), LATER)
-    found = [(each["type"], each["reason"], each["lastTransitionTime"]) for each in status["conditions"]]
+    found = [(item["type"], item["reason"], item["lastTransitionTime"]) for item in status["conditions"]]
     assert found == [("A", "Second", NOW), ("B", "Second", LATER)]
 
 

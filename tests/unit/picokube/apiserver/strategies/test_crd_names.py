@@ -18,8 +18,8 @@ def settled(definition, *others):
 
 def conditions(definition):
     return {
-        each["type"]: (each["status"], each["reason"], each["message"])
-        for each in definition["status"]["conditions"]
+        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+        for condition in definition["status"]["conditions"]
     }
 
 
@@ -27,7 +27,7 @@ def test_free_names_are_given():
     found = settled(a_definition(shortNames=["pp"], categories=["all"]))
     assert has_its_names(found)
     assert is_served(found)
-    assert [each["lastTransitionTime"] for each in found["status"]["conditions"]] == [NOW, NOW]
+    assert [condition["lastTransitionTime"] for condition in found["status"]["conditions"]] == [NOW, NOW]
 
 
 def test_what_is_settled_stays_as_it_is():
@@ -88,11 +88,11 @@ def test_who_is_established_stays_so():
 def test_the_time_of_a_condition_is_that_of_its_last_turn():
     first = settled(a_definition())
     waiting = settled(a_definition(plural="things", singular="thing"), first)
-    for each in waiting["status"]["conditions"]:
-        each["lastTransitionTime"] = EARLIER
+    for condition in waiting["status"]["conditions"]:
+        condition["lastTransitionTime"] = EARLIER
     waiting["spec"]["names"]["shortNames"] = ["part"]
     again = settled(waiting, first)
-    assert {each["lastTransitionTime"] for each in again["status"]["conditions"]} == {EARLIER}
+    assert {condition["lastTransitionTime"] for condition in again["status"]["conditions"]} == {EARLIER}
     waiting["spec"]["names"] |= {"kind": "Thing", "listKind": "ThingList", "shortNames": []}
     found = settled(waiting, first)
-    assert {each["lastTransitionTime"] for each in found["status"]["conditions"]} == {NOW}
+    assert {condition["lastTransitionTime"] for condition in found["status"]["conditions"]} == {NOW}

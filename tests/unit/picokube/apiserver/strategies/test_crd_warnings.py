@@ -8,7 +8,7 @@ ODD = {"type": "string", "format": "odd"}
 
 
 def a_definition(*schemas):
-    return {"spec": {"versions": [{"schema": {"openAPIV3Schema": each}} for each in schemas]}}
+    return {"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}} for schema in schemas]}}
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,10 @@ def test_an_unknown_format_is_found_at_any_depth(schema):
     "schema",
     [{"type": "string", "format": "date-time"}, {"type": "integer", "format": "odd"}, {}],
 )
-def test_known_formats_and_those_of_other_types_are_not_told(schema):
+def test_known_formats_and_those_of_other_types_are_not_reported(schema):
     assert format_warnings(a_definition(schema), None) == []
 
 
-def test_what_was_there_before_is_not_told_again():
+def test_what_was_there_before_is_not_reported_again():
     more = {"properties": {"a": ODD, "b": {"type": "string", "format": "odder"}}}
     assert format_warnings(a_definition(more), a_definition(ODD)) == ['unrecognized format "odder"']

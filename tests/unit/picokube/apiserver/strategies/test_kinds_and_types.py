@@ -4,12 +4,12 @@ import pytest
 
 from picokube.apiserver import errors
 from picokube.apiserver.builtin import built_in_types
-from picokube.apiserver.strategies.config import MOST
+from picokube.apiserver.strategies.config import MAX_COUNT
 from picokube.apiserver.strategies.custom_types import resource_types_of
 from picokube.apiserver.tables import table_columns, table_row
 from unit.picokube.apiserver.strategies.answers import created, resource_of
 
-TYPES = {(each.group, each.kind): each for each in built_in_types()}
+TYPES = {(built_in_type.group, built_in_type.kind): built_in_type for built_in_type in built_in_types()}
 CRD = {
     "metadata": {"name": "parts.example.com"},
     "spec": {
@@ -43,7 +43,7 @@ CRD = {
 }
 
 
-@pytest.mark.parametrize("resource", TYPES.values(), ids=lambda each: each.qualified)
+@pytest.mark.parametrize("resource", TYPES.values(), ids=lambda item: item.qualified)
 def test_every_kind_has_a_schema_and_decodes(resource):
     assert resource.schema["description"]
     assert resource.schema["properties"]["metadata"]["properties"]["name"]["type"] == "string"
@@ -51,7 +51,7 @@ def test_every_kind_has_a_schema_and_decodes(resource):
 
 
 @pytest.mark.parametrize(
-    "resource", [each for each in TYPES.values() if "list" in each.verbs], ids=lambda each: each.qualified
+    "resource", [item for item in TYPES.values() if "list" in item.verbs], ids=lambda item: item.qualified
 )
 def test_every_row_has_a_cell_a_column(resource):
     obj = {"metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}}
@@ -98,7 +98,7 @@ def test_custom_objects_are_pruned_defaulted_and_their_status_is_apart():
         "spec": {"z": 1},
     }
     obj, unknown = part.strategy.decode(sent | {"status": {"b": 1}})
-    assert [each.field for each in unknown] == ["metadata.odd", "spec.z"]
+    assert [item.field for item in unknown] == ["metadata.odd", "spec.z"]
     part.strategy.prepare_create(obj)
     assert obj["spec"] == {"a": "x"}
     assert "status" not in obj
@@ -110,8 +110,8 @@ def test_custom_objects_are_pruned_defaulted_and_their_status_is_apart():
 @pytest.mark.parametrize(
     ("plural", "sent"),
     [
-        pytest.param("configmaps", {"data": {"a": "x" * (MOST + 1)}}, id="config-map"),
-        pytest.param("secrets", {"stringData": {"a": "x" * (MOST + 1)}}, id="secret"),
+        pytest.param("configmaps", {"data": {"a": "x" * (MAX_COUNT + 1)}}, id="config-map"),
+        pytest.param("secrets", {"stringData": {"a": "x" * (MAX_COUNT + 1)}}, id="secret"),
     ],
 )
 def test_more_than_a_mebibyte_is_too_much(plural, sent):

@@ -33,7 +33,7 @@ from unit.picokube.apiserver.strategies.answers import resource_of
         ),
     ],
 )
-def test_a_value_that_does_not_fit_is_told_by_the_kinds_of_both(plural, obj, said):
+def test_a_value_that_does_not_fit_is_reported_by_the_kinds_of_both(plural, obj, said):
     """The kind that the value has, and the one that it should have."""
     resource, _ = resource_of(f"/api/v1/namespaces/d/{plural}")
     with pytest.raises(errors.ApiError) as caught:

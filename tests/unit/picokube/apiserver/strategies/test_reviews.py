@@ -33,19 +33,21 @@ def _asked(kind, spec, judge=None, lookup=None):
     return review(kind, lookup, judge)({"metadata": {"creationTimestamp": "t"}, "spec": spec}, ME)
 
 
-def test_one_is_told_who_one_is():
+def test_one_is_reported_who_one_is():
     """With everything that is known of the user."""
-    told = _asked("SelfSubjectReview", {})
+    reported = _asked("SelfSubjectReview", {})
     info = {"username": "me", "uid": "7", "groups": ["g"], "extra": {"k": ["v"]}}
-    assert told["status"] == {"userInfo": info}
-    assert told["metadata"] == {"creationTimestamp": "t"}
+    assert reported["status"] == {"userInfo": info}
+    assert reported["metadata"] == {"creationTimestamp": "t"}
 
 
-def test_a_review_of_oneself_is_about_whoever_asks():
+def test_a_review_of_oneself_is_about_anyone_asks():
     """The ground of a yes is told."""
     judge = Judge()
-    told = _asked("SelfSubjectAccessReview", {"nonResourceAttributes": {"verb": "get", "path": "/x"}}, judge)
-    assert told["status"] == {"allowed": True, "reason": "because"}
+    reported = _asked(
+        "SelfSubjectAccessReview", {"nonResourceAttributes": {"verb": "get", "path": "/x"}}, judge
+    )
+    assert reported["status"] == {"allowed": True, "reason": "because"}
     assert judge.asked == [("me", ("g",), PathAsk(verb="get", path="/x"))]
 
 
@@ -54,8 +56,8 @@ def test_a_review_of_others_is_about_those_it_names(kind):
     """A no needs no ground."""
     judge = Judge()
     asked = {"verb": "get", "resource": "pods", "namespace": "n", "version": "v1"}
-    told = _asked(kind, {"user": "x", "groups": ["h"], "resourceAttributes": asked}, judge)
-    assert told["status"] == {"allowed": False}
+    reported = _asked(kind, {"user": "x", "groups": ["h"], "resourceAttributes": asked}, judge)
+    assert reported["status"] == {"allowed": False}
     assert judge.asked == [("x", ("h",), ResourceAsk(verb="get", resource="pods", namespace="n"))]
 
 
@@ -77,7 +79,7 @@ def test_a_question_that_asks_nothing_is_refused(kind, spec):
         _asked(kind, spec, Judge())
 
 
-def test_rules_are_told_apart_by_what_they_are_about():
+def test_rules_are_reported_apart_by_what_they_are_about():
     """Resources and paths; and what could not be found."""
     status = _asked("SelfSubjectRulesReview", {"namespace": "n"}, Judge())["status"]
     assert status == {
@@ -112,5 +114,5 @@ def test_a_token_is_looked_up(found, status):
         asked.append((token, audiences))
         return found
 
-    told = _asked("TokenReview", {"token": "t", "audiences": ["s"]}, lookup=lookup)
-    assert (told["status"], asked) == (status, [("t", ["s"])])
+    reported = _asked("TokenReview", {"token": "t", "audiences": ["s"]}, lookup=lookup)
+    assert (reported["status"], asked) == (status, [("t", ["s"])])

@@ -120,13 +120,13 @@ def test_wrong_types_are_bad_requests_in_gos_words(path, sent, problem):
     assert refused.value.message.endswith(f"json: cannot unmarshal {problem}")
 
 
-def test_unknown_fields_are_dropped_and_told():
+def test_unknown_fields_are_dropped_and_reported():
     resource, _ = resource_of(PODS)
     found, unknown = resource.strategy.decode(
         {"spec": {"bar": 1, "containers": [{"name": "a", "x": 1}]}, "zap": None}
     )
     assert found == {"spec": {"containers": [{"name": "a"}]}}
-    assert [each.field for each in unknown] == ["spec.bar", "spec.containers[0].x", "zap"]
+    assert [item.field for item in unknown] == ["spec.bar", "spec.containers[0].x", "zap"]
 
 
 def test_null_is_absent_except_within_lists_and_maps():
