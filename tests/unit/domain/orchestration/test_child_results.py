@@ -174,7 +174,7 @@ def test_a_success_takes_the_childs_outputs_and_the_declared_defaults(outputs, d
 
 @pytest.mark.rule("DAG-7")
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("reported", "message"),
     [
         pytest.param("", "the child was cancelled directly", id="own"),
         pytest.param("by ann", "by ann", id="childs"),
