@@ -136,7 +136,7 @@ def test_a_condition_sees_values_up_to_64_kib():
     too_large = (
         StepPhase.FAILED,
         Reason.CONDITION_ERROR,
-        "when: parameters.big has 65,537 bytes; a condition may look at values of 65,536 bytes",
+        "when: parameters.big has 65,537 bytes; a condition can read at most 65,536 bytes",
     )
     assert phase_of("parameters.big != ''") == too_large
     assert phase_of("parameters.all(name, name != '')") == too_large
