@@ -1,7 +1,7 @@
-"""What users and clients depend on, by name: it changes only on purpose.
+"""The public surface by name: it changes only on purpose.
 
-`public_surface.json` lists it. After a change that is meant, write it anew:
-`JANGAR_WRITE_SURFACE=1 python -m pytest tests/architecture/test_public_surface.py`, and say so in the changelog.
+`public_surface.json` lists it. After an intended change, write it again with `JANGAR_WRITE_SURFACE=1 python -m pytest
+tests/architecture/test_public_surface.py`, and describe the change in the changelog.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ METRIC = re.compile(r'"(jangar_[a-z_]+)"')
 
 
 def without_descriptions(node, *, is_schema=True):
-    """A schema, where `description` is no property's name."""
+    """The schema without descriptions; a property named `description` stays."""
     if isinstance(node, dict):
         return {
             name: without_descriptions(value, is_schema=name != "properties")

@@ -1,4 +1,4 @@
-"""Names and prose use the vocabulary of the field: words that were retired do not come back."""
+"""Names and prose use the vocabulary of the field."""
 
 import ast
 import re

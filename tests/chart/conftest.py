@@ -1,6 +1,6 @@
-"""A whole real cluster with two versions of the product on its node, started when the first test asks for it.
+"""A real cluster with two versions of the product on its node, started on first use.
 
-It goes with each module: the engine's own tests have controllers that look after every namespace of theirs.
+It is module-scoped: the engine's own tests have controllers that reconcile every namespace.
 """
 
 import secrets
@@ -49,7 +49,7 @@ def node(cluster: WholeCluster) -> Iterator[ExistingServer]:
 
 @pytest.fixture
 def release(node: ExistingServer, tmp_path: Path) -> Iterator[Release]:
-    """A namespace of its own under the strictest pod security; whatever is installed there goes with it."""
+    """A namespace with the strictest pod security; everything installed in it is deleted at the end."""
     binary = kubectl_binary()
     assert binary is not None, "a whole cluster has one"
     namespace = f"chart-{secrets.token_hex(3)}"

@@ -1,7 +1,7 @@
-"""Every mapped value changes what the controllers do, not only what they are told.
+"""Every mapped value changes the behavior of the controllers, not only their environment.
 
-Each is flipped in the chart. What a process that gets the rendered environment makes of the same objects is held
-against what it makes of them by default; limits and lists of admission against the decision that they enter.
+Each value is flipped in the chart. Processes with the rendered environment are compared with processes that have the
+defaults; admission limits and lists are compared by the decision they change.
 """
 
 import asyncio
@@ -46,13 +46,13 @@ def rendered_environment(values: dict[str, Any], namespace: str = "agents") -> d
     return {k: v for k, v in environment(container(deployment)).items() if isinstance(v, str)}
 
 
-# What is decided about a crowd of AgentRuns.
+# Decisions about a set of AgentRuns.
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def crowd(**more: Any) -> Observation:
-    """Two live runs, one admitted 40 s ago, and three that wait."""
+    """Two live runs, one admitted 40 s ago, and three waiting runs."""
     ask = RunRequest(
         agent="a",
         labels=("team",),
@@ -116,8 +116,8 @@ ADMISSION: list[tuple[str, Any, dict[str, Any]]] = [
 
 @pytest.mark.rule("CHART-6")
 @pytest.mark.parametrize(("value", "flipped", "world"), ADMISSION, ids=[item[0] for item in ADMISSION])
-def test_a_limit_or_list_changes_who_starts(value, flipped, world):
-    """The same runs, decided under the default and under the flipped value."""
+def test_a_limit_or_list_changes_which_runs_start(value, flipped, world):
+    """The same runs are decided with the default and with the flipped value."""
     assert verdicts(world) != verdicts(world | {value: flipped})
 
 
@@ -139,13 +139,13 @@ PODS: list[tuple[str, list[str], dict[str, Any]]] = [
 @pytest.mark.rule("CHART-6")
 @pytest.mark.parametrize(("value", "flipped", "asked"), PODS, ids=[pod[0] for pod in PODS])
 def test_a_list_changes_which_pods_runs_may_have(value, flipped, asked):
-    """E7, E14: the same runs, decided under the default and under the flipped value."""
+    """E7, E14: the same runs are decided with the default and with the flipped value."""
     assert verdicts({}, **asked) != verdicts({value: flipped}, **asked)
 
 
 @pytest.mark.rule("CHART-6")
-def test_a_limit_that_is_set_counts_tool_runs_unless_the_operator_says_otherwise():
-    """E9: the defaults are made for agents; a limit that somebody chose holds for every run."""
+def test_a_configured_limit_counts_tool_runs_unless_the_operator_opts_out():
+    """E9: the defaults are for agents; an explicitly set limit applies to every run."""
 
     def counts(values: dict[str, Any]) -> bool:
         return admission_policy(controller_settings(rendered_environment(values))).counts_tool_runs
@@ -158,7 +158,7 @@ def test_a_limit_that_is_set_counts_tool_runs_unless_the_operator_says_otherwise
 
 @pytest.mark.rule("CHART-7")
 def test_no_run_may_use_the_service_accounts_of_the_release():
-    """E7: the chart names them to the processes, and admission refuses them in the release's namespace."""
+    """E7: the chart passes their names to the processes, and admission rejects them in the release's namespace."""
     for account in ("agents-controllers", "agents-sa"):
         reported = verdicts({}, service_account=account, namespace="agents")
         assert reported == ["ServiceAccountNotAllowed"] * 3, account
@@ -247,7 +247,7 @@ OLD = Ended(
         root_uid="long-ago",
     )
 )
-"""A run in the databases of the worlds that have one."""
+"""A stored run in each database."""
 
 
 async def _store(path: Path) -> None:
@@ -265,7 +265,7 @@ async def _stored(path: Path, uid: str) -> bool:
 
 @dataclass(frozen=True)
 class World:
-    """A namespace whose controllers have been at work."""
+    """A namespace with running controllers."""
 
     api: Api
     client: HttpClient
@@ -300,7 +300,7 @@ class World:
         return self.api.get(kind, name).get("status") or {}
 
     def leases(self) -> dict[str, Any]:
-        """Its own, wherever they are."""
+        """The leases of this world in any namespace."""
         return self.leases_in(self.api.namespace) or self.leases_in("leases")
 
     def leases_in(self, namespace: str) -> dict[str, Any]:
@@ -315,7 +315,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory) -> Iterator[dict[str, World]]:
-    """All of them on one API server, with the same objects, each with controllers as its pod would run them."""
+    """All worlds on one API server with the same objects, each with controllers configured as in its pod."""
     server, home = EmbeddedApiServer(), tmp_path_factory.mktemp("behavior")
     running: list[Child] = []
     clients: list[HttpClient] = []
@@ -351,7 +351,7 @@ def worlds(tmp_path_factory) -> Iterator[dict[str, World]]:
 
 
 def _await_work(made: dict[str, World]) -> None:
-    """What every world must come to by itself, so that what is not done was not to be done."""
+    """Wait until every world has finished its work, so that missing effects are meaningful."""
 
     def is_over(name: str, kind: str) -> bool:
         return bool(made[name].status(kind).get("finishedAt"))
@@ -465,20 +465,20 @@ SHOWN: dict[str, tuple[str, Callable[[World], Any]]] = {
     "orchestrationController.namespaces": ("elsewhere", is_acted_on("OrchestrationRun")),
     "supportingController.namespaces": ("elsewhere", is_acted_on("ToolRun")),
 }
-"""In which world a value is flipped, and what of it shows that."""
+"""The world in which each value is flipped, and the effect that shows it."""
 
 
 @pytest.mark.rule("CHART-6")
 @pytest.mark.parametrize("value", SHOWN)
 def test_a_value_changes_what_the_controllers_do(worlds, value):
-    """Seen in the objects that they make and write, or in what they answer."""
+    """The effect is visible in written objects or in responses."""
     flipped, shown = SHOWN[value]
     assert value in WORLDS[flipped], "the world does not flip it"
     assert shown(worlds[flipped]) != shown(worlds["plain"])
 
 
 @pytest.mark.rule("CHART-6")
-def test_every_mapped_value_is_shown_to_change_something():
+def test_every_mapped_value_has_a_demonstrated_effect():
     """A new row needs a world here, a decision, or a reason why nothing can show it."""
     decided = {value for value, _, _ in (*ADMISSION, *PODS)} | {"controller.admissionPolicy.toolRunLimits"}
     covered = {*SHOWN, *WITHOUT, *decided}

@@ -1,4 +1,4 @@
-"""The chart on API servers: accepted as it is rendered, installed by helm, and enough for the processes it starts."""
+"""The chart on API servers: its objects are accepted, Helm installs it, and its permissions suffice."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from support.envtest import missing_parts
 JANGAR = Path(sys.executable).with_name("jangar")
 DIGEST = {"image.digest": "sha256:" + "0" * 64}
 NO_HOOK = {"uninstall.releaseFinalizers": False}
-"""Nothing runs pods here that a hook could wait for."""
+"""Hooks are disabled: nothing runs pods here."""
 FOREIGN = {
     "argoproj.io": ("v1alpha1", {"Rollout": "rollouts", "AnalysisTemplate": "analysistemplates"}),
     "monitoring.coreos.com": (
@@ -71,7 +71,7 @@ class Place:
         return name
 
     def account_kubeconfig(self, namespace: str, name: str) -> Path:
-        """The same server, entered as a service account."""
+        """The same server, accessed as a service account."""
         token = self.kubectl(f"create token {name} -n {namespace}").strip()
         config = yaml.safe_load(self.server.kubeconfig.read_text())
         config["users"] = [{"name": user["name"], "user": {"token": token}} for user in config["users"]]
@@ -83,7 +83,7 @@ class Place:
 
 
 def foreign_kinds() -> list[dict[str, Any]]:
-    """Kinds of others, open: what is in them is theirs to check."""
+    """CRDs of other products with open schemas."""
     open_schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return [
         {
@@ -140,8 +140,8 @@ def with_rollouts(place: Place) -> None:
 
 
 @pytest.mark.rule("CHART-3", "CHART-7")
-def test_a_release_lives_under_the_strictest_pod_security(place):
-    """Install, upgrade, roll back, uninstall; the API server takes every object, and warns of none."""
+def test_a_release_works_under_the_strictest_pod_security(place):
+    """Install, upgrade, roll back, uninstall: the API server accepts every object without warnings."""
     namespace = place.namespace("strict")
     for values in ({}, {"controllers.enabled": False}, {"controllers.replicaCount": 2}):
         ran = place.deploy(namespace, values)
@@ -159,8 +159,8 @@ def test_a_release_lives_under_the_strictest_pod_security(place):
 
 
 @pytest.mark.parametrize("preset", ["values.yaml", "values-dev.yaml", "values-kind.yaml", "values-prod.yaml"])
-def test_every_field_of_every_preset_is_known_to_the_api_server(place, preset):
-    """A strict dry run of all that could be rendered: unknown and repeated fields are errors."""
+def test_the_api_server_knows_every_field_of_every_preset(place, preset):
+    """A strict dry run of everything that can be rendered: unknown and duplicate fields are errors."""
     with_rollouts(place)
     namespace = place.namespace("dry")
     everything = DIGEST | {
@@ -177,7 +177,7 @@ def test_every_field_of_every_preset_is_known_to_the_api_server(place, preset):
         ],
     }
     objects = rendered(everything, files=(preset,), namespace=namespace)
-    # A pod is refused without its account, even dry.
+    # A pod is rejected without its account, even in a dry run.
     place.kubectl.within(namespace)("apply -f -", list(objects.of("ServiceAccount").values()))
     ran = place.kubectl.within(namespace).run(
         "apply --dry-run=server --validate=strict -f -", list(objects.all)
@@ -195,8 +195,8 @@ def kinds_of(place: Place, namespace: str) -> dict[str, int]:
 
 
 @pytest.mark.rule("CHART-1")
-def test_the_kind_of_live_pods_changes_in_steps_only(place):
-    """One step would be a moment without controllers: it is refused with the way that is none, there and back."""
+def test_the_workload_kind_changes_only_in_steps(place):
+    """A single step would leave a moment without controllers: it is rejected with instructions, in both directions."""
     with_rollouts(place)
     namespace = place.namespace("moving")
     base = {"controlPlane.enabled": False}
@@ -227,8 +227,8 @@ def test_the_kind_of_live_pods_changes_in_steps_only(place):
     assert place.deploy(namespace, on | {"progressiveDelivery.skipMigrationCheck": True}).code == 0
 
 
-def test_the_notes_say_how_to_go_on(place):
-    """How to look, how to promote, what share a canary has, and what was set in vain."""
+def test_the_notes_describe_the_next_steps(place):
+    """How to watch, how to promote, the share of a canary, and values without effect."""
     with_rollouts(place)
     namespace = place.namespace("notes")
     ran = place.deploy(
@@ -247,7 +247,7 @@ def test_the_notes_say_how_to_go_on(place):
 
 
 def as_a_pod_would(objects: Objects, component: str, namespace: str) -> dict[str, str]:
-    """The environment of a container, with what a kubelet fills in."""
+    """The environment of a container with the values that a kubelet fills in."""
     found = environment(container(objects.one("Deployment", component)))
     texts = {name: value for name, value in found.items() if isinstance(value, str)}
     return texts | {"JANGAR_POD_NAMESPACE": namespace, "JANGAR_HEALTH_ADDRESS": f"127.0.0.1:{free_port()}"}
@@ -271,9 +271,9 @@ spec:
 
 
 @pytest.mark.rule("CHART-7")
-def test_the_rights_of_the_chart_are_enough_for_the_controllers(place):
-    """With the account, the Role and the environment that the chart gives, and no more, a run succeeds, another is
-    cancelled and one is deleted; nothing is forbidden on the way.
+def test_the_permissions_of_the_chart_are_enough_for_the_controllers(place):
+    """With exactly the account, Role and environment of the chart, a run succeeds, one is cancelled and one is
+    deleted; no request is forbidden.
     """
     if place.server.name != "real":
         pytest.skip(
@@ -335,7 +335,9 @@ def test_the_rights_of_the_chart_are_enough_for_the_controllers(place):
 
 @pytest.mark.rule("GC-7")
 def test_the_script_of_the_uninstall_hook_stops_the_controllers(place):
-    """As the hook's account: the workload has no replicas, its pods are waited for, and a second time is the same."""
+    """With the hook's account: the workload is scaled to 0, its pods are awaited, and running it again has the same
+    result.
+    """
     if place.server.name != "real":
         pytest.skip("the embedded server runs no Deployments, and has no scale of them")
     namespace = place.namespace("going")
@@ -390,8 +392,8 @@ def _ran(command: list[Any]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_definitions_are_upgraded_with_the_rights_of_their_hook(place):
-    """An old definition is brought up to date, a missing one comes, and no other definition may be touched."""
+def test_the_hook_upgrades_crds_with_its_own_permissions(place):
+    """An old CRD is updated, a missing one is created, and no other CRD may be changed."""
     namespace = place.namespace("kinds")
     hook = [
         item

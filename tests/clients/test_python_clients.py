@@ -1,4 +1,4 @@
-"""kopf and the official Python client, each in its own process with packages of its own."""
+"""kopf and the official Python client, each in its own process and environment."""
 
 import json
 import os
@@ -79,7 +79,7 @@ def operator(server, tmp_path):
     client.close()
 
 
-def test_an_operator_with_kopf_answers_changes_and_holds_deletion(operator):
+def test_a_kopf_operator_handles_changes_and_delays_deletion(operator):
     """It watches, patches the status, adds and removes its finalizer, and records Events."""
     client, said = operator
 

@@ -1,4 +1,6 @@
-"""Everything that a laptop's control plane wrote or answers, opened: rows of databases, packed objects, files, HTTP."""
+"""Searches everything that a laptop's control plane wrote or returns: rows of databases, compressed objects, files,
+HTTP.
+"""
 
 import base64
 import gzip
@@ -16,11 +18,11 @@ from e2e.http_face import HttpFace
 from e2e.laptop_process import LaptopProcess
 
 _PACKED = re.compile(rb"H4sI[A-Za-z0-9+/=]{20,}")
-"""Something in gzip, as base64."""
+"""Base64 of gzip."""
 
 
 def forms(value: str) -> set[bytes]:
-    """A value as programs write it: as it is, escaped, in URLs, in base64 alone and as somebody's password."""
+    """Encodings of a value in output: plain, escaped, in URLs, in base64, and as a password in basic auth."""
     data = value.encode()
     quoted = {quote(value, safe=""), quote(value), quote_plus(value)}
     lowered = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), item) for item in quoted}
@@ -33,7 +35,7 @@ def forms(value: str) -> set[bytes]:
 
 
 def written(laptop: LaptopProcess) -> Iterator[tuple[str, bytes]]:
-    """What is in the data directory, but for Secrets themselves and the volumes that they are mounted as."""
+    """Content of the data directory, except Secrets themselves and the volumes that mount them."""
     files = [Path(folder, name) for folder, _, names in os.walk(laptop.data) for name in names]
     for path in sorted(files):
         if path.is_symlink() or not path.is_file():
@@ -50,7 +52,7 @@ def written(laptop: LaptopProcess) -> Iterator[tuple[str, bytes]]:
 
 
 def answered(face: HttpFace) -> Iterator[tuple[str, bytes]]:
-    """Every answer to a question that has one, about everything that there is."""
+    """The response of every GET route for every object."""
     paths = [path for path, verbs in face.get("/openapi.json")["paths"].items() if "get" in verbs]
     runs = face.get("/v1/runs?nested=true&limit=200")["items"]
     kinds = [item["name"] for item in face.get("/v1/kinds")["items"]]
@@ -101,7 +103,7 @@ def _rows(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _opened(where: str, content: bytes) -> Iterator[tuple[str, bytes]]:
-    """With what is packed in it."""
+    """The content, including compressed parts."""
     yield where, content
     packed = [content] if content.startswith(b"\x1f\x8b") else []
     packed += [base64.b64decode(item + b"=" * (-len(item) % 4)) for item in _PACKED.findall(content)]

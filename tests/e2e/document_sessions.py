@@ -1,8 +1,8 @@
-"""A session as a document tells it: commands that go on from one another, and what some of them say.
+"""A session as a document describes it: consecutive commands and the output of some of them.
 
-A block `sh session` holds commands, a line each; `# exit 3` announces another exit code than 0. A block `console` holds
-`$ command` and below it what it says; `...` stands for lines that are left out. A command that watches (`-w`) goes on
-beside the ones after it, to the end of the session.
+A `sh session` block contains commands, one per line; `# exit 3` announces an exit code other than 0. A `console`
+block contains `$ command` followed by its output; `...` stands for omitted lines. A watching command (`-w`) runs
+alongside the following ones to the end of the session.
 """
 
 import re
@@ -14,14 +14,14 @@ from pathlib import Path
 BLOCK = re.compile(r"^```(sh session|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXIT = re.compile(r"#\s*exit (\d+)\s*$")
 VARYING = re.compile(r"(?<![\w.-])(\d{4}-\d\d-\d\dT[\d:.]+Z|(\d+(\.\d+)?(ms|s|m|h|d))+)(?![\w.-])")
-"""Moments and durations."""
+"""Timestamps and durations."""
 UNTIL_SAID = "until_said() { for _ in {1..100}; do [ -s $1 ] && return; sleep 0.1; done; }"
-"""Waits for the first words of something that watches."""
+"""Waits for the first output of a watching command."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    """One command, and the lines that it is said to print."""
+    """One command and its expected output lines."""
 
     line: str
     says: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Typed:
 
 
 def session_of(text: str) -> list[Typed]:
-    """The commands of a document's session, in order."""
+    """The commands of a document's session in order."""
     found: list[Typed] = []
     for kind, body in BLOCK.findall(text):
         if kind == "console":
@@ -48,7 +48,7 @@ def _reported(part: str) -> Typed:
 
 
 def script(session: Sequence[Typed], outputs: Path) -> str:
-    """For one shell; the first command that exits otherwise than it says ends it. Outputs go to files by number."""
+    """A shell script; the first command with an unexpected exit code ends it. Outputs are written to numbered files."""
     lines = ["set -o pipefail", "watching=()", "trap 'kill ${watching[@]} 2>/dev/null' EXIT", UNTIL_SAID]
     for number, item in enumerate(session):
         if item.watches:
@@ -65,7 +65,7 @@ def script(session: Sequence[Typed], outputs: Path) -> str:
 
 
 def unsaid(each: Typed, output: str) -> list[str]:
-    """Lines of the document that the command did not print; moments, durations and widths of columns may differ."""
+    """Lines of the document that the command did not print; timestamps, durations and column widths may differ."""
     printed = {_plain(line) for line in output.splitlines()}
     return [line for line in each.says if _plain(line) not in printed]
 

@@ -1,4 +1,4 @@
-"""A tenant's program: creates hostile objects, changes some, keeps few. Prints what it did as JSON."""
+"""A tenant's program: creates hostile objects, changes some, keeps few. Prints a summary as JSON."""
 
 import http.client
 import json
@@ -15,12 +15,12 @@ from jangar.api.kind import VERSION, Kind
 from support.hostile_objects import hostile_object, pairs
 
 KEPT = 150
-"""Objects that are left alone at a time; the oldest is deleted."""
+"""Maximum number of objects that exist at a time; the oldest is deleted."""
 FEW_SECONDS = 30
 
 
 class Api:
-    """One connection, made anew when it breaks."""
+    """One connection, reopened when it breaks."""
 
     def __init__(self, server: str, authority: str, token: str) -> None:
         self._place = urlsplit(server).netloc
@@ -31,7 +31,7 @@ class Api:
     def ask(
         self, method: str, path: str, body: object = None, content: str = "application/json", **headers
     ) -> int:
-        """The status of the answer; 0 for none."""
+        """Return the HTTP status; 0 if there was no response."""
         try:
             if self._connection is None:
                 self._connection = http.client.HTTPSConnection(
@@ -50,7 +50,7 @@ class Api:
 
 
 def change(api: Api, rng: random.Random, path: str, collection: str, made: dict) -> None:
-    """One of the other things that the right to write allows."""
+    """Another write that the tenant's permissions allow."""
     spec = made["spec"]
     match rng.randrange(7):
         case 0:
@@ -119,7 +119,7 @@ def _collection(kind: Kind, namespace: str) -> str:
 
 if __name__ == "__main__":
     os.nice(19 - os.nice(0))
-    sys.setrecursionlimit(100_000)  # for objects that nest deep
+    sys.setrecursionlimit(100_000)  # for deeply nested objects
     server, authority, namespace, seed, count, seconds = sys.argv[1:]
     api = Api(server, authority, os.environ["HOSTILE_TOKEN"])
     sys.stdout.write(json.dumps(attack(api, namespace, int(seed), int(count), float(seconds))))

@@ -1,4 +1,4 @@
-"""The HTTP API of a `jangar up`, asked with the token of its owner."""
+"""The HTTP API of a `jangar up`, called with the token of its owner."""
 
 import json
 
@@ -7,7 +7,7 @@ from support import plane_face
 
 
 class HttpFace(plane_face.HttpFace):
-    """One laptop's."""
+    """Client for one laptop."""
 
     def __init__(self, laptop: LaptopProcess) -> None:
         found = json.loads((laptop.data / "laptop.json").read_text())

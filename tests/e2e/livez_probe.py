@@ -1,7 +1,7 @@
-"""Asks /livez every 50 ms from outside, until its input ends. Prints the slowest answers as JSON.
+"""Polls /livez every 50 ms from outside until its input ends. Prints the slowest responses as JSON.
 
-The standard library alone: it starts at once and costs little. Each answer comes with how late this process itself woke
-up before it asked: on a machine without time for anybody that is the cause of a slow one.
+Uses only the standard library: it starts fast and costs little. Each sample has the delay of this process's own
+wake-up, which on an overloaded machine explains a slow response.
 """
 
 import http.client

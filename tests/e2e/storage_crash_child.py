@@ -1,8 +1,7 @@
-"""Hammers a store until it is killed, and says on its standard output what it was promised.
+"""Writes to a store until it is killed, and prints its acknowledgements.
 
-Run with a path, and the revision that a watch resumes from.
-
-A line is written after the promise: `A` for a change that was acknowledged, `W` for an event that a watch told.
+Run with a path and the revision from which a watch resumes. A line is printed after the fact: `A` for an acknowledged
+change, `W` for an event of a watch.
 """
 
 import asyncio
@@ -54,7 +53,7 @@ async def tell(watch):
 
 
 async def forget(store, watch):
-    """Keep what the watch may need after a restart, and a little more."""
+    """Compact, but keep what the watch may need after a restart and a margin."""
     while True:
         await store.compact(watch.revision - WINDOW)
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The logs of an agent of several steps on a laptop, wherever logs are read, after its pods and the run are gone."""
+"""Logs of an agent with several steps on a laptop, from every source, after its pods and the run are gone."""
 
 import json
 
@@ -53,12 +53,12 @@ def laptop(tmp_path_factory):
 
 
 def said(lines):
-    """Without what the runner tells of itself."""
+    """Without the runner's own lines."""
     return [line for line in lines if line.startswith(("==> ", "say "))]
 
 
 @pytest.mark.rule("GC-6")
-def test_every_face_reads_the_logs_of_all_steps_of_an_agent(laptop):
+def test_every_interface_reads_the_logs_of_all_steps_of_an_agent(laptop):
     """The commands and the HTTP API, from pods, from files and from history."""
     laptop.apply(run("told", work()))
     laptop.until(lambda: laptop.phase("told") == "Succeeded")

@@ -1,7 +1,7 @@
-"""Canary secrets, given to agents in every way and told by them in every way, on a whole laptop: they are nowhere that
-our processes write or answer.
+"""Agents on a laptop get canary secrets in every way and print them in every way: our processes neither write nor
+return them.
 
-Raw logs of a pod are the work's own; those of agents are written by our runner, and are looked through like the rest.
+The raw logs of a pod belong to the work; those of agents are written by our runner and are searched.
 """
 
 import secrets
@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 MARK = "plain-word"
-"""No secret, told in the same places: where it is not found, nothing else would be."""
+"""A marker that is not secret, printed with the canaries: the search must find it."""
 MIN_MARKED = 20
 TELL = f"""
 escaped() {{ printf %s "$1" | sed 's/"/\\\\"/g'; }}
@@ -65,7 +65,7 @@ def named(kind, name, spec, group="agents"):
 
 
 class Canaries:
-    """Runs on one laptop, each with Secrets of its own."""
+    """Runs on one laptop, each with its own Secrets."""
 
     def __init__(self, laptop):
         self.laptop, self.face = laptop, HttpFace(laptop)
@@ -73,7 +73,7 @@ class Canaries:
         self.objects = [tool("echoes", 'echo "got {{ parameters.text }}"')]
 
     def agent(self, name, script, *names):
-        """Given its values as a variable, as a whole Secret and as a file; runs of these names may have them."""
+        """An agent with its values as a variable, as a whole Secret and as a file; its runs may use them."""
         keys = {"env": "ENV_KEY", "whole": "WHOLE_KEY", "file": "key"}
         values = {item: f'c4n+{secrets.token_hex(9)}/"{item[0]}' for item in keys}
         self.values[name] = list(values.values())
@@ -134,7 +134,7 @@ def laptop(tmp_path_factory):
 
 
 def begin(canaries):
-    """Those that succeed, fail, are killed, cancelled, repeated, looped, and run as a step of an orchestration."""
+    """Start runs that succeed, fail, are killed, cancelled, retried, looped, and run as a step of an orchestration."""
     for number in range(3 if FULL else 1):
         for place, script in enumerate(WAYS.values()):
             canaries.start(f"way-{number}-{place}", script)
@@ -161,7 +161,7 @@ def settle(canaries):
 
 
 def leaks(canaries, places):
-    """Where a value was found, and in how many places the plain word was."""
+    """Locations of a value, and the number of locations of the marker."""
     wanted = {
         form: name for name, values in canaries.values.items() for value in values for form in forms(value)
     }
@@ -173,7 +173,7 @@ def leaks(canaries, places):
 
 
 def test_canaries_are_nowhere_on_a_whole_laptop(laptop, record_property):
-    """While the runs are there and after they are gone: objects in every version, events, files, history, HTTP."""
+    """While the runs exist and after they are deleted: objects in every version, events, files, history, HTTP."""
     canaries = Canaries(laptop)
     begin(canaries)
     settle(canaries)

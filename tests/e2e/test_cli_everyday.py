@@ -1,4 +1,4 @@
-"""What people do every day with runs: complete names, follow a retry, change a parameter, read inputs and outputs."""
+"""Everyday commands for runs: complete names, follow a retry, change a parameter, read inputs and outputs."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def laptop(tmp_path_factory):
 
 
 def offered(laptop, *words):
-    """What Tab offers in bash for the last word."""
+    """Bash completions of the last word."""
     ran = laptop.jangar(
         _JANGAR_COMPLETE="complete_bash", COMP_WORDS=" ".join(("jangar", *words)), COMP_CWORD=str(len(words))
     )
@@ -91,7 +91,7 @@ def test_inputs_and_outputs_are_shown_for_every_step(laptop):
 
 
 def test_a_run_is_resubmitted_with_other_parameters_and_followed(laptop):
-    """B11: from a file too; a parameter that is not declared is refused before anything starts."""
+    """B11: also from a file; an undeclared parameter is rejected before anything starts."""
     (laptop.home / "text").write_text("from a file")
     said = laptop.done("resubmit", "first", "-p", "text=@text", "--name", "second", "--watch")
     assert said.startswith("second resubmits first\n")
@@ -126,20 +126,22 @@ def test_a_retry_is_followed_and_its_end_is_the_exit_code(laptop):
     ],
 )
 def test_names_are_completed(laptop, words, expected):
-    """B11: runs, steps, kinds, objects, namespaces. A slow machine may need a second try: an answer has a deadline."""
+    """B11: runs, steps, kinds, objects, namespaces. A slow machine may need a second try because completion has a
+    deadline.
+    """
     laptop.until(lambda: offered(laptop, *words) == expected)
 
 
-def test_every_shell_is_answered(laptop):
-    """B11: each asks in its own way."""
+def test_every_shell_gets_completions(laptop):
+    """B11: each shell has its own protocol."""
     asked = {"_TYPER_COMPLETE_ARGS": "jangar explain fir"}
     laptop.until(lambda: '"first"' in laptop.done(_JANGAR_COMPLETE="complete_zsh", **asked))
     fish = {"_TYPER_COMPLETE_FISH_ACTION": "get-args", **asked}
     laptop.until(lambda: laptop.done(_JANGAR_COMPLETE="complete_fish", **fish).split() == ["first"])
 
 
-def test_an_api_that_does_not_answer_completes_nothing_and_says_nothing(laptop, tmp_path):
-    """B11: within its deadline; a message would end up in the middle of what is typed."""
+def test_completion_prints_nothing_if_the_api_does_not_respond(laptop, tmp_path):
+    """B11: within its deadline; a message would appear in the middle of the command line."""
     assert offered(laptop, "explain", "--data-dir", str(tmp_path), "fir") == []
     with socket.create_server(("127.0.0.1", 0)) as silent:
         config = {

@@ -1,4 +1,4 @@
-"""Runs that are deleted, over HTTP: in the same list, with all that they had; who changed what; keys that stay."""
+"""Deleted runs over HTTP: in the same list with all their data; audit rows; keys that stay."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def face(laptop):
 
 
 def test_live_and_past_runs_are_one_list(face):
-    """Every run once, with what it came to, page by page; filters and text find both."""
+    """Every run once with its outcome, page by page; filters and text match both."""
     items = {item["name"]: item for item in face.get("/v1/runs")["items"]}
     assert (items["stays"]["live"], items["outer"]["live"]) == (True, False)
     assert (items["outer"]["phase"], items["outer"]["stepsEnded"], items["outer"]["stepsTotal"]) == (
@@ -62,8 +62,8 @@ def test_live_and_past_runs_are_one_list(face):
     assert face.get("/v1/runs?namespace=elsewhere")["items"] == []
 
 
-def test_a_past_run_is_shown_whole(face):
-    """Steps with the words that explain them, graph, timeline, explanation and object, as when it was there."""
+def test_a_past_run_is_shown_completely(face):
+    """Explained steps, graph, timeline, explanation and object, as before its deletion."""
     reported = face.get(f"{R}/outer")
     assert (reported["live"], reported["phase"]) == (False, "Failed")
     steps = {item["name"]: item for item in reported["steps"]}
@@ -79,7 +79,7 @@ def test_a_past_run_is_shown_whole(face):
 
 @pytest.mark.rule("GC-6")
 def test_logs_and_events_of_a_past_run_are_kept(face, laptop):
-    """Also when the files of the tails are gone: the database has them."""
+    """Also if the files of the tails are gone: the database has them."""
     for path in (laptop.data / "log-tails").rglob("*.log"):
         path.unlink()
     log = face.get(f"{R}/outer/logs?step=fails")
@@ -93,8 +93,8 @@ def test_logs_and_events_of_a_past_run_are_kept(face, laptop):
     assert {"StepFailed", "NonZeroExit"} & reasons
 
 
-def test_a_past_run_can_be_run_again_and_not_retried(face, laptop):
-    """What was defined is known; its steps' work is not there to be kept."""
+def test_a_past_run_can_be_resubmitted_and_not_retried(face, laptop):
+    """Its definition is stored; the results of its steps cannot be reused."""
     refused = face.ask("POST", f"{R}/outer/retry", {})
     assert (refused.status, "resubmit" in refused.json["detail"]) == (409, True)
     made = face.ask("POST", f"{R}/outer/resubmit", {"name": "once-more"})
@@ -102,8 +102,8 @@ def test_a_past_run_can_be_run_again_and_not_retried(face, laptop):
     assert face.ask("POST", f"{R}/outer/cancel").status == 404
 
 
-def test_a_name_that_was_given_again_is_two_runs(face, laptop):
-    """The run of today by its name, that of old by its uid."""
+def test_a_reused_name_refers_to_two_runs(face, laptop):
+    """The live run by its name, the deleted one by its uid."""
     old = face.get(f"{R}/outer")["uid"]
     laptop.apply(run("outer", step("say", "say")))
     laptop.until(lambda: laptop.phase("outer") == "Succeeded")
@@ -114,7 +114,7 @@ def test_a_name_that_was_given_again_is_two_runs(face, laptop):
 
 
 def test_a_key_outlives_its_run(face, laptop):
-    """After the run is deleted the same order gives its last form, and another order is refused."""
+    """After the run is deleted the same request returns its final state, and a different request is rejected."""
     order = {"orchestration": "greeting"}
     made = face.ask("POST", R, order, Idempotency_Key="once")
     name = made.json["run"]["name"]
@@ -128,7 +128,7 @@ def test_a_key_outlives_its_run(face, laptop):
 
 
 def test_every_change_leaves_an_audit_row(face):
-    """Who, what, on which object, and how it was answered; refusals too; the newest first."""
+    """Who, what, on which object, and the response; errors too; newest first."""
     face.ask("POST", f"{R}/stays/cancel")
     face.ask("DELETE", f"{R}/nothing")
     rows = face.get("/v1/audit?limit=2")

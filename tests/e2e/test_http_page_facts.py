@@ -1,4 +1,4 @@
-"""What the web page asks the HTTP API for: retries, nested runs, field errors, and what to do with an old link."""
+"""Data for the web page over HTTP: retries, nested runs, field errors, and expired links."""
 
 import json
 
@@ -59,7 +59,7 @@ def face(laptop):
 
 
 def test_a_run_names_its_retries_and_a_retry_its_origin(face):
-    """C4: both ways, also to whoever follows the run."""
+    """C4: both ways, also in the stream of the run."""
     with face.events(f"{R}/broken/watch") as events:
         assert next(events)[2]["retriedBy"] == []
         made = face.ask("POST", f"{R}/broken/retry", {}).json["run"]["name"]
@@ -68,8 +68,8 @@ def test_a_run_names_its_retries_and_a_retry_its_origin(face):
     assert face.get(f"{R}/{made}")["retryOf"] == "broken"
 
 
-def test_a_run_is_repeated_with_other_parameters(face):
-    """C4: resubmit takes a whole new set of parameters, and checks it like a new run."""
+def test_a_run_is_resubmitted_with_other_parameters(face):
+    """C4: resubmit takes a complete set of parameters and validates it like a new run."""
     order = {"orchestration": "greeting", "name": "hello", "parameters": {"whom": "you"}}
     assert face.ask("POST", R, order).status == 201
     wrong = face.ask("POST", f"{R}/hello/resubmit", {"parameters": {"tone": "loud"}})
@@ -85,8 +85,8 @@ def test_a_run_is_repeated_with_other_parameters(face):
     assert face.get(f"{R}/{same.json['run']['name']}")["parameters"] == {"whom": "you"}
 
 
-def test_what_is_wrong_is_reported_by_field(face):
-    """C8: a form can show it where it belongs."""
+def test_problems_are_reported_by_field(face):
+    """C8: a form can show each problem at its field."""
     answer = face.ask("POST", R, {"orchestration": "greeting", "parameters": {"tune": "x"}})
     assert answer.json["fields"] == {
         "parameters.whom": "Enter a value.",
@@ -97,7 +97,7 @@ def test_what_is_wrong_is_reported_by_field(face):
     assert "exists" in taken.json["fields"]["name"]
 
 
-def test_an_old_link_opens_a_page_that_says_what_to_do(face, laptop):
+def test_an_expired_link_opens_a_page_with_instructions(face, laptop):
     """C7: a browser gets the page, a program a problem; neither gets a session."""
     page = face.ask("GET", "/runs/default/broken?token=old", token=None, Accept=BROWSER)
     assert (page.status, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
@@ -113,7 +113,7 @@ def test_an_old_link_opens_a_page_that_says_what_to_do(face, laptop):
 
 
 def test_commands_name_the_data_directory(face, laptop):
-    """B9: where it is not the default one; before anybody has signed in, too."""
+    """B9: if it is not the default one; also before sign-in."""
     command = f"jangar --data-dir '{laptop.data}'"
     assert face.get("/v1/me")["commandPrefix"] == command
     page = face.ask("GET", "/", token=None, Accept=BROWSER).body.decode()
@@ -121,12 +121,12 @@ def test_commands_name_the_data_directory(face, laptop):
 
 
 def test_the_page_knows_how_long_history_is_kept(face):
-    """C3: the record for ever, the ends of logs for a week, unless the settings say otherwise."""
+    """C3: rows without limit, log tails for a week, unless the settings differ."""
     assert face.get("/v1/me")["history"] == {"recordSeconds": None, "logSeconds": 604800}
 
 
 def test_a_deleted_run_stays_readable_in_history(face, laptop):
-    """C3: what the dialog promises: the record and the end of the log."""
+    """C3: as the dialog says: the row and the log tail."""
     laptop.apply(run("gone-soon", step("say", "say")))
     laptop.until(lambda: laptop.phase("gone-soon") == "Succeeded")
     assert face.get(f"{R}/gone-soon")["retention"]["history"] == "On"

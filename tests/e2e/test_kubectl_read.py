@@ -1,4 +1,4 @@
-"""kubectl's reads: get in every form, describe with events, explain, discovery, auth and raw paths."""
+"""kubectl's reads: get in every format, describe with events, explain, discovery, auth and raw paths."""
 
 import json
 
@@ -80,7 +80,7 @@ def test_get_configmaps(k, line, shown):
     assert k(f"get configmaps {line}") == shown
 
 
-def test_get_draws_tables(k):
+def test_get_prints_tables(k):
     assert ageless(k("get configmaps -l app=shop")) == (
         "NAME DATA AGE\napple 1 AGE\nbread 1 AGE\ncheese 1 AGE"
     )
@@ -111,7 +111,7 @@ def test_get_of_several_kinds_names_each(k):
     )
 
 
-def test_get_over_all_namespaces_names_them(k):
+def test_get_over_all_namespaces_shows_them(k):
     assert ageless(k("get pods -A --field-selector=metadata.name=worker")) == (
         f"NAMESPACE NAME READY STATUS RESTARTS AGE\n{k.namespace} worker 0/2 Pending 0 AGE"
     )
@@ -125,7 +125,7 @@ def test_get_finds_pods_by_their_phase_and_node(k):
     assert k("get pods --field-selector=spec.nodeName= -o name") == "pod/worker\n"
 
 
-def test_get_writes_the_object_whole(k):
+def test_get_prints_the_whole_object(k):
     found = k.json("get configmap apple")
     assert (found["apiVersion"], found["kind"], found["data"]) == ("v1", "ConfigMap", {"size": "3"})
     assert sorted(found["metadata"]) == [
@@ -192,11 +192,11 @@ def test_get_writes_the_object_whole(k):
         ),
     ],
 )
-def test_get_refuses(k, line, said):
+def test_get_is_rejected(k, line, said):
     assert k.refused(f"get {line}") == said
 
 
-def test_nothing_found_is_said(k):
+def test_an_empty_result_is_reported(k):
     ran = k.run("get toolruns")
     assert (ran.code, ran.out, ran.err) == (0, "", f"No resources found in {k.namespace} namespace.\n")
 
@@ -269,7 +269,7 @@ def test_describe_of_our_kinds(k):
     k("delete toolrun described")
 
 
-def test_explain_knows_our_kinds(k):
+def test_explain_describes_our_kinds(k):
     assert k("explain toolrun.spec.onJobMissing") == (
         "GROUP:      tools.proompteng.ai\nKIND:       ToolRun\nVERSION:    v1alpha1\n\n"
         "FIELD: onJobMissing <string>\nENUM:\n    Fail\n    Retry\n\n"
@@ -285,7 +285,7 @@ def test_explain_knows_our_kinds(k):
     assert "    managedFields\t<[]ManagedFieldsEntry>\n      apiVersion\t<string>\n" in recursive
 
 
-def test_explain_knows_built_in_kinds(k):
+def test_explain_describes_built_in_kinds(k):
     shown = k("explain job.spec")
     assert shown.startswith(
         "GROUP:      batch\nKIND:       Job\nVERSION:    v1\n\nFIELD: spec <JobSpec>\n\n\nDESCRIPTION:\n    "
@@ -340,7 +340,7 @@ def test_the_category_lists_every_kind_and_agents_lists_agents(kubectl):
     }
 
 
-def test_api_resources_tells_verbs_and_categories(k):
+def test_api_resources_shows_verbs_and_categories(k):
     rows = ageless(k("api-resources --api-group=tools.proompteng.ai -o wide")).splitlines()
     verbs = "delete,deletecollection,get,list,patch,create,update,watch"
     assert rows == [
@@ -360,7 +360,7 @@ def test_api_versions_lists_groups(k):
     assert {"v1", "apps/v1", "batch/v1", "apiextensions.k8s.io/v1", "tools.proompteng.ai/v1alpha1"} <= found
 
 
-def test_auth_tells_who_asks_and_what_they_may(k):
+def test_auth_shows_the_user_and_its_permissions(k):
     assert k("auth can-i create pods") == "yes\n"
     assert k("auth can-i '*' '*'") == "yes\n"
     assert k("auth can-i delete toolruns --subresource=status") == "yes\n"
@@ -385,7 +385,7 @@ def test_raw_paths_are_answered(k):
     assert json.loads(k(f"delete --raw {path}/raw"))["status"] == "Success"
 
 
-def test_the_server_names_itself(k):
+def test_the_server_reports_its_version(k):
     assert k("cluster-info").startswith(f"Kubernetes control plane is running at {k.server.url}\n")
     shown = k("version")
     assert "Server Version: v1.35." in shown

@@ -1,4 +1,4 @@
-"""The agent's jobs on a real kube-apiserver: every status it writes must stand before the real validation."""
+"""The agent's jobs on a real kube-apiserver, which validates every status that the agent writes."""
 
 import json
 
@@ -99,7 +99,7 @@ def test_jobs_end_with_a_status_that_a_real_server_accepts(client, name, script,
     assert {key: status.get(key) for key in counts} == counts
 
 
-def test_a_job_is_suspended_and_goes_on(client):
+def test_a_job_is_suspended_and_resumed(client):
     make(client, "pause", "trap 'exit 0' TERM; while :; do sleep 0.1; done")
 
     def active():
@@ -114,6 +114,6 @@ def test_a_job_is_suspended_and_goes_on(client):
     wait_for(lambda: not active(), what="its end")
 
 
-def test_a_finished_job_goes_with_its_time_to_live(client):
+def test_a_finished_job_is_deleted_after_its_ttl(client):
     make(client, "brief", "true", ttlSecondsAfterFinished=1)
     wait_for(lambda: client.request("GET", f"{JOBS}/brief").status == 404, what="that it is gone")

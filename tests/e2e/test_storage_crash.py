@@ -1,7 +1,7 @@
-"""Kill -9 at random moments under load: what was acknowledged is there, nothing is told twice, nothing is left out.
+"""Kill -9 at random moments under load: acknowledged writes survive, no event is repeated or missing.
 
-The record of what was promised is kept by this process, in a file of its own; the store has no part in it.
-`JANGAR_CRASH_TRIALS=200` for the whole proof.
+This process keeps the record of acknowledgements in its own file; the store is not involved.
+`JANGAR_CRASH_TRIALS=200` for the full proof.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class Promise(NamedTuple):
 
 
 class Record:
-    """What children said before they died: an append-only file, synced before it is believed."""
+    """Output of the children before they died: an append-only file, synced before use."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab+")
@@ -60,7 +60,7 @@ def test_a_killed_store_keeps_every_promise(tmp_path):
     path = tmp_path / "store.db"
     for trial in range(TRIALS):
         record.take(said_until_killed(path, record.last_watched, rng))
-        # Every other time the next child finds the file as the last one left it.
+        # Every other time the next child opens the file as the last one left it.
         if trial % 2 or trial == TRIALS - 1:
             asyncio.run(check(path, record))
     assert len(record.acknowledged) > TRIALS, "the children did work"
@@ -98,7 +98,7 @@ async def check(path: Path, record: Record) -> None:
             stored = event.object
             reported = Promise(stored.revision, stored.key.name, fingerprint(stored.data), event.type.value)
             record.watched.append(reported)
-    # All watches, one after the other over every crash, are one stream: no gap, no repeat, no revision used again.
+    # All watches in sequence, across every crash, are one stream: no gap, no repeat, no revision reused.
     assert [reported.revision for reported in record.watched] == list(range(2, store.revision + 1))
     for kept in record.acknowledged:
         reported = record.watched[kept.revision - 2]

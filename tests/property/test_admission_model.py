@@ -1,4 +1,4 @@
-"""Admission against a small model of it, on random crowds of runs."""
+"""Admission compared with a small model on random sets of runs."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ NAMESPACES, AGENTS, REPOSITORIES = "abcd", ("x", "y", "z"), (None, "o/one", "o/t
 
 
 def a_crowd(seed):
-    """Some live, some admitted lately, some waiting, and limits that bite."""
+    """Some live, some recently admitted, some waiting runs, and limits that apply."""
     rng = Random(f"crowd {seed}")  # noqa: S311
     at = lambda most: NOON - timedelta(seconds=rng.randint(-90, most))  # noqa: E731
     live = [
@@ -62,7 +62,7 @@ def a_crowd(seed):
 
 @in_blocks
 def test_admission_allows_what_the_model_allows(block):
-    """The same runs, however many limits bite at once; so nothing that could start is kept back."""
+    """The same runs, however many limits apply at once; so no admissible run is blocked."""
     for seed in seeds(block):
         seen, policy = a_crowd(seed)
         verdicts = admit(seen, policy, NOON)
@@ -72,8 +72,8 @@ def test_admission_allows_what_the_model_allows(block):
 
 
 @in_blocks
-def test_the_queue_keeps_its_bounds_and_times_are_worth_waiting_for(block):
-    """No more places than there are; places of a namespace are counted without gaps, oldest first."""
+def test_the_queue_keeps_its_limits_and_positions(block):
+    """No more slots than configured; positions in a namespace have no gaps and are ordered by age."""
     for seed in seeds(block):
         seen, policy = a_crowd(seed)
         verdicts = admit(seen, policy, NOON)
@@ -102,8 +102,8 @@ def test_the_queue_keeps_its_bounds_and_times_are_worth_waiting_for(block):
 
 
 @in_blocks
-def test_the_order_in_which_runs_are_seen_decides_nothing(block):
-    """A process that was just started decides as the one before it would have."""
+def test_the_order_of_observed_runs_has_no_effect(block):
+    """A restarted process decides like the one before it."""
     for seed in seeds(block):
         seen, policy = a_crowd(seed)
         shuffled = list(seen.waiting)

@@ -1,4 +1,4 @@
-"""AgentRuns that somebody made to get more than they may: their Jobs stay within what every Job is held to."""
+"""Hostile AgentRuns: their Jobs stay within the restrictions of every Job."""
 
 from support.hostile_agents import OURS, attacked, attacks, secrets_of
 from support.proving import FULL, prove
@@ -8,7 +8,7 @@ TRIALS = 1000 if FULL else 200
 
 
 def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
-    """Pod Security `restricted`, no token, a deadline, no retries, and our labels, whatever was asked for."""
+    """Pod Security `restricted`, no token, a deadline, no retries, and our labels, whatever the run requests."""
 
     def holds(attack):
         found = attacked(attack)
@@ -26,7 +26,7 @@ def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
             assert OURS.items() <= labelled["metadata"]["labels"].items()
         pod = job["spec"]["template"]["spec"]
         assert pod["automountServiceAccountToken"] is False
-        # Runtime classes are admitted by the operator's list, before any Job (test_pod_rules.py).
+        # The operator's list admits runtime classes before any Job is created (test_pod_rules.py).
         assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC", "initContainers"}
         assert pod["securityContext"] == {
             "runAsNonRoot": True,
@@ -47,7 +47,7 @@ def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
     prove(record_property, "security: Jobs of attacker-made AgentRuns", TRIALS, attacks, holds)
 
 
-def test_no_secret_is_given_that_admission_was_not_asked_about(record_property):
+def test_no_secret_is_mounted_without_admission(record_property):
     """So none is read without a SecretBinding: variables, files, prompts, sign-in, memory and images."""
 
     def holds(attack):
@@ -58,8 +58,8 @@ def test_no_secret_is_given_that_admission_was_not_asked_about(record_property):
     prove(record_property, "security: Secrets of attacker-made AgentRuns", TRIALS, attacks, holds)
 
 
-def test_admission_judges_the_repository_image_and_account_that_are_used(record_property):
-    """By whatever name a run gives them."""
+def test_admission_checks_the_repository_image_and_account_that_are_used(record_property):
+    """Under every name by which a run can specify them."""
 
     def holds(attack):
         found = attacked(attack)

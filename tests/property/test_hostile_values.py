@@ -1,4 +1,4 @@
-"""What agents and people say is data: templates in values stay text, and no forged result changes how work ended."""
+"""Output of agents and users is data: templates in values stay text, and no forged result changes an outcome."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -47,7 +47,7 @@ class Given:
 
 
 def expanded(text, env):
-    """`$(NAME)` and `$$` as a kubelet reads them, from Kubernetes' own rules."""
+    """`$(NAME)` and `$$` expanded as by a kubelet, according to Kubernetes' own rules."""
     found, place = [], 0
     while place < len(text):
         if text[place] == "$" and place + 1 < len(text):
@@ -68,7 +68,7 @@ def expanded(text, env):
 
 
 def test_templates_in_prompts_and_parameters_stay_data(record_property):
-    """In an orchestration's `with`, a tool's command, a provider's templates and the pod: filled in once, as it is."""
+    """In an orchestration's `with`, a tool's command, a provider's templates and the pod: inserted once, unchanged."""
 
     def holds(payload):
         assert render(parse_template("a {{ parameters.x }} {{ steps.s.outputs.o }}"), Given(payload)) == (
@@ -163,8 +163,8 @@ lines = st.lists(
 ends = st.tuples(results, lines, st.integers(0, 255))
 
 
-def test_no_forged_result_changes_how_work_ended(record_property):
-    """Phase and exit code are the container's; the runner's word is the runner's; numbers are possible ones."""
+def test_no_forged_result_changes_an_outcome(record_property):
+    """Phase and exit code come from the container; runner fields come from the runner; numbers are plausible."""
 
     def holds(end):
         written, said, code = end

@@ -1,4 +1,4 @@
-"""The same observation and time give the same plan, however the observation is laid out and whatever came before."""
+"""The same observation and time give the same plan, regardless of order and of previous plans."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -16,7 +16,7 @@ from support.trials import in_blocks, seeds
 @pytest.mark.rule("DAG-8")
 @in_blocks
 def test_a_plan_depends_on_the_observation_and_the_time_only(block):
-    """At every pass: planned on top of the plan before, from scratch, twice, or from shuffled copies, it is equal."""
+    """In every pass: planned incrementally, from scratch, twice, or from shuffled copies, it is equal."""
     for seed in seeds(block):
         simulation = Simulation(a_scenario(seed, most_steps=10), Faults(idle_looks=0.2, crashes=0.1))
         random = Random(seed)  # noqa: S311 - an order, not a secret

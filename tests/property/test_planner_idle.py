@@ -1,4 +1,4 @@
-"""Nothing to do means nothing done: no write, no action, no early look."""
+"""Without changes there is no write, no action and no early requeue."""
 
 from datetime import timedelta
 from random import Random
@@ -13,8 +13,10 @@ from support.trials import in_blocks, seeds
 
 @pytest.mark.rule("ST-3", "ST-7")
 @in_blocks
-def test_without_news_nothing_is_written(block):
-    """At any time before the next event or timer the recorded status comes back itself, and no look is due at once."""
+def test_without_changes_nothing_is_written(block):
+    """At any time before the next event or timer the recorded status is returned unchanged, and no requeue is due at
+    once.
+    """
     for seed in seeds(block):
         simulation = Simulation(a_scenario(seed, most_steps=15))
         random = Random(seed)  # noqa: S311 - a time, not a secret

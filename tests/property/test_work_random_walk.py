@@ -1,4 +1,4 @@
-"""A child's work through random lives: deaths between record and act, lagging views, cancels, deletions, lost Jobs."""
+"""A child's Job through random lives: crashes between record and act, stale caches, cancels, deletions, lost Jobs."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -17,7 +17,8 @@ from support.work_world import ENDED, STEP_ENDED, Death, a_world
 
 STEPS = 40
 MAX_ENDS = 4
-"""Ends that may follow each other with nothing done in between: of a Job, and of the child that was told to stop."""
+"""Recorded ends that may follow each other without actions in between: of a Job, and of the child that was stopped.
+"""
 CODES = (0, 0, 0, 1, 137)
 COURSES = (
     (),
@@ -78,7 +79,7 @@ class Walk:
             self.check(before)
 
     def check_repeats(self):
-        """A pass that died after its write is repeated by the next one: the same actions, and nothing to write."""
+        """Repeat a pass that crashed after its write: the same actions, and no write."""
         world = self.world
         if world.gone:
             return
@@ -107,7 +108,7 @@ class Walk:
         assert len({item.name.rsplit("-", 1)[0] for item in alive}) <= 1, "two attempts run at once"
 
     def check_stages(self, before, after):
-        """In order, one at a time, and none is left again once it has ended."""
+        """Stages run in order, one at a time, and none is released again after it ended."""
         old, new = (((item.get("workflow") or {}).get("steps") or ()) for item in (before, after))
         for one, other in zip(old, new, strict=False):
             if one["phase"] in STEP_ENDED:
@@ -186,7 +187,7 @@ class Walk:
             self.world.child = replace(child, requested_by=asked, deleted_at=self.world.now)
 
     def settle(self):
-        """People leave it alone, and it comes to its end."""
+        """Without further user actions the child reaches its end."""
         world = self.world
         world.lagging = False
         world.child = replace(world.child, suspend=False)
@@ -214,7 +215,7 @@ class Walk:
 
 
 def is_new_end(before, after):
-    """Whether the end of a Job was recorded: what follows it is done by the passes after it."""
+    """Whether the end of a Job was recorded: later passes perform its actions."""
     if after.lifecycle.is_terminal or len(after.attempts) > len(before.attempts):
         return not before.lifecycle.is_terminal
     moved = after.stage is not None and not after.stage.owns(after.job)
@@ -224,7 +225,7 @@ def is_new_end(before, after):
 @pytest.mark.rule("RUN-3", "GC-1", "GC-2", "CAN-2", "DAG-9")
 @in_blocks
 def test_no_life_starts_work_twice_or_loses_an_outcome(block):
-    """One Job for each attempt, none after a stop, an outcome before every release, and nothing held in the end."""
+    """One Job for each attempt, none after a stop, an outcome before every release, and no finalizer in the end."""
     for seed in seeds(block):
         try:
             Walk(seed).run()
@@ -233,8 +234,8 @@ def test_no_life_starts_work_twice_or_loses_an_outcome(block):
             raise
 
 
-def test_a_world_can_be_walked_at_all():
-    """The walks reach every end: otherwise they would prove nothing."""
+def test_the_walks_reach_every_outcome():
+    """Otherwise they would prove nothing."""
     ends = set()
     for seed in range(150):
         walk = Walk(seed)

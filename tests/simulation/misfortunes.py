@@ -1,4 +1,4 @@
-"""Scenarios in which work is lost or ended by others: rows 11 and 12 of the matrix."""
+"""Scenarios in which others remove or end work: rows 11 and 12 of the matrix."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ def _work(rng: Random) -> Scripts:
 
 
 async def _free(made: Bed, resource: Resource, obj: dict[str, Any]) -> None:
-    """Take every finalizer from it, as impatient people do."""
+    """Remove every finalizer, as impatient users do."""
     made.server.history.taken_away.add(obj["metadata"]["uid"])
     body = {"metadata": {"uid": obj["metadata"]["uid"], "finalizers": None}}
     with contextlib.suppress(NotFound):
@@ -32,7 +32,7 @@ async def _free(made: Bed, resource: Resource, obj: dict[str, Any]) -> None:
 
 
 async def _vanish(made: Bed) -> None:
-    """The Job and its pods are gone at once, without a trace."""
+    """The Job and its pods vanish at once."""
     job = await made.job_of("b")
     name, uid = job["metadata"]["name"], job["metadata"]["uid"]
     with contextlib.suppress(NotFound):
@@ -74,7 +74,7 @@ def _container_ended(made: Bed) -> bool:
 
 
 async def _by_ttl(made: Bed) -> None:
-    """Somebody sets the shortest TTL on it while it runs."""
+    """A user sets a TTL of zero while the Job runs."""
     job = await made.job_of("b")
     await asyncio.sleep(made.rng.random())
     body = {"metadata": {"uid": job["metadata"]["uid"]}, "spec": {"ttlSecondsAfterFinished": 0}}
@@ -97,7 +97,7 @@ async def _pod_by_a_person(made: Bed) -> None:
 
 
 def _lost(*reasons: str, most_starts: int = 1, succeeds: bool = True) -> Judge:
-    """The step succeeded, or failed for one of these reasons; and its work ran so often at most."""
+    """The step succeeded, or failed for one of these reasons; and its work ran at most this often."""
 
     def judge(reported: TrialResult, _: End) -> Iterable[str]:
         phase, reason, *_rest = reported.end.steps["b"]

@@ -27,11 +27,11 @@ BLOCKS = 8
 T = TypeVar("T")
 _played = count(1)
 COLLECTED = 16
-"""Trials after which garbage is collected; within one it costs a sixth of the time."""
+"""Trials between garbage collections; collecting within a trial costs a sixth of the time."""
 
 
 def undisturbed(trial: Coroutine[Any, Any, T]) -> T:
-    """What comes of it. Nobody reads what a trial logs, and collecting garbage waits for its end."""
+    """Run without logging and garbage collection; return the result."""
     gc.disable()
     silenced = logging.root.manager.disable
     logging.disable()
@@ -51,7 +51,7 @@ class Plan:
     story: str
     seed: int = 0
     lives: Sequence[Faults] = ()
-    """The first one's faults, then those of each life that follows a death."""
+    """The first life's faults, then those of each life that follows a crash."""
     start: datetime = EPOCH
     node_clock: float = 0.0
     """Seconds by which the nodes' clock is ahead."""
@@ -91,12 +91,12 @@ class Plan:
 
 @functools.cache
 def clean(story: str) -> TrialResult:
-    """What it comes to when nothing goes wrong."""
+    """The result without faults."""
     return Plan(story=story).play()
 
 
 def problems(plan: Plan) -> list[str]:
-    """What is wrong with what came of it."""
+    """The violations of its result."""
     try:
         reported = plan.play()
         return [
@@ -111,14 +111,14 @@ def problems(plan: Plan) -> list[str]:
 
 
 def block_of(block: int, trials: int, sample: int) -> range:
-    """The seeds of one of `BLOCKS` parts: all trials where everything is proven, else the first few of them."""
+    """The seeds of one of `BLOCKS` parts: all trials in a full proof, otherwise the first few of them."""
     return range(block, trials if ALL else sample, BLOCKS)
 
 
 def prove(
     row: str, plans: Iterable[Plan], record_property: Callable[[str, object], None], *, bed: str = "S"
 ) -> None:
-    """Play all of them; each that fails is told as a line that reproduces it."""
+    """Run all plans; print each failing one as a line that reproduces it."""
     played, failed = [], []
     for plan in plans:
         played.append(plan.seed)

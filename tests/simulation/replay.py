@@ -1,4 +1,4 @@
-"""`python -m simulation.replay PLAN`, in tests: play one trial again; PLAN is its JSON, or a file that has it."""
+"""`python -m simulation.replay PLAN` in tests: run one trial again; PLAN is its JSON, or a file with it."""
 
 import sys
 from pathlib import Path

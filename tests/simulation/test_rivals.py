@@ -1,4 +1,4 @@
-"""Processes that share the work: a holder is killed, stands still, or cannot be reached. Row 8 of the matrix."""
+"""Processes that share the work: a holder is killed, paused, or disconnected. Row 8 of the matrix."""
 
 import asyncio
 from random import Random
@@ -14,7 +14,7 @@ from simulation.story import End, play, trial_result
 from support.reliability_page import record_trials
 
 TAKEN_OVER = 60.0
-"""Seconds of silence after which a lease of 30 s is surely the other's."""
+"""Seconds without a renewal after which a lease of 30 s certainly has another holder."""
 LONG = ("chain", "diamond", "fan-out", "nested")
 OTHERS = ("two", "three")
 WAYS = ("killed", "paused", "partitioned")
@@ -24,8 +24,8 @@ WAYS = ("killed", "paused", "partitioned")
 @pytest.mark.parametrize("shards", [1, 12])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_one_of_several_acts(way, shards, block, record_property):
-    """Others take over; never do two decide on one object at once, no work is done twice, and the end is the same."""
+def test_only_one_of_several_processes_acts(way, shards, block, record_property):
+    """Others take over; two never decide on one object at once, no work is repeated, and the outcome is the same."""
     failed = []
     seeds = block_of(block, 70, 1)
     for seed in seeds:

@@ -1,6 +1,6 @@
-"""The connection of one life of the controllers: it counts writes, does what the faults say, and can end that life.
+"""The connection of one life of the controllers: it counts writes, injects the faults, and can end that life.
 
-What a dead process still has to say reaches nobody.
+Requests of a dead process have no effect.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Wire:
     random: Random
     on_death: Callable[[], None]
     on_write: Callable[[str], None] = _nothing
-    """TrialResult of each write at the moment that the process decides to send it, leases aside."""
+    """The time and request of each write when the process decides to send it, without leases."""
     writes: list[str] = field(default_factory=list)
     dead: bool = False
     _cut: asyncio.Event = field(default_factory=asyncio.Event)
@@ -104,7 +104,7 @@ class Wire:
         return await self._carried(send, timeout)
 
     async def _carried(self, send: Send, timeout: float) -> Response:  # noqa: ASYNC109
-        """There and back, unless the process stands still or cannot be reached."""
+        """Send and receive, unless the process is paused or disconnected."""
         await self._stand_still()
         await self._be_away(timeout)
         answer = await send()
@@ -128,7 +128,7 @@ class Wire:
         await self.transport.close()
 
     def cut_watches(self) -> None:
-        """All of them, now."""
+        """Cut all watches now."""
         self._cut.set()
         self._cut = asyncio.Event()
 
@@ -215,7 +215,7 @@ async def _next(lines: AsyncIterator[bytes]) -> bytes | None:
 
 
 def _inside(windows: Sequence[Window]) -> float:
-    """Seconds until the end of the window that it is in; 0 outside."""
+    """Seconds until the end of the current window; 0 outside."""
     if not windows:
         return 0.0
     now = asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""Making a machine short of something for a while: disk, descriptors, processes, memory, a clock that stands."""
+"""Resource shortages for a limited time: disk, descriptors, processes, memory, a changed clock."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ import pytest
 import jangar
 
 USER = 54_322
-"""Of nobody on any machine: the limit of processes counts what a user has."""
+"""A uid without a user on any machine: the process limit counts per user."""
 MEMORY_V1 = Path("/sys/fs/cgroup/memory")
 MEMORY_V2 = Path("/sys/fs/cgroup")
 HOG = "import time, sys\nheld = []\nwhile True:\n    held.append(bytearray(4 << 20))\n    time.sleep(0.01)\n"
@@ -62,7 +62,7 @@ def small_disk(path: Path, megabytes: int) -> Iterator[None]:
 
 @contextmanager
 def full_disk(path: Path) -> Iterator[None]:
-    """Not a byte is left on the file system of a directory, while the block runs."""
+    """Fill the file system of a directory completely while the block runs."""
     filler = path / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
@@ -78,7 +78,7 @@ def full_disk(path: Path) -> Iterator[None]:
 
 @contextmanager
 def idle_connections(port: int, count: int) -> Iterator[None]:
-    """Connections of a stranger who says nothing."""
+    """Idle connections of another client."""
     held = []
     try:
         held += [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(count)]
@@ -89,12 +89,12 @@ def idle_connections(port: int, count: int) -> Iterator[None]:
 
 
 def as_user(processes: int) -> tuple[str, ...]:
-    """What starts a program as a user who may have so many processes and read the interpreter wherever it is."""
+    """The command prefix that starts a program as a user with a process limit and read access to the interpreter."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("a limit of processes needs root, another user and setpriv: root has none")
     user = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups")
     if subprocess.run([*user, "test", "-r", jangar.__file__], check=False).returncode:
-        # access(2) looks at no capability, and Alembic asks it for its scripts.
+        # access(2) ignores capabilities, and Alembic uses it for its scripts.
         pytest.skip(
             f"user {USER} cannot read {jangar.__file__}: test in a directory that everybody can reach"
         )
@@ -104,7 +104,7 @@ def as_user(processes: int) -> tuple[str, ...]:
 
 @contextmanager
 def no_processes(prefix: tuple[str, ...]) -> Iterator[None]:
-    """The user has all the processes that it may have."""
+    """Use up the process limit of the user."""
     with subprocess.Popen(
         [*prefix, sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as hog:
@@ -117,7 +117,7 @@ def no_processes(prefix: tuple[str, ...]) -> Iterator[None]:
 
 
 def end_all_of(user: int) -> None:
-    """What a test left behind."""
+    """Kill the processes of a test."""
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             if entry.name.isdecimal() and entry.stat().st_uid == user:
@@ -126,7 +126,7 @@ def end_all_of(user: int) -> None:
 
 @contextmanager
 def memory_cgroup(name: str, megabytes: int) -> Iterator[Path]:
-    """A group of processes that may have so much memory."""
+    """A cgroup with a memory limit."""
     is_v1 = (MEMORY_V1 / "memory.limit_in_bytes").exists()
     group = (MEMORY_V1 if is_v1 else MEMORY_V2) / name
     limit = group / ("memory.limit_in_bytes" if is_v1 else "memory.max")
@@ -152,13 +152,13 @@ def memory_cgroup(name: str, megabytes: int) -> Iterator[Path]:
 
 
 def memory_spike(group: Path) -> None:
-    """One process of the group takes all the memory there is, and is the one that the kernel ends for it."""
+    """A process of the group allocates all memory and is the one that the kernel kills."""
     script = f"echo 1000 > /proc/self/oom_score_adj; echo $$ > {group}/cgroup.procs; exec {sys.executable} -c '{HOG}'"
     subprocess.run(["sh", "-c", script], capture_output=True, timeout=120, check=False)
 
 
 def movable_clock(directory: Path) -> tuple[Path, dict[str, str]]:
-    """A file whose seconds move the wall clock of a process, and the environment that such a process needs."""
+    """A file whose seconds shift the wall clock of a process, and the environment that such a process needs."""
     compiler = shutil.which("cc")
     if compiler is None or sys.platform != "linux":
         pytest.skip("a clock that can be moved needs Linux and a C compiler")

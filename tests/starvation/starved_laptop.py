@@ -1,4 +1,4 @@
-"""`jangar up` on a machine that runs out of something, a run of many steps on it, and what became of each step."""
+"""`jangar up` on a machine that runs out of a resource, a run with many steps on it, and the outcome of each step."""
 
 import json
 import random
@@ -45,11 +45,11 @@ with open(result, "w") as file:
     file.write('{"name": "%s"}' % name)
 note("end")
 """
-"""The same for a machine without processes: a shell that cannot fork ends with exit code 2, and so would the step."""
+"""The same for a machine without processes: a shell that cannot fork exits with 2, and so would the step."""
 
 
 class StarvedLaptop(LaptopProcess):
-    """One control plane, and a ledger beside it in which each step writes that it began and that it ended."""
+    """One control plane, and a ledger in which each step records its start and end."""
 
     def __init__(self, home: Path, ledger: Path, prefix: tuple[str, ...] = (), **environment: str) -> None:
         super().__init__(home)
@@ -61,11 +61,11 @@ class StarvedLaptop(LaptopProcess):
         ledger.chmod(0o666)
 
     def connect(self) -> None:
-        """Read how its API is reached: asking by commands would need what is missing."""
+        """Read the API's address and token: commands would need the missing resource."""
         config = yaml.safe_load((self.data / "kubeconfig").read_text())
         self._server = config["clusters"][0]["cluster"]["server"]
         self._token = config["users"][0]["user"]["token"]
-        # It is on loopback, and its certificate is of another day where the clock is set.
+        # It is on loopback, and its certificate is expired where the clock is changed.
         self._context = ssl._create_unverified_context()  # noqa: S323 - see above
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
@@ -109,11 +109,11 @@ class StarvedLaptop(LaptopProcess):
             assert status == 201, answer
 
     def ended(self) -> int:
-        """How many steps have written that they ended."""
+        """The number of steps that recorded their end."""
         return self.ledger.read_text().count("end ")
 
     def has_ended(self, name: str) -> bool:
-        """Whether the run is over; False while the API cannot be asked."""
+        """Whether the run has ended; False while the API is unavailable."""
         with suppress(OSError):
             status, run = self.ask("GET", f"{RUNS}/{name}")
             return status == OK and (run.get("status") or {}).get("phase") in ENDS
@@ -155,7 +155,7 @@ def a_step(number: int, rng: random.Random) -> dict[str, Any]:
 
 
 def wrongs(run: dict[str, Any], ledger: Path, steps: int) -> list[str]:
-    """Every step that was lost, done twice, or recorded as what it was not."""
+    """Every step that was lost, repeated, or recorded with a wrong outcome."""
     found = []
     lines = Counter(ledger.read_text().splitlines())
     recorded = steps_of(run["status"])

@@ -1,4 +1,4 @@
-"""Admission in thirty lines, slow and plain: try every waiting run again after each one that was admitted."""
+"""Admission in thirty lines, slow and plain: try every waiting run again after each admission."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def model(seen: Observation, policy: AdmissionPolicy, now) -> list[str]:
-    """The uids that may start, in their order. Nothing is missing, denied or suspended here."""
+    """The uids that may start in order. No run here has missing references, is denied or is suspended."""
     live = [(run.namespace, run.agent) for run in seen.live]
     window = policy.rate.window
     times = [

@@ -1,6 +1,6 @@
-"""The last lines of a test run: how many cases of the Kubernetes API are equal on which server, and what was not asked.
+"""Test summary: the number of equal conformance cases per server, and what was not run.
 
-Works from test reports alone, so that it also counts what the workers of pytest-xdist did.
+Works from test reports only, so that it also counts results of pytest-xdist workers.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Processes of the containers that a supervisor of the node agent started, found as the kernel shows them."""
+"""Processes of the containers that a supervisor of the node agent started, from the kernel's process list."""
 
 import json
 from contextlib import suppress
@@ -8,7 +8,7 @@ MARK = b"JANGAR_CONTAINER_ID"
 
 
 def container_processes(supervisor: Path) -> list[int]:
-    """Those whose pod stands in the journal of this directory, and nobody else's."""
+    """Only those of pods in the journal of this directory."""
     pods = _pods(supervisor / "journal")
     return [pid for pid, owner in _marked() if owner.partition("/")[0] in pods]
 
@@ -16,7 +16,7 @@ def container_processes(supervisor: Path) -> list[int]:
 def _pods(journal: Path) -> set[str]:
     found = set()
     for line in journal.read_text(errors="replace").splitlines() if journal.exists() else ():
-        # The last line of a supervisor that was killed may be half a line.
+        # The last line of a killed supervisor may be incomplete.
         with suppress(ValueError):
             fact = json.loads(line)
             found.add(fact["pod"] if "pod" in fact else fact["key"][0])

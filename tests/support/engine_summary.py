@@ -1,6 +1,6 @@
-"""The last lines of a test run: on which beds the engine was proven, and why not on the others.
+"""Test summary: the beds on which the engine was tested, and why not on the others.
 
-Works from test reports alone, so that it also counts what the workers of pytest-xdist did.
+Works from test reports only, so that it also counts results of pytest-xdist workers.
 """
 
 import re
@@ -34,5 +34,5 @@ def write_engine_summary(terminal: Any) -> None:
 
 
 def _words(skipped: Any) -> str:
-    """A skip is told with its place: file, line, reason."""
+    """A skip report has file, line and reason."""
     return str(skipped[-1] if isinstance(skipped, tuple | list) else skipped)

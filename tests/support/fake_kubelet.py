@@ -1,6 +1,6 @@
-"""A kubelet for tests on a real API server: binds pods, runs their commands as processes, reports as a node would.
+"""A kubelet for tests on a real API server: binds pods, runs their commands as processes, and reports like a node.
 
-Behaves by default; `Manners` make it misbehave on order. No images, volumes or probes: what a test needs is in the
+Behaves normally by default; `Manners` make it misbehave on demand. No images, volumes or probes: tests use only the
 command. A container finds the path for its result in JANGAR_RESULT_PATH.
 """
 
@@ -31,26 +31,26 @@ RESULT_LIMIT = 4096
 
 
 class Fate(StrEnum):
-    """What a node does to a pod."""
+    """An action of the node on a pod."""
 
     LIVES = "Lives"
     EVICTED = "Evicted"
-    """Ended a second after it began, because the node needs room."""
+    """Ended a second after its start because the node needs resources."""
     OUT_OF_MEMORY = "OutOfMemory"
-    """Killed by the kernel a second after it began."""
+    """Killed by the kernel a second after its start."""
     NO_IMAGE = "NoImage"
-    """Never begins: its image cannot be pulled."""
+    """Never starts: its image cannot be pulled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """How it treats pods; each is asked with the pod."""
+    """How the kubelet treats pods; each function gets the pod."""
 
     starts: Callable[[Cached], bool] = lambda _: True
     reports_end: Callable[[Cached], bool] = lambda _: True
     fate: Callable[[Cached], Fate] = lambda _: Fate.LIVES
     delay: float = 0.0
-    """Between the end of a container and its report."""
+    """Delay between the end of a container and its report."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class _Running:
 
 
 class FakeKubelet:
-    """One node for all namespaces. `run` ends by cancellation and kills what it started."""
+    """One node for all namespaces. `run` ends by cancellation and kills the processes that it started."""
 
     def __init__(self, client: Client, manners: Manners | None = None) -> None:
         self._client = client
@@ -109,7 +109,7 @@ class FakeKubelet:
         return not pod.is_being_deleted and status.get("phase", "Pending") == "Pending"
 
     async def _bury(self, pod: Cached) -> None:
-        """A deleted pod that never ran, or whose end was reported, goes at once."""
+        """Delete a terminating pod that never ran, or whose end was reported, at once."""
         status = pod.decode().get("status") or {}
         if status.get("phase") not in ("Succeeded", "Failed"):
             await self._report(pod, {"phase": "Failed", "reason": "NeverStarted"})
@@ -240,12 +240,12 @@ def _message(result: Path) -> dict[str, str]:
 
 
 def _last_words(result: Path) -> dict[str, str]:
-    """As a kubelet reads them: the end of what was written, without a word about the rest."""
+    """As a kubelet reads them: the end of the file, truncated silently."""
     return {"message": result.read_text()[-RESULT_LIMIT:]} if result.exists() else {}
 
 
 def _not_found(program: str) -> dict[str, Any]:
-    """As containerd tells of a program that the image does not have."""
+    """The message of containerd for a program that the image does not have."""
     message = f'exec: "{program}": executable file not found in $PATH'
     return {
         "exitCode": 128,

@@ -1,4 +1,4 @@
-"""The part of GitHub's API that apps sign in to, as a real HTTP server on this machine: it checks what it is sent."""
+"""The part of GitHub's API that apps use to sign in, as a real HTTP server on this machine; it validates requests."""
 
 import base64
 import json
@@ -17,11 +17,11 @@ MAX_SIGN_IN = 600
 
 @dataclass
 class GitHubApi:
-    """Gives tokens to whoever signs in with the key of the app; `failures` of its next answers are 503."""
+    """Issues tokens to callers with the app's key; the next `failures` responses are 503."""
 
     failures: int = 0
     asked: list[dict] = field(default_factory=list)
-    """The bodies of good requests."""
+    """The bodies of valid requests."""
     given: list[str] = field(default_factory=list)
 
     def __post_init__(self):

@@ -1,6 +1,6 @@
-"""Objects of every kind as a hostile tenant would write them: valid by shape, adversarial in content. Seeded.
+"""Objects of every kind as a hostile tenant would write them: valid by schema, adversarial in content. Seeded.
 
-Made from the schemas of the kinds, so a new field is attacked without a change here.
+Generated from the schemas of the kinds, so a new field is attacked without a change here.
 """
 
 import json
@@ -17,7 +17,7 @@ from jangar.crdgen.crd import root_schema
 JsonObject = dict[str, Any]
 
 MAX_SIZE = 1_200_000
-"""Bytes of one object; the API server takes 1.5 MB."""
+"""Bytes of one object; the API server accepts 1.5 MB."""
 REFERENCES = {
     "agentRef": "agent",
     "implementationSpecRef": "implementationspec",
@@ -102,13 +102,13 @@ def pairs() -> Iterator[tuple[Kind, ...]]:
 
 
 def hostile_object(rng: random.Random, kind: Kind, name: str, known: dict[str, str]) -> JsonObject:
-    """An object of the kind; `known` are names that its references find, by kind."""
+    """An object of the kind; `known` are names that its references resolve to, by kind."""
     spec = _value(rng, _spec_schema(kind.name), "spec", known)
     crafted = _CRAFTED.get(kind.name)
     if crafted and rng.random() < 0.5:
         spec |= crafted(rng, known)
     for _ in range(rng.choice((1, 1, 2, 4))):
-        # Items that were multiplied are one object here; each is attacked for itself.
+        # Repeated items share one object here; each is attacked separately.
         spec = json.loads(written) if len(written := json.dumps(spec)) < MAX_SIZE else spec
         if len(written) < MAX_SIZE // 4:
             _attack(rng, spec)
@@ -176,7 +176,7 @@ def _text(rng: random.Random, most: int) -> str:
 
 
 def _attack(rng: random.Random, spec: JsonObject) -> None:
-    """Blow up one place of the spec."""
+    """Inflate one field of the spec."""
     places = list(_places(spec))
     if not places:
         return

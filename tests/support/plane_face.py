@@ -1,4 +1,4 @@
-"""The HTTP API of a control plane, asked as a program would: with a token, a session, or nothing."""
+"""A client of a control plane's HTTP API: with a token, a session, or no credentials."""
 
 import http.client
 import json
@@ -26,7 +26,7 @@ class HttpFace:
     def ask(
         self, method: str, path: str, body: Any = None, *, token: str | None = "", **headers: str
     ) -> Answer:
-        """With the owner's token unless another one, or None, is given."""
+        """Send a request with the owner's token unless another one, or None, is given."""
         connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
             connection.request(method, path, _encoded(body), self._headers(body, token, headers))
@@ -36,14 +36,14 @@ class HttpFace:
             connection.close()
 
     def get(self, path: str, **more: Any) -> Any:
-        """What must be answered with 200."""
+        """A response that must be 200."""
         answer = self.ask("GET", path, **more)
         assert answer.status == 200, answer.body
         return answer.json
 
     @contextmanager
     def events(self, path: str, *, token: str = "", **headers: str):
-        """Events as they come, without heartbeats: (name, id, data)."""
+        """Events as they arrive, without heartbeats: (name, id, data)."""
         connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
             connection.request("GET", path, None, self._headers(None, token, headers))

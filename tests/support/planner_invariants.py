@@ -1,6 +1,6 @@
-"""The rules that hold at every recorded version and for every action, whatever goes wrong (I1-I8 of reliability.md).
+"""The rules for every recorded version and every action under all faults (I1-I8 of reliability.md).
 
-Looks at a simulation from outside: what is recorded, what the world really holds, what the planner asks for.
+Checks a simulation from outside: the record, the actual state, and the planner's actions.
 """
 
 from datetime import timedelta
@@ -49,7 +49,7 @@ TRUE_IN = {
 
 
 def check_version(simulation: "Simulation", old: RunRecord, new: RunRecord) -> None:
-    """What may follow what."""
+    """The allowed transitions."""
     before, after = old.lifecycle, new.lifecycle
     assert after.phase in NEXT_PHASES[before.phase], f"I2: {before.phase} -> {after.phase}"
     _check_times("run", before, after)
@@ -126,7 +126,7 @@ def _check_whole(simulation: "Simulation", new: RunRecord) -> None:
 
 
 def check_action(simulation: "Simulation", action: Action) -> None:
-    """What may be asked for, given what is recorded and what is true."""
+    """The allowed actions for the record and the actual state."""
     recorded = simulation.recorded
     match action:
         case StartChild():
@@ -166,7 +166,7 @@ def _check_needs(simulation: "Simulation", state: StepState) -> None:
 
 
 def check_end(simulation: "Simulation") -> None:
-    """What holds when nothing happens any more."""
+    """The final state once nothing happens any more."""
     recorded = simulation.recorded
     finished = recorded.lifecycle.finished_at
     assert finished is not None

@@ -1,4 +1,4 @@
-"""A real PostgreSQL in a directory of its own, started and stopped by tests, as a user who is not root."""
+"""A real PostgreSQL in a temporary directory, started and stopped by tests, as a user who is not root."""
 
 import os
 import pwd
@@ -26,7 +26,7 @@ def binaries() -> Path | None:
 
 
 def why_no_postgres() -> str | None:
-    """What keeps one from running on this machine; None when nothing does."""
+    """Why it cannot run on this machine; None if it can."""
     if binaries() is None:
         return "no PostgreSQL server (Debian package postgresql)"
     if os.geteuid() == 0:
@@ -38,7 +38,7 @@ def why_no_postgres() -> str | None:
 
 
 class PostgresServer:
-    """One server on a loopback port; what it holds survives `kill` and `start`."""
+    """One server on a loopback port; its data survives `kill` and `start`."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="jangar-pg-"))
@@ -64,7 +64,7 @@ class PostgresServer:
         self._process.wait_until(self._answers, seconds=START_SECONDS)
 
     def kill(self) -> None:
-        """At once: whoever is connected loses the connection, what was committed stays."""
+        """Stop immediately: clients lose their connections, committed data stays."""
         if self._process is not None:
             self._process.stop(first=signal.SIGQUIT)
 

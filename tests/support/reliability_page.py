@@ -1,8 +1,8 @@
-"""The page of what was proven: of each row of the matrix the trials, the failures, and what that says.
+"""The reliability page: for each row of the matrix the trials, the failures, and the resulting confidence.
 
-Works from test reports alone, so that it also counts what the workers of pytest-xdist did. Written where
-JANGAR_PROVE_PAGE says. Beds may be run one after another: where JANGAR_PROVE_RECORDS names a directory, each run leaves
-there what it counted, and the page tells of all runs of the same commit.
+Works from test reports only, so that it also counts results of pytest-xdist workers. Written to JANGAR_PROVE_PAGE.
+Beds may run separately: if JANGAR_PROVE_RECORDS names a directory, each run stores its counts there, and the page
+includes all runs of the same commit.
 """
 
 import json
@@ -19,7 +19,7 @@ PAGE = "JANGAR_PROVE_PAGE"
 DATE = "JANGAR_PROVE_DATE"
 RECORDS = "JANGAR_PROVE_RECORDS"
 WORKER = "PYTEST_XDIST_WORKER"
-"""Set in a process whose reports another one has, too."""
+"""Set in a process whose reports another process also has."""
 
 HOLDS = {
     1: "I1 I2 I3 I9",
@@ -43,7 +43,7 @@ HOLDS = {
     23: "I11",
     24: "status unaffected",
 }
-"""What each row is there for; every simulated trial checks all of them."""
+"""The purpose of each row; every simulated trial checks all of them."""
 HOLDS_BESIDE = {
     "admission": "no limit broken, none starved",
     "hostile tenant": "/livez within 250 ms, memory below 1 GiB, the others' runs succeed",
@@ -51,7 +51,7 @@ HOLDS_BESIDE = {
     "starvation": "no step lost, done twice or recorded wrongly; no restart",
     "tenants": "no Secret without a binding, nothing foreign adopted",
 }
-"""The same for rows that are not of the matrix, by what stands before the colon."""
+"""The same for rows that are not in the matrix, by the text before the colon."""
 
 INVARIANTS = {
     "I1": "at most one live Job for a run, step and attempt; none is created for a run that has ended",
@@ -97,7 +97,7 @@ def record_trials(
     seeds: Sequence[int],
     failures: int,
 ) -> None:
-    """Have these trials counted. Called once in a test, before it fails."""
+    """Record these trials for the page. Called once in a test, before it fails."""
     if seeds:
         found = {
             "row": row,
@@ -135,7 +135,7 @@ class Row:
 
 
 def rows(properties: Iterable[tuple[str, Any]]) -> list[Row]:
-    """What the tests of each row came to, in the order of the matrix."""
+    """The results of the tests of each row in the order of the matrix."""
     found: dict[tuple[str, str], Row] = {}
     for name, value in properties:
         if name == TRIALS:
@@ -148,7 +148,7 @@ def rows(properties: Iterable[tuple[str, Any]]) -> list[Row]:
 
 
 def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounted: Sequence[str] = ()) -> str:
-    """The text of it; `uncounted` are tests that failed before they had counted their trials."""
+    """The text of the page; `uncounted` are tests that failed before they recorded their trials."""
     trials, failures = sum(item.trials for item in found), sum(item.failures for item in found)
     return "\n".join(
         [
@@ -187,7 +187,7 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
 
 
 def write_reliability_page(terminal: Any) -> None:
-    """At the end of a test run, if it is asked for and there is something to tell."""
+    """Write the page at the end of a test run, if requested and if there are results."""
     if os.environ.get(WORKER):
         return
     target = os.environ.get(PAGE)
@@ -214,7 +214,7 @@ def write_reliability_page(terminal: Any) -> None:
 
 
 def _with_other_runs(reported: list[str], uncounted: list[str], commit: str) -> tuple[list[str], list[str]]:
-    """What this run counted and what others of the same commit did."""
+    """The counts of this run and of other runs of the same commit."""
     if not os.environ.get(RECORDS):
         return reported, uncounted
     directory = Path(os.environ[RECORDS])
@@ -229,7 +229,7 @@ def _with_other_runs(reported: list[str], uncounted: list[str], commit: str) -> 
 
 
 def _uncounted(reports: Sequence[Any]) -> list[str]:
-    """Tests without a count that failed, in files whose tests count."""
+    """Failed tests without a count in files whose tests count."""
 
     def counts(report: Any) -> bool:
         return any(name == TRIALS for name, _ in report.user_properties)

@@ -1,4 +1,4 @@
-"""Whether containers on this machine can start `jangar runner`: they run as another user where the agent is root."""
+"""Whether containers on this machine can start `jangar runner`: they run as another user if the agent is root."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from picokube.nodeagent.supervisor.isolation import best_isolation
 
 
 def why_no_runner() -> str | None:
-    """What keeps them from it; None when nothing does."""
+    """The reason why they cannot; None if they can."""
     if os.geteuid() != 0 or (closed := inaccessible_parent(sys.base_prefix)) is None:
         return None
     libc.load()

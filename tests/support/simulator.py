@@ -1,7 +1,7 @@
-"""Drives the real planner through a scenario in virtual time: a world of scripted children, a cache that may lag,
-a controller that may crash between any two of its steps, and time that jumps to whatever happens next.
+"""Runs the real planner through a scenario in virtual time: scripted children, a stale cache, a controller that may
+crash between any two of its steps, and time that jumps to the next event.
 
-Knows how controllers use a plan (record, then act); the rules that must hold are in `planner_invariants`.
+Uses a plan as controllers do (record, then act); the rules are in `planner_invariants`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +40,7 @@ from support.scenarios import FIRST_LOOK, OWNERS_PATIENCE, SECOND, Attempt, End,
 
 MAX_PASSES = 2000
 MAX_CRASHES = 20
-"""In one simulation, so that a cache that forgets at each of them catches up in the end."""
+"""Per simulation, so that a cache that forgets at each of them catches up in the end."""
 LIMITS = Limits()
 REQUEST_TIMEOUT = 10 * SECOND
 
@@ -55,7 +55,7 @@ def milliseconds(when: datetime) -> int:
 
 
 class Crash(StrEnum):
-    """Where a controller loses what it was about to do."""
+    """The point at which a controller loses its pending work."""
 
     BEFORE_RECORDING = "the status was not recorded"
     CONFLICT = "the status was refused; the same process plans again and still has its plan"
@@ -65,26 +65,26 @@ class Crash(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """What goes wrong around the planner. Each share is the rng of one pass."""
+    """Faults around the planner. Each share is the probability per pass."""
 
     crashes: float = 0.0
     crash_at: tuple[int, Crash] | None = None
     """In this pass only."""
     everywhere: bool = False
-    """Each pass is first lost before its record, then after it, and done at the third try."""
+    """Each pass is first lost before its record, then after it, and completed at the third try."""
     lag: int = 0
-    """A cache hears of an event up to this much later, in order; after a restart it may know less than before."""
+    """Maximum delay of cache events, in order; after a restart the cache may be behind its earlier state."""
     on_the_wire: float = 0.0
-    """The share of creates, among those cut by a crash, that arrive later all the same."""
+    """The share of creates, among those cut by a crash, that arrive later nevertheless."""
     down: int = 0
-    """A controller that crashed is back up to this much later."""
+    """Maximum downtime of a crashed controller."""
     idle_looks: float = 0.0
-    """Passes without any news: duplicate and late events."""
+    """Passes without changes: duplicate and late events."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SimulatedChild:
-    """A child in the world, moving by its script."""
+    """A scripted child in the simulated cluster."""
 
     name: str
     uid: str
@@ -110,7 +110,7 @@ class SimulatedChild:
 
     @property
     def alone(self) -> int:
-        """When its script goes on to its own end."""
+        """When its script continues to its own end."""
         return self.created + self.script.pending_for + self.script.runs_for
 
     def next_change(self) -> int | None:
@@ -140,7 +140,7 @@ class SimulatedChild:
                 return max(self.alone, self.deadline + 20 * SECOND)
 
     def change(self, now: int) -> None:
-        """What is due at this moment."""
+        """Apply the changes that are due."""
         if self.ended is not None:
             self.gone, self.left_behind = self.deleting, False
         elif self.stop_asked_at is not None and self._reacts() <= now:
@@ -171,7 +171,7 @@ class SimulatedChild:
                 self.gone = True
 
     def _end_stopped(self, now: int) -> None:
-        """CAN-7 as a child applies it: stopped, it never says that it succeeded."""
+        """CAN-7 for a child: once stopped, it never reports success."""
         if self.script.names_the_limit and self.stop_reason != "Cancelled":
             self._end(Phase.FAILED, self.stop_reason, now)
         else:
@@ -201,7 +201,7 @@ class SimulatedChild:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A change of a child, and when a cache hears of it."""
+    """A change of a child, and when a cache receives it."""
 
     heard: int
     name: str
@@ -210,7 +210,7 @@ class Event:
 
 @dataclass(slots=True)
 class World:
-    """The API server: children, and the log of what happened to them."""
+    """The API server: children, and the log of their events."""
 
     random: Random
     lag: int
@@ -238,7 +238,9 @@ class World:
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, now: int, uids: frozenset[str]) -> None:
-        """Let happen what is due. An object that nobody has noted yet is not deleted under the controller's eyes."""
+        """Apply everything that is due. An object that the controller has just observed is not deleted in the same
+        pass.
+        """
         while (when := self.next_change()) is not None and when <= now:
             for child in self.children.values():
                 if child.next_change() == when:
@@ -253,7 +255,7 @@ class World:
 
 
 class Simulation:
-    """One run of one scenario. `versions` are all statuses that were recorded."""
+    """One run of one scenario. `versions` are all recorded statuses."""
 
     def __init__(self, scenario: Scenario, faults: Faults | None = None, **given: object) -> None:
         self.scenario = scenario
@@ -263,7 +265,7 @@ class Simulation:
         self.given = given
         self.on_plan: Callable[[Observation, Plan], None] = lambda seen, found: None
         self.on_quiet: Callable[[int], None] = lambda until: None
-        """Called when there is nothing to do, with the time of what happens next."""
+        """Called when there is nothing to do, with the time of the next event."""
         self.world = World(self.random, self.faults.lag)
         self.now = FIRST_LOOK
         self.recorded = RunRecord()
@@ -277,12 +279,12 @@ class Simulation:
         self.cached = 0
         self.cache: dict[str, ChildSeen] = {}
         self.noted: dict[str, tuple[int, Child]] = {}
-        """What a live read or a refused create said, and how old the log was then."""
+        """Results of live reads and rejected creates, and the age of the log at that time."""
         self.on_the_wire: list[tuple[int, StartChild]] = []
         self.news = False
         self.tries = self.crashes = 0
 
-    # What the controller sees.
+    # What the controller observes.
 
     def observation(self) -> Observation:
         return Observation(
@@ -353,7 +355,7 @@ class Simulation:
         return self
 
     def _times(self, look_again_at: datetime | None) -> Iterator[int]:
-        """Everything that would wake the controller or change the world."""
+        """All times that trigger the controller or change the children."""
         scenario = self.scenario
         yield from (edge for span in scenario.suspended for edge in span)
         yield scenario.defined_at
@@ -404,7 +406,7 @@ class Simulation:
         if faults.crash_at is not None:
             return faults.crash_at[1] if faults.crash_at[0] == self.passes else None
         if faults.everywhere and (self.noted or self.children_read):
-            self.tries = 0  # else what a live read found would be lost each time, and for ever
+            self.tries = 0  # otherwise each crash would lose the result of a live read, forever
         elif faults.everywhere:
             self.tries = (self.tries + 1) % 3
             return {1: Crash.BEFORE_RECORDING, 2: Crash.AFTER_RECORDING}.get(self.tries)
@@ -414,7 +416,7 @@ class Simulation:
         return None
 
     def _restart(self, lost: tuple[Action, ...] = ()) -> None:
-        """A new process knows what is recorded, and what its cache lists: perhaps less than was known before."""
+        """A new process has the record and the list of its cache, which may be behind its earlier state."""
         for action in lost:
             if isinstance(action, StartChild) and self.random.random() < self.faults.on_the_wire:
                 self.on_the_wire.append((self.now + self.random.randrange(1, REQUEST_TIMEOUT), action))
@@ -429,7 +431,7 @@ class Simulation:
                 self.cache.pop(event.name, None)
                 if event.child is not None:
                     self.cache[event.name] = event.child
-            # What was forgotten is heard again, a little later.
+            # Lost events are delivered again a little later.
             for place in range(behind, len(self.world.log)):
                 event = self.world.log[place]
                 heard = max(event.heard, self.now + self.random.randrange(self.faults.lag))
@@ -452,12 +454,12 @@ class Simulation:
         self.versions.append((self.now, found.status))
 
     def _arrive(self) -> None:
-        """Creates whose sender died before it heard the answer."""
+        """Creates whose sender crashed before it received the response."""
         due = [action for when, action in self.on_the_wire if when <= self.now]
         self.on_the_wire = [item for item in self.on_the_wire if item[0] > self.now]
         for action in due:
             known = self.world.children.get(action.child)
-            if known is None or not known.gone:  # nobody deletes an object that was just created twice
+            if known is None or not known.gone:  # an object that was just created twice is not deleted
                 self._create(action)
 
     def _act(self, action: Action) -> None:
@@ -502,7 +504,7 @@ class Simulation:
     def _stop(self, action: StopChild, name: str) -> None:
         child = self.world.children.get(name)
         if child is None or child.gone:
-            self._read(name)  # the answer NotFound is a live read
+            self._read(name)  # the response NotFound is a live read
         elif child.ended is None and child.stop_asked_at is None:
             child.stop_asked_at, child.stop_reason = self.now, action.reason
             child.deadline = max(milliseconds(action.deadline), self.now)

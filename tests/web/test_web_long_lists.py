@@ -1,4 +1,4 @@
-"""Ten thousand runs, live and past as one list, in a real browser: first seen soon, and scrolled without a jerk."""
+"""Ten thousand runs, live and past as one list, in a real browser: shown soon, and scrolled smoothly."""
 
 import asyncio
 import time
@@ -84,7 +84,7 @@ async def fill(path):
 
 @pytest.fixture(scope="module")
 def long_laptop(tmp_path_factory):
-    """What ended stands in history; what is live waits, suspended."""
+    """Ended runs are in history; live ones wait, suspended."""
     require_browser()
     process = LaptopProcess(tmp_path_factory.mktemp("long"))
     # In a thread: the browser's own loop runs in this one.
@@ -113,7 +113,7 @@ def reported(name, found):
 
 
 def test_ten_thousand_runs_stay_smooth(browser, long_laptop):
-    """Down to the oldest, which loads them all; up again; and while a run changes, which sorts them anew."""
+    """Down to the oldest, which loads them all; up again; and while a run changes, which sorts them again."""
     with opened(browser, long_laptop) as page:
         took = []
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""The official Python client: typed calls, watches, patches, scale, the dynamic client. Prints what it has shown."""
+"""The official Python client: typed calls, watches, patches, scale, the dynamic client. Prints what it has verified."""
 
 import sys
 

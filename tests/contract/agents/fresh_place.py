@@ -1,4 +1,4 @@
-"""A new namespace on a bed, in which pods can be made."""
+"""A new namespace on a bed, ready for pods."""
 
 import secrets
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from contract.engine.engine_place import Place
 
 @contextmanager
 def fresh_place(bed: Bed) -> Iterator[Place]:
-    """Until the test is over; the bed goes with all its namespaces."""
+    """The namespace lasts as long as the bed."""
     client = bed.server.client()
     namespace = f"t-{secrets.token_hex(4)}"
     Api(client).create("Namespace", namespace)

@@ -1,4 +1,4 @@
-"""Admission as people meet it: the shipped processes, with one AgentRun at a time."""
+"""Admission with the shipped processes and one AgentRun at a time."""
 
 import time
 
@@ -66,8 +66,8 @@ def blocked(place, name):
 
 
 @pytest.mark.rule("RUN-3", "ST-5")
-def test_a_run_over_the_limit_is_blocked_with_its_place_and_goes_on_by_itself(places):
-    """Across namespaces, over a restart of the controllers; what was told while it waited is False afterwards."""
+def test_a_run_over_the_limit_is_blocked_with_its_queue_position_and_continues_by_itself(places):
+    """Across namespaces and a restart of the controllers; the Blocked condition becomes False afterwards."""
     here, there = places
     start(here, "first", "slow")
     here.await_(lambda: status(here, "first").get("phase") == "Running", "the first one")
@@ -86,8 +86,8 @@ def test_a_run_over_the_limit_is_blocked_with_its_place_and_goes_on_by_itself(pl
     assert ended["startedAt"] >= status(here, "first")["finishedAt"]
 
 
-def test_a_denied_run_fails_at_once_with_the_reason_and_holds_no_place(places):
-    """Nothing is created for it, and others go on."""
+def test_a_denied_run_fails_at_once_with_the_reason_and_takes_no_slot(places):
+    """Nothing is created for it, and others continue."""
     here, _ = places
     start(here, "greedy", secrets=["root-token"])
     here.await_(lambda: status(here, "greedy").get("phase") == "Failed", "that it is denied")
@@ -100,8 +100,8 @@ def test_a_denied_run_fails_at_once_with_the_reason_and_holds_no_place(places):
     here.await_(lambda: status(here, "good").get("phase") == "Succeeded", "that a good one goes on")
 
 
-def test_a_secret_that_a_provider_names_after_the_admission_is_not_given(places):
-    """A second attempt waits for the SecretBinding, and goes on when there is one."""
+def test_a_secret_that_a_provider_references_after_admission_is_not_mounted(places):
+    """A second attempt waits for the SecretBinding and continues when it exists."""
     here, _ = places
     script = 'echo "got ${KEY:-nothing}"; [ -n "$KEY" ]'
     provider = {"binary": "sh", "argsTemplate": ["-c", script], "workload": {"image": IMAGE}}
@@ -121,8 +121,8 @@ def test_a_secret_that_a_provider_names_after_the_admission_is_not_given(places)
     here.await_(lambda: status(here, "run").get("phase") == "Succeeded", "that it goes on", seconds=60)
 
 
-def test_a_namespace_does_not_wait_behind_anothers_flood(places):
-    """Ten wait in one; the one of the other starts as the second or third, not as the eleventh."""
+def test_a_namespace_does_not_wait_behind_another_namespaces_queue(places):
+    """Ten wait in one namespace; the run of the other starts second or third, not eleventh."""
     flooded, quiet = places
     for number in range(10):
         start(flooded, f"flood-{number}")

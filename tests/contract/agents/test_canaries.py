@@ -1,7 +1,7 @@
-"""Canary secrets given to agents in every way, and agents that tell them in every way: they are nowhere that we write.
+"""Agents get canary secrets in every way and print them in every way: no file, object or log of ours contains one.
 
-Everything is looked through as bytes: every version of every object, events and history in their databases, the last
-lines of logs, the containers' logs, the controllers' own log, and metrics.
+All bytes are searched: every version of every object, events and history in their databases, log tails, container
+logs, the controllers' own log, and metrics.
 """
 
 import base64
@@ -20,7 +20,7 @@ from support.reliability_page import record_trials
 from support.runner_at_hand import why_no_runner
 
 MARK = "plain-word"
-"""No secret, told in the same places: where it is not found, nothing else would be."""
+"""A marker that is not secret, printed with the canaries: the search must find it."""
 WAYS = {
     "env": 'tell "$PROVIDER_KEY"',
     "whole Secret": 'tell "$WHOLE_KEY"',
@@ -58,7 +58,7 @@ def place(bed):
 
 
 def start(place, number, way, values):
-    """One run that is given all its values and tells them in this way."""
+    """A run that gets all its values and prints them in this way."""
     name = f"run-{number}"
     keys = ("PROVIDER_KEY", "WHOLE_KEY", "key")
     for secret, key in zip(("provider", "whole", "file"), keys, strict=True):
@@ -94,13 +94,13 @@ def start(place, number, way, values):
 
 
 def forms(value):
-    """As programs write a value; base64 is how the Secret itself is stored."""
+    """The encodings in which programs print a value; base64 is how the Secret itself is stored."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return {value.encode(), escaped.encode(), quote(value, safe="").encode()}
 
 
 def written(bed, directories):
-    """Everything that our processes wrote, by where; what Secrets are mounted as is not ours."""
+    """Everything that our processes wrote, by location; volumes of mounted Secrets are excluded."""
     found = {"metrics": bed.metrics().encode(), "the controllers' words": bed.last_words().encode()}
     for directory in directories:
         for path in Path(directory).rglob("*"):
@@ -110,7 +110,7 @@ def written(bed, directories):
 
 
 def test_canaries_are_nowhere_that_we_write(place, record_property):
-    """Succeeded or failed: what the agents told is masked in status, logs and history, and the rest never had it."""
+    """In succeeded and failed runs, printed values are redacted in status, logs and history and appear nowhere else."""
     ways = [way for _ in range(5 if FULL else 1) for way in WAYS]
     values = {
         number: {

@@ -1,4 +1,4 @@
-"""Uninstalling in the midst of work: the controllers are gone, and nothing stays stuck."""
+"""Uninstalling during work: the controllers are gone, and nothing stays stuck."""
 
 import subprocess
 
@@ -33,8 +33,10 @@ def held(api):
 
 
 @pytest.mark.rule("GC-7")
-def test_a_namespace_with_live_work_goes_once_our_finalizers_are_released(place):
-    """Runs, children, Jobs and pods are held by us; after the command the namespace goes, without controllers."""
+def test_a_namespace_with_live_work_is_deleted_once_our_finalizers_are_removed(place):
+    """Runs, children, Jobs and pods have our finalizers; after the command the namespace is deleted without
+    controllers.
+    """
     api = place.api
     place.tool("forever", FOREVER)
     provider = {"binary": "sh", "argsTemplate": ["-c", FOREVER], "workload": {"image": IMAGE}}

@@ -1,4 +1,4 @@
-"""The beds, each started when the first test asks for it; and a namespace of its own for every test."""
+"""The beds, each started on first use, and a namespace for every test."""
 
 import secrets
 from pathlib import Path
@@ -15,7 +15,7 @@ PARAMETERS = [pytest.param(name, marks=pytest.mark.xdist_group(f"engine-{name}")
 
 @pytest.fixture(scope="session")
 def running_beds():
-    """Those that were started in this session; stopped together at its end."""
+    """The beds started in this session; stopped together at its end."""
     running = {}
     yield running
     for bed in running.values():
@@ -28,7 +28,7 @@ def obstacles():
 
 
 def pytest_collection_modifyitems(items):
-    """Bed by bed: one is done with before the next is started."""
+    """Orders the tests bed by bed: one bed is finished before the next starts."""
     order = list(BEDS)
     places = [place for place, item in enumerate(items) if Path(__file__).parent in item.path.parents]
     own = sorted(
@@ -54,7 +54,7 @@ def bed(request, running_beds, obstacles):
 
 @pytest.fixture
 def agents(place):
-    """A place whose containers have the product in them."""
+    """Agents in a namespace whose containers have the product."""
     try:
         return Agents(place, place.bed.agent_image())
     except NoImage as obstacle:
@@ -63,7 +63,7 @@ def agents(place):
 
 @pytest.fixture
 def place(bed):
-    """An own namespace with three tools: one that succeeds, one that fails, and one that goes on."""
+    """A test's own namespace with three tools: one succeeds, one fails, and one runs until it is stopped."""
     client = bed.server.client()
     namespace = f"t-{secrets.token_hex(4)}"
     Api(client).create("Namespace", namespace)

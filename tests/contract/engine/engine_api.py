@@ -1,4 +1,4 @@
-"""Kubernetes objects over plain HTTP, by kind and name: create, read, patch and delete on any server."""
+"""Kubernetes objects over plain HTTP by kind and name: create, read, patch and delete on any server."""
 
 import json
 from typing import Any
@@ -34,7 +34,7 @@ _JSON = {"Content-Type": "application/json"}
 
 
 class Api:
-    """What a test does to objects of one namespace. A refusal is a failed assertion with the server's words."""
+    """Requests on objects of one namespace. An error response fails the test with the server's message."""
 
     def __init__(self, client: HttpClient, namespace: str = "default") -> None:
         self._client, self.namespace = client, namespace
@@ -54,7 +54,7 @@ class Api:
         return self._ask("PATCH", f"{path}?fieldManager=tests&force=true", manifest, _APPLY)
 
     def find(self, kind: str, name: str) -> Any | None:
-        """The object, or None where there is none."""
+        """The object, or None if it does not exist."""
         answer = self._client.request("GET", self._path(kind, name))
         if answer.status == 404:
             return None
@@ -80,7 +80,7 @@ class Api:
         assert answer.is_success or answer.status == 404, answer.body
 
     def logs(self, pod: str) -> str:
-        """What a pod has written so far; nothing where nobody can tell yet."""
+        """The log of a pod so far; empty if it is not available yet."""
         answer = self._client.request("GET", f"{self._path('Pod', pod)}/log")
         return answer.content.decode(errors="replace") if answer.is_success else ""
 

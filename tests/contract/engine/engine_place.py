@@ -1,7 +1,7 @@
-"""One test's own namespace on a bed: tools from shell scripts, orchestrations from steps, runs that are waited for.
+"""A test's own namespace on a bed: tools from shell scripts, orchestrations from steps, and waiting for runs.
 
-Every tool counts itself before it does anything else; `mark` says for which step, so that a test can ask how often the
-work of a step ran whatever the objects say.
+Every tool records its execution first; `mark` identifies the step, so that a test can count executions independently
+of the objects.
 """
 
 import time
@@ -23,7 +23,7 @@ POLL = 0.05
 OK = "true"
 FAIL = "exit 3"
 FOREVER = 'trap "exit 143" TERM; while :; do sleep 0.1; done'
-"""Goes on until it is told to end, and then ends as a program that obeys does."""
+"""Runs until SIGTERM and then exits as a well-behaved program does."""
 
 
 def step(name: str, tool: str = "ok", after: Sequence[str] | None = None, **fields: Any) -> dict[str, Any]:
@@ -52,13 +52,13 @@ def nested(
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A namespace, and what a test does in it."""
+    """A namespace and the actions of a test in it."""
 
     bed: Bed
     api: Api
 
     def tool(self, name: str, script: str = OK, *, env: Mapping[str, str] | None = None, **spec: Any) -> None:
-        """`env` may hold templates, such as the tool's parameters."""
+        """`env` may contain templates, such as the tool's parameters."""
         given = {
             "MARK": '{{ parameters.mark ?? "none" }}',
             "LEDGER": self.bed.ledger(self.api.namespace),
@@ -81,21 +81,21 @@ class Place:
         return Run(self, name)
 
     def run_of(self, steps: Sequence[Mapping[str, Any]], name: str = "run", **definition: Any) -> "Run":
-        """A run that holds its definition itself."""
+        """A run with an inline definition."""
         spec = {"orchestration": {"steps": list(steps), **definition}}
         self.api.create("OrchestrationRun", name, spec)
         return Run(self, name)
 
     def executions(self) -> Counter[str]:
-        """How often the work of each step really ran."""
+        """The number of executions of each step's work."""
         return self.bed.executions(self.api.namespace)
 
     def await_executions(self, **expected: int) -> None:
-        """A node tells of a start a moment later than it happens."""
+        """A node reports a start with a delay."""
         self.await_(lambda: self.executions() == Counter(expected), f"that the work ran {expected}")
 
     def await_(self, found: Callable[[], Any], what: str, *, seconds: float | None = None) -> Any:
-        """The first true answer; a failed assertion when patience ends."""
+        """Return the first true result; fail at the deadline."""
         patience = seconds or self.bed.patience
         deadline = time.monotonic() + patience
         while not (answer := found()):
@@ -106,7 +106,7 @@ class Place:
         return answer
 
     def state(self) -> str:
-        """What a person would look at first when something is wrong here."""
+        """A summary of the namespace for failure messages."""
         shown = [
             {"kind": kind, "name": item["metadata"]["name"], "status": item.get("status")}
             for kind in ("OrchestrationRun", "ToolRun", "AgentRun", "Job", "Pod")
@@ -117,7 +117,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Run:
-    """One OrchestrationRun, by its name."""
+    """An OrchestrationRun by its name."""
 
     place: Place
     name: str
@@ -153,7 +153,7 @@ class Run:
         return self.place.api.all("Job", **{"jangar.proompteng.ai/run-uid": self.object["metadata"]["uid"]})
 
     def ends(self, phase: str, *, seconds: float | None = None) -> dict[str, Any]:
-        """Its status once it is over; it must be over in this phase."""
+        """Return its status once it has ended; it must end in this phase."""
         status = self.place.await_(
             lambda: status if (status := self.status).get("phase") in TERMINAL else None,
             f"that {self.name} ends",
@@ -163,14 +163,14 @@ class Run:
         return status
 
     def reaches(self, **phases: str) -> None:
-        """Until the named steps are in these phases (`_` stands for `-`)."""
+        """Wait until the named steps are in these phases (`_` stands for `-`)."""
         wanted = {name.replace("_", "-"): phase for name, phase in phases.items()}
         self.place.await_(
             lambda: wanted.items() <= self.phases().items(), f"that steps of {self.name} are {wanted}"
         )
 
     def works(self, name: str) -> None:
-        """Until the program of this step has really begun."""
+        """Wait until the program of this step has started."""
         self.reaches(**{name: "Running"})
         self.place.await_(lambda: self.place.executions()[name], f"that the program of {name} begins")
 

@@ -1,4 +1,4 @@
-"""What the Jobs of an agent wrote, read after their pods are gone: every step, attempt and iteration."""
+"""Logs of an agent's Jobs after their pods are gone: every step, attempt and iteration."""
 
 import pytest
 
@@ -9,14 +9,14 @@ TELL = 'echo "$MARK $ITERATION says hello"\n'
 
 
 def kept(agents, name):
-    """As every reader reads it."""
+    """Read as every client reads it."""
     uid = agents.api.get("AgentRun", name)["metadata"]["uid"]
     files = KeptLogs(agents.place.bed.directory / "controllers" / "log-tails")
     return (files.read(agents.api.namespace, uid) or b"").decode().splitlines()
 
 
 def without_pods(agents):
-    """Until those of ended Jobs are gone, as their time to live would take them."""
+    """Wait until the pods of ended Jobs are gone, as after their TTL."""
     for job in agents.api.all("Job"):
         agents.api.delete("Job", job["metadata"]["name"])
     for pod in agents.api.all("Pod"):
@@ -29,8 +29,8 @@ def titles(lines):
 
 
 @pytest.mark.rule("GC-6")
-def test_the_log_of_an_earlier_step_is_there_after_its_pod_is_gone(agents):
-    """Also of an attempt that failed and of an iteration that was not the last."""
+def test_the_log_of_an_earlier_step_is_available_after_its_pod_is_gone(agents):
+    """Also of a failed attempt and of an earlier iteration."""
     agents.agent("teller", TELL + '[ "$MARK" = plan ] && ' + LATER.replace("\n", "") % "exit 3" + "\ntrue")
     loop = {"maxIterations": 2}
     name = agents.workflow("teller", step("plan", retries=1), step("improve", loop=loop), step("report"))
@@ -56,8 +56,8 @@ def test_the_log_of_an_earlier_step_is_there_after_its_pod_is_gone(agents):
 
 
 @pytest.mark.rule("GC-6", "RUN-3")
-def test_no_log_is_lost_or_doubled_when_controllers_are_killed(agents):
-    """At any moment between the end of a step and the beginning of the next."""
+def test_no_log_is_lost_or_duplicated_when_controllers_are_killed(agents):
+    """At any moment between the end of a step and the start of the next."""
     agents.agent("teller", TELL + "sleep 0.5")
     name = agents.workflow("teller", step("one"), step("two"), step("three"))
     for mark in ("one", "two", "three"):

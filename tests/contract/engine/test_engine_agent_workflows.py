@@ -1,4 +1,4 @@
-"""AgentRuns of several steps: one Job after another, repeated, looped, stopped, and lost."""
+"""AgentRuns with several steps: sequential Jobs, retried, looped, stopped, and lost."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from contract.engine.engine_agents import ANSWER, SAY
 from contract.engine.engine_place import FOREVER
 
 LATER = 'case "$HOSTNAME" in run-"$MARK"-1-*) %s;; esac\n'
-"""What only the first attempt does: the name of its pod tells it."""
+"""Runs in the first attempt only, which it recognizes by the pod's name."""
 COUNT_DOWN = """
 printf '{"more": %s}' "$([ "$ITERATION" -lt 3 ] && echo true || echo false)" > "$AGENT_LOOP_CONTROL_PATH"
 """
@@ -21,7 +21,7 @@ def phases(status):
 
 
 def at_work(agents, name, mark):
-    """Until the program of a step runs."""
+    """Wait until the program of a step runs."""
     agents.place.await_(lambda: agents.place.executions()[mark], f"that the program of {mark} begins")
     agents.place.await_(lambda: agents.steps(name)[mark]["phase"] == "Running", f"that {mark} is Running")
 
@@ -32,7 +32,7 @@ def job_of(agents, name, mark):
 
 @pytest.mark.rule("DAG-4", "DAG-11", "GC-1")
 def test_steps_of_an_agent_run_one_after_another(agents):
-    """Each in a Job of its own with its own task; what the last one returns is what the run returns."""
+    """Each in its own Job with its own task; the result of the last step is the result of the run."""
     agents.agent("teller", ANSWER)
     name = agents.workflow(
         "teller",
@@ -53,7 +53,7 @@ def test_steps_of_an_agent_run_one_after_another(agents):
 
 @pytest.mark.rule("DAG-5")
 def test_nothing_runs_after_a_step_that_failed(agents):
-    """It is Skipped, and the run says why it failed."""
+    """Later steps are Skipped, and the run reports why it failed."""
     agents.agent("bad", "exit 3")
     status = agents.ends(agents.workflow("bad", step("plan"), step("code")), "Failed")
     assert status["reason"] == "NonZeroExit"
@@ -62,8 +62,8 @@ def test_nothing_runs_after_a_step_that_failed(agents):
 
 
 @pytest.mark.rule("DAG-9")
-def test_a_step_is_repeated_after_its_backoff(agents):
-    """By a timer; the steps before it are not."""
+def test_a_step_is_retried_after_its_backoff(agents):
+    """By a timer; earlier steps do not run again."""
     agents.agent("second-time", LATER % "exit 3")
     name = agents.workflow("second-time", step("try", retries=2, retryBackoffSeconds=1))
     status = agents.ends(name, "Succeeded")
@@ -75,7 +75,7 @@ def test_a_step_is_repeated_after_its_backoff(agents):
 
 @pytest.mark.rule("DAG-10")
 def test_the_time_limit_of_a_step_stops_it(agents):
-    """On its own, and what it had written is kept."""
+    """By a timer; the step's result so far is kept."""
     agents.agent("slow", SAY + FOREVER)
     name = agents.workflow("slow", step("hang", timeoutSeconds=2), step("after"))
     status = agents.ends(name, "Failed")
@@ -85,8 +85,8 @@ def test_the_time_limit_of_a_step_stops_it(agents):
     agents.place.await_executions(hang=1)
 
 
-def test_a_loop_goes_on_while_its_condition_holds(agents):
-    """The condition reads what each iteration wrote; every iteration has a Job of its own."""
+def test_a_loop_continues_while_its_condition_is_true(agents):
+    """The condition reads the output of each iteration; every iteration has its own Job."""
     agents.agent("better", COUNT_DOWN + ANSWER)
     loop = {"maxIterations": 9, "condition": {"expression": "iteration.last.control.more"}}
     status = agents.ends(agents.workflow("better", step("improve", loop=loop), step("report")), "Succeeded")
@@ -97,8 +97,8 @@ def test_a_loop_goes_on_while_its_condition_holds(agents):
 
 
 @pytest.mark.rule("CAN-2", "CAN-4", "CAN-7")
-def test_a_cancel_stops_the_step_under_way_and_keeps_what_it_wrote(agents):
-    """Its program ends; what was done stays done, what was not begun never begins."""
+def test_a_cancel_stops_the_running_step_and_keeps_its_output(agents):
+    """Its program ends; ended steps stay ended, and later steps never start."""
     agents.agent("busy", SAY + '[ "$MARK" = plan ] && exit 0\n' + FOREVER)
     name = agents.workflow("busy", step("plan"), step("code"), step("test"))
     at_work(agents, name, "code")
@@ -111,8 +111,8 @@ def test_a_cancel_stops_the_step_under_way_and_keeps_what_it_wrote(agents):
 
 
 @pytest.mark.rule("GC-3")
-def test_a_job_of_a_step_that_is_deleted_by_hand_fails_it(agents):
-    """JobDeleted, once its program has ended; it is not run again by itself."""
+def test_deleting_the_job_of_a_step_fails_the_step(agents):
+    """JobDeleted, once its program has ended; it is not retried by default."""
     agents.agent("busy", FOREVER)
     name = agents.workflow("busy", step("plan"), step("code"))
     at_work(agents, name, "plan")
@@ -124,8 +124,8 @@ def test_a_job_of_a_step_that_is_deleted_by_hand_fails_it(agents):
 
 
 @pytest.mark.rule("GC-3", "DAG-9")
-def test_a_pod_of_a_step_that_is_deleted_by_hand_is_a_failure_like_any_other(agents):
-    """The step is repeated where it says so."""
+def test_deleting_the_pod_of_a_step_is_an_ordinary_failure(agents):
+    """The step is retried if it allows that."""
     agents.agent("second-time", LATER % FOREVER)
     name = agents.workflow("second-time", step("plan", retries=1), step("code", retries=1))
     at_work(agents, name, "plan")
@@ -142,8 +142,8 @@ def test_a_pod_of_a_step_that_is_deleted_by_hand_is_a_failure_like_any_other(age
 
 
 @pytest.mark.rule("RUN-3", "CAN-8")
-def test_a_workflow_outlives_its_controllers(agents):
-    """Killed while a step runs and again while the next one does: each step runs once."""
+def test_a_workflow_survives_its_controllers(agents):
+    """Killed while a step runs and again while the next one runs: each step runs once."""
     agents.agent("waits", "sleep 2")
     name = agents.workflow("waits", step("plan"), step("code"), step("test"))
     for mark in ("plan", "code"):
@@ -155,7 +155,7 @@ def test_a_workflow_outlives_its_controllers(agents):
     agents.place.await_executions(plan=1, code=1, test=1)
 
 
-def test_a_mistake_in_a_workflow_is_reported_with_its_place(agents):
+def test_a_mistake_in_a_workflow_is_reported_with_its_path(agents):
     """And nothing is started."""
     agents.agent("teller", ANSWER)
     status = agents.ends(agents.workflow("teller", step("a"), step("a")), "Failed")

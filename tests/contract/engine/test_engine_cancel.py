@@ -1,4 +1,4 @@
-"""Cancel, run for real: of programs that obey, that pretend, and that do not listen; early, late and too late."""
+"""Cancel with real programs that obey, that exit 0, and that ignore the signal; early, late and too late."""
 
 import time
 
@@ -12,12 +12,12 @@ pytestmark = pytest.mark.rule("CAN-5")
 PRETENDS = 'trap "exit 0" TERM; while :; do sleep 0.1; done'
 DEAF = 'trap "" TERM; while :; do sleep 0.2; done'
 GRACE = 30.0
-"""Kubernetes' own, before a program that does not listen is killed."""
+"""Kubernetes' own grace period before a program that ignores SIGTERM is killed."""
 
 
 @pytest.mark.rule("CAN-1", "CAN-2", "CAN-4", "ST-2")
 def test_a_program_that_obeys_is_cancelled(place):
-    """SIGTERM ends it, its step is Cancelled, and what has not started is Skipped."""
+    """SIGTERM ends it, its step is Cancelled, and steps that have not started are Skipped."""
     run = place.run_of([step("work", "forever"), step("after")])
     run.works("work")
     run.cancel()
@@ -33,11 +33,11 @@ def test_a_program_that_obeys_is_cancelled(place):
 
 @pytest.mark.rule("CAN-7")
 def test_a_program_that_exits_0_on_the_signal_is_cancelled_all_the_same(place):
-    """A stopped attempt is never a success, whatever its exit code."""
+    """A stopped attempt never succeeds, whatever its exit code."""
     place.tool("pretends", PRETENDS)
     run = place.run_of([step("work", "pretends"), step("after")])
     run.works("work")
-    settle(1.1)  # an end within the second of the request is told by whole seconds only
+    settle(1.1)  # whole seconds cannot order an end within the second of the request
     run.cancel()
     run.ends("Cancelled")
     assert run.phases() == {"work": "Cancelled", "after": "Skipped"}
@@ -45,8 +45,8 @@ def test_a_program_that_exits_0_on_the_signal_is_cancelled_all_the_same(place):
 
 
 @pytest.mark.rule("CAN-4", "CAN-6")
-def test_a_program_that_does_not_listen_is_killed_after_its_grace(place):
-    """The run is Cancelling for as long as the program may take, and Cancelled once it is seen to have ended."""
+def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(place):
+    """The run is Cancelling while the program may run, and Cancelled once its end is observed."""
     place.tool("deaf", DEAF)
     run = place.run_of([step("work", "deaf")])
     run.works("work")
@@ -62,7 +62,7 @@ def test_a_program_that_does_not_listen_is_killed_after_its_grace(place):
 
 @pytest.mark.rule("CAN-1", "CAN-3")
 def test_cancel_reaches_the_work_of_nested_runs(place):
-    """The desired state is another way to say it, and it is passed down to the last child."""
+    """The desired state is another way to cancel, and it reaches the last child."""
     place.orchestration("inner", [step("deep", "forever")])
     run = place.run_of([nested("call", "inner")])
     run.reaches(call="Running")
@@ -77,7 +77,7 @@ def test_cancel_reaches_the_work_of_nested_runs(place):
 
 @pytest.mark.rule("CAN-2", "CAN-8")
 def test_a_run_cancelled_before_it_starts_starts_nothing(place):
-    """Created with the request: no child ever existed, and no step is anything but Skipped."""
+    """Created with the request: no child is ever created, and every step is Skipped."""
     place.orchestration("two", [step("one"), step("two")])
     run = place.run("two", cancel=True)
     run.ends("Cancelled")
@@ -87,8 +87,8 @@ def test_a_run_cancelled_before_it_starts_starts_nothing(place):
 
 
 @pytest.mark.rule("CAN-7", "ST-3", "ST-4")
-def test_a_finished_run_is_left_alone(place):
-    """Phase and times stay, CancelIgnored says why, observedGeneration advances."""
+def test_a_finished_run_is_not_changed(place):
+    """Phase and times stay, CancelIgnored has the reason, observedGeneration advances."""
     run = place.run_of([step("one")])
     before = run.ends("Succeeded")
     run.cancel()
@@ -115,7 +115,7 @@ def test_a_step_that_waits_to_retry_is_cancelled(place):
 
 @pytest.mark.rule("DAG-15")
 def test_a_suspended_run_starts_nothing_until_it_is_resumed(place):
-    """What runs goes on, nothing new starts, and `false` resumes."""
+    """Running work continues, nothing new starts, and `false` resumes."""
     place.tool("slow", "sleep 2")
     run = place.run_of([step("one", "slow"), step("two")])
     run.works("one")

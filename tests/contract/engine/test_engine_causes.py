@@ -1,5 +1,5 @@
-"""Why work does not start or failed reaches the step's message, on every bed (AGENT-3), and what is not built runs
-nothing (GATE-1).
+"""The reason why work does not start or failed reaches the step's message on every bed (AGENT-3), and unsupported
+features run nothing (GATE-1).
 """
 
 import pytest
@@ -23,8 +23,8 @@ def test_a_program_that_does_not_exist_is_named(place):
 
 
 @pytest.mark.rule("AGENT-3", "DAG-10")
-def test_a_timeout_keeps_the_missing_reference_and_the_nearest_name(place):
-    """B8: what the step waited for, and which tool was probably meant."""
+def test_a_timeout_keeps_the_missing_reference_and_the_closest_name(place):
+    """B8: the reference that the step waited for, and the tool that was probably meant."""
     place.tool("compile")
     run = place.run_of([step("a", "complie", timeoutSeconds=2)])
     run.ends("Failed")
@@ -34,7 +34,7 @@ def test_a_timeout_keeps_the_missing_reference_and_the_nearest_name(place):
 
 
 @pytest.mark.rule("GATE-1")
-def test_a_step_that_is_not_built_keeps_every_other_from_starting(place):
+def test_a_step_that_is_not_built_prevents_every_other_step(place):
     """B1: the run fails before its first step starts; the Orchestration is Invalid."""
     steps = [step("first", "ok", after=[]), GATE]
     place.orchestration("guarded", steps)
@@ -52,8 +52,8 @@ def test_a_step_that_is_not_built_keeps_every_other_from_starting(place):
 
 
 @pytest.mark.rule("GATE-1")
-def test_an_object_of_a_kind_that_is_not_built_says_so(place):
-    """B1: a Schedule that nothing acts on is not Ready."""
+def test_an_object_of_a_kind_that_is_not_built_reports_it(place):
+    """B1: a Schedule without a controller is not Ready."""
     target = {"apiVersion": "orchestration.proompteng.ai/v1alpha1", "kind": "Orchestration", "name": "o"}
     place.api.create("Schedule", "minutely", {"cron": "* * * * *", "targetRef": target})
 
@@ -70,7 +70,7 @@ def test_an_object_of_a_kind_that_is_not_built_says_so(place):
 
 @pytest.mark.rule("AGENT-3", "CAN-4")
 def test_a_container_that_ignores_sigterm_is_reported(place):
-    """B16: the stop took the whole grace period of the tool, and the step says why."""
+    """B16: the stop took the whole grace period of the tool, and the step reports why."""
     place.tool("stubborn", IGNORES_TERM, gracePeriodSeconds=2)
     run = place.run_of([step("a", "stubborn")])
     run.works("a")

@@ -1,4 +1,4 @@
-"""Crashes and crowds, run for real: the controllers are killed midway, and many runs come at once."""
+"""Crashes and many runs: the controllers are killed midway, and many runs are created at once."""
 
 from collections import Counter
 
@@ -9,8 +9,8 @@ from jangar.api.phases import TERMINAL
 
 
 @pytest.mark.rule("RUN-3", "GC-2")
-def test_a_killed_controller_goes_on_after_its_restart(place):
-    """kill -9 while a step runs; it ends meanwhile. Its result counts, nothing runs twice, and the run ends."""
+def test_a_killed_controller_continues_after_its_restart(place):
+    """kill -9 while a step runs; the step ends meanwhile. Its result counts, nothing runs twice, and the run ends."""
     place.tool("slow", 'sleep 3; echo done > "$JANGAR_RESULT_PATH"')
     run = place.run_of([step("one"), step("two", "slow"), step("three")])
     run.works("two")
@@ -22,8 +22,8 @@ def test_a_killed_controller_goes_on_after_its_restart(place):
 
 
 @pytest.mark.rule("RUN-3", "CAN-8")
-def test_a_cancel_that_comes_while_no_one_listens_is_acted_on(place):
-    """The request is in the object: the next controller finds it."""
+def test_a_cancel_while_no_controller_runs_is_applied_later(place):
+    """The request is in the object: the next controller applies it."""
     run = place.run_of([step("one", "forever"), step("two")])
     run.works("one")
     place.bed.kill_controllers()
@@ -35,7 +35,7 @@ def test_a_cancel_that_comes_while_no_one_listens_is_acted_on(place):
 
 @pytest.mark.rule("RUN-3", "DAG-9")
 def test_crashes_at_any_moment_start_no_work_twice(place):
-    """Killed three times within a chain of steps: each step's work ran once."""
+    """Killed three times during a chain of steps: each step's work ran once."""
     names = [f"step-{number}" for number in range(6)]
     run = place.run_of([step(name) for name in names])
     for name in names[:5:2]:

@@ -1,4 +1,4 @@
-"""Data between steps, run for real: results become inputs, conditions choose, and nothing missing becomes empty."""
+"""Data between steps: results become inputs, conditions choose steps, and a missing value is never empty."""
 
 import pytest
 
@@ -12,12 +12,12 @@ SAY = {"SAY": "{{ parameters.say }}"}
 
 @pytest.fixture(autouse=True)
 def echo(place):
-    """A tool whose result is what it was told to say."""
+    """A tool whose result is its parameter."""
     place.tool("echo", ECHO, env=SAY)
 
 
 def test_a_result_becomes_an_input(place):
-    """A JSON object in the file that JANGAR_RESULT_PATH names is the step's outputs; others use them by name."""
+    """A JSON object in the file named by JANGAR_RESULT_PATH becomes the step's outputs; others use them by name."""
     run = place.run_of(
         [
             step("build", "echo", inputs={"say": '{"image": "app:7", "size": 12, "tags": ["a", "b"]}'}),
@@ -33,8 +33,8 @@ def test_a_result_becomes_an_input(place):
     assert run.steps["deploy"]["outputs"] == {"result": "app:7 of 12"}
 
 
-def test_what_a_program_says_is_never_a_template(place):
-    """A value that looks like a template, or like shell, stays what it is."""
+def test_program_output_is_never_a_template(place):
+    """A value that looks like a template or like shell code is not changed."""
     hostile = "{{ parameters.secret }} $(id) `id` \"quoted\" 'single'"
     run = place.run_of(
         [
@@ -48,7 +48,7 @@ def test_what_a_program_says_is_never_a_template(place):
 
 
 def test_a_missing_output_without_default_fails_the_step_at_its_start(place):
-    """Never an empty string, never a requeue loop, and never retried: MissingInput, and the work does not run."""
+    """Never an empty string, never a requeue loop, never retried: MissingInput, and the work does not run."""
     run = place.run_of(
         [
             step("build"),
@@ -60,7 +60,7 @@ def test_a_missing_output_without_default_fails_the_step_at_its_start(place):
     place.await_executions(build=1)
 
 
-def test_a_default_stands_in_for_a_missing_output(place):
+def test_a_default_replaces_a_missing_output(place):
     """Declared with the output, or written where it is used."""
     run = place.run_of(
         [
@@ -77,7 +77,7 @@ def test_a_default_stands_in_for_a_missing_output(place):
 
 
 def test_a_result_that_is_too_large_fails_the_step(place):
-    """More than 4,096 bytes are refused by name, not cut."""
+    """More than 4,096 bytes are rejected by name, not truncated."""
     place.tool("big", 'head -c 5000 /dev/zero | tr "\\000" x > "$JANGAR_RESULT_PATH"')
     run = place.run_of([step("big", "big")])
     run.ends("Failed")
@@ -107,7 +107,7 @@ def test_a_false_condition_skips_the_step_and_what_depends_on_it(place):
 
 
 @pytest.mark.rule("DAG-5")
-def test_in_a_list_a_false_condition_is_passed_over(place):
+def test_a_false_condition_in_a_sequence_skips_only_its_step(place):
     """Sequential: the next step runs."""
     run = place.run_of([step("one", when="false"), step("two")])
     run.ends("Succeeded")
@@ -116,7 +116,7 @@ def test_in_a_list_a_false_condition_is_passed_over(place):
 
 @pytest.mark.rule("DAG-5")
 def test_a_condition_that_cannot_be_evaluated_fails_the_step(place):
-    """Not false, not true: ConditionError."""
+    """Neither false nor true: ConditionError."""
     run = place.run_of(
         [step("one", "echo", inputs={"say": "{}"}), step("two", when="steps.one.outputs.nothing == 'x'")]
     )

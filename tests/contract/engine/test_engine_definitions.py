@@ -1,4 +1,4 @@
-"""Definitions, references and repeats, run for real."""
+"""Definitions, references and retries with real work."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from contract.engine.engine_place import OK, step
 
 @pytest.mark.rule("DAG-2")
 def test_a_step_waits_for_a_tool_that_does_not_exist_yet(place):
-    """Pending with ReferenceNotFound, and it goes on when the tool appears."""
+    """Pending with ReferenceNotFound until the tool appears."""
     run = place.run_of([step("work", "later")])
     place.await_(
         lambda: [child.get("status", {}).get("reason") for child in run.children()] == ["ReferenceNotFound"],
@@ -20,7 +20,7 @@ def test_a_step_waits_for_a_tool_that_does_not_exist_yet(place):
 
 @pytest.mark.rule("DAG-2")
 def test_a_run_waits_for_an_orchestration_that_does_not_exist_yet(place):
-    """A named object that does not exist is no mistake."""
+    """A missing named object is not an error."""
     run = place.run("later")
     place.await_(
         lambda: run.condition("Ready").get("reason") == "ReferenceNotFound", "that it says what it waits for"
@@ -31,8 +31,8 @@ def test_a_run_waits_for_an_orchestration_that_does_not_exist_yet(place):
 
 
 @pytest.mark.rule("DAG-2", "ST-2")
-def test_a_bad_orchestration_tells_all_its_problems_and_runs_nothing(place):
-    """Invalid, with every problem in the message; a run of it is Failed at once and starts nothing."""
+def test_a_bad_orchestration_reports_all_its_problems_and_runs_nothing(place):
+    """Invalid, with every problem in the message; a run of it fails at once and starts nothing."""
     place.orchestration(
         "bad",
         [
@@ -60,8 +60,8 @@ def test_a_bad_orchestration_tells_all_its_problems_and_runs_nothing(place):
 
 
 @pytest.mark.rule("DAG-3")
-def test_editing_an_orchestration_does_not_change_a_run_under_way(place):
-    """The run executes the definition as it was when it started."""
+def test_editing_an_orchestration_does_not_change_an_active_run(place):
+    """The run executes the definition as it was when the run started."""
     place.tool("slow", "sleep 2")
     place.orchestration("edited", [step("one", "slow"), step("two")])
     run = place.run("edited")
@@ -72,7 +72,7 @@ def test_editing_an_orchestration_does_not_change_a_run_under_way(place):
 
 
 @pytest.mark.rule("DAG-16")
-def test_a_retry_keeps_what_succeeded(place):
+def test_a_retry_keeps_succeeded_steps(place):
     """A new run of the old definition: kept steps are Reused with their outputs, the others run."""
     place.tool("make", 'echo made > "$JANGAR_RESULT_PATH"')
     place.tool("fragile", "exit 1")

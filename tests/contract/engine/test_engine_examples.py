@@ -1,4 +1,7 @@
-"""The examples as they stand: what they come to does not depend on where they run."""
+"""The examples unchanged: the outcome does not depend on where they run.
+
+tests/e2e/test_examples.py runs them on a laptop.
+"""
 
 import json
 import subprocess
@@ -26,8 +29,8 @@ def jangar(place, *words):
 
 @pytest.mark.parametrize("bed", [CLUSTER], indirect=True)
 @pytest.mark.parametrize("folder", SMALL, ids=lambda folder: folder.name)
-def test_an_example_ends_on_a_cluster_as_on_a_laptop(place, folder):
-    """Applied unchanged with our own command; run, steps, attempts, outputs and causes are those of expected.toml."""
+def test_an_example_has_the_same_outcome_on_a_cluster_as_on_a_laptop(place, folder):
+    """Applied unchanged with our own command; run, steps, attempts, outputs and causes match expected.toml."""
     wanted = expected(folder)
     if folder in AGENTS:
         try:

@@ -1,4 +1,4 @@
-"""Failures, retries and bounds in time, run for real."""
+"""Failures, retries and time limits with real work."""
 
 from datetime import datetime
 
@@ -12,8 +12,8 @@ def seconds_between(earlier, later):
 
 
 @pytest.mark.rule("DAG-5", "DAG-6", "DAG-7")
-def test_a_failure_skips_what_depends_on_it_and_nothing_else(place):
-    """Dependents are Skipped with their cause, other branches go on, and the run is Failed."""
+def test_a_failure_skips_only_its_dependents(place):
+    """Dependents are Skipped with their cause, other branches continue, and the run is Failed."""
     run = place.run_of(
         [
             step("bad", "bad", []),
@@ -45,8 +45,8 @@ def test_a_failure_skips_what_depends_on_it_and_nothing_else(place):
 
 
 @pytest.mark.rule("DAG-4", "DAG-7")
-def test_a_forgiven_failure_lets_dependents_start_and_the_run_succeed(place):
-    """`continueOnFailure` forgives that step's own failure."""
+def test_with_continue_on_failure_dependents_start_and_the_run_succeeds(place):
+    """`continueOnFailure` ignores that step's own failure."""
     run = place.run_of([step("lint", "bad", continueOnFailure=True), step("build")])
     status = run.ends("Succeeded")
     assert run.phases() == {"lint": "Failed", "build": "Succeeded"}
@@ -55,8 +55,8 @@ def test_a_forgiven_failure_lets_dependents_start_and_the_run_succeed(place):
 
 
 @pytest.mark.rule("DAG-6")
-def test_fail_fast_starts_nothing_new_and_lets_run_what_runs(place):
-    """After the first unforgiven failure, steps that could start are Skipped with reason FailFast."""
+def test_fail_fast_starts_nothing_new_and_lets_running_steps_finish(place):
+    """After the first failure that counts, steps that could start are Skipped with reason FailFast."""
     place.tool("slow", "sleep 2")
     run = place.run_of(
         [
@@ -73,8 +73,8 @@ def test_fail_fast_starts_nothing_new_and_lets_run_what_runs(place):
 
 
 @pytest.mark.rule("DAG-9")
-def test_a_failed_attempt_is_repeated_after_its_backoff(place):
-    """Three attempts, a second between the end of one and the start of the next, each one's end on record."""
+def test_a_failed_attempt_is_retried_after_its_backoff(place):
+    """Three attempts, a second between the end of one and the start of the next, each one's end recorded."""
     run = place.run_of([step("flaky", "bad", retries=2, retryBackoffSeconds=1)])
     run.ends("Failed", seconds=place.bed.patience * 2)
     flaky = run.steps["flaky"]
@@ -87,8 +87,8 @@ def test_a_failed_attempt_is_repeated_after_its_backoff(place):
 
 
 @pytest.mark.rule("DAG-3", "DAG-9")
-def test_a_tool_is_read_anew_for_every_attempt(place):
-    """A tool that was mended while its step waits to retry helps the next attempt."""
+def test_every_attempt_reads_the_tool_again(place):
+    """A tool that is fixed while its step waits to retry is used by the next attempt."""
     place.tool("broken", "exit 1")
     run = place.run_of([step("mend", "broken", retries=1, retryBackoffSeconds=2)])
     run.reaches(mend="Retrying")
@@ -99,7 +99,7 @@ def test_a_tool_is_read_anew_for_every_attempt(place):
 
 @pytest.mark.rule("DAG-10", "CAN-4", "CAN-7")
 def test_a_step_that_takes_too_long_is_stopped(place):
-    """`timeoutSeconds` fires on its own, stops the work and is a failure with reason StepTimedOut."""
+    """`timeoutSeconds` fires by itself, stops the work and is a failure with reason StepTimedOut."""
     limit = 3
     run = place.run_of([step("slow", "forever", timeoutSeconds=limit), step("after")])
     run.ends("Failed")
@@ -111,7 +111,7 @@ def test_a_step_that_takes_too_long_is_stopped(place):
 
 @pytest.mark.rule("DAG-7", "DAG-10")
 def test_a_run_that_takes_too_long_is_stopped(place):
-    """The bound of the whole run stops what runs and skips what has not started."""
+    """The time limit of the run stops running steps and skips the others."""
     run = place.run_of([step("slow", "forever"), step("after")], policies={"timeouts": {"totalSeconds": 5}})
     status = run.ends("Failed")
     assert status["reason"] == "RunTimedOut"

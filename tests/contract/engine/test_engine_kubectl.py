@@ -1,4 +1,4 @@
-"""kubectl, as people type it: waiting for a run, and the validation commands of the design documents."""
+"""kubectl as users type it: waiting for a run, and the validation commands of the design documents."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def kubectl(place):
 
 @pytest.mark.rule("ST-5")
 def test_kubectl_waits_for_a_condition(place, kubectl):
-    """`kubectl wait --for=condition=Succeeded` ends when the run does."""
+    """`kubectl wait --for=condition=Succeeded` returns when the run succeeds."""
     run = place.run_of([step("one"), step("two")], name="nightly")
     kubectl(f"wait --for=condition=Succeeded orchestrationrun/nightly --timeout={place.bed.patience:.0f}s")
     assert run.status["phase"] == "Succeeded"
@@ -59,7 +59,7 @@ def test_the_graph_of_the_design_document_can_be_read(place, kubectl):
 
 @pytest.mark.rule("ST-2", "ST-4")
 @pytest.mark.parametrize("kind", ["orchestrationrun", "toolrun"])
-def test_the_status_line_of_the_design_document_is_whole(place, kubectl, kind):
+def test_the_status_line_of_the_design_document_is_complete(place, kubectl, kind):
     """Seed 004: generation, observedGeneration, startedAt, finishedAt, updatedAt in one line, and in order."""
     run = place.run_of([step("one")], name="nightly")
     run.ends("Succeeded")
@@ -76,8 +76,8 @@ def test_the_status_line_of_the_design_document_is_whole(place, kubectl, kind):
 
 
 @pytest.mark.rule("RUN-5")
-def test_events_tell_the_story_of_a_run(place, kubectl):
-    """A transition of run and step each has its event."""
+def test_every_transition_of_a_run_has_an_event(place, kubectl):
+    """Each transition of the run and its steps."""
     run = place.run_of([step("one", "bad", []), step("two", after=["one"])], name="nightly")
     run.ends("Failed")
 

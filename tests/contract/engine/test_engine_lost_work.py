@@ -1,4 +1,4 @@
-"""Work that others take away, run for real: Jobs, pods, children, runs and namespaces that go while it runs."""
+"""Work lost to others: Jobs, pods, children, runs and namespaces deleted while work runs."""
 
 import time
 
@@ -13,8 +13,8 @@ def pods(place):
 
 
 @pytest.mark.rule("GC-1", "GC-3", "CAN-7")
-def test_a_job_deleted_by_hand_is_a_failure_and_its_program_is_ended(place):
-    """The finalizer holds the Job until the program has ended and its end is recorded: JobDeleted."""
+def test_deleting_a_job_by_hand_is_a_failure_and_ends_its_program(place):
+    """The finalizer keeps the Job until the program has ended and its end is recorded: JobDeleted."""
     run = place.run_of([step("work", "forever"), step("after")])
     run.works("work")
     (job,) = run.jobs()
@@ -28,7 +28,7 @@ def test_a_job_deleted_by_hand_is_a_failure_and_its_program_is_ended(place):
 
 
 @pytest.mark.rule("GC-3")
-def test_a_pod_deleted_by_hand_is_a_failure(place):
+def test_deleting_a_pod_by_hand_is_a_failure(place):
     """PodDeleted, and no second pod is started for it."""
     run = place.run_of([step("work", "forever")])
     run.works("work")
@@ -44,7 +44,7 @@ def test_a_pod_deleted_by_hand_is_a_failure(place):
 
 @pytest.mark.rule("GC-3", "DAG-9")
 def test_a_step_whose_pod_was_deleted_is_retried(place):
-    """A failure like any other, once the first attempt's work is known to have ended."""
+    """An ordinary failure, once the first attempt's work is known to have ended."""
     place.tool("patient", "sleep 4")
     run = place.run_of([step("work", "patient", retries=1)])
     run.works("work")
@@ -57,7 +57,7 @@ def test_a_step_whose_pod_was_deleted_is_retried(place):
 
 @pytest.mark.rule("GC-1", "GC-2", "GC-4")
 def test_a_job_expires_and_its_run_keeps_the_result(place):
-    """The TTL is set once the outcome is recorded; the Job goes, the run and its outputs stay as they were."""
+    """The TTL is set once the outcome is recorded; the Job is deleted, the run and its outputs are unchanged."""
     place.tool("brief", 'echo kept > "$JANGAR_RESULT_PATH"', ttlSecondsAfterFinished=1)
     run = place.run_of([step("work", "brief")])
     before = run.ends("Succeeded")
@@ -75,8 +75,8 @@ def test_a_job_expires_and_its_run_keeps_the_result(place):
 
 
 @pytest.mark.rule("GC-9")
-def test_a_child_deleted_by_hand_fails_its_step(place):
-    """Its work is ended first; the step says ChildDeleted."""
+def test_deleting_a_child_by_hand_fails_its_step(place):
+    """Its work is ended first; the step reports ChildDeleted."""
     run = place.run_of([step("work", "forever")])
     run.works("work")
     (child,) = run.children()
@@ -88,8 +88,8 @@ def test_a_child_deleted_by_hand_fails_its_step(place):
 
 
 @pytest.mark.rule("DAG-7", "CAN-7")
-def test_a_child_cancelled_by_hand_fails_its_run(place):
-    """Never forgiven, never retried: somebody asked for it."""
+def test_cancelling_a_child_by_hand_fails_its_run(place):
+    """Never ignored, never retried: a user requested it."""
     run = place.run_of([step("work", "forever", retries=2, continueOnFailure=True)])
     run.works("work")
     (child,) = run.children()
@@ -101,7 +101,7 @@ def test_a_child_cancelled_by_hand_fails_its_run(place):
 
 @pytest.mark.rule("GC-9")
 def test_deleting_a_run_stops_its_work_and_leaves_nothing(place):
-    """Deleting is a cancel that also removes: the program is ended, then every object goes."""
+    """Deleting is a cancel that also removes: the program is ended, then every object is deleted."""
     place.orchestration("inner", [step("deep", "forever")])
     run = place.run_of([step("work", "forever", []), nested("call", "inner", [])])
     run.works("work")
@@ -116,8 +116,8 @@ def test_deleting_a_run_stops_its_work_and_leaves_nothing(place):
 
 
 @pytest.mark.rule("GC-9")
-def test_a_namespace_can_be_deleted_while_its_runs_run(place):
-    """Work is stopped, finalizers are released, nothing is created, and the namespace goes."""
+def test_a_namespace_can_be_deleted_while_its_runs_are_active(place):
+    """Work is stopped, finalizers are removed, nothing is created, and the namespace is deleted."""
     run = place.run_of([step("work", "forever"), step("after")])
     run.works("work")
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Nodes that misbehave on order: evictions, memory, images, late words and no word at all, on a real API server."""
+"""Misbehaving nodes: evictions, memory, images, late reports and no reports, on a real API server."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.parametrize("bed", ["apiserver"], indirect=True)
 
 
 def doing(fate):
-    """Manners that treat pods of tests so, once each: what comes after lives."""
+    """Node behavior that applies once to each of these pods; later pods run normally."""
     seen = {}
     return Manners(fate=lambda pod: seen.setdefault(pod.uid, Fate.LIVES if seen else fate))
 
@@ -28,7 +28,7 @@ def test_an_evicted_pod_is_a_failure_that_is_retried(place):
 
 
 @pytest.mark.rule("GC-8")
-def test_a_program_that_ran_out_of_memory_says_so(place):
+def test_a_program_that_ran_out_of_memory_is_reported(place):
     """OOMKilled with its exit code."""
     with place.bed.kubelet.behaving(doing(Fate.OUT_OF_MEMORY)):
         run = place.run_of([step("work", "forever")])
@@ -39,7 +39,7 @@ def test_a_program_that_ran_out_of_memory_says_so(place):
 
 @pytest.mark.rule("DAG-10")
 def test_an_image_that_cannot_be_pulled_is_bounded_by_the_timeout(place):
-    """Waiting counts: the step is stopped in time though its program never began."""
+    """Waiting counts: the step is stopped at its timeout although its program never started."""
     with place.bed.kubelet.behaving(doing(Fate.NO_IMAGE)):
         run = place.run_of([step("work", timeoutSeconds=3)])
         run.ends("Failed")
@@ -49,7 +49,7 @@ def test_an_image_that_cannot_be_pulled_is_bounded_by_the_timeout(place):
 
 @pytest.mark.rule("CAN-7")
 def test_work_that_ended_before_the_request_keeps_its_result(place):
-    """Its end is reported three seconds late, and a cancel comes in between: truth before order."""
+    """Its end is reported three seconds late, with a cancel in between: the actual result wins."""
     place.tool("quick", 'echo done > "$JANGAR_RESULT_PATH"')
     with place.bed.kubelet.behaving(Manners(delay=4)):
         run = place.run_of([step("work", "quick")])
@@ -86,8 +86,8 @@ def test_a_second_pod_of_one_job_is_ended_and_reported(place):
 
 
 @pytest.mark.rule("CAN-6")
-def test_a_node_that_is_silent_is_left_behind_at_the_bound(place):
-    """Cancelled after the bound all the same: CancelTimedOut, with what may still run."""
+def test_a_silent_node_is_abandoned_at_the_deadline(place):
+    """The run is Cancelled after the deadline: CancelTimedOut, with what may still run."""
     with place.bed.kubelet.behaving(Manners(reports_end=lambda _: False)):
         run = place.run_of([step("work", "forever")])
         run.works("work")

@@ -1,4 +1,4 @@
-"""Shapes of graphs, run for real: what starts when, and that each step's work runs once."""
+"""Graph shapes: start order, and each step's work runs once."""
 
 import pytest
 
@@ -8,7 +8,7 @@ pytestmark = pytest.mark.rule("RUN-1", "DAG-4")
 
 
 def ended_before(run, earlier, later):
-    """Whether one step's end was recorded before the other was started."""
+    """Whether one step's end was recorded before the other started."""
     steps = run.steps
     return steps[earlier]["finishedAt"] <= steps[later]["startedAt"]
 
@@ -35,8 +35,8 @@ def test_an_empty_list_of_dependencies_makes_a_graph(place):
 
 
 @pytest.mark.rule("DAG-4", "ST-4", "ST-5")
-def test_a_diamond_joins_when_both_sides_have_ended(place):
-    """The last step waits for both branches, and the run's status tells the whole story."""
+def test_a_diamond_joins_when_both_branches_have_ended(place):
+    """The last step waits for both branches, and the run's status shows all of it."""
     place.orchestration(
         "diamond",
         [
@@ -67,7 +67,7 @@ def test_a_diamond_joins_when_both_sides_have_ended(place):
 
 @pytest.mark.rule("DAG-4", "DAG-8")
 def test_a_fan_out_runs_side_by_side_and_joins(place):
-    """Twelve independent steps, each once, and the one that waits for them all."""
+    """Twelve independent steps, each once, and the step that waits for all of them."""
     names = [f"part-{number}" for number in range(12)]
     run = place.run_of([step(name, after=[]) for name in names] + [step("all", after=names)])
     run.ends("Succeeded", seconds=place.bed.patience * 2)
@@ -77,7 +77,7 @@ def test_a_fan_out_runs_side_by_side_and_joins(place):
 
 @pytest.mark.rule("DAG-8")
 def test_max_parallel_bounds_the_live_children(place):
-    """With two places, no three steps are ever between start and end."""
+    """With a limit of two, three steps are never active together."""
     run = place.run_of([step(f"part-{number}", after=[]) for number in range(5)], policies={"maxParallel": 2})
     run.ends("Succeeded", seconds=place.bed.patience * 2)
     times = [
@@ -92,7 +92,7 @@ def test_max_parallel_bounds_the_live_children(place):
 
 @pytest.mark.rule("DAG-11", "DAG-13")
 def test_a_nested_run_takes_inputs_and_returns_outputs(place):
-    """A SubOrchestration is a step like any other: parameters in, outputs out, and its end wakes the parent."""
+    """A SubOrchestration is an ordinary step: parameters in, outputs out, and its end triggers the parent."""
     place.tool(
         "greet",
         'echo "{\\"text\\": \\"hello $WHO\\"}" > "$JANGAR_RESULT_PATH"',
@@ -117,8 +117,8 @@ def test_a_nested_run_takes_inputs_and_returns_outputs(place):
 
 
 @pytest.mark.rule("DAG-13")
-def test_an_orchestration_that_contains_itself_is_refused(place):
-    """The second round would be endless: the nested create is refused by name."""
+def test_a_recursive_orchestration_is_rejected(place):
+    """The second level would never end: the nested create is rejected by name."""
     place.orchestration("endless", [nested("again", "endless")])
     run = place.run("endless")
     run.ends("Failed")

@@ -1,4 +1,4 @@
-"""Election, Events and a controller with its informer, on every server and by every way to it."""
+"""Election, Events and a controller with its informer, on every server and transport."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -41,8 +41,8 @@ async def ended(*tasks):
         await asyncio.wait([task])
 
 
-def test_the_lease_goes_from_one_to_the_next(bed, namespace):
-    """Taken, renewed, given back, taken by the other: the server accepts every record on the way."""
+def test_the_lease_passes_from_one_holder_to_the_next(bed, namespace):
+    """Acquired, renewed, released, acquired by the other: the server accepts every record."""
 
     def an_elector(client, name):
         return Elector(client, name="leader", namespace=namespace, identity=name, now=now, timing=QUICK)
@@ -99,7 +99,7 @@ def test_events_are_written_and_counted(bed, namespace):
 
 
 def test_a_controller_follows_its_objects_and_their_children(bed, namespace):
-    """From a write on the server to a pass: own objects by themselves, children by their owner."""
+    """From a write on the server to a reconcile: own objects by themselves, children by their owner."""
     seen = []
 
     async def reconcile(key):

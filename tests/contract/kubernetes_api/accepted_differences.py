@@ -1,7 +1,7 @@
-"""Where the embedded server answers otherwise than a real one, on purpose. Each row was reviewed.
+"""Intended differences between the embedded server and a real one. Each row was reviewed.
 
-A row names a case, a step (counted from 1) and a path inside that step as the failing test prints it; everything under
-that path is accepted. A row that accepts nothing fails the case: remove it.
+A row names a case, a step (counted from 1) and a path inside that step as the failing test prints it; every
+difference under that path is accepted. A row that accepts nothing fails the case: remove it.
 """
 
 from typing import NamedTuple

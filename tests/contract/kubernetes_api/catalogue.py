@@ -1,4 +1,4 @@
-"""Every case there is: the public functions of `cases/`. Their names are rules."""
+"""All cases: the public functions of `cases/`. Their names are rules."""
 
 import importlib
 import inspect
@@ -30,13 +30,13 @@ class Case:
         return TRANSCRIPTS / f"{self.name}.json"
 
     def recorded(self) -> list[dict[str, Any]]:
-        """What a real server answered."""
+        """The recorded response of a real server."""
         return json.loads(self.transcript.read_text())["steps"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a server answered now. When the case could not go on, `stopped_by` says why; the steps until then stand."""
+    """The steps that a server answered. If the case could not continue, `stopped_by` is the reason."""
 
     steps: list[dict[str, Any]]
     stopped_by: Exception | None
@@ -58,7 +58,7 @@ def cases() -> dict[str, Case]:
 
 
 def run(case: Case, server: ApiServer) -> Run:
-    """The case on this server, in a namespace of its own."""
+    """Run the case on this server in its own namespace."""
     session = Session(server)
     stopped_by = None
     try:

@@ -1,4 +1,4 @@
-"""How two transcripts differ: a list of places, each with what was expected and what came."""
+"""How two transcripts differ: a list of differences with path, expected and actual value."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _SHOWN = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One place: the number of the step (from 1), the path inside it, and both values."""
+    """A difference: the number of the step (from 1), the path inside it, and both values."""
 
     step: int
     path: str
@@ -22,7 +22,7 @@ class Difference:
 
 
 def differences(expected: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[Difference]:
-    """Every place where the steps differ. Numbers differ when their text does: 4 is not 4.0."""
+    """Every difference between the steps. Numbers differ if their text differs: 4 is not 4.0."""
     places = [
         Difference(step=n, path=path, expected=one, found=two)
         for n, (left, right) in enumerate(zip(expected, found, strict=False), start=1)

@@ -1,4 +1,4 @@
-"""Objects that cases send, as small as the server allows, and the paths they go to."""
+"""Minimal valid objects for the cases, and their paths."""
 
 from typing import Any
 
@@ -107,7 +107,7 @@ def namespace(name: str, **more: Any) -> dict[str, Any]:
 
 
 def owner_of(found: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The reference by which another object says that this one owns it."""
+    """An owner reference to this object."""
     return {
         "apiVersion": found["apiVersion"],
         "kind": found["kind"],

@@ -1,10 +1,8 @@
 """Records transcripts from a real API server. Run: `make transcripts`, or with PYTHONPATH=tests
+python -m contract.kubernetes_api.record_transcripts [--check] [PATTERN ...]
 
-    python -m contract.kubernetes_api.record_transcripts [--check] [PATTERN ...]
-
-Every case is played three times, each time on a fresh server; a case whose record is not the same each time is printed
-and not stored.
-`--check` stores nothing and says which transcripts are missing, stale or without a case.
+Every case runs three times, each time on a fresh server; a case with different records is printed and not stored.
+`--check` stores nothing and lists transcripts that are missing, stale or without a case.
 """
 
 import argparse
@@ -92,7 +90,7 @@ def _record(case: Case, runs: list[Run], *, store: bool) -> bool:
 
 
 def _record_apply(*, store: bool) -> list[str]:
-    """The sequences that machines without a real server play."""
+    """Record the sequences that run on machines without a real server."""
     server = RealApiServer()
     try:
         prepare(server)

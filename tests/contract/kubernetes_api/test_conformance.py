@@ -1,7 +1,7 @@
-"""The embedded API server answers like kube-apiserver, case by case.
+"""The embedded API server responds like kube-apiserver, case by case.
 
-Each case is played on the embedded server and compared with its transcript, which a real server gave. With the binaries
-of `make envtest` the real server is asked again, so that a transcript cannot grow old unnoticed.
+Each case runs on the embedded server and is compared with the transcript of a real server. With the binaries of `make
+envtest` it runs on the real server again, so that outdated transcripts are noticed.
 """
 
 import re
@@ -21,8 +21,8 @@ IDS = list(cases())
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_the_embedded_server_answers_like_the_real_one(case, embedded_server, record_property):
-    """Status, reason, message, body and order of events are those of the transcript."""
+def test_the_embedded_server_responds_like_the_real_one(case, embedded_server, record_property):
+    """Status, reason, message, body and order of events equal the transcript."""
     found = run(case, embedded_server)
     places = differences(case.recorded(), found.steps)
     accepted = [place for place in ACCEPTED if place.case == case.name]
@@ -37,8 +37,8 @@ def test_the_embedded_server_answers_like_the_real_one(case, embedded_server, re
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_a_transcript_is_what_the_real_server_answers(case, real_server, record_property):
-    """Else record it anew (`make transcripts`) and look at what changed."""
+def test_a_transcript_equals_the_response_of_the_real_server(case, real_server, record_property):
+    """Otherwise record it again (`make transcripts`) and review the change."""
     found = run(case, real_server)
     assert found.stopped_by is None, f"{case.name} could not go on: {found.stopped_by!r}"
     places = differences(case.recorded(), found.steps)
@@ -47,13 +47,13 @@ def test_a_transcript_is_what_the_real_server_answers(case, real_server, record_
 
 
 def test_every_case_has_a_transcript_and_every_transcript_a_case():
-    """Nothing is compared with nothing."""
+    """No case and no transcript is skipped silently."""
     stored = {str(path.relative_to(TRANSCRIPTS).with_suffix("")) for path in TRANSCRIPTS.rglob("*.json")}
     assert stored == set(cases())
 
 
-def test_transcripts_hold_nothing_that_changes_from_run_to_run():
-    """No raw uid that the case did not send, no time of today, no raw namespace."""
+def test_transcripts_contain_nothing_that_changes_between_runs():
+    """No raw uid that the case did not send, no current time, no raw namespace."""
     changing = re.compile(r"(?<![\w-])ns-[a-z0-9]{6}\b|20(?:2[6-9]|30)-\d\d-\d\dT\d\d:\d\d:\d\dZ")
     found = {
         path.name: hits[0]
@@ -64,8 +64,8 @@ def test_transcripts_hold_nothing_that_changes_from_run_to_run():
 
 
 @pytest.mark.parametrize("number", range(1, 26))
-def test_every_known_quirk_of_the_real_server_is_held_by_a_case(number):
-    """The list of what a hand-written server gets wrong is covered, one by one."""
+def test_every_known_quirk_of_the_real_server_is_covered_by_a_case(number):
+    """Every known mistake of hand-written servers has a case."""
     assert QUIRKS[number]
     assert set(QUIRKS[number]) <= set(cases())
 

@@ -1,4 +1,4 @@
-"""Makes the record of a case comparable: what differs between two runs by nature is replaced by a word for it.
+"""Normalizes the record of a case: values that differ between two runs are replaced by placeholders.
 
 uids            uid-1, uid-2, ... in order of appearance
 resourceVersion rv-1, rv-2, ... in their numeric order; a list, table or bookmark: `>=rv-N`, the newest it includes
@@ -6,8 +6,9 @@ times           <time>, <microtime>, unless the case sent that very text
 names           a generated suffix is <random-1>, ...
 causes          schema errors of custom resources are sorted; all other lists are compared in order
 the rest        continue tokens, cluster addresses and ports, ages in tables, the case's namespace ({ns})
-Order of managedFields is checked here against the server's own rule (operation, second, manager, version, subresource),
-then made independent of the second in which a write happened.
+
+The order of managedFields is checked here against the server's own rule (operation, second, manager, version,
+subresource), and then made independent of the second of each write.
 """
 
 import json
@@ -44,18 +45,18 @@ LIST_KINDS = ("List", "Table")
 
 
 def comparable(steps: list[Step], namespace: str) -> list[dict[str, Any]]:
-    """The steps of a case as they are stored in a transcript."""
+    """The steps of a case as stored in a transcript."""
     words = _Words(steps, namespace)
     return [words.step(step) for step in steps if step.is_kept]
 
 
 def as_text(case: str, steps: list[dict[str, Any]]) -> str:
-    """A transcript file: one request, header or body field a line, so that a change reads well in a diff."""
+    """A transcript file: one request, header or body field per line, so that diffs are readable."""
     return json.dumps({"case": case, "steps": steps}, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 class _Words:
-    """The vocabulary of one case: which raw text stands for which word."""
+    """The placeholders of one case: raw text to placeholder."""
 
     def __init__(self, steps: list[Step], namespace: str) -> None:
         self._namespace = namespace
@@ -67,7 +68,7 @@ class _Words:
         heard: set[str] = set()
         revisions: set[int] = set()
         for step in steps:
-            # What a case sends back as it came is the server's word; what it sends first is its own.
+            # A value that a case returns unchanged is the server's; a value that it sends first is its own.
             for text in _texts([step.sent, step.request]):
                 self._sent.update({text, *UUID.findall(text)} - heard)
             self._prefixes.update(_prefixes(step.sent))
@@ -92,7 +93,7 @@ class _Words:
                 kept[name] = self._value(kept[name])
         return kept
 
-    # -- learning -----------------------------------------------------------------------------------------------
+    # -- collecting ---------------------------------------------------------------------------------------------
 
     def _learn(self, value: Any, revisions: set[int]) -> None:
         for text in _texts(value):
@@ -232,14 +233,14 @@ class _Words:
         return f">=rv-{included}" if included else "before all"
 
     def _sent_revision(self, revision: str) -> str:
-        """What the case wrote by hand stays; else the newest version of an object that this one includes."""
+        """Literals of the case stay; otherwise the newest object version that this one includes."""
         if not revision.isdigit() or len(revision) > 9 or int(revision) < 20:
             return revision
         return self._listed(revision).removeprefix(">=")
 
 
 def _texts(value: Any) -> list[str]:
-    """Every text in a value, keys included, in an order that does not depend on how a server orders its fields."""
+    """Every text in a value, keys included, in an order independent of the server's field order."""
     match value:
         case str():
             return [value]
@@ -280,13 +281,13 @@ def _is_bookmark(found: Any) -> bool:
 
 
 def _is_from_elsewhere(item: Any) -> bool:
-    """Objects that a cluster puts into every namespace whether or not the case asked."""
+    """Objects that a cluster creates in every namespace."""
     meta = item.get("metadata", {}) if isinstance(item, dict) else {}
     return isinstance(meta, dict) and meta.get("name") == "kube-root-ca.crt"
 
 
 def order_causes(status: dict[str, Any]) -> None:
-    """A real server lists schema errors of custom resources, and managers in conflict, in the order of a Go map."""
+    """Sort schema errors of custom resources and conflicting managers: a real server lists them in Go map order."""
     details = status["details"]
     causes = details.get("causes", [])
     if causes and all(cause.get("reason") == "FieldManagerConflict" for cause in causes):

@@ -1,4 +1,4 @@
-"""`jangar control-plane` in front of a real API server and of ours, with a history, and people with few rights."""
+"""`jangar control-plane` in front of a real API server and of ours, with history and users with few permissions."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ GROUP = "orchestration.proompteng.ai"
 
 @dataclass(kw_only=True)
 class Plane:
-    """One control plane, and the API that it shows."""
+    """A control plane and the API that it serves."""
 
     server: ApiServer
     face: HttpFace
@@ -109,7 +109,7 @@ def _install(server):
 
 
 def _people(plane):
-    """`ann` may do everything with runs in one namespace, `eve` nothing at all; `pat` signs in elsewhere."""
+    """`ann` may do everything with runs in one namespace, `eve` nothing; `pat` signs in through the proxy."""
     for name in (HERE, THERE):
         plane.api("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     rules = [
@@ -144,7 +144,7 @@ def _people(plane):
 
 
 async def _fill(directory):
-    """A run in each namespace whose object is gone."""
+    """Store a deleted run in each namespace."""
     history = DatabaseHistory(SqliteFile(directory / "history.sqlite"))
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     await history.store(

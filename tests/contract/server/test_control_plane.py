@@ -1,4 +1,4 @@
-"""The control plane of a cluster: callers are who the Kubernetes API says they are, and may what it says they may."""
+"""The control plane of a cluster: the Kubernetes API authenticates and authorizes callers."""
 
 import json
 import time
@@ -12,8 +12,8 @@ R = f"/v1/namespaces/{HERE}/runs"
 
 
 @pytest.mark.parametrize("entry", GUARDED, ids=lambda item: item.operation)
-def test_no_one_gets_past_without_a_token(plane, entry):
-    """Neither without one, nor with one that the API does not know, nor by naming oneself in a proxy's header."""
+def test_a_token_is_required(plane, entry):
+    """Requests without a token, with an unknown token, or with only a proxy's header are rejected."""
     path, body = address(entry, HERE, "live"), body_of(entry, HERE)
     for headers in (
         {},
@@ -29,16 +29,16 @@ def test_no_one_gets_past_without_a_token(plane, entry):
 
 
 @pytest.mark.parametrize("entry", PLACED, ids=lambda item: item.operation)
-def test_no_one_reaches_into_another_namespace(plane, entry):
-    """Somebody who may do everything in one is told which right is missing in the other."""
+def test_callers_cannot_access_other_namespaces(plane, entry):
+    """A user with all permissions in one namespace gets the missing permission for the other."""
     path, body = address(entry, THERE, "live"), body_of(entry, THERE)
     answer = plane.face.ask(entry.method, path, body, token=plane.tokens["ann"], Idempotency_Key="k")
     assert answer.status == 403, answer.body
     assert wanted(entry) in answer.json["detail"]
 
 
-def test_lists_show_live_and_past_runs_of_what_the_caller_may_see(plane):
-    """The administrator all, the member of a team those of the team, and who may nothing is refused."""
+def test_lists_show_live_and_past_runs_that_the_caller_may_read(plane):
+    """All for the administrator, the team's runs for a member, and an error without permissions."""
 
     def names(token):
         items = plane.face.get("/v1/runs", token=token)["items"]
@@ -58,7 +58,7 @@ def test_lists_show_live_and_past_runs_of_what_the_caller_may_see(plane):
 
 
 def test_a_change_is_made_with_the_callers_own_token(plane):
-    """What the API's own managers of fields and the audit trail say."""
+    """The API's field managers and the audit trail record it."""
     order = {"definition": {"steps": [{"name": "a", "kind": "ToolRun", "toolRef": {"name": "x"}}]}}
     made = plane.face.ask("POST", R, order, token=plane.tokens["ann"], Idempotency_Key="of-ann")
     assert made.status == 201, made.body
@@ -78,8 +78,8 @@ def test_a_change_is_made_with_the_callers_own_token(plane):
     ]
 
 
-def test_rights_that_are_taken_away_are_gone_within_seconds(plane):
-    """Answers about rights are believed for ten seconds, no longer."""
+def test_revoked_permissions_take_effect_within_seconds(plane):
+    """Authorization results are cached for at most ten seconds."""
     token = plane.tokens["ann"]
     bound = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{HERE}/rolebindings"
     assert plane.face.ask("GET", f"{R}/live", token=token).status == 200
@@ -99,8 +99,8 @@ def test_rights_that_are_taken_away_are_gone_within_seconds(plane):
             time.sleep(0.5)
 
 
-def test_who_signs_in_at_a_trusted_proxy_acts_in_their_own_name(plane):
-    """By impersonation: with the rights of their groups, no others; a page of another site cannot use it."""
+def test_a_user_of_a_trusted_proxy_is_impersonated(plane):
+    """With exactly the permissions of their groups; a page of another site cannot use the session."""
     pat = {
         "token": None,
         "X_Forwarded_User": "pat@example.com",
@@ -117,8 +117,8 @@ def test_who_signs_in_at_a_trusted_proxy_acts_in_their_own_name(plane):
     assert plane.face.ask("GET", "/v1/runs", **stranger).status == 403
 
 
-def test_a_token_is_looked_up_where_its_owner_may_not_ask(plane):
-    """Some clusters let nobody review themselves: then the control plane asks, where it has the right to."""
+def test_a_token_is_reviewed_for_users_who_may_not_review_themselves(plane):
+    """Some clusters forbid self reviews: then the control plane reviews the token if it has the permission."""
     role = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/system:basic-user"
     client = plane.server.client()
     kept = client.request("GET", role)
@@ -151,8 +151,8 @@ def client_may_review(plane, token):
         client.close()
 
 
-def test_the_log_holds_no_secret(plane):
-    """Requests are told without their query and headers; tokens and the proxy's secret stand nowhere."""
+def test_the_log_contains_no_secret(plane):
+    """Requests are logged without query and headers; tokens and the proxy's secret appear nowhere."""
     plane.face.ask("GET", "/v1/runs?q=a-secret-question", token=plane.tokens["ann"])
     said = plane.process.log.read_text()
     assert "path=/v1/runs status=200" in said
@@ -160,8 +160,8 @@ def test_the_log_holds_no_secret(plane):
         assert secret not in said
 
 
-def test_what_is_around_is_reported(plane):
-    """Kinds that are served, runtimes, history."""
+def test_the_environment_is_reported(plane):
+    """Served kinds, runtimes, history."""
     reported = plane.face.get("/v1/control-plane/status", token=plane.tokens["ann"])
     assert reported["history"] == "well"
     assert all(crd["served"] for crd in reported["crds"])
@@ -171,8 +171,8 @@ def test_what_is_around_is_reported(plane):
     }
 
 
-def test_a_listener_that_was_cut_off_by_a_restart_begins_anew(plane):
-    """The last test: another life of the process knows nothing of the positions of the last one, and says so."""
+def test_a_stream_interrupted_by_a_restart_starts_again(plane):
+    """The last test: the restarted process does not know earlier positions, and reports that."""
     position = plane.face.get("/v1/runs")["position"]
     plane.restart()
     with plane.face.events("/v1/watch", token=plane.server.token, Last_Event_ID=position) as events:

@@ -1,4 +1,4 @@
-"""Routes of the older system about agent runs: repeated, marked, shown as objects, and told of when they end."""
+"""Legacy routes for agent runs: rerun, labels, objects, and notification of ended runs."""
 
 import pytest
 
@@ -37,8 +37,8 @@ def end(plane, name, phase="Failed"):
 
 
 @pytest.mark.rule("DAG-16")
-def test_a_rerun_is_a_new_run_made_once_for_each_attempt(plane, parent):
-    """Of an ended run only; with the same task or another; the second request answers what the first one made."""
+def test_a_rerun_creates_one_run_per_attempt(plane, parent):
+    """Of an ended run only; with the same task or another; a repeated request returns the existing run."""
     meta = parent["metadata"]
     path = f"/v1/agent-runs/{meta['uid']}/reruns"
     early = plane.face.ask("POST", path, {"namespace": HERE, "attempt": 1})
@@ -62,8 +62,8 @@ def test_a_rerun_is_a_new_run_made_once_for_each_attempt(plane, parent):
     assert reported == [("rerun-agent-run", meta["uid"], 422), ("rerun-agent-run", meta["uid"], 201)]
 
 
-def test_labels_and_annotations_are_set_and_taken_away(plane, parent):
-    """Those that the controllers work by are refused by name."""
+def test_labels_and_annotations_are_set_and_removed(plane, parent):
+    """Those that the controllers use are rejected by name."""
     name = parent["metadata"]["name"]
     path = f"/v1/agent-runs/resources?namespace={HERE}&name={name}"
     body = {"metadata": {"labels": {"team": "a"}}, "annotations": {"note": "seen"}}
@@ -80,8 +80,8 @@ def test_labels_and_annotations_are_set_and_taken_away(plane, parent):
     assert plane.face.get("/v1/audit")["items"][0]["action"] == "mark-agent-run"
 
 
-def test_an_end_is_reported_until_its_consumer_has_acknowledged_it(plane, parent):
-    """Each consumer for itself; an acknowledgement of something else is refused."""
+def test_an_ended_run_is_reported_until_its_consumer_acknowledges_it(plane, parent):
+    """Per consumer; an acknowledgement for something else is rejected."""
     meta = end(plane, parent["metadata"]["name"])["metadata"]
     events = f"/v1/agent-runs/terminal-events?namespace={HERE}"
     event = f"{HERE}/{meta['name']}/{meta['uid']}/Failed"
@@ -103,8 +103,8 @@ def test_an_end_is_reported_until_its_consumer_has_acknowledged_it(plane, parent
     assert reported(long.replace(" ", "%20")) == {}
 
 
-def test_runs_are_shown_as_objects_and_agents_listed(plane, parent):
-    """With the envelopes of the older system; what is not built is refused by name."""
+def test_runs_are_returned_as_objects_and_agents_listed(plane, parent):
+    """With the legacy envelopes; unsupported features are rejected by name."""
     found = plane.face.get(f"/v1/orchestration-runs/resources?namespace={HERE}&name=live")
     assert (found["kind"], found["resource"]["metadata"]["name"]) == ("OrchestrationRun", "live")
     listed = plane.face.get(f"/v1/agent-runs/resources?namespace={HERE}&phase=Failed&runtime=job&limit=1")

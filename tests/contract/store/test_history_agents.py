@@ -1,4 +1,4 @@
-"""AgentRuns in history: alone and as steps, on SQLite, run for real by the runner."""
+"""AgentRuns in history: alone and as steps, on SQLite, executed by the real runner."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def stored(place):
 
 @pytest.mark.rule("GC-6")
 def test_an_agent_run_is_stored_before_it_is_deleted(place):
-    """Retention takes it away at once; its end, outputs, exit code and last lines are in history."""
+    """Retention deletes it at once; its phase, outputs, exit code and log tail are in history."""
     uids = {name: start(place, name, name) for name in ("teller", "failing")}
     place.await_(lambda: not place.api.all("AgentRun"), "that both go once they are stored", seconds=60)
     rows = stored(place)
@@ -77,7 +77,7 @@ def test_an_agent_run_is_stored_before_it_is_deleted(place):
 
 @pytest.mark.rule("GC-6")
 def test_the_logs_of_all_steps_of_an_agent_run_are_stored(place):
-    """Those of steps whose Jobs were let go long before the run was."""
+    """Including steps whose Jobs were released long before the run."""
     steps = [
         {"name": item, "implementation": {"inline": {"text": f"step {item}"}}} for item in ("plan", "code")
     ]
@@ -94,8 +94,8 @@ def test_the_logs_of_all_steps_of_an_agent_run_are_stored(place):
 
 
 @pytest.mark.rule("GC-4", "GC-5")
-def test_what_will_be_deleted_when_is_reported_and_what_was_is_counted(place):
-    """In the status of the run with what decided it, and by metrics; the time is kept to."""
+def test_planned_deletions_are_reported_and_actual_ones_counted(place):
+    """In the status of the run with the deciding setting, and as metrics; the deletion happens on time."""
     start(place, "kept", "teller", ttlSecondsAfterFinished=3600)
     place.await_(
         lambda: (status := place.api.get("AgentRun", "kept").get("status") or {}).get("retention") and status,
@@ -126,7 +126,7 @@ def _counted(place, name):
 
 @pytest.mark.rule("GC-6")
 def test_an_agent_run_of_a_step_is_stored_with_its_run(place):
-    """The run waits for it; both are found from each other."""
+    """The run waits for it; each refers to the other."""
     step = {
         "name": "ask",
         "kind": "AgentRun",
@@ -156,7 +156,7 @@ def test_an_agent_run_of_a_step_is_stored_with_its_run(place):
 
 @pytest.mark.rule("GC-6", "GC-9")
 def test_an_agent_run_that_is_cancelled_and_deleted_by_hand_is_stored(place):
-    """However it goes, its row stays."""
+    """However it is removed, its row stays."""
     provider = {"binary": "sh", "argsTemplate": ["-c", "sleep 100"], "workload": {"image": IMAGE}}
     place.api.create("AgentProvider", "slow", provider)
     place.api.create("Agent", "slow", {"providerRef": {"name": "slow"}})

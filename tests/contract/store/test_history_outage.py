@@ -1,4 +1,4 @@
-"""The controllers with a real PostgreSQL that goes away under load."""
+"""The controllers with a real PostgreSQL that stops under load."""
 
 import os
 import secrets
@@ -50,7 +50,7 @@ def is_over(run):
 @pytest.mark.rule("GC-6")
 @pytest.mark.xdist_group("postgresql")
 def test_an_outage_of_the_database_delays_deletion_and_loses_nothing(place, postgres, record_property):
-    """Runs go on and end meanwhile, none is deleted, the controllers may even be killed; then every row is there."""
+    """Runs continue and end meanwhile, none is deleted, the controllers may be killed; then every row is stored."""
     start(place, "first")
     place.await_(
         lambda: not place.api.all("OrchestrationRun"), "that a run goes once it is stored", seconds=60

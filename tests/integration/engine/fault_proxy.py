@@ -1,6 +1,6 @@
-"""A proxy between a process and the API server that does what a plan says: the same `Faults` as in simulations.
+"""A proxy between a process and the API server that injects the `Faults` of the simulations.
 
-Plain HTTP on loopback, in a thread of its own. Remembers who wrote what and when.
+Plain HTTP on loopback in its own thread. Records who wrote what and when.
 """
 
 import asyncio
@@ -33,13 +33,13 @@ class FaultProxy:
     def __init__(self, upstream: str, *, seed: int = 0, ca: Path | None = None) -> None:
         self.url = ""
         self.writes: list[tuple[float, str]] = []
-        """Moment and request; leases and events aside."""
+        """Time and request; without leases and events."""
         self.accepted: list[tuple[float, str]] = []
-        """Those of them that the server took; the moment is when they came."""
+        """Requests that the server accepted, with their arrival time."""
         self.renewals: list[float] = []
         """When a lease was written."""
         self.holders: list[tuple[float, str, str, int]] = []
-        """When the server had accepted a lease, its name, the holder that it names, and its resourceVersion."""
+        """Per lease write: time of the server's response, name, holder, and resourceVersion."""
         self._upstream = upstream
         self._tls = ssl.create_default_context(cafile=ca) if ca is not None else False
         self._random = Random(seed)  # noqa: S311 - a plan repeats
@@ -60,7 +60,7 @@ class FaultProxy:
         self._thread.join(START)
 
     def play(self, faults: Faults) -> None:
-        """From now on; times of the plan count from now."""
+        """Inject these faults from now on; times of the plan count from now."""
         self._faults, self._since = faults, time.monotonic()
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""Who held which shard when, and who wrote beside the holder: read from what went through the processes' proxies."""
+"""The holders of each shard over time and writes by other processes, from the traffic of the processes' proxies."""
 
 import re
 from bisect import bisect_left
@@ -14,13 +14,13 @@ _STATUS = re.compile(
 _SHARD = re.compile(r"-shard-(\d+)$")
 
 Held = dict[int, list[tuple[float, str, str]]]
-"""For each shard, in order: when, which process wrote the record, and the holder that it named."""
+"""For each shard in order: time, writing process, and holder."""
 
 
 def history(processes: Sequence[ControllersProcess]) -> Held:
-    """Every accepted record of every shard, in the order in which the server accepted them.
+    """Every accepted record of every shard, in the order of the server.
 
-    A proxy notes a record when it reads the answer, which may be after another proxy noted the next record. So the
+    A proxy notes a record when it reads the response, possibly after another proxy noted the next record. So the
     order is that of the versions, and a record was accepted no later than the next one was noted.
     """
     found: dict[int, list[tuple[int, float, str, str]]] = defaultdict(list)
@@ -41,7 +41,7 @@ def _accepted(records: Sequence[tuple[int, float, str, str]]) -> list[tuple[floa
 
 
 def beside_the_holder(processes: Sequence[ControllersProcess], *, shards: int) -> list[str]:
-    """Statuses that the server took from a process when the last record of the object's shard was not its own."""
+    """Accepted status writes of a process when the last record of the object's shard named another holder."""
     held = history(processes)
     found = []
     for process in processes:
@@ -59,7 +59,7 @@ def beside_the_holder(processes: Sequence[ControllersProcess], *, shards: int) -
 
 
 def taken_over(held: Held, name: str, since: float) -> dict[int, float]:
-    """Of the shards that the process held then, how many seconds later another had each."""
+    """For each shard that the process held: the seconds until another process held it."""
     found = {}
     for shard, records in held.items():
         before = [record for record in records if record[0] <= since]
@@ -70,5 +70,5 @@ def taken_over(held: Held, name: str, since: float) -> dict[int, float]:
 
 
 def holders_now(held: Held) -> dict[int, str]:
-    """The process that wrote each shard's last record; nobody where it was given back."""
+    """The process that wrote each shard's last record; None if the shard was released."""
     return {shard: records[-1][1] if records[-1][2] else "" for shard, records in held.items()}

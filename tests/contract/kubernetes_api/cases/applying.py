@@ -1,4 +1,4 @@
-"""Server-side apply: who owns which field, and what happens when two do."""
+"""Server-side apply: who owns which field, and how two managers conflict."""
 
 from contract.kubernetes_api.objects import (
     CONFIG_MAPS,

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: what is accepted, what becomes of them, what they do to their objects."""
+"""CustomResourceDefinitions: validation, conditions, and the effect on their objects."""
 
 from contract.kubernetes_api.objects import CUSTOM, GADGETS, ZONES, custom
 from contract.kubernetes_api.session import Session
@@ -28,7 +28,7 @@ def _refused(s: Session, spec) -> None:
 
 
 def _accepted(body):
-    """A refusal, or that there was none."""
+    """An error, or that there was none."""
     return body if body["kind"] == "Status" else "accepted"
 
 

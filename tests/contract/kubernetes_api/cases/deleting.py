@@ -1,4 +1,4 @@
-"""DELETE: preconditions, propagation, grace, finalizers, collections."""
+"""DELETE: preconditions, propagation, grace periods, finalizers, collections."""
 
 from contract.kubernetes_api.objects import (
     ACCOUNTS,

@@ -99,7 +99,7 @@ def custom_resources_show_names_verbs_and_subresources(s: Session):
 
 
 def _in_order(body):
-    """CRDs of a group are listed in the order in which a controller happened to see them."""
+    """CRDs of a group are listed in the order in which a controller processed them."""
     return {**body, "resources": sorted(body["resources"], key=lambda resource: resource["name"])}
 
 
@@ -151,7 +151,7 @@ def a_new_crd_is_discovered_and_a_deleted_one_forgotten(s: Session):
 
 
 def _without_hash(body):
-    """The hash is of the group's name, which is another one each time."""
+    """The hash depends on the group's name, which differs in every run."""
     return {**body, "resources": [{**resource, "storageVersionHash": None} for resource in body["resources"]]}
 
 
@@ -228,7 +228,7 @@ def scaled_kinds_are_discovered(s: Session):
 
 
 def openapi_v2_describes_kinds(s: Session):
-    """D4: definitions and operations, for clients that know no newer document."""
+    """D4: definitions and operations for clients that do not know OpenAPI v3."""
     gadget, widget = "com.example.conformance.v1.Gadget", "com.example.conformance.v1.Widget"
     names = (
         gadget,

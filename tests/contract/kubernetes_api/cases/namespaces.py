@@ -1,4 +1,4 @@
-"""Namespaces: their phase, their label, their end."""
+"""Namespaces: phase, label, deletion."""
 
 from contract.kubernetes_api.objects import CONFIG_MAPS, config_map, namespace
 from contract.kubernetes_api.session import STRATEGIC, Session

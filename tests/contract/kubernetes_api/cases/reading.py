@@ -1,4 +1,4 @@
-"""GET of one object and of lists: pages, versions, what is refused."""
+"""GET of one object and of lists: pages, versions, errors."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Definitions that want the same names, change, or go; and what their objects are in another version or schema."""
+"""CRDs with conflicting names, changes and deletion of CRDs; their objects in another version or schema."""
 
 from contract.kubernetes_api.objects import GADGETS
 from contract.kubernetes_api.session import Session
@@ -58,7 +58,7 @@ def a_new_definition_has_no_names_yet(s: Session):
     s.post(CRDS, _crd())
 
 
-def a_freed_name_is_given_to_who_waits_for_it(s: Session):
+def a_freed_name_is_given_to_a_waiting_definition(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(CRDS, _other())
@@ -92,7 +92,7 @@ def kind_and_scope_are_free_until_a_definition_is_established(s: Session):
     s.merge(OTHER, {"spec": {"scope": "Namespaced"}}, select=lambda b: b["message"])
 
 
-def a_definition_that_never_got_its_names_goes_at_once(s: Session):
+def a_definition_that_never_got_its_names_is_deleted_at_once(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(CRDS, _other())
@@ -104,7 +104,7 @@ def a_definition_that_never_got_its_names_goes_at_once(s: Session):
         watching.until(lambda event: event["type"] == "DELETED")
 
 
-def deleting_a_definition_has_words_of_its_own(s: Session):
+def deleting_a_definition_has_its_own_messages(s: Session):
     s.install(_crd())
     for preconditions in ({"uid": "11111111-2222-3333-4444-555555555555"}, {"resourceVersion": "5"}):
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
@@ -114,12 +114,12 @@ def deleting_a_definition_has_words_of_its_own(s: Session):
 
 
 def _deletion(body):
-    """What a deletion leaves in a definition."""
+    """The conditions of a CRD after a deletion request."""
     kept = ("deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "generation")
     return [_conditions(body), {name: body["metadata"].get(name) for name in kept}]
 
 
-def a_definition_that_goes_still_serves_its_objects(s: Session):
+def a_terminating_definition_still_serves_its_objects(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(PARTS, _part(finalizers=["example.com/hold"]))
@@ -184,7 +184,7 @@ def _schema(crd, version=0):
     return crd["spec"]["versions"][version]["schema"]["openAPIV3Schema"]
 
 
-def fields_that_left_the_schema_are_not_shown(s: Session):
+def fields_removed_from_the_schema_are_not_shown(s: Session):
     s.install(_crd(an_object(a=TEXT, b=TEXT)))
     with s.unrecorded():
         s.post(PARTS, _part(spec={"a": "1", "b": "2"}))
@@ -217,7 +217,7 @@ def another_version_becomes_the_stored_one(s: Session):
     s.get(f"{PARTS_2}/a")
 
 
-def a_version_can_go_once_nothing_is_stored_in_it(s: Session):
+def a_version_can_be_removed_once_nothing_is_stored_in_it(s: Session):
     body = _crd()
     body["spec"]["versions"].append({**body["spec"]["versions"][0], "name": "v2", "storage": False})
     s.install(body)
@@ -250,7 +250,7 @@ def writes_in_a_version_that_lacks_a_field_lose_it(s: Session):
     s.merge(f"{GADGETS_BETA}/a?dryRun=All", {"spec": {"shade": "light", "color": "x"}})
 
 
-def applying_what_is_there_in_another_version_changes_nothing(s: Session):
+def applying_the_same_object_in_another_version_changes_nothing(s: Session):
     s.apply(f"{GADGETS_BETA}/a", _gadget({"color": "green"}), "two")
     s.apply(f"{GADGETS_BETA}/a", _gadget({"color": "green"}), "two")
     s.apply(f"{GADGETS}/a", _gadget({"color": "green"}, "v1"), "two")
@@ -276,7 +276,7 @@ def objects_are_checked_in_the_version_they_are_written_in(s: Session):
         watching.read(1)
 
 
-def formats_that_no_one_checks_are_warned_of(s: Session):
+def unchecked_formats_produce_a_warning(s: Session):
     spec = an_object(a={**TEXT, "format": "made-up"}, b={**TEXT, "format": "date-time"})
     s.post(CRDS, _crd(spec), select=lambda b: b["kind"])
     s.eventually(CRD, lambda a: _statuses(a) == ["True", "True"], record=False)
@@ -290,7 +290,7 @@ def formats_that_no_one_checks_are_warned_of(s: Session):
     s.put(CRD, found, select=lambda b: b["kind"])
 
 
-def a_protected_group_says_who_agreed(s: Session):
+def a_protected_group_records_its_approval(s: Session):
     for annotation in ("https://github.com/kubernetes/enhancements/pull/1111", 'unapproved, "for a test"'):
         group = "{ns}.k8s.io" if annotation.startswith("https") else "{ns}.kubernetes.io"
         body = a_crd("parts", "Part", {"spec": an_object(a=TEXT)}, group=group)

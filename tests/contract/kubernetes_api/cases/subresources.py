@@ -1,4 +1,4 @@
-"""status and scale: what they may touch and what they leave alone."""
+"""status and scale: which fields they change."""
 
 from contract.kubernetes_api.objects import (
     CONFIG_MAPS,
@@ -119,7 +119,7 @@ def job_status_is_separate_and_checked(s: Session):
     s.merge(f"{JOBS}/a/status", {"status": {"conditions": [{"type": "Complete", "status": "True"}]}})
 
 
-def a_finished_job_is_checked_for_sense(s: Session):
+def the_status_of_a_finished_job_is_checked(s: Session):
     with s.unrecorded():
         s.post(JOBS, job("a"))
         s.merge(f"{JOBS}/a/status", {"status": {"startTime": "2024-01-01T00:00:00Z"}})
