@@ -39,8 +39,8 @@ def _answer(items):
     lines, answered = [], 0
     for item in items:
         if item.get("type", "message") == "message" and item.get("role") == "user":
-            if found := _lines_of("\n".join(part.get("text", "") for part in item["content"])):
-                lines, answered = found, 0
+            if latest := _lines_of("\n".join(part.get("text", "") for part in item["content"])):
+                lines, answered = latest, 0
         elif item.get("type", "").endswith("_output"):
             answered += 1
     actions = [line for line in lines if line[0] in ACTIONS]

@@ -57,8 +57,8 @@ def ended(laptop, name, task=None):
     laptop.apply(run)
 
     def status():
-        found = json.loads(laptop.done("get", "agentrun", name, "-o", "json")).get("status") or {}
-        return found if found.get("phase") in OVER else None
+        ended_status = json.loads(laptop.done("get", "agentrun", name, "-o", "json")).get("status") or {}
+        return ended_status if ended_status.get("phase") in OVER else None
 
     return laptop.until(status)
 

@@ -61,19 +61,19 @@ def test_every_module_starts_with_a_docstring(module):
 )
 def test_the_domain_reads_no_clock_and_does_no_io(module):
     """Time is an argument: the domain uses no clock, random source, environment or files."""
-    found = []
+    problems = []
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names if alias.name.split(".")[0] in CLOCK_MODULES]
+            problems += [alias.name for alias in node.names if alias.name.split(".")[0] in CLOCK_MODULES]
         if (
             isinstance(node, ast.ImportFrom)
             and node.level == 0
             and (node.module or "").split(".")[0] in CLOCK_MODULES
         ):
-            found.append(node.module)
+            problems.append(node.module)
         if isinstance(node, ast.Call):
-            found += _clock_calls(node)
-    assert found == []
+            problems += _clock_calls(node)
+    assert problems == []
 
 
 def _clock_calls(node: ast.Call) -> list[str]:

@@ -86,10 +86,10 @@ class Rollout:
         return wait_for(lambda: self._is(phase), what=f"that {self.name} is {phase}", seconds=seconds)
 
     def _is(self, phase: str) -> Any | None:
-        found = self.get()
-        status = found.get("status") or {}
-        heard = status.get("observedGeneration") == str(found["metadata"]["generation"])
-        return found if heard and status.get("phase") == phase else None
+        rollout = self.get()
+        status = rollout.get("status") or {}
+        observed = status.get("observedGeneration") == str(rollout["metadata"]["generation"])
+        return rollout if observed and status.get("phase") == phase else None
 
     def promote(self) -> None:
         self._status('{"status":{"pauseConditions":null}}')

@@ -128,9 +128,11 @@ class Release:
 
         def is_there() -> bool:
             status = api.get(kind, name).get("status") or {}
-            found = status.get("phase")
-            assert found == phase or "finishedAt" not in status, f"{name} is {found}: {status.get('message')}"
-            return found == phase
+            current = status.get("phase")
+            assert current == phase or "finishedAt" not in status, (
+                f"{name} is {current}: {status.get('message')}"
+            )
+            return current == phase
 
         api = self.api()
         wait_for(is_there, what=f"that {name} is {phase}", seconds=seconds)
@@ -144,11 +146,11 @@ class Release:
 
     def versions(self) -> dict[str, int]:
         """The number of shards that the controllers of each version hold."""
-        found: dict[str, int] = {}
+        shards: dict[str, int] = {}
         for member in self.members():
             if member["alive"]:
-                found[member["version"]] = found.get(member["version"], 0) + len(member["holds"])
-        return found
+                shards[member["version"]] = shards.get(member["version"], 0) + len(member["holds"])
+        return shards
 
     def jangar(self, *words: str) -> str:
         command = [Path(sys.executable).with_name("jangar"), *words, "-n", self.namespace]
@@ -172,10 +174,10 @@ class RunEnds(ObjectFollower):
         with self._lock:
             return {name: set(ends) for (within, name), ends in self._ends.items() if within == namespace}
 
-    def take(self, seen: dict[str, Any]) -> None:
-        status = seen.get("status") or {}
+    def take(self, version: dict[str, Any]) -> None:
+        status = version.get("status") or {}
         if status.get("finishedAt"):
-            key = (seen["metadata"]["namespace"], seen["metadata"]["name"])
+            key = (version["metadata"]["namespace"], version["metadata"]["name"])
             self._ends.setdefault(key, set()).add((status["phase"], status["finishedAt"]))
 
 
@@ -248,9 +250,9 @@ class Load:
 
 def assert_once(load: Load, namespace: str, pods: PodLedger, ends: RunEnds) -> None:
     """Every run succeeded, was never observed with another outcome, and ran every step once."""
-    seen = ends.of(namespace)
-    assert {phase for name in load.names for phase, _ in seen[name]} == {"Succeeded"}
-    assert {len(seen[name]) for name in load.names} == {1}, "a run has ended twice"
+    outcomes = ends.of(namespace)
+    assert {phase for name in load.names for phase, _ in outcomes[name]} == {"Succeeded"}
+    assert {len(outcomes[name]) for name in load.names} == {1}, "a run has ended twice"
     ran = pods.executions(namespace)
     ran.pop("", None)  # the product's own pods
     assert ran == Counter(dict.fromkeys(load.marks, 1))
@@ -259,15 +261,15 @@ def assert_once(load: Load, namespace: str, pods: PodLedger, ends: RunEnds) -> N
 @contextmanager
 def sampled(look: Callable[[], int]) -> Iterator[list[int]]:
     """The result of `look` twice a second for the duration of the block."""
-    seen: list[int] = []
+    outcomes: list[int] = []
     over = Event()
 
     def follow() -> None:
         while not over.wait(0.5):
-            seen.append(look())
+            outcomes.append(look())
 
     thread = Thread(target=follow, daemon=True)
     thread.start()
-    yield seen
+    yield outcomes
     over.set()
     thread.join(10)

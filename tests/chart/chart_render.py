@@ -25,11 +25,11 @@ DEADLINE = 120.0
 @cache
 def helm_binary() -> Path | None:
     """The Helm of this virtual environment (`make setup`), else the one on the PATH."""
-    beside = Path(sys.executable).with_name("helm")
-    if beside.exists():
-        return beside
-    found = shutil.which("helm")
-    return Path(found) if found else None
+    bundled = Path(sys.executable).with_name("helm")
+    if bundled.exists():
+        return bundled
+    path = shutil.which("helm")
+    return Path(path) if path else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ def run_helm(
     """Run Helm with its own home directory, independent of the user's configuration."""
     binary = helm_binary()
     if binary is None:
-        pytest.skip("no helm: make setup installs one on Linux (x86-64); else put one on the PATH")
+        pytest.skip("no helm: make setup installs one on Linux (x86-64); otherwise put one on the PATH")
     with tempfile.TemporaryDirectory(prefix="jangar-helm-") as home:
         env = {"HOME": home, "PATH": os.environ.get("PATH", os.defpath), **(environment or {})}
         ran = subprocess.run(
@@ -126,7 +126,7 @@ def rendered(values: Mapping[str, Any] | None = None, **more: Any) -> Objects:
 def refusal(values: Mapping[str, Any] | None = None, **more: Any) -> str:
     """Helm's error for values that must be rejected."""
     ran = template(values, **more)
-    assert ran.code != 0, "these values were rendered, but must be refused"
+    assert ran.code != 0, "these values were rendered, but must be rejected"
     return ran.err
 
 
@@ -150,9 +150,9 @@ def documents(text: str) -> Iterator[dict[str, Any]]:
 
 
 def defaults() -> dict[str, Any]:
-    found = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
-    assert isinstance(found, dict)
-    return found
+    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    assert isinstance(values, dict)
+    return values
 
 
 def schema() -> dict[str, Any]:
@@ -169,8 +169,8 @@ def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def container(workload: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    found = workload["spec"]["template"]["spec"]["containers"]
-    return next(item for item in found if name in (None, item["name"]))
+    containers = workload["spec"]["template"]["spec"]["containers"]
+    return next(item for item in containers if name in (None, item["name"]))
 
 
 def environment(of: Mapping[str, Any]) -> dict[str, Any]:

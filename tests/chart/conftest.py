@@ -28,7 +28,7 @@ RESTRICTED = {
 def cluster() -> Iterator[WholeCluster]:
     for obstacle in (why_no_cluster, lambda: None if helm_binary() else "no helm", why_no_image):
         if reported := obstacle():
-            pytest.skip(f"no whole cluster for the chart: {reported}")
+            pytest.skip(f"no cluster for the chart: {reported}")
     whole = WholeCluster()
     scratch = Path(tempfile.mkdtemp(prefix="jangar-chart-image-"))
     try:

@@ -137,10 +137,10 @@ PODS: list[tuple[str, list[str], dict[str, Any]]] = [
 
 
 @pytest.mark.rule("CHART-6")
-@pytest.mark.parametrize(("value", "flipped", "asked"), PODS, ids=[pod[0] for pod in PODS])
-def test_a_list_changes_which_pods_runs_may_have(value, flipped, asked):
+@pytest.mark.parametrize(("value", "flipped", "pod_fields"), PODS, ids=[pod[0] for pod in PODS])
+def test_a_list_changes_which_pods_runs_may_have(value, flipped, pod_fields):
     """E7, E14: the same runs are decided with the default and with the flipped value."""
-    assert verdicts({}, **asked) != verdicts({value: flipped}, **asked)
+    assert verdicts({}, **pod_fields) != verdicts({value: flipped}, **pod_fields)
 
 
 @pytest.mark.rule("CHART-6")
@@ -258,9 +258,9 @@ async def _store(path: Path) -> None:
 
 async def _stored(path: Path, uid: str) -> bool:
     history = DatabaseHistory(SqliteFile(path), read_only=True)
-    found = await history.run(uid)
+    stored = await history.run(uid)
     await history.close()
-    return found is not None
+    return stored is not None
 
 
 @dataclass(frozen=True)
@@ -277,12 +277,12 @@ class World:
         return asyncio.run(_stored(self.history, OLD.run.uid))
 
     def job(self) -> Any:
-        (found,) = [
+        (stored,) = [
             item
             for item in self.api.all("Job")
             if "agents.proompteng.ai/agent-run" in item["metadata"]["labels"]
         ]
-        return found["spec"]
+        return stored["spec"]
 
     def tool_pod(self) -> Any:
         job = self.status("ToolRun", "goes")["job"]["name"]
@@ -293,8 +293,8 @@ class World:
 
     def runner(self) -> Any:
         files = [item.get("data") or {} for item in self.api.all("ConfigMap")]
-        (found,) = [file["agent-runner.json"] for file in files if "agent-runner.json" in file]
-        return json.loads(found)
+        (stored,) = [file["agent-runner.json"] for file in files if "agent-runner.json" in file]
+        return json.loads(stored)
 
     def status(self, kind: str, name: str = "ended") -> Any:
         return self.api.get(kind, name).get("status") or {}
@@ -353,7 +353,7 @@ def worlds(tmp_path_factory) -> Iterator[dict[str, World]]:
 def _await_work(made: dict[str, World]) -> None:
     """Wait until every world has finished its work, so that missing effects are meaningful."""
 
-    def is_over(name: str, kind: str) -> bool:
+    def has_ended(name: str, kind: str) -> bool:
         return bool(made[name].status(kind).get("finishedAt"))
 
     for name in ("plain", "work", "kept"):
@@ -370,13 +370,13 @@ def _await_work(made: dict[str, World]) -> None:
     for name, kinds in done.items():
         for kind in kinds:
             wait_for(
-                lambda name=name, kind=kind: is_over(name, kind),
+                lambda name=name, kind=kind: has_ended(name, kind),
                 what=f"an end of {kind} in {name}",
                 seconds=90,
             )
-    wait_for(lambda: not made["kept"].has_old_history(), what="old history to go", seconds=90)
+    wait_for(lambda: not made["kept"].has_old_history(), what="the deletion of old history", seconds=90)
     wait_for(
-        lambda: made["less"].conditions("OrchestrationRun").get("CancelIgnored"), what="a remark", seconds=90
+        lambda: made["less"].conditions("OrchestrationRun").get("CancelIgnored"), what="a message", seconds=90
     )
 
 

@@ -29,8 +29,8 @@ def rollout(argo, cluster, release) -> Rollout:
 
 def services(release: Release) -> dict[str, tuple[str, Any]]:
     """Each Service's uid and spec."""
-    found = release.kubectl.json("get services")["items"]
-    return {item["metadata"]["name"]: (item["metadata"]["uid"], item["spec"]) for item in found}
+    items = release.kubectl.json("get services")["items"]
+    return {item["metadata"]["name"]: (item["metadata"]["uid"], item["spec"]) for item in items}
 
 
 def passes(release: Release, version: str) -> float:
@@ -38,16 +38,16 @@ def passes(release: Release, version: str) -> float:
     hosts = {
         member["host"] for member in release.members() if member["version"] == version and member["alive"]
     }
-    found = 0.0
+    total = 0.0
     for pod in release.pods():
         if pod["metadata"]["name"] in hosts:
             lines = release.metrics(pod).splitlines()
-            found += sum(
+            total += sum(
                 float(line.split()[-1])
                 for line in lines
                 if line.startswith("jangar_reconcile_total") and 'run"' in line and "not_ours" not in line
             )
-    return found
+    return total
 
 
 @pytest.mark.rule("CHART-4", "CHART-1")
@@ -92,10 +92,12 @@ def test_a_canary_takes_its_share_and_duplicates_no_work(release, rollout, pods,
     )
     load.wait_for(10, seconds=PATIENCE)
 
-    assert load.ended < len(load.names), "the load is over: nothing after this would show anything"
+    assert load.ended < len(load.names), "the load has ended: nothing after this is meaningful"
     old = {pod["metadata"]["uid"] for pod in release.pods()}
-    asked = rollout.restart()
-    wait_for(lambda: rollout.get()["status"].get("restartedAt") == asked, what="a restart", seconds=PATIENCE)
+    restarted = rollout.restart()
+    wait_for(
+        lambda: rollout.get()["status"].get("restartedAt") == restarted, what="a restart", seconds=PATIENCE
+    )
     wait_for(
         lambda: not old & {pod["metadata"]["uid"] for pod in release.pods()}, what="new pods", seconds=120
     )
@@ -160,13 +162,13 @@ def test_switching_kinds_always_keeps_a_ready_controller(release, rollout, pods,
         (base | {"progressiveDelivery.migration": "cutover"}, "Healthy"),
         (base, ""),
     ]
-    with sampled(ready) as seen:
+    with sampled(ready) as samples:
         for values, phase in moves:
             release.deploy(values)
             if phase:
                 rollout.wait_for(phase)
             load.wait_for(4, seconds=PATIENCE)
-    assert min(seen) >= 1, seen
+    assert min(samples) >= 1, samples
     assert release.kubectl("get rollouts -o name").strip() == ""
     load.finish(seconds=300)
     assert_once(load, release.namespace, pods, ends)

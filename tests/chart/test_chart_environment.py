@@ -30,12 +30,12 @@ ON_LAPTOPS = {"JANGAR_DATA_DIR", "JANGAR_WEB_PORT"}
 
 def rows() -> list[Variable[Any]]:
     """Every row of every settings table."""
-    found = {}
+    variables = {}
     for module in pkgutil.iter_modules(jangar.settings.__path__):
         if module.name != "__main__":
             names = vars(importlib.import_module(f"jangar.settings.{module.name}"))
-            found |= {item.name: item for item in names.values() if isinstance(item, Variable)}
-    return list(found.values())
+            variables |= {item.name: item for item in names.values() if isinstance(item, Variable)}
+    return list(variables.values())
 
 
 ROWS = rows()
@@ -186,11 +186,11 @@ def test_a_value_reaches_the_process_and_changes_what_it_does(row, default_envir
 @pytest.mark.rule("CHART-6")
 def test_values_of_the_control_plane_reach_it():
     """The control plane's environment has exactly the rows that the control plane reads."""
-    found = environment(container(rendered().one("Deployment", "agents")))
+    variables = environment(container(rendered().one("Deployment", "agents")))
     wanted = {row.name for row in MAPPED if "control-plane" in row.processes and row.shown_default}
     strange = {row.name for row in MAPPED if "control-plane" not in row.processes}
-    assert wanted <= found.keys()
-    assert not strange & found.keys()
+    assert wanted <= variables.keys()
+    assert not strange & variables.keys()
 
 
 @pytest.mark.rule("CHART-5")
@@ -257,7 +257,7 @@ def test_env_vars_override_values_and_appear_once():
             id="null",
         ),
         pytest.param(
-            "controller.jobTtlSeconds", 1200, "AGENT_RUNNER_JOB_TTL_SECONDS", "1200", id="older-name"
+            "controller.jobTtlSeconds", 1200, "AGENT_RUNNER_JOB_TTL_SECONDS", "1200", id="legacy-name"
         ),
         pytest.param(
             "controller.jobTtlSecondsAfterFinished",
@@ -315,8 +315,8 @@ def test_the_database_url_is_never_in_plain_text():
     objects = rendered({"database.url": "postgresql://u:hunter2@db/x"})
     assert objects.text.count("hunter2") == 0
     assert list(objects.of("Secret")) == ["agents-db"]
-    found = environment(container(objects.one("Deployment", "agents-controllers")))["DATABASE_URL"]
-    assert found == {"secretKeyRef": {"name": "agents-db", "key": "url"}}
+    variables = environment(container(objects.one("Deployment", "agents-controllers")))["DATABASE_URL"]
+    assert variables == {"secretKeyRef": {"name": "agents-db", "key": "url"}}
     named = controllers({"database.secretRef": {"name": "pg", "key": "uri"}})["DATABASE_URL"]
     assert named == {"secretKeyRef": {"name": "pg", "key": "uri"}}
 
@@ -340,6 +340,6 @@ def test_controllers_in_the_control_plane_pod_have_their_own_environment():
 
 def test_durations_reach_the_process_settings():
     """For example: 45 s reach the controllers' settings as a duration."""
-    found = controllers({"controller.leaderElection.leaseDurationSeconds": 45})
-    texts = {name: value for name, value in found.items() if isinstance(value, str)}
+    variables = controllers({"controller.leaderElection.leaseDurationSeconds": 45})
+    texts = {name: value for name, value in variables.items() if isinstance(value, str)}
     assert controller_settings(texts).lease_duration == timedelta(seconds=45)

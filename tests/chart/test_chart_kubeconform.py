@@ -54,8 +54,8 @@ def published(own_check: ModuleType) -> dict[tuple[str, str], Any]:
     manifests = where() / "install.yaml"
     if not manifests.exists():
         return {}
-    found = yaml.load_all(manifests.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    specs = [item["spec"] for item in found if item and item["kind"] == "CustomResourceDefinition"]
+    documents = yaml.load_all(manifests.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    specs = [item["spec"] for item in documents if item and item["kind"] == "CustomResourceDefinition"]
     return {
         ("argoproj.io/v1alpha1", spec["names"]["kind"]): own_check.of_definition(spec, "v1alpha1")
         for spec in specs
@@ -69,8 +69,8 @@ def checked(kubeconform: Path, own_check: ModuleType, objects: Objects, schemas:
         assert schema is not None, f"no schema of {kind}"
         group, number = version.split("/")[0], version.split("/")[-1]  # kubeconform calls both v1
         (schemas / f"{group}_{number}_{kind.lower()}.json").write_text(json.dumps(schema), "utf-8")
-    place = f"{schemas}/{{{{.Group}}}}_{{{{.ResourceAPIVersion}}}}_{{{{.ResourceKind}}}}.json"
-    words = [kubeconform, "-strict", "-output", "json", "-summary", "-schema-location", place]
+    location = f"{schemas}/{{{{.Group}}}}_{{{{.ResourceAPIVersion}}}}_{{{{.ResourceKind}}}}.json"
+    words = [kubeconform, "-strict", "-output", "json", "-summary", "-schema-location", location]
     ran = subprocess.run(words, input=objects.text, check=False, capture_output=True, text=True, timeout=120)
     return json.loads(ran.stdout)
 

@@ -114,14 +114,14 @@ def test_the_control_plane_shows_what_its_callers_may_read(release):
     release.kubectl(f"create rolebinding viewer --role=viewer --serviceaccount={release.namespace}:viewer")
     token = release.kubectl("create token viewer").strip()
     caller = {"Authorization": f"Bearer {token}"}
-    seen = client.request("GET", "/v1/runs", headers=caller)
-    assert seen.status == 200, seen.body
+    listed = client.request("GET", "/v1/runs", headers=caller)
+    assert listed.status == 200, listed.body
 
     def held() -> dict[str, int]:
         reported = client.request("GET", "/v1/control-plane/status", headers=caller).body
         return {controller["version"]: controller["shards"] for controller in reported["controllers"]}
 
-    wait_for(lambda: held() == {NOW: 12}, what="that it tells which version holds what")
+    wait_for(lambda: held() == {NOW: 12}, what="that it shows which version holds which shards")
 
 
 @pytest.mark.rule("RUN-3")
@@ -177,7 +177,7 @@ def test_an_uninstall_during_work_leaves_nothing_stuck(release, pods, ends, repo
     k(f"delete namespace {release.namespace} --wait=false")
     wait_for(
         lambda: not k(f"get namespace {release.namespace} --ignore-not-found"),
-        what="no namespace",
+        what="the deletion of the namespace",
         seconds=PATIENCE,
     )
     reported("namespace deleted")

@@ -75,7 +75,7 @@ USERS = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
             [USERS, USERS | {"resources": ["groups"], "resourceNames": ["team-a", "team-b"]}],
             id="groups",
         ),
-        pytest.param(PROXY | GROUPS | {"rbac.create": False}, [], id="rights-of-somebody-else"),
+        pytest.param(PROXY | GROUPS | {"rbac.create": False}, [], id="rights-of-another-user"),
     ],
 )
 def test_the_control_plane_may_identify_callers_only_if_a_value_allows_it(values, given):
@@ -109,10 +109,10 @@ def test_a_trusted_proxy_needs_all_its_settings():
 def test_only_the_control_plane_gets_the_trusted_proxy():
     """Its secret is a reference; the controllers' environment does not have it, and the rendered settings parse."""
     objects = rendered(PROXY | GROUPS)
-    found = environment(container(objects.one("Deployment", "agents")))
-    secret = found["JANGAR_TRUSTED_PROXY_SECRET"]
+    specs = environment(container(objects.one("Deployment", "agents")))
+    secret = specs["JANGAR_TRUSTED_PROXY_SECRET"]
     assert secret == {"secretKeyRef": {"name": "proxy", "key": "secret"}}
-    texts = {name: text for name, text in found.items() if isinstance(text, str)}
+    texts = {name: text for name, text in specs.items() if isinstance(text, str)}
     settings = control_plane_settings(texts | {"JANGAR_TRUSTED_PROXY_SECRET": "s" * 16})
     assert (settings.proxy_user_header, settings.proxy_groups) == ("X-Forwarded-User", ("team-a", "team-b"))
     other = environment(container(objects.one("Deployment", "agents-controllers")))
@@ -160,11 +160,11 @@ def test_several_namespaces_get_a_role_each():
 
 def restricted_problems(spec: dict[str, Any]) -> list[str]:
     """Problems under the Pod Security standard `restricted`."""
-    found = []
+    problems = []
     pod = spec.get("securityContext") or {}
     if spec.get("hostNetwork") or spec.get("hostPID") or spec.get("hostIPC"):
-        found.append("host namespaces")
-    found += [
+        problems.append("host namespaces")
+    problems += [
         f"volume {volume['name']}"
         for volume in spec.get("volumes", [])
         if not {*volume} & {"emptyDir", "configMap", "secret"}
@@ -182,8 +182,8 @@ def restricted_problems(spec: dict[str, Any]) -> list[str]:
             and "memory" in init_container["resources"]["limits"],
             "image": not init_container["image"].endswith(":latest"),
         }
-        found += [f"{init_container['name']}: {name}" for name, holds in checks.items() if not holds]
-    return found
+        problems += [f"{init_container['name']}: {name}" for name, holds in checks.items() if not holds]
+    return problems
 
 
 @pytest.mark.rule("CHART-7")
@@ -191,9 +191,9 @@ def restricted_problems(spec: dict[str, Any]) -> list[str]:
 def test_every_pod_is_restricted(preset):
     """Pods of hooks and tests too: not root, no privileges, only /tmp is writable, in every preset."""
     objects = rendered({**DIGEST, "crds.upgrade.enabled": True}, files=(preset,))
-    found = dict(pod_specs(objects))
-    assert {"Job/agents-uninstall", "Job/agents-crds", "Pod/agents-test"} <= found.keys()
-    assert {name: problems for name, spec in found.items() if (problems := restricted_problems(spec))} == {}
+    specs = dict(pod_specs(objects))
+    assert {"Job/agents-uninstall", "Job/agents-crds", "Pod/agents-test"} <= specs.keys()
+    assert {name: problems for name, spec in specs.items() if (problems := restricted_problems(spec))} == {}
 
 
 @pytest.mark.rule("CHART-7")
@@ -238,7 +238,7 @@ class _Nowhere:
     """A transport without a server: wiring sends no requests."""
 
     async def request(self, *_: Any, **__: Any) -> Any:
-        raise AssertionError("wiring asks the API server nothing")
+        raise AssertionError("wiring sent a request")
 
 
 def test_the_controllers_may_read_what_they_watch():
@@ -276,7 +276,7 @@ def test_digests_can_be_required():
 def test_checkov_reports_only_listed_exceptions():
     """No failures on the default rendering; scripts/agents/checkov-skips.yaml lists the exceptions with reasons."""
     if not (os.environ.get("CHECKOV") or shutil.which("checkov")):
-        pytest.skip("no checkov: install it into an environment of its own, and name it in CHECKOV")
+        pytest.skip("no checkov: install it into its own environment and set CHECKOV")
     ran = subprocess.run(
         [sys.executable, ROOT / "scripts/agents/checkov"],
         check=False,

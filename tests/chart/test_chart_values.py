@@ -28,9 +28,9 @@ import jangar
 
 PRESETS = sorted(path.name for path in CHART.glob("values-*.yaml"))
 WITHOUT_EFFECT = {
-    "imagePolicy.requireDigest": "refuses, and renders nothing else: test_chart_privileges.py",
-    "progressiveDelivery.skipCrdCheck": "what is not refused: test_chart_rollouts.py",
-    "progressiveDelivery.skipMigrationCheck": "asks a live cluster: test_chart_installation.py",
+    "imagePolicy.requireDigest": "fails the rendering: test_chart_privileges.py",
+    "progressiveDelivery.skipCrdCheck": "what is not rejected: test_chart_rollouts.py",
+    "progressiveDelivery.skipMigrationCheck": "queries a live cluster: test_chart_installation.py",
 }
 """Values that change nothing when flipped alone, and why."""
 WORLD: dict[str, Any] = nested(
@@ -433,5 +433,5 @@ def test_selectors_of_the_components_do_not_overlap():
         objects.one("Deployment", name)["spec"]["template"]["metadata"]["labels"]
         for name in ("agents", "agents-controllers")
     ]
-    found = [[selector.items() <= label.items() for label in labels] for selector in selectors]
-    assert found == [[True, False], [False, True]]
+    overlaps = [[selector.items() <= label.items() for label in labels] for selector in selectors]
+    assert overlaps == [[True, False], [False, True]]

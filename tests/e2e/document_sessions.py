@@ -15,7 +15,7 @@ BLOCK = re.compile(r"^```(sh session|console)\n(.*?)^```", re.MULTILINE | re.DOT
 EXIT = re.compile(r"#\s*exit (\d+)\s*$")
 VARYING = re.compile(r"(?<![\w.-])(\d{4}-\d\d-\d\dT[\d:.]+Z|(\d+(\.\d+)?(ms|s|m|h|d))+)(?![\w.-])")
 """Timestamps and durations."""
-UNTIL_SAID = "until_said() { for _ in {1..100}; do [ -s $1 ] && return; sleep 0.1; done; }"
+UNTIL_OUTPUT = "until_output() { for _ in {1..100}; do [ -s $1 ] && return; sleep 0.1; done; }"
 """Waits for the first output of a watching command."""
 
 
@@ -33,13 +33,15 @@ class Typed:
 
 def session_of(text: str) -> list[Typed]:
     """The commands of a document's session in order."""
-    found: list[Typed] = []
+    commands: list[Typed] = []
     for kind, body in BLOCK.findall(text):
         if kind == "console":
-            found += [_reported(part) for part in re.split(r"^\$ ", body, flags=re.MULTILINE) if part.strip()]
+            commands += [
+                _reported(part) for part in re.split(r"^\$ ", body, flags=re.MULTILINE) if part.strip()
+            ]
         else:
-            found += [Typed(line.strip()) for line in body.splitlines() if line.strip()]
-    return found
+            commands += [Typed(line.strip()) for line in body.splitlines() if line.strip()]
+    return commands
 
 
 def _reported(part: str) -> Typed:
@@ -49,22 +51,22 @@ def _reported(part: str) -> Typed:
 
 def script(session: Sequence[Typed], outputs: Path) -> str:
     """A shell script; the first command with an unexpected exit code ends it. Outputs are written to numbered files."""
-    lines = ["set -o pipefail", "watching=()", "trap 'kill ${watching[@]} 2>/dev/null' EXIT", UNTIL_SAID]
+    lines = ["set -o pipefail", "watching=()", "trap 'kill ${watching[@]} 2>/dev/null' EXIT", UNTIL_OUTPUT]
     for number, item in enumerate(session):
         if item.watches:
             lines += [
                 f"{item.line} > {outputs}/{number} 2>&1 & watching+=($!)",
-                f"until_said {outputs}/{number}",
+                f"until_output {outputs}/{number}",
             ]
             continue
-        wanted = found.group(1) if (found := EXIT.search(item.line)) else "0"
+        wanted = announced.group(1) if (announced := EXIT.search(item.line)) else "0"
         reported = shlex.quote(f"{item.line} exited with")
         redirected = f"{{ {item.line}\n}} > {outputs}/{number} 2>&1" if item.says else item.line
         lines += [redirected, f"code=$?; [ $code = {wanted} ] || {{ echo {reported} $code; exit 1; }}"]
     return "\n".join(lines)
 
 
-def unsaid(each: Typed, output: str) -> list[str]:
+def missing_lines(each: Typed, output: str) -> list[str]:
     """Lines of the document that the command did not print; timestamps, durations and column widths may differ."""
     printed = {_plain(line) for line in output.splitlines()}
     return [line for line in each.says if _plain(line) not in printed]

@@ -27,7 +27,7 @@ def steps_of(status: dict) -> dict[str, dict]:
 
 def ended(step: dict, wanted: dict) -> dict:
     """The outcome of a step in the terms of expected.toml."""
-    found = {
+    outcome = {
         "phase": step["phase"],
         "reason": step["reason"],
         "attempts": step.get("attempt", 0),
@@ -35,10 +35,10 @@ def ended(step: dict, wanted: dict) -> dict:
         "causes": step.get("causes", []),
     }
     if wanted.get("outputs") == "any":
-        found["outputs"] = "any"
-    if found["attempts"] >= wanted.get("attempts_at_least", MANY):
-        found |= {"attempts": "enough", "attempts_at_least": wanted["attempts_at_least"]}
-    return found
+        outcome["outputs"] = "any"
+    if outcome["attempts"] >= wanted.get("attempts_at_least", MANY):
+        outcome |= {"attempts": "enough", "attempts_at_least": wanted["attempts_at_least"]}
+    return outcome
 
 
 def meant(wanted: dict) -> dict:

@@ -37,8 +37,8 @@ def kubectl_binary() -> Path | None:
     """The binary from KUBEBUILDER_ASSETS or the cache of `make envtest`, else from the PATH."""
     if not missing_parts(("kubectl",)):
         return assets() / "kubectl"
-    found = shutil.which("kubectl")
-    return Path(found) if found else None
+    on_path = shutil.which("kubectl")
+    return Path(on_path) if on_path else None
 
 
 @cache
@@ -130,8 +130,8 @@ def on(*servers: str, own_kinds: bool = True) -> Any:
         binary = kubectl_binary()
         if binary is None:
             pytest.skip("no kubectl: run scripts/envtest/build kubectl, or set KUBEBUILDER_ASSETS")
-        if (found := version_of(binary)) != VERSION:
-            pytest.skip(f"{binary} is {found}; what is expected here is said by kubectl {VERSION}")
+        if (version := version_of(binary)) != VERSION:
+            pytest.skip(f"{binary} is {version}; the expectations are for kubectl {VERSION}")
         if request.param == "real" and (missing := missing_parts()):
             pytest.skip(f"no real API server ({', '.join(missing)} missing): run scripts/envtest/build")
         server = RealApiServer() if request.param == "real" else EmbeddedApiServer()
@@ -169,8 +169,8 @@ def in_new_namespace(kubectl: Kubectl) -> Kubectl:
     made = client.request("POST", "/api/v1/namespaces", body, {"Content-Type": "application/json"})
     assert made.is_success, made.content
     for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
-        found = f"/api/v1/namespaces/{name}/{path}"
-        wait_for(lambda found=found: client.request("GET", found).is_success, what=found)
+        url = f"/api/v1/namespaces/{name}/{path}"
+        wait_for(lambda url=url: client.request("GET", url).is_success, what=url)
     client.close()
     return kubectl.within(name)
 

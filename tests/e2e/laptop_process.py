@@ -56,26 +56,26 @@ class LaptopProcess:
 
     def start(self, *options) -> None:
         """Start in the foreground and wait until it reports that it is up."""
-        self._said = self.home / "up.out"
-        with self._said.open("w") as said:
+        self._output = self.home / "up.out"
+        with self._output.open("w") as output:
             self.up = subprocess.Popen(
                 [*self.prefix, *self.command, "up", *options],
                 env=self.environment,
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
             )
         self.until(
-            lambda: self.up.poll() is not None or "is up: https://127.0.0.1:" in self._said.read_text()
+            lambda: self.up.poll() is not None or "is up: https://127.0.0.1:" in self._output.read_text()
         )
-        assert self.up.poll() is None, self._said.read_text()
+        assert self.up.poll() is None, self._output.read_text()
 
     def stop(self, how=signal.SIGTERM) -> str:
         """Stop it; return all of its output."""
         self.up.send_signal(how)
         self.up.wait(timeout=90)
-        return self._said.read_text()
+        return self._output.read_text()
 
     def apply(self, *objects) -> None:
         self.done("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
@@ -89,10 +89,10 @@ class LaptopProcess:
     def until(self, holds, *, seconds=TOOL_RUN_SECONDS):
         """Wait for a condition; the CLI calls are the slow part."""
         deadline = time.monotonic() + seconds
-        while not (found := holds()):
+        while not (result := holds()):
             assert time.monotonic() < deadline, "it never came to that"
             time.sleep(0.05)
-        return found
+        return result
 
     def end(self) -> None:
         """End all of its processes, whatever the test did."""

@@ -53,7 +53,7 @@ class AgentProcess:
 
     def kill_supervisor(self) -> None:
         """The process that holds this directory open; the init processes of containers are copies of it."""
-        found = set()
+        pids = set()
         for entry in Path("/proc").iterdir():
             with suppress(OSError):
                 words = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
@@ -61,11 +61,11 @@ class AgentProcess:
                     b"picokube.nodeagent.supervisor" in words
                     and str(self._data / "supervisor").encode() in words
                 ):
-                    found.add(int(entry.name))
-        for pid in found:
+                    pids.add(int(entry.name))
+        for pid in pids:
             with suppress(OSError):
                 parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-                if parent not in found:
+                if parent not in pids:
                     os.kill(pid, signal.SIGKILL)
 
     def end_containers(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.laptop_process import LaptopProcess
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "09-agent-providers"
 OVER = {"Succeeded", "Failed", "Cancelled"}

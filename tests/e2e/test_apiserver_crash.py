@@ -82,7 +82,7 @@ def live_and_die(server, record, rng):
         for _ in range(CALLERS)
     ]
     threads += [
-        threading.Thread(target=follow, args=(server, record, place, over)) for place in range(WATCHERS)
+        threading.Thread(target=follow, args=(server, record, index, over)) for index in range(WATCHERS)
     ]
     for thread in threads:
         thread.start()
@@ -101,12 +101,12 @@ def hammer(server, record, lock, over, seed):
     while not over.is_set():
         name = f"m{rng.randrange(KEYS)}"
         try:
-            found = write(client, name, rng)
+            promised = write(client, name, rng)
         except GONE:
             break
-        if found is not None:
+        if promised is not None:
             with lock:
-                record.acknowledged.append(found)
+                record.acknowledged.append(promised)
     client.close()
 
 
@@ -138,9 +138,9 @@ def refuse(answer):
     raise AssertionError(f"{answer.status} {answer.content[:500]!r}")
 
 
-def follow(server, record, place, over):
+def follow(server, record, index, over):
     """Watch from the last received revision."""
-    mine = record.watched[place]
+    mine = record.watched[index]
     since = mine[-1].revision if mine else record.begun
     client = server.client()
     try:
@@ -164,12 +164,12 @@ def check(server, record):
     for mine in record.watched:
         catch_up(client, mine, mine[-1].revision if mine else record.begun, newest)
     story = record.watched[0]
-    assert all(mine == story for mine in record.watched), "two watches tell different stories"
+    assert all(mine == story for mine in record.watched), "two watches report different events"
     revisions = [reported.revision for reported in story]
-    assert revisions == sorted(set(revisions)), "a revision was told twice, or out of order"
+    assert revisions == sorted(set(revisions)), "a revision was reported twice or out of order"
     by_revision = {reported.revision: reported for reported in story}
     for kept in record.acknowledged:
-        assert by_revision.get(kept.revision) == kept, "acknowledged, but not what was told"
+        assert by_revision.get(kept.revision) == kept, "acknowledged, but reported differently"
     acknowledged = [kept.revision for kept in record.acknowledged]
     assert len(acknowledged) == len(set(acknowledged)), "one revision was acknowledged twice"
     expected = {}
@@ -177,8 +177,8 @@ def check(server, record):
         expected.pop(reported.name, None)
         if not reported.gone:
             expected[reported.name] = reported
-    found = [promise(item) for item in listed["items"] if item["metadata"]["name"] != "kube-root-ca.crt"]
-    assert {entry.name: entry for entry in found} == {
+    stored = [promise(item) for item in listed["items"] if item["metadata"]["name"] != "kube-root-ca.crt"]
+    assert {entry.name: entry for entry in stored} == {
         name: reported for name, reported in expected.items() if name != "kube-root-ca.crt"
     }
     client.close()

@@ -78,8 +78,8 @@ def test_it_starts_within_two_seconds_also_on_existing_data(tmp_path):
 
 def test_the_initial_namespaces_exist_once_it_is_ready(tmp_path):
     with running(tmp_path) as server:
-        found = with_client(server, lambda client: sent(client, "GET", "/api/v1/namespaces")["items"])
-        assert {"default", "kube-system"} <= {item["metadata"]["name"] for item in found}
+        listed = with_client(server, lambda client: sent(client, "GET", "/api/v1/namespaces")["items"])
+        assert {"default", "kube-system"} <= {item["metadata"]["name"] for item in listed}
 
 
 def test_it_prints_its_address_and_how_to_use_it(server):
@@ -172,15 +172,15 @@ def test_plain_http_is_served_on_request_only(server, tmp_path):
     with pytest.raises((http.client.HTTPException, ConnectionError)):
         plain.getresponse()
     plain.close()
-    asked = PlainServer(tmp_path, "--plain-http")
+    plain_server = PlainServer(tmp_path, "--plain-http")
     try:
-        asked.start()
-        assert asked.url.startswith("http://127.0.0.1:")
-        client = HttpClient(url=asked.url)
+        plain_server.start()
+        assert plain_server.url.startswith("http://127.0.0.1:")
+        client = HttpClient(url=plain_server.url)
         assert client.request("GET", "/api/v1/namespaces").status == 200
         client.close()
     finally:
-        asked.kill()
+        plain_server.kill()
 
 
 class PlainServer(ServerProcess):
@@ -199,11 +199,11 @@ def test_a_second_server_on_the_same_data_is_rejected(server):
     child = second.launch()
     try:
         wait_for(lambda: child.has_ended, seconds=10, what="the end of the second server")
-        said = child.last_words(5)
+        output = child.last_output(5)
         assert child._process.returncode == 1
-        assert str(server.data) in said
-        assert "Traceback" not in said
-        assert any(word in said for word in ("in use", "another", "already", "locked")), said
+        assert str(server.data) in output
+        assert "Traceback" not in output
+        assert any(word in output for word in ("in use", "another", "already", "locked")), output
     finally:
         child.stop()
     client = server.client()
@@ -217,10 +217,10 @@ def test_a_port_in_use_is_reported(server, tmp_path):
     child = taken.launch()
     try:
         wait_for(lambda: child.has_ended, seconds=10, what="the end")
-        said = child.last_words(5)
+        output = child.last_output(5)
         assert child._process.returncode == 2
-        assert "Traceback" not in said
-        assert "in use" in said
+        assert "Traceback" not in output
+        assert "in use" in output
     finally:
         child.stop()
 
@@ -329,7 +329,7 @@ def test_watchers_within_the_window_miss_nothing_under_load(server, client):
     whole, half = stories[0], stories[1]
     assert len(whole) == 300 + 900 + 1
     assert whole[300:] == half
-    assert all(item == (half if place % 2 else whole) for place, item in enumerate(stories))
+    assert all(item == (half if index % 2 else whole) for index, item in enumerate(stories))
     revisions = [revision for revision, _, _ in whole]
     assert revisions == sorted(set(revisions))
 

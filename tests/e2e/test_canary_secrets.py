@@ -9,12 +9,12 @@ import secrets
 import pytest
 
 from e2e.canary_scan import answered, forms, written
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import LaptopProcess, run, step, tool
 from jangar.api.phases import TERMINAL
 from support.proving import FULL
 from support.reliability_page import record_trials
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 pytestmark = [
     pytest.mark.xdist_group("laptop"),
@@ -24,7 +24,7 @@ pytestmark = [
 MARK = "plain-word"
 """A marker that is not secret, printed with the canaries: the search must find it."""
 MIN_MARKED = 20
-TELL = f"""
+PRINT_VALUES = f"""
 escaped() {{ printf %s "$1" | sed 's/"/\\\\"/g'; }}
 tell() {{
   echo "{MARK} $1"; echo "{MARK} $1" >&2
@@ -68,7 +68,7 @@ class Canaries:
     """Runs on one laptop, each with its own Secrets."""
 
     def __init__(self, laptop):
-        self.laptop, self.face = laptop, HttpFace(laptop)
+        self.laptop, self.http = laptop, LaptopClient(laptop)
         self.values: dict[str, list[str]] = {}
         self.objects = [tool("echoes", 'echo "got {{ parameters.text }}"')]
 
@@ -79,7 +79,7 @@ class Canaries:
         self.values[name] = list(values.values())
         provider = {
             "binary": "sh",
-            "argsTemplate": ["-c", TELL + script],
+            "argsTemplate": ["-c", PRINT_VALUES + script],
             "secretEnv": [{"name": "ENV_KEY", "secretName": f"{name}-env", "key": "ENV_KEY"}],
         }
         given = [
@@ -121,8 +121,8 @@ class Canaries:
         self.objects.append(named("AgentRun", name, self.spec(name, **more)))
 
     def phases(self, kind="AgentRun"):
-        found = self.face.get(f"/v1/kinds/{kind}/objects")["items"]
-        return {item["metadata"]["name"]: (item.get("status") or {}).get("phase") for item in found}
+        remaining = self.http.get(f"/v1/kinds/{kind}/objects")["items"]
+        return {item["metadata"]["name"]: (item.get("status") or {}).get("phase") for item in remaining}
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +136,8 @@ def laptop(tmp_path_factory):
 def begin(canaries):
     """Start runs that succeed, fail, are killed, cancelled, retried, looped, and run as a step of an orchestration."""
     for number in range(3 if FULL else 1):
-        for place, script in enumerate(WAYS.values()):
-            canaries.start(f"way-{number}-{place}", script)
+        for index, script in enumerate(WAYS.values()):
+            canaries.start(f"way-{number}-{index}", script)
     again = {"name": "try", "retries": 1}
     loop = {"maxIterations": 2, "condition": {"expression": "iteration.last.control.more"}}
     workflow = {"runtime": {"type": "workflow"}}
@@ -160,16 +160,16 @@ def settle(canaries):
     laptop.until(lambda: canaries.phases("OrchestrationRun")["ordered"] in TERMINAL, seconds=60)
 
 
-def leaks(canaries, places):
+def leaks(canaries, contents):
     """Locations of a value, and the number of locations of the marker."""
     wanted = {
         form: name for name, values in canaries.values.items() for value in values for form in forms(value)
     }
-    found, marked = set(), 0
-    for where, content in places:
+    locations, marked = set(), 0
+    for where, content in contents:
         marked += MARK.encode() in content
-        found |= {f"{name}: {form!r} in {where}" for form, name in wanted.items() if form in content}
-    return sorted(found), marked
+        locations |= {f"{name}: {form!r} in {where}" for form, name in wanted.items() if form in content}
+    return sorted(locations), marked
 
 
 def test_canaries_are_nowhere_on_a_whole_laptop(laptop, record_property):
@@ -180,19 +180,19 @@ def test_canaries_are_nowhere_on_a_whole_laptop(laptop, record_property):
     expected = {"retried": "Failed", "looped": "Succeeded", "stopped": "Cancelled"}
     assert expected.items() <= canaries.phases().items()
     assert canaries.phases("OrchestrationRun") == {"ordered": "Succeeded"}
-    there, marked = leaks(canaries, [*written(laptop), *answered(canaries.face)])
+    there, marked = leaks(canaries, [*written(laptop), *answered(canaries.http)])
     assert marked > MIN_MARKED
     names = [name for name in canaries.values if name != "stepped"]
     laptop.done("delete", "run", "ordered", "--wait")
     laptop.done("delete", "agentrun", *names, "--wait")
-    gone, marked = leaks(canaries, [*written(laptop), *answered(canaries.face)])
+    gone, marked = leaks(canaries, [*written(laptop), *answered(canaries.http)])
     assert marked > MIN_MARKED
-    found = sorted({*there, *gone})
+    remaining = sorted({*there, *gone})
     record_trials(
         record_property,
         row="23: canary secrets on a whole laptop, in objects, files and answers",
         bed="P",
         seeds=range(len(canaries.values)),
-        failures=len({item.split(":")[0] for item in found}),
+        failures=len({item.split(":")[0] for item in remaining}),
     )
-    assert found == []
+    assert remaining == []

@@ -78,10 +78,10 @@ def test_ctrl_c_is_quiet():
         # Linux shows when the process sleeps in read(0): then lint waits for its input.
         wait_until_it_reads(process.pid)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert (process.returncode, said) == (130, b"")
+    assert (process.returncode, errors) == (130, b"")
 
 
 def wait_until_it_reads(pid: int) -> None:

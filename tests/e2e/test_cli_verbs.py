@@ -113,9 +113,9 @@ def test_list_follows_runs_as_they_change(laptop):
 @pytest.mark.rule("RUN-4")
 def test_explain_gives_the_reason_by_the_rules(laptop):
     """For a run all steps that did not succeed, for a step only that one."""
-    said = laptop.done("explain", "broken")
-    assert "b  Failed (NonZeroExit" in said
-    assert "c  Skipped: it depends on b, which did not succeed" in said
+    output = laptop.done("explain", "broken")
+    assert "b  Failed (NonZeroExit" in output
+    assert "c  Skipped: it depends on b, which did not succeed" in output
     assert json.loads(laptop.done("explain", "broken", "c", "-o", "json"))["steps"][0]["reason"] == (
         "DependencyFailed"
     )
@@ -125,11 +125,11 @@ def test_explain_gives_the_reason_by_the_rules(laptop):
 
 def test_describe_shows_steps_conditions_and_events(laptop):
     """One page about a run."""
-    said = laptop.done("describe", "broken")
-    assert re.search(r"^Phase: +Failed \(StepFailed\)$", said, re.MULTILINE)
-    assert re.search(r"^c +Skipped +- +- +skipped: it depends on b", said, re.MULTILINE)
-    assert re.search(r"^Failed +True +StepFailed", said, re.MULTILINE)
-    assert re.search(r"Warning +StepFailed", said)
+    output = laptop.done("describe", "broken")
+    assert re.search(r"^Phase: +Failed \(StepFailed\)$", output, re.MULTILINE)
+    assert re.search(r"^c +Skipped +- +- +skipped: it depends on b", output, re.MULTILINE)
+    assert re.search(r"^Failed +True +StepFailed", output, re.MULTILINE)
+    assert re.search(r"Warning +StepFailed", output)
 
 
 @pytest.mark.rule("DAG-16")
@@ -196,9 +196,9 @@ def test_retention_names_the_root_run_of_a_nested_run(laptop):
         for item in json.loads(laptop.done("get", "runs", "-o", "json"))["items"]
         if item["metadata"].get("ownerReferences")
     ]
-    said = r" +Succeeded +with its root run outer: 20\S+ \(in 29d23h\) +rootRun "
-    assert re.search(rf"^{child}{said}", laptop.done("retention", child), re.MULTILINE)
-    assert re.search(rf"^{child}{said}", laptop.done("retention"), re.MULTILINE)
+    output = r" +Succeeded +with its root run outer: 20\S+ \(in 29d23h\) +rootRun "
+    assert re.search(rf"^{child}{output}", laptop.done("retention", child), re.MULTILINE)
+    assert re.search(rf"^{child}{output}", laptop.done("retention"), re.MULTILINE)
 
 
 def test_delete_of_a_live_run_cancels_it_first(laptop):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.document_sessions import EXIT, script, session_of, unsaid
+from e2e.document_sessions import EXIT, missing_lines, script, session_of
 from e2e.kubectl_command import kubectl_binary
 from e2e.laptop_process import LaptopProcess
 from jangar.api.reasons import Reason
@@ -53,7 +53,7 @@ def commands():
 )
 def test_every_jangar_command_in_the_documents_runs(line):
     """A command in a document exits 0, or with the code its comment announces."""
-    wanted = int(found.group(1)) if (found := EXIT.search(line)) else 0
+    wanted = int(announced.group(1)) if (announced := EXIT.search(line)) else 0
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],
@@ -103,9 +103,11 @@ def test_a_session_in_a_document_prints_what_the_document_shows(document, tmp_pa
     finally:
         laptop.end()
     assert done.returncode == 0, done.stdout + done.stderr
-    said = {item.name: item.read_text() for item in outputs.iterdir()}
-    missing = {item.line: unsaid(item, said[str(number)]) for number, item in enumerate(session) if item.says}
-    assert {line: lines for line, lines in missing.items() if lines} == {}, said
+    texts = {item.name: item.read_text() for item in outputs.iterdir()}
+    missing = {
+        item.line: missing_lines(item, texts[str(number)]) for number, item in enumerate(session) if item.says
+    }
+    assert {line: lines for line, lines in missing.items() if lines} == {}, texts
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from e2e.example_ends import (
     is_to_be_cancelled,
 )
 from e2e.laptop_process import LaptopProcess
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 pytestmark = pytest.mark.xdist_group("examples")
 
@@ -83,13 +83,13 @@ def test_the_fan_out_killed_midway_succeeds_and_each_step_ran_once(laptop, ends)
     laptop.done("apply", "-f", "-", stdin=made.stdout)
     laptop.done("apply", "-f", FAN_OUT / "run.yaml")
     done = laptop.until(
-        lambda: (found := counts_of(laptop, wanted["run"]).get("succeeded", 0)) > STEPS // 10 and found
+        lambda: (result := counts_of(laptop, wanted["run"]).get("succeeded", 0)) > STEPS // 10 and result
     )
     laptop.stop(signal.SIGKILL)
     assert done < STEPS, "it was over before it was killed"
     laptop.start()
     status = laptop.until(
-        lambda: (found := statuses(laptop)[wanted["run"]]).get("phase") in OVER and found,
+        lambda: (result := statuses(laptop)[wanted["run"]]).get("phase") in OVER and result,
         seconds=60 + STEPS * SECONDS_A_STEP,
     )
     assert (status["phase"], status["counts"]["total"]) == (wanted["phase"], STEPS)

@@ -48,10 +48,10 @@ def test_causes_of_failed_steps_are_reported(laptop):
     laptop.until(lambda: laptop.run("failing")["status"]["phase"] == "Failed")
     missing = "no-such-binary"
     assert missing in laptop.done("explain", "failing", "start")
-    said = laptop.done("describe", "failing")
-    assert f'could not start: exec: "{missing}"' in " ".join(said.split())
-    assert "Last log lines of complain:" in said
-    assert "  | cannot open /no/file" in said
+    output = laptop.done("describe", "failing")
+    assert f'could not start: exec: "{missing}"' in " ".join(output.split())
+    assert "Last log lines of complain:" in output
+    assert "  | cannot open /no/file" in output
 
 
 @pytest.mark.rule("AGENT-3")

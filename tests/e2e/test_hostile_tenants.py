@@ -85,7 +85,7 @@ class Admin:
         self._token = config["users"][0]["user"]["token"]
         self._context = ssl.create_default_context(cafile=str(self.authority))
 
-    def ask(self, method: str, path: str, body: dict | None = None) -> dict:
+    def request(self, method: str, path: str, body: dict | None = None) -> dict:
         request = urllib.request.Request(  # noqa: S310 - our own server
             self.server + path,
             method=method,
@@ -100,13 +100,13 @@ class Admin:
         rbac = "/apis/rbac.authorization.k8s.io/v1"
         core = f"/api/v1/namespaces/{namespace}"
         account = {"kind": "ServiceAccount", "name": "tenant", "namespace": namespace}
-        self.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
-        self.ask("POST", f"{core}/serviceaccounts", {"metadata": {"name": "tenant"}})
+        self.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        self.request("POST", f"{core}/serviceaccounts", {"metadata": {"name": "tenant"}})
         rules = [{"apiGroups": GROUPS, "resources": ["*"], "verbs": ["*"]}]
-        self.ask(
+        self.request(
             "POST", f"{rbac}/namespaces/{namespace}/roles", {"metadata": {"name": "tenant"}, "rules": rules}
         )
-        self.ask(
+        self.request(
             "POST",
             f"{rbac}/namespaces/{namespace}/rolebindings",
             {
@@ -116,12 +116,12 @@ class Admin:
             },
         )
         path = f"{core}/serviceaccounts/tenant/token"
-        asked = {
+        body = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
             "spec": {"expirationSeconds": 86_400},
         }
-        token: str = self.ask("POST", path, asked)["status"]["token"]
+        token: str = self.request("POST", path, body)["status"]["token"]
         return token
 
     def start_run(self, number: int) -> str:
@@ -131,11 +131,11 @@ class Admin:
             "metadata": {"name": f"ordinary-{number}"},
             "spec": {"orchestrationRef": {"name": "ordinary"}},
         }
-        self.ask("POST", f"{_RUNS}", run)
+        self.request("POST", f"{_RUNS}", run)
         return f"ordinary-{number}"
 
     def phase(self, name: str) -> str:
-        status = self.ask("GET", f"{_RUNS}/{name}").get("status") or {}
+        status = self.request("GET", f"{_RUNS}/{name}").get("status") or {}
         return str(status.get("phase"))
 
 

@@ -52,8 +52,8 @@ def deployment(**containers):
 
 
 def managers(k, what):
-    found = k.json(f"get {what} --show-managed-fields")["metadata"]["managedFields"]
-    return sorted((item["manager"], item["operation"]) for item in found)
+    entries = k.json(f"get {what} --show-managed-fields")["metadata"]["managedFields"]
+    return sorted((item["manager"], item["operation"]) for item in entries)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_apply_merges_containers_by_name(k):
     patch = '{"spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"three"}]}}}}'
     k(f"patch deployment web -p '{patch}'")
     k("apply -f -", deployment(a="one-and-a-half"))
-    found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert {item["name"]: item["image"] for item in found} == {"sidecar": "three", "a": "one-and-a-half"}
+    containers = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
+    assert {item["name"]: item["image"] for item in containers} == {"sidecar": "three", "a": "one-and-a-half"}
 
 
 def test_the_last_applied_configuration_can_be_viewed_and_set(k):
@@ -113,7 +113,7 @@ def test_an_object_that_was_created_can_be_applied_with_a_warning(k):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "output"),
     [
         pytest.param(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "dat": {}},
@@ -144,8 +144,8 @@ def test_an_object_that_was_created_can_be_applied_with_a_warning(k):
         ),
     ],
 )
-def test_apply_is_rejected_with_the_messages_of_kubernetes(k, body, said):
-    assert k.refused("apply -f -", body) == said
+def test_apply_is_rejected_with_the_messages_of_kubernetes(k, body, output):
+    assert k.refused("apply -f -", body) == output
 
 
 def test_apply_in_a_missing_namespace_is_rejected(kubectl):
@@ -188,9 +188,9 @@ def test_diff_on_the_server_shows_what_server_side_apply_would_do(k):
 
 
 def test_server_side_apply_names_conflicts_and_takes_ownership_when_forced(k):
-    said = "configmap/settings serverside-applied\n"
-    assert k("apply --server-side -f -", config_map(color="red")) == said
-    assert k("apply --server-side --field-manager=ci -f -", config_map(color="red")) == said
+    output = "configmap/settings serverside-applied\n"
+    assert k("apply --server-side -f -", config_map(color="red")) == output
+    assert k("apply --server-side --field-manager=ci -f -", config_map(color="red")) == output
     assert managers(k, "configmap settings") == [("ci", "Apply"), ("kubectl", "Apply")]
     assert k.refused("apply --server-side --field-manager=ci -f -", config_map(color="blue")) == (
         'error: Apply failed with 1 conflict: conflict with "kubectl": .data.color\n'
@@ -207,7 +207,7 @@ def test_server_side_apply_names_conflicts_and_takes_ownership_when_forced(k):
         "See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts\n"
     )
     forced = k("apply --server-side --field-manager=ci --force-conflicts -f -", config_map(color="blue"))
-    assert forced == said
+    assert forced == output
     assert managers(k, "configmap settings") == [("ci", "Apply")]
     assert k.json("get configmap settings")["data"] == {"color": "blue"}
 
@@ -226,11 +226,11 @@ def test_server_side_apply_drops_the_fields_that_its_manager_no_longer_names(k):
 def test_server_side_apply_merges_containers_by_name(k):
     k("apply --server-side -f -", deployment(a="one"))
     k("apply --server-side --field-manager=mesh -f -", deployment(sidecar="two"))
-    found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert [(item["name"], item["image"]) for item in found] == [("a", "one"), ("sidecar", "two")]
+    containers = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
+    assert [(item["name"], item["image"]) for item in containers] == [("a", "one"), ("sidecar", "two")]
     k("apply --server-side -f -", deployment(b="three"))
-    found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert sorted(item["name"] for item in found) == ["b", "sidecar"]
+    containers = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
+    assert sorted(item["name"] for item in containers) == ["b", "sidecar"]
 
 
 def test_an_object_moves_from_client_side_to_server_side_apply(k):
@@ -250,8 +250,8 @@ def test_apply_prunes_what_left_the_set(k):
     for item in both:
         item["metadata"]["labels"] = {"set": "mine"}
     k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both)
-    said = k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both[:1])
-    assert said == "configmap/one unchanged\nconfigmap/two pruned\n"
+    output = k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both[:1])
+    assert output == "configmap/one unchanged\nconfigmap/two pruned\n"
 
 
 def test_a_list_is_applied_item_by_item(k):

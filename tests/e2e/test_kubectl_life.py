@@ -42,20 +42,20 @@ def set_status(k, **status):
 
 def lines_until(process, last, *, seconds=30.0):
     """The output of a command up to a line with this text."""
-    found, done = [], threading.Event()
+    lines, done = [], threading.Event()
 
     def read():
         for line in process.stdout:
-            found.append(line)
+            lines.append(line)
             if last in line:
                 break
         done.set()
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
-    assert done.wait(seconds), f"{last!r} was not printed within {seconds} s: {found}"
+    assert done.wait(seconds), f"{last!r} was not printed within {seconds} s: {lines}"
     reader.join(5)
-    return "".join(found)
+    return "".join(lines)
 
 
 def test_a_watch_shows_existing_objects_and_changes(k):
@@ -199,7 +199,7 @@ def test_foreground_deletion_waits_for_its_dependents(family):
     assert owner["finalizers"] == ["foregroundDeletion"]
     assert "deletionTimestamp" in owner
     family('patch configmap child --type=merge -p \'{"metadata":{"finalizers":null}}\'')
-    wait_for(lambda: names(family) == [], what="the end of the family")
+    wait_for(lambda: names(family) == [], what="the deletion of the owner and its dependents")
 
 
 def test_orphaning_deletion_leaves_the_children_without_owner(family):
@@ -244,10 +244,10 @@ def test_finalizers_keep_an_object_until_they_are_removed(k):
     held = k.json("get configmap held")["metadata"]
     assert held["finalizers"] == ["example.com/hold"]
     assert held["deletionGracePeriodSeconds"] == 0
-    said = k.refused(
+    errors = k.refused(
         'patch configmap held --type=merge -p \'{"metadata":{"finalizers":["example.com/more"]}}\''
     )
-    assert said == (
+    assert errors == (
         'The ConfigMap "held" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object '
         'is being deleted, found new finalizers []string{"example.com/more"}\n'
     )

@@ -71,7 +71,7 @@ def test_partial_lines_are_joined(k, logs):
 
 
 def test_logs_of_a_container_that_has_not_started_are_rejected(k, logs):
-    assert k("logs once") == "", "nobody was asked to run it yet"
+    assert k("logs once") == "", "it is not scheduled yet"
     k("""run placed --image=busybox --restart=Never --overrides='{"spec":{"nodeName":"n1"}}'""")
     assert k.refused("logs placed") == (
         'Error from server (BadRequest): container "placed" in pod "placed" is waiting to start: ContainerCreating\n'

@@ -115,8 +115,8 @@ def test_get_over_all_namespaces_shows_them(k):
     assert ageless(k("get pods -A --field-selector=metadata.name=worker")) == (
         f"NAMESPACE NAME READY STATUS RESTARTS AGE\n{k.namespace} worker 0/2 Pending 0 AGE"
     )
-    found = k.json("get configmaps -A -l app=shop")
-    assert [item["metadata"]["name"] for item in found["items"]] == ["apple", "bread", "cheese"]
+    result = k.json("get configmaps -A -l app=shop")
+    assert [item["metadata"]["name"] for item in result["items"]] == ["apple", "bread", "cheese"]
 
 
 def test_get_finds_pods_by_their_phase_and_node(k):
@@ -126,9 +126,9 @@ def test_get_finds_pods_by_their_phase_and_node(k):
 
 
 def test_get_prints_the_whole_object(k):
-    found = k.json("get configmap apple")
-    assert (found["apiVersion"], found["kind"], found["data"]) == ("v1", "ConfigMap", {"size": "3"})
-    assert sorted(found["metadata"]) == [
+    result = k.json("get configmap apple")
+    assert (result["apiVersion"], result["kind"], result["data"]) == ("v1", "ConfigMap", {"size": "3"})
+    assert sorted(result["metadata"]) == [
         "creationTimestamp",
         "labels",
         "name",
@@ -136,7 +136,7 @@ def test_get_prints_the_whole_object(k):
         "resourceVersion",
         "uid",
     ]
-    meta = found["metadata"]
+    meta = result["metadata"]
     assert k("get configmap apple -o yaml") == (
         'apiVersion: v1\ndata:\n  size: "3"\nkind: ConfigMap\nmetadata:\n'
         f'  creationTimestamp: "{meta["creationTimestamp"]}"\n'
@@ -145,7 +145,7 @@ def test_get_prints_the_whole_object(k):
     )
     listed = k.json("get configmaps -l app=shop")
     assert (listed["kind"], listed["apiVersion"], len(listed["items"])) == ("List", "v1", 3)
-    assert listed["items"][0] == found
+    assert listed["items"][0] == result
     managed = k.json("get configmap apple --show-managed-fields")["metadata"]["managedFields"]
     assert [(item["manager"], item["operation"], item["fieldsV1"]) for item in managed] == [
         (
@@ -160,7 +160,7 @@ def test_get_prints_the_whole_object(k):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "output"),
     [
         pytest.param("nosuch", 'error: the server doesn\'t have a resource type "nosuch"\n', id="kind"),
         pytest.param(
@@ -192,8 +192,8 @@ def test_get_prints_the_whole_object(k):
         ),
     ],
 )
-def test_get_is_rejected(k, line, said):
-    assert k.refused(f"get {line}") == said
+def test_get_is_rejected(k, line, output):
+    assert k.refused(f"get {line}") == output
 
 
 def test_an_empty_result_is_reported(k):
@@ -356,8 +356,8 @@ def test_api_resources_shows_verbs_and_categories(k):
 
 
 def test_api_versions_lists_groups(k):
-    found = set(k("api-versions").split())
-    assert {"v1", "apps/v1", "batch/v1", "apiextensions.k8s.io/v1", "tools.proompteng.ai/v1alpha1"} <= found
+    result = set(k("api-versions").split())
+    assert {"v1", "apps/v1", "batch/v1", "apiextensions.k8s.io/v1", "tools.proompteng.ai/v1alpha1"} <= result
 
 
 def test_auth_shows_the_user_and_its_permissions(k):
@@ -374,8 +374,8 @@ def test_raw_paths_are_answered(k):
     assert k("get --raw /livez") == "ok"
     version = json.loads(k("get --raw /version"))
     assert (version["major"], version["minor"]) == ("1", "35")
-    found = json.loads(k(f"get --raw /api/v1/namespaces/{k.namespace}/configmaps/apple"))
-    assert found["data"] == {"size": "3"}
+    result = json.loads(k(f"get --raw /api/v1/namespaces/{k.namespace}/configmaps/apple"))
+    assert result["data"] == {"size": "3"}
     assert k.refused("get --raw /nowhere") == (
         "Error from server (NotFound): the server could not find the requested resource\n"
     )

@@ -34,10 +34,10 @@ def shared():
 def test_up_prints_the_next_commands_and_stops_cleanly(laptop):
     """The hints name the kubeconfig; Ctrl-C ends it, and the output says that nothing runs."""
     laptop.start()
-    said = laptop.stop(signal.SIGINT)
-    assert f"export KUBECONFIG={laptop.data}/kubeconfig\n" in said
-    assert "jangar apply -f FILE" in said
-    assert said.endswith("jangar is down; no pods are running\n")
+    output = laptop.stop(signal.SIGINT)
+    assert f"export KUBECONFIG={laptop.data}/kubeconfig\n" in output
+    assert "jangar apply -f FILE" in output
+    assert output.endswith("jangar is down; no pods are running\n")
     assert laptop.up.returncode == 0
 
 
@@ -87,10 +87,10 @@ def test_the_port_is_kept_and_another_directory_uses_the_next(laptop):
     # Not the first port: another test may take it between two starts.
     laptop.done("up", "--detach", "--port", free_port())
     first = json.loads(laptop.done("status", "-o", "json"))["server"]
-    beside = laptop.home / "other"
-    laptop.done("up", "--detach", "--data-dir", beside)
-    second = json.loads(laptop.done("status", "-o", "json", "--data-dir", beside))["server"]
-    laptop.done("down", "--data-dir", beside)
+    other = laptop.home / "other"
+    laptop.done("up", "--detach", "--data-dir", other)
+    second = json.loads(laptop.done("status", "-o", "json", "--data-dir", other))["server"]
+    laptop.done("down", "--data-dir", other)
     laptop.done("down")
     laptop.done("up", "--detach")
     assert second != first
@@ -142,9 +142,9 @@ def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop, share
         tool("sleeps", f"echo up > {mark}; exec sleep 100"), run("long", step("only", "sleeps"), team="a")
     )
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
-    said = laptop.done("down", "--stop-work")
-    assert "cancelled 1 run: OrchestrationRun default/long" in said
-    assert said.endswith("jangar is down; no pods are running\n")
+    output = laptop.done("down", "--stop-work")
+    assert "cancelled 1 run: OrchestrationRun default/long" in output
+    assert output.endswith("jangar is down; no pods are running\n")
     assert not container_processes(laptop.data / "supervisor")
     laptop.done("up", "--detach")
     assert laptop.phase("long") == "Cancelled"
@@ -157,9 +157,9 @@ def test_up_with_stop_work_ends_work_when_it_is_stopped(laptop, shared):
     laptop.start("--stop-work")
     laptop.apply(tool("sleeps", f"echo up > {mark}; exec sleep 100"), run("long", step("only", "sleeps")))
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
-    said = laptop.stop(signal.SIGINT)
-    assert "cancelled 1 run" in said
-    assert said.endswith("nothing runs\n")
+    output = laptop.stop(signal.SIGINT)
+    assert "cancelled 1 run" in output
+    assert output.endswith("nothing runs\n")
     assert not container_processes(laptop.data / "supervisor")
 
 

@@ -19,7 +19,7 @@ def agent(kubectl):
     agent = AgentProcess(
         server.directory, server.directory / "data", server.kubeconfig, "--max-pods", "30"
     ).start()
-    wait_for(lambda: kubectl.run("get nodes -o name").out.startswith("node/"), what="that the node is there")
+    wait_for(lambda: kubectl.run("get nodes -o name").out.startswith("node/"), what="that the node exists")
     yield agent
     agent.stop()
     agent.end_containers()
@@ -56,8 +56,8 @@ def over(k, pod):
 
 
 def condition(k, what, kind):
-    found = k.json(f"get {what}")["status"].get("conditions") or []
-    return next((item for item in found if item["type"] == kind and item["status"] == "True"), None)
+    conditions = k.json(f"get {what}")["status"].get("conditions") or []
+    return next((item for item in conditions if item["type"] == kind and item["status"] == "True"), None)
 
 
 def main_state(pod):
@@ -112,10 +112,10 @@ def test_jobs_and_pods_have_the_events_of_a_cluster(k):
         return {(obj["kind"], obj["name"], item["reason"]): item for obj, item in about}
 
     wait_for(lambda: wanted <= reported().keys(), what=f"the events {wanted - reported().keys()}")
-    found = reported()
-    assert found["Pod", "asked", "Killing"]["message"] == "Stopping container main"
-    assert {found[item]["count"] for item in wanted} == {1}
-    assert found["Job", "broken", "BackoffLimitExceeded"]["type"] == "Warning"
+    events = reported()
+    assert events["Pod", "asked", "Killing"]["message"] == "Stopping container main"
+    assert {events[item]["count"] for item in wanted} == {1}
+    assert events["Job", "broken", "BackoffLimitExceeded"]["type"] == "Warning"
     assert f"Created pod: {pod}" in k("describe job fine")
 
 
@@ -138,8 +138,8 @@ def test_an_empty_directory_at_tmp_does_not_hide_what_a_pod_needs(k):
 
 def test_a_pod_reaches_the_api_as_its_service_account(k):
     """D3: like the chart's hooks. The token is the pod's own; without automount there is none."""
-    place = "/var/run/secrets/kubernetes.io/serviceaccount"
-    script = f"cat {place}/namespace; echo; echo $KUBERNETES_SERVICE_HOST; cat {place}/token"
+    mount_path = "/var/run/secrets/kubernetes.io/serviceaccount"
+    script = f"cat {mount_path}/namespace; echo; echo $KUBERNETES_SERVICE_HOST; cat {mount_path}/token"
     k("create -f -", a_pod("known", "sh", "-c", script))
     k("create -f -", a_pod("unknown", "sh", "-c", script, automountServiceAccountToken=False))
     known, unknown = over(k, "known"), over(k, "unknown")
@@ -352,7 +352,7 @@ def test_a_pod_waits_for_a_missing_config_map(k):
             if k.json("get pod waits")["status"].get("containerStatuses")
             else False
         ),
-        what="that it is told",
+        what="that it is reported",
     )
     k("create configmap later --from-literal=x=here")
     over(k, "waits")
@@ -418,7 +418,7 @@ def test_a_second_agent_and_a_foreign_directory_are_rejected(k, agent, tmp_path)
         (foreign, "a different Kubernetes API server"),
     ):
         other = AgentProcess(tmp_path, directory, k.server.kubeconfig).start()
-        wait_for(lambda other=other: other.child.has_ended, what="its refusal")
+        wait_for(lambda other=other: other.child.has_ended, what="its rejection")
         assert words in other.log
         assert "Traceback" not in other.log
     assert not agent.child.has_ended

@@ -16,7 +16,7 @@ def agent(kubectl):
     agent = AgentProcess(
         server.directory, server.directory / "data", server.kubeconfig, "--map-paths"
     ).start()
-    wait_for(lambda: kubectl.run("get nodes -o name").out.startswith("node/"), what="that the node is there")
+    wait_for(lambda: kubectl.run("get nodes -o name").out.startswith("node/"), what="that the node exists")
     yield agent
     agent.stop()
     agent.end_containers()

@@ -52,10 +52,10 @@ def patch(client, name, body):
 
 def condition(client, name, kind):
     status = client.request("GET", f"{JOBS}/{name}").body["status"]
-    found = [
+    conditions = [
         item for item in status.get("conditions") or () if item["type"] == kind and item["status"] == "True"
     ]
-    return (found[0]["reason"], status) if found else None
+    return (conditions[0]["reason"], status) if conditions else None
 
 
 ENDS = [
@@ -94,8 +94,8 @@ ENDS = [
 )
 def test_jobs_end_with_a_status_that_a_real_server_accepts(client, name, script, spec, kind, reason, counts):
     make(client, name, script, **spec)
-    found, status = wait_for(lambda: condition(client, name, kind), what=f"{name} {kind}")
-    assert found == reason
+    conditions, status = wait_for(lambda: condition(client, name, kind), what=f"{name} {kind}")
+    assert conditions == reason
     assert {key: status.get(key) for key in counts} == counts
 
 
@@ -107,7 +107,7 @@ def test_a_job_is_suspended_and_resumed(client):
 
     wait_for(active, what="its pod")
     patch(client, "pause", {"spec": {"suspend": True}})
-    wait_for(lambda: condition(client, "pause", "Suspended") and not active(), what="its rest")
+    wait_for(lambda: condition(client, "pause", "Suspended") and not active(), what="its other events")
     patch(client, "pause", {"spec": {"suspend": False}})
     wait_for(active, what="its next pod")
     patch(client, "pause", {"spec": {"suspend": True}})

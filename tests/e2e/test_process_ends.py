@@ -97,8 +97,8 @@ def test_too_few_processes_are_one_sentence_wherever_they_are_missed(tmp_path, p
     # The installation may be below a directory of root's: this user may only read it.
     reading = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
     user = ("setpriv", f"--reuid={user_id}", f"--regid={user_id}", "--clear-groups", *reading)
-    said, errors = (tmp_path / "said", tmp_path / "errors")
-    with said.open("w") as out, errors.open("w") as err:
+    output, errors = (tmp_path / "said", tmp_path / "errors")
+    with output.open("w") as out, errors.open("w") as err:
         process = subprocess.Popen(
             [*user, "prlimit", f"--nproc={processes}", JANGAR, "up"],
             env=environment(home),
@@ -108,7 +108,7 @@ def test_too_few_processes_are_one_sentence_wherever_they_are_missed(tmp_path, p
         )
     try:
         deadline = time.monotonic() + 120
-        while process.poll() is None and "is up:" not in said.read_text():
+        while process.poll() is None and "is up:" not in output.read_text():
             assert time.monotonic() < deadline, errors.read_text()
             time.sleep(0.05)
         if process.poll() is None:

@@ -55,8 +55,8 @@ class RunnerBed:
 
     def run(self, *command, **settings):
         process = self.start(command, **settings)
-        said, error = process.communicate(timeout=SECONDS)
-        return process.returncode, said.decode(errors="replace"), error.decode(errors="replace")
+        output, error = process.communicate(timeout=SECONDS)
+        return process.returncode, output.decode(errors="replace"), error.decode(errors="replace")
 
     def shell(self, script, **settings):
         return self.run("sh", "-c", script, **settings)
@@ -131,8 +131,8 @@ def test_a_command_runs_with_its_files_and_reports_its_outputs_and_artifacts(bed
             },
         },
     }
-    code, said, error = bed.run(spec=spec)
-    assert (code, said, error) == (0, "greet {{ env.HOME }}\n", "two\n")
+    code, output, error = bed.run(spec=spec)
+    assert (code, output, error) == (0, "greet {{ env.HOME }}\n", "two\n")
     assert bed.outputs()["n"] == "1.10"
     own = bed.own()
     assert (own["status"], own["exitCode"]) == ("succeeded", 0)
@@ -178,9 +178,9 @@ def test_a_command_that_cannot_start_reports_why(bed, program, code, words):
         (bed.root / name).write_text(content)
         (bed.root / name).chmod(mode)
     program = str(bed.root / program) if program.startswith("./") else program
-    found = bed.run(program)
-    assert found[0] == code
-    assert words in found[2]
+    result = bed.run(program)
+    assert result[0] == code
+    assert words in result[2]
     assert words in bed.own()["error"]
 
 
@@ -208,8 +208,8 @@ def test_the_environment_is_clean_and_the_node_agents_mark_is_kept(bed):
         "JANGAR_CONTAINER_ID": "c1",
         "VCS_MODE": "none",
     }
-    _, said, error = bed.run("env", env=env)
-    given = dict(line.split("=", 1) for line in said.splitlines())
+    _, output, error = bed.run("env", env=env)
+    given = dict(line.split("=", 1) for line in output.splitlines())
     assert {"STRANGER", "KUBERNETES_SERVICE_HOST"}.isdisjoint(given)
     assert (given["JANGAR_CONTAINER_ID"], given["VCS_MODE"]) == ("c1", "none")
     assert given["JANGAR_RESULT_PATH"] != str(bed.log)
@@ -226,8 +226,8 @@ def test_sigterm_reaches_the_whole_group_and_partial_results_are_kept(bed):
     process = bed.start(spec=spec)
     pids = [int(part) for part in bed.awaited("pids").split()]
     process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=SECONDS)
-    assert (process.returncode, said) == (5, b"heard\n")
+    output, _ = process.communicate(timeout=SECONDS)
+    assert (process.returncode, output) == (5, b"heard\n")
     assert gone(pids)
     assert bed.outputs()["done"] == "half"
     own = bed.own()
@@ -265,9 +265,9 @@ def test_a_killed_runner_takes_the_command_with_it(bed):
 def test_ten_megabytes_without_a_newline_are_forwarded_in_pieces(bed):
     """In bounded memory: the runner never buffers a line."""
     process = bed.start(["sh", "-c", "head -c 10000000 /dev/zero | tr '\\0' x"])
-    said, _ = process.communicate(timeout=SECONDS)
-    assert max(map(len, said.split(b"\n"))) <= MAX_LINE_LENGTH
-    assert said.count(b"x") == 10_000_000
+    output, _ = process.communicate(timeout=SECONDS)
+    assert max(map(len, output.split(b"\n"))) <= MAX_LINE_LENGTH
+    assert output.count(b"x") == 10_000_000
 
 
 def test_a_closed_reader_does_not_end_the_command(bed):
@@ -292,13 +292,13 @@ def test_canary_secrets_appear_nowhere_that_we_write(bed):
         "environment": {"secret": ["PLAIN"], "pass": ["MY_TOKEN"]},
         "outputArtifacts": [{"name": f"a-{CANARY}", "path": f"out-{CANARY}"}],
     }
-    code, said, error = bed.run(spec=spec, env={"PLAIN": CANARY, "MY_TOKEN": f"{CANARY}-2"})
-    assert (code, said, "***" in error) == (0, "says ***\n", True)
+    code, output, error = bed.run(spec=spec, env={"PLAIN": CANARY, "MY_TOKEN": f"{CANARY}-2"})
+    assert (code, output, "***" in error) == (0, "says ***\n", True)
     assert bed.outputs()["t"] == "***"
     written = [bed.log, *(path for path in (bed.root / ".agent").iterdir() if path.name != "outputs.json")]
-    for place in [said, error, *(item.read_text() for item in written)]:
-        assert CANARY not in place
-        assert "7f3a9d" not in place
+    for text in [output, error, *(item.read_text() for item in written)]:
+        assert CANARY not in text
+        assert "7f3a9d" not in text
 
 
 @pytest.mark.rule("DAG-11")
@@ -332,11 +332,11 @@ def test_a_command_that_prints_an_agents_result_reports_no_usage(bed):
 
 
 def test_git_finds_the_token_without_a_file_that_holds_it(bed):
-    code, said, _ = bed.shell(
+    code, output, _ = bed.shell(
         '"$GIT_ASKPASS" "Username for x"; [ "$("$GIT_ASKPASS" Password)" = "$VCS_TOKEN" ]',
         env={"VCS_TOKEN": CANARY},
     )
-    assert (code, said) == (0, "x-access-token\n")
+    assert (code, output) == (0, "x-access-token\n")
     assert CANARY not in (bed.root / ".agent" / "git-askpass.sh").read_text()
 
 
@@ -364,8 +364,8 @@ def test_a_changed_system_prompt_stops_the_run(bed):
 )
 def test_the_example_providers_run(bed, provider, usage):
     """Each by the spec that a controller writes for it: report, outputs, usage."""
-    code, said, _ = bed.run(arguments=[str(EXAMPLE / "runner-specs" / f"{provider}.json")])
-    assert code == 0, said
+    code, output, _ = bed.run(arguments=[str(EXAMPLE / "runner-specs" / f"{provider}.json")])
+    assert code == 0, output
     own = bed.own()
     assert (own.get("usage"), own["artifacts"][0]["name"]) == (usage, "report")
     assert (bed.root / "report.md").exists()

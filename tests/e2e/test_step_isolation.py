@@ -80,15 +80,15 @@ def _node(laptop):
 
 def alive(token):
     """Processes of this machine that have the token as an argument."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else ()
         except OSError:
             continue
         if token.encode() in words:
-            found.append(int(entry.name))
-    return found
+            pids.append(int(entry.name))
+    return pids
 
 
 def a_token(name):
@@ -146,10 +146,10 @@ def test_a_step_cannot_read_or_reach_anything_of_others(laptop):
         run("escape", step("victim", "victim"), step("kills", "kills"), step("tries", "tries")),
     )
     finished(laptop, "escape")
-    said = laptop.done("logs", "escape")
-    got = dict(zip(READS | TRIES, re.findall(r"try-\d+:(.*)", said), strict=True))
+    output = laptop.done("logs", "escape")
+    got = dict(zip(READS | TRIES, re.findall(r"try-\d+:(.*)", output), strict=True))
     assert got == dict.fromkeys(READS | TRIES, "[]")
-    assert re.search(r"victim .*alive", said)
+    assert re.search(r"victim .*alive", output)
 
 
 def test_a_step_gains_no_privileges_and_may_still_create_sandboxes(laptop):
@@ -159,11 +159,11 @@ def test_a_step_gains_no_privileges_and_may_still_create_sandboxes(laptop):
         script += "; bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --unshare-net echo sandbox"
     laptop.apply(tool("rights", script), run("rights", step("only", "rights")))
     finished(laptop, "rights")
-    said = laptop.done("logs", "rights")
-    assert re.search(r"NoNewPrivs:\s*1", said)
-    assert "namespace" in said
-    assert ("sandbox" in said) == bool(shutil.which("bwrap"))
-    assert ("git" in said) == bool(shutil.which("git"))
+    output = laptop.done("logs", "rights")
+    assert re.search(r"NoNewPrivs:\s*1", output)
+    assert "namespace" in output
+    assert ("sandbox" in output) == bool(shutil.which("bwrap"))
+    assert ("git" in output) == bool(shutil.which("git"))
 
 
 def test_the_guide_lists_every_attempt():

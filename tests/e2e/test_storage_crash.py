@@ -37,8 +37,8 @@ class Record:
         self.acknowledged: list[Promise] = []
         self.watched: list[Promise] = []
 
-    def take(self, said: bytes) -> None:
-        whole = said[: said.rfind(b"\n") + 1]
+    def take(self, output: bytes) -> None:
+        whole = output[: output.rfind(b"\n") + 1]
         self._file.write(whole)
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -72,22 +72,22 @@ def said_until_killed(path: Path, since: int, rng: random.Random) -> bytes:
     environment = os.environ | {"PYTHONPATH": str(TESTS)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
         assert child.stdout is not None
-        said = bytearray()
+        output = bytearray()
         # Mostly at work, sometimes while it starts or recovers.
         at_work = rng.random() < 0.85
-        while at_work and not said and (more := os.read(child.stdout.fileno(), 65536)):
-            said += more
+        while at_work and not output and (more := os.read(child.stdout.fileno(), 65536)):
+            output += more
         end = time.monotonic() + rng.uniform(0, 0.5)
         while (left := end - time.monotonic()) > 0:
             if select.select([child.stdout], [], [], left)[0]:
                 more = os.read(child.stdout.fileno(), 65536)
                 assert more, "the child ended by itself"
-                said += more
+                output += more
         assert child.poll() is None, "the child ended by itself"
         child.send_signal(signal.SIGKILL)
         while more := os.read(child.stdout.fileno(), 65536):
-            said += more
-    return bytes(said)
+            output += more
+    return bytes(output)
 
 
 async def check(path: Path, record: Record) -> None:
@@ -110,6 +110,6 @@ async def check(path: Path, record: Record) -> None:
         expected.pop(reported.name, None)
         if reported.type != "DELETED":
             expected[reported.name] = (reported.revision, reported.fingerprint)
-    found = {s.key.name: (s.revision, fingerprint(s.data)) for s in store.list("pods").objects}
-    assert found == expected
+    stored_pods = {s.key.name: (s.revision, fingerprint(s.data)) for s in store.list("pods").objects}
+    assert stored_pods == expected
     await store.close()

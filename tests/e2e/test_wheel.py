@@ -36,24 +36,24 @@ def run(*words, cwd, **environment):
 def wheel(tmp_path_factory):
     directory = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", directory, cwd=ROOT)
-    (found,) = directory.glob("jangar-*.whl")
-    return found
+    (wheel_file,) = directory.glob("jangar-*.whl")
+    return wheel_file
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
     """The command in its own environment with the same dependencies and nothing of this tree."""
-    place = tmp_path_factory.mktemp("installed") / "venv"
-    run(sys.executable, "-m", "venv", place, cwd="/")
-    python = place / "bin" / "python"
+    directory = tmp_path_factory.mktemp("installed") / "venv"
+    run(sys.executable, "-m", "venv", directory, cwd="/")
+    python = directory / "bin" / "python"
     run(python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel, cwd="/")
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd="/").strip())
     shared = [item for item in sys.path if item.endswith(("site-packages", "dist-packages"))]
     assert sysconfig.get_path("purelib") in shared
     (site / "shared.pth").write_text("\n".join(shared))
     where = run(python, "-c", "import jangar; print(jangar.__file__)", cwd="/").strip()
-    assert Path(where).is_relative_to(place)
-    return place / "bin" / "jangar"
+    assert Path(where).is_relative_to(directory)
+    return directory / "bin" / "jangar"
 
 
 def test_the_wheel_contains_everything_of_the_package(wheel):

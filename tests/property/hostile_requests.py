@@ -528,11 +528,11 @@ class Generator:
         parts = rng.choice((*COLLECTIONS, *OTHER_PATHS)).split("/")
         for _ in range(rng.randrange(1, 4)):
             bad = rng.choice((*BAD_NAMES, *NAMES, ""))
-            place = rng.randrange(1, len(parts) + 1)
+            position = rng.randrange(1, len(parts) + 1)
             if rng.random() < 0.5:
-                parts.insert(place, bad)
+                parts.insert(position, bad)
             else:
-                parts[place - 1 if place == len(parts) else place] = bad
+                parts[position - 1 if position == len(parts) else position] = bad
         path = "/".join(parts)
         if not path.startswith("/"):
             path = "/" + path

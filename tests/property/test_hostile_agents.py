@@ -11,10 +11,10 @@ def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
     """Pod Security `restricted`, no token, a deadline, no retries, and our labels, whatever the run requests."""
 
     def holds(attack):
-        found = attacked(attack)
-        if found.job is None:
+        result = attacked(attack)
+        if result.job is None:
             return
-        job = found.job
+        job = result.job
         assert job["spec"].keys() == {
             "backoffLimit",
             "podReplacementPolicy",
@@ -22,7 +22,7 @@ def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
             "template",
         }
         assert job["spec"]["backoffLimit"] == 0
-        for labelled in (job, job["spec"]["template"], found.files):
+        for labelled in (job, job["spec"]["template"], result.files):
             assert OURS.items() <= labelled["metadata"]["labels"].items()
         pod = job["spec"]["template"]["spec"]
         assert pod["automountServiceAccountToken"] is False
@@ -51,9 +51,9 @@ def test_no_secret_is_mounted_without_admission(record_property):
     """So none is read without a SecretBinding: variables, files, prompts, sign-in, memory and images."""
 
     def holds(attack):
-        found = attacked(attack)
-        if found.job is not None:
-            assert set(secrets_of(found.job)) <= {use.name for use in found.ask.secrets}
+        result = attacked(attack)
+        if result.job is not None:
+            assert set(secrets_of(result.job)) <= {use.name for use in result.ask.secrets}
 
     prove(record_property, "security: Secrets of attacker-made AgentRuns", TRIALS, attacks, holds)
 
@@ -62,15 +62,15 @@ def test_admission_checks_the_repository_image_and_account_that_are_used(record_
     """Under every name by which a run can specify them."""
 
     def holds(attack):
-        found = attacked(attack)
-        if found.job is None:
+        result = attacked(attack)
+        if result.job is None:
             return
-        pod = found.job["spec"]["template"]["spec"]
+        pod = result.job["spec"]["template"]["spec"]
         (container,) = pod["containers"]
         reported = {item["name"]: item.get("value") for item in container["env"]}
         if repository := reported.get("VCS_REPOSITORY"):
-            assert repository.replace("$$", "$").lower() in {item.lower() for item in found.ask.repositories}
-        assert container["image"] == "jangar" or container["image"] in found.ask.images
-        assert pod.get("serviceAccountName", "") == found.ask.service_account
+            assert repository.replace("$$", "$").lower() in {item.lower() for item in result.ask.repositories}
+        assert container["image"] == "jangar" or container["image"] in result.ask.images
+        assert pod.get("serviceAccountName", "") == result.ask.service_account
 
     prove(record_property, "security: what attacker-made AgentRuns use is judged", TRIALS, attacks, holds)

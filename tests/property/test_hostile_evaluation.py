@@ -129,8 +129,8 @@ def test_a_condition_reads_values_up_to_64_kib():
     scope = Scope(definition, {"fits": "é" * (MAX_CONDITION_VALUE_BYTES // 2), "big": "x" * 65_537}, [state])
 
     def phase_of(when):
-        found = evaluate_when(_with(step, compile_when(when)), state, scope, at(1))
-        return found.phase, found.reason, found.message
+        result = evaluate_when(_with(step, compile_when(when)), state, scope, at(1))
+        return result.phase, result.reason, result.message
 
     assert phase_of("parameters.fits != ''") == (state.phase, state.reason, state.message)
     too_large = (
@@ -155,12 +155,12 @@ def test_a_template_bomb_fails_its_step_and_uses_no_memory():
     scope = Scope(definition, {"p": "x" * 200_000}, initial_states(definition, {}, NOON))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with quickly():
-        found = start_attempt(
+        result = start_attempt(
             definition.steps[0], initial_states(definition, {}, NOON)[0], a_run(), Limits(), scope, at(1)
         )
-    assert (found.phase, found.reason) == (StepPhase.FAILED, Reason.TOO_LARGE)
-    assert "1,000,000 bytes" in found.message
-    assert found.next_retry_at is None
+    assert (result.phase, result.reason) == (StepPhase.FAILED, Reason.TOO_LARGE)
+    assert "1,000,000 bytes" in result.message
+    assert result.next_retry_at is None
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
 
 
@@ -174,10 +174,10 @@ def test_the_inputs_of_a_step_are_bounded_together():
     ):
         definition = a_definition(a_step("a", **{"with": inputs}))
         states = initial_states(definition, {}, NOON)
-        found = start_attempt(
+        result = start_attempt(
             definition.steps[0], states[0], a_run(), Limits(), Scope(definition, given, states), at(1)
         )
-        assert found.reason == Reason.TOO_LARGE, given
+        assert result.reason == Reason.TOO_LARGE, given
 
 
 @pytest.mark.rule("AGENT-2")
@@ -185,9 +185,9 @@ def test_a_tool_and_a_task_have_the_same_limit():
     """E3: the command of a ToolRun and the text of an AgentRun are TooLarge without being built."""
     tool = ToolSpec.model_validate({"image": "i", "command": ["sh"], "args": ["{{ parameters.p }}" * 5_000]})
     with quickly():
-        found = command_of(tool, {"p": "x" * 200_000})
-    assert isinstance(found, NoCommand)
-    assert found.reason == Reason.TOO_LARGE
+        result = command_of(tool, {"p": "x" * 200_000})
+    assert isinstance(result, NoCommand)
+    assert result.reason == Reason.TOO_LARGE
     text = ImplementationText(text="{{ parameters.p }}" * 7_000)
     with quickly():
         assert task_of(text, {"p": "x" * 2_048}).too_large

@@ -90,27 +90,27 @@ def in_text(text: str, rng: random.Random) -> bytes:
     """Changes text: lines moved, repeated, cut, indented, words replaced by others."""
     lines = text.splitlines()
     for _ in range(rng.randint(1, 4)):
-        place = rng.randrange(len(lines))
+        position = rng.randrange(len(lines))
         match rng.randrange(8):
             case 0:
-                lines.insert(rng.randrange(len(lines)), lines[place])
+                lines.insert(rng.randrange(len(lines)), lines[position])
             case 1:
-                del lines[place]
+                del lines[position]
             case 2:
-                lines[place] = " " * rng.randint(0, 9) + lines[place].lstrip()
+                lines[position] = " " * rng.randint(0, 9) + lines[position].lstrip()
             case 3:
-                lines[place] = lines[place].replace(" ", "\t", 1)
+                lines[position] = lines[position].replace(" ", "\t", 1)
             case 4:
-                key, colon, _ = lines[place].partition(": ")
-                lines[place] = f"{key}{colon}{rng.choice(WORDS)}"
+                key, colon, _ = lines[position].partition(": ")
+                lines[position] = f"{key}{colon}{rng.choice(WORDS)}"
             case 5:
-                words = lines[place].split(" ")
+                words = lines[position].split(" ")
                 words[rng.randrange(len(words))] = rng.choice(WORDS)
-                lines[place] = " ".join(words)
+                lines[position] = " ".join(words)
             case 6:
-                lines[place] = lines[place][: rng.randrange(len(lines[place]) + 1)]
+                lines[position] = lines[position][: rng.randrange(len(lines[position]) + 1)]
             case _:
-                lines.insert(place, rng.choice(WORDS))
+                lines.insert(position, rng.choice(WORDS))
         lines = lines or [""]
     return "\n".join(lines).encode()
 
@@ -119,16 +119,16 @@ def in_bytes(text: str, rng: random.Random) -> bytes:
     """Changes bytes: flipped, removed, repeated, cut off."""
     data = bytearray(text.encode())
     for _ in range(rng.randint(1, 8)):
-        place = rng.randrange(len(data))
+        position = rng.randrange(len(data))
         match rng.randrange(4):
             case 0:
-                data[place] = rng.randrange(256)
+                data[position] = rng.randrange(256)
             case 1:
-                del data[place : place + rng.randint(1, 20)]
+                del data[position : position + rng.randint(1, 20)]
             case 2:
-                data[place:place] = data[place : place + 50] * rng.randint(1, 5)
+                data[position:position] = data[position : position + 50] * rng.randint(1, 5)
             case _:
-                data = data[: place + 1]
+                data = data[: position + 1]
         data = data or bytearray(b"x")
     return bytes(data)
 
@@ -287,8 +287,8 @@ def test_hostile_files_are_rejected_within_the_documented_time_and_memory(tmp_pa
     # A process on the same core adds time: the best of a few tries is the actual cost.
     times = []
     while not times or (times[-1] >= TYPICAL_SECONDS and len(times) < TRIES):
-        took, grown, errors, said = _measured(file, message)
-        assert said == b"True"
+        took, grown, errors, output = _measured(file, message)
+        assert output == b"True"
         assert int(errors) >= 1
         assert int(grown) * _RSS_UNIT < 100_000_000
         times.append(float(took))

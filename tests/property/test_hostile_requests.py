@@ -51,7 +51,7 @@ class Caller:
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
-    async def ask(self, request: Hostile) -> tuple[int, bytes, float]:
+    async def send(self, request: Hostile) -> tuple[int, bytes, float]:
         """Status, start of the body, and the seconds until the response was complete or started to stream."""
         if self._writer is None or self._writer.is_closing():
             await self.connect()
@@ -108,12 +108,12 @@ class Caller:
 
     async def _chunks(self) -> bytes:
         assert self._reader is not None
-        found = b""
+        body = b""
         while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
-            found += await self._reader.readexactly(size)
+            body += await self._reader.readexactly(size)
             await self._reader.readexactly(2)
         await self._reader.readexactly(2)
-        return found
+        return body
 
 
 class Trial:
@@ -146,7 +146,7 @@ class Trial:
             request = self._generator.request(number)
             try:
                 async with asyncio.timeout(10):
-                    status, body, seconds = await caller.ask(request)
+                    status, body, seconds = await caller.send(request)
             except (TimeoutError, ConnectionRefusedError) as error:
                 self._note(request, f"no answer: {type(error).__name__}")
                 caller.hang_up()
@@ -169,7 +169,7 @@ class Trial:
         for number in self._slow:
             request, before = self._generator.request(number), self._server.cpu_seconds
             async with asyncio.timeout(30):
-                await caller.ask(request)
+                await caller.send(request)
             used = self._server.cpu_seconds - before
             if used > WORST_SECONDS:
                 self._note(request, f"{used:.2f} s of the processor")
@@ -285,13 +285,13 @@ def _is_well(server, client) -> None:
     ],
 )
 def test_invalid_http_is_rejected_or_disconnected(server, client, wire, statuses):
-    async def ask() -> int:
+    async def send_request() -> int:
         trust = ssl.create_default_context(cafile=str(server.ca))
         caller = Caller(int(server.url.rpartition(":")[2]), trust)
         request = Hostile(number=0, line="", head=wire, body=b"", closes=True)
         try:
             async with asyncio.timeout(2):
-                status, _, _ = await caller.ask(request)
+                status, _, _ = await caller.send(request)
         except TimeoutError:
             # The server waits for the rest of a request: allowed while other requests are served.
             status = 0
@@ -299,7 +299,7 @@ def test_invalid_http_is_rejected_or_disconnected(server, client, wire, statuses
         await asyncio.sleep(0.01)
         return status
 
-    assert asyncio.run(ask()) in statuses
+    assert asyncio.run(send_request()) in statuses
     assert send(client, "GET", "/readyz").status == 200
 
 

@@ -48,23 +48,23 @@ class Given:
 
 def expanded(text, env):
     """`$(NAME)` and `$$` expanded as by a kubelet, according to Kubernetes' own rules."""
-    found, place = [], 0
-    while place < len(text):
-        if text[place] == "$" and place + 1 < len(text):
-            after = text[place + 1]
+    parts, position = [], 0
+    while position < len(text):
+        if text[position] == "$" and position + 1 < len(text):
+            after = text[position + 1]
             if after == "$":
-                found.append("$")
-                place += 2
+                parts.append("$")
+                position += 2
                 continue
-            end = text.find(")", place)
+            end = text.find(")", position)
             if after == "(" and end > 0:
-                name = text[place + 2 : end]
-                found.append(env.get(name, f"$({name})"))
-                place = end + 1
+                name = text[position + 2 : end]
+                parts.append(env.get(name, f"$({name})"))
+                position = end + 1
                 continue
-        found.append(text[place])
-        place += 1
-    return "".join(found)
+        parts.append(text[position])
+        position += 1
+    return "".join(parts)
 
 
 def test_templates_in_prompts_and_parameters_stay_data(record_property):
@@ -167,10 +167,10 @@ def test_no_forged_result_changes_an_outcome(record_property):
     """Phase and exit code come from the container; runner fields come from the runner; numbers are plausible."""
 
     def holds(end):
-        written, said, code = end
+        written, output, code = end
         reader = UsageReader("auto")
         taker = Lines(Mask(), reader.take)
-        shown = b"".join([*map(taker.take, (item + b"\n" for item in said)), taker.end()])
+        shown = b"".join([*map(taker.take, (item + b"\n" for item in output)), taker.end()])
         assert all(len(line) <= MAX_LENGTH for line in shown.split(b"\n"))
         reported = reader.usage.counts.values() if reader.usage else ()
         assert all(type(count) is int and 0 <= count <= MAX_TOKENS for count in reported)

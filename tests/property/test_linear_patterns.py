@@ -112,7 +112,7 @@ def patterns_of(module):
 
 def methods_in(module):
     """The methods called on each name in the module's own source, and the patterns passed to `re` directly."""
-    asked = {}
+    methods = {}
     direct = []
     for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
         if not (
@@ -130,28 +130,28 @@ def methods_in(module):
             and isinstance(node.args[0].value, str)
         ):
             direct.append((node.func.attr, re.compile(node.args[0].value)))
-        asked.setdefault(owner.id, set()).add(node.func.attr)
-    return asked, direct
+        methods.setdefault(owner.id, set()).add(node.func.attr)
+    return methods, direct
 
 
 def found():
-    seen = {}
+    uses = {}
     for module in modules():
-        asked, direct = methods_in(module)
+        methods, direct = methods_in(module)
         for method, pattern in direct:
-            seen.setdefault((pattern, method), f"{module.__name__}:{pattern.pattern[:40]}")
+            uses.setdefault((pattern, method), f"{module.__name__}:{pattern.pattern[:40]}")
         patterns = list(patterns_of(module))
         # Patterns in a table are used through a loop variable: by any of the other names.
-        by_others = set().union(*asked.values()) | {"fullmatch"}
+        by_others = set().union(*methods.values()) | {"fullmatch"}
         for name, pattern in patterns:
-            for method in sorted(asked.get(name, by_others)):
-                seen.setdefault((pattern, method), f"{module.__name__}.{name}")
+            for method in sorted(methods.get(name, by_others)):
+                uses.setdefault((pattern, method), f"{module.__name__}.{name}")
     return [
-        pytest.param(pattern, method, id=f"{where}-{method}") for (pattern, method), where in seen.items()
+        pytest.param(pattern, method, id=f"{where}-{method}") for (pattern, method), where in uses.items()
     ]
 
 
-def ask(pattern, method, text):
+def apply_pattern(pattern, method, text):
     match method:
         case "sub":
             pattern.sub("", text)
@@ -170,12 +170,12 @@ def test_a_pattern_matches_hostile_text_in_linear_time(pattern, method):
     for pump, prefix, suffix in itertools.product(PUMPS, PREFIXES, SUFFIXES):
         short = prefix + pump * (LENGTH // 20 // len(pump)) + suffix
         began = time.thread_time()
-        ask(pattern, method, short)
+        apply_pattern(pattern, method, short)
         # A quadratic pattern needs a four-hundredth of the time for a twentieth of the text: only slow ones
         # get the whole.
         if time.thread_time() - began > MAX_LENGTH / 400:
             began = time.thread_time()
-            ask(pattern, method, prefix + pump * (LENGTH // len(pump)) + suffix)
+            apply_pattern(pattern, method, prefix + pump * (LENGTH // len(pump)) + suffix)
             if time.thread_time() - began > MAX_LENGTH:
                 slow.append((prefix, pump, suffix))
         if slow or time.thread_time() > budget:

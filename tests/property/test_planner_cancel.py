@@ -52,7 +52,7 @@ def test_a_cancel_ends_the_run_within_the_deadline(block):
         listed = {item.name for item in simulation.recorded.left_behind}
         assert {state.child for state in simulation.recorded.steps if state.name in late} <= listed
         if scenario.cancel_by is Requester.DELETION:
-            assert simulation.released is not None, "GC-9: a deleted run is let go"
+            assert simulation.released is not None, "GC-9: the finalizer of a deleted run is removed"
 
 
 @pytest.mark.rule("CAN-7", "ST-2", "ST-4")
@@ -62,8 +62,8 @@ def test_a_cancel_of_a_finished_run_is_only_reported_as_ignored(block):
     for seed in seeds(block):
         scenario = cancelled_scenario(seed, late=True)
         simulation = Simulation(scenario).run()
-        asked = moment(scenario.cancel_at)
-        before = [version for when, version in simulation.versions if moment(when) < asked][-1]
+        requested_at = moment(scenario.cancel_at)
+        before = [version for when, version in simulation.versions if moment(when) < requested_at][-1]
         after = simulation.recorded
         assert before.lifecycle.phase in TERMINAL
         assert replace(after, lifecycle=before.lifecycle, left_behind=()) == replace(before, left_behind=())

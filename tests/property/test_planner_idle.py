@@ -22,17 +22,17 @@ def test_without_changes_nothing_is_written(block):
         random = Random(seed)  # noqa: S311 - a time, not a secret
 
         def look(until, simulation=simulation, random=random):
-            seen = simulation.observation()
+            observation = simulation.observation()
             for when in (simulation.now, random.randrange(simulation.now, until)):
-                again = plan(seen, moment(when), simulation.previous)
-                assert again.status is seen.recorded, f"a write without news at {when} ms"
+                again = plan(observation, moment(when), simulation.previous)
+                assert again.status is observation.recorded, f"a write without news at {when} ms"
                 assert again.look_again_at is None or again.look_again_at > moment(when)
 
         simulation.on_quiet = look
         simulation.run()
-        seen = simulation.observation()
+        observation = simulation.observation()
         for days in (0, 1, 30):
-            again = plan(seen, moment(simulation.now) + timedelta(days=days))
-            assert again.status is seen.recorded, "a finished run is written again"
+            again = plan(observation, moment(simulation.now) + timedelta(days=days))
+            assert again.status is observation.recorded, "a finished run is written again"
             assert not again.actions
             assert again.look_again_at is None

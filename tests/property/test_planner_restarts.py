@@ -44,5 +44,5 @@ def test_a_crash_at_each_point_changes_nothing(block):
         clean = Simulation(scenario).run()
         for number in range(1, clean.passes + 1):
             for crash in Crash:
-                found = Simulation(scenario, Faults(crash_at=(number, crash))).run()
-                assert the_end(found) == the_end(clean), f"seed {seed}, pass {number}: {crash}"
+                simulation = Simulation(scenario, Faults(crash_at=(number, crash))).run()
+                assert the_end(simulation) == the_end(clean), f"seed {seed}, pass {number}: {crash}"

@@ -83,15 +83,15 @@ class Walk:
         world = self.world
         if world.gone:
             return
-        seen, plan = world.planned()
+        observation, plan = world.planned()
         for _ in range(MAX_ENDS):
-            ended = is_new_end(seen.recorded, plan.status)
+            ended = is_new_end(observation.recorded, plan.status)
             world = replace(world, status=world.recorded(plan))
-            before, (seen, plan) = plan, world.planned()
+            before, (observation, plan) = plan, world.planned()
             if not ended:
                 break
         assert plan.actions == before.actions, "another pass does something else"
-        assert seen.recorded is plan.status or seen.recorded == plan.status, "written once more"
+        assert observation.recorded is plan.status or observation.recorded == plan.status, "written once more"
 
     def check(self, before):
         after = self.world.status
@@ -154,8 +154,8 @@ class Walk:
         world, random = self.world, self.random
         match random.randrange(10):
             case 0:
-                asked = world.child.requested_by | {Requester.CANCEL}
-                world.child = replace(world.child, requested_by=asked, generation=2)
+                requesters = world.child.requested_by | {Requester.CANCEL}
+                world.child = replace(world.child, requested_by=requesters, generation=2)
             case 1 if random.random() < 0.5:
                 self.delete_child()
             case 2 | 3:
@@ -183,8 +183,8 @@ class Walk:
     def delete_child(self):
         child = self.world.child
         if child.deleted_at is None:
-            asked = child.requested_by | {Requester.DELETION}
-            self.world.child = replace(child, requested_by=asked, deleted_at=self.world.now)
+            requesters = child.requested_by | {Requester.DELETION}
+            self.world.child = replace(child, requested_by=requesters, deleted_at=self.world.now)
 
     def settle(self):
         """Without further user actions the child reaches its end."""

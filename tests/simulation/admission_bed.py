@@ -106,7 +106,7 @@ class AdmissionBed:
         async with asyncio.timeout(seconds):
             for run in self.server.history.all_newest("agentruns"):
                 while (self.newest(run).get("status") or {}).get("phase") not in TERMINAL:
-                    await self.server.history.goes_on()
+                    await self.server.history.next_commit()
 
     def newest(self, run: Mapping[str, Any]) -> Mapping[str, Any]:
         """The last committed version of the run."""
@@ -131,8 +131,8 @@ class AdmissionBed:
     def admission(self, name: str) -> Mapping[str, Any]:
         """The last recorded admission of a run."""
         run = self.server.history.newest("agentruns", name) or {}
-        found: Mapping[str, Any] = (run.get("status") or {}).get("admission") or {}
-        return found
+        admission_status: Mapping[str, Any] = (run.get("status") or {}).get("admission") or {}
+        return admission_status
 
     def begin(self, faults: Faults | None = None, *, candidate: str = "") -> Life:
         """Start a life of the controllers alongside others; it ends with the bed."""
@@ -188,7 +188,7 @@ async def admission_bed(
 
 def violations(versions: Sequence[Version], policy: AdmissionPolicy) -> list[str]:
     """Commits that violate a limit, and runs that were admitted twice or revoked."""
-    found: list[str] = []
+    problems: list[str] = []
     live: dict[str, tuple[str, str]] = {}
     admitted: dict[str, str] = {}
     most = policy.concurrency
@@ -201,28 +201,28 @@ def violations(versions: Sequence[Version], policy: AdmissionPolicy) -> list[str
             "Admitted",
             admitted[uid],
         ):
-            found.append(f"{uid} was admitted and then {admission}")
+            problems.append(f"{uid} was admitted and then {admission}")
         if admission.get("phase") == "Admitted":
             admitted[uid] = admission["admittedAt"]
         if admission.get("phase") == "Admitted" and status.get("phase") not in TERMINAL and not version.gone:
             live[uid] = (version.obj["metadata"]["namespace"], version.obj["spec"]["agentRef"]["name"])
         else:
             live.pop(uid, None)
-        in_namespace, of_agent = Counter(place for place, _ in live.values()), Counter(live.values())
+        in_namespace, of_agent = Counter(namespace for namespace, _ in live.values()), Counter(live.values())
         if (
             len(live) > most.cluster
             or max(in_namespace.values(), default=0) > most.namespace
             or max(of_agent.values(), default=0) > most.agent
         ):
-            found.append(f"at {version.at}: {len(live)} live, {in_namespace}, {of_agent}")
-    return found + _rate_violations(admitted.values(), policy)
+            problems.append(f"at {version.at}: {len(live)} live, {in_namespace}, {of_agent}")
+    return problems + _rate_violations(admitted.values(), policy)
 
 
 def _rate_violations(admitted: Any, policy: AdmissionPolicy) -> list[str]:
     times = sorted(parse_rfc3339(item) for item in admitted)
     most, window = policy.rate.cluster, policy.rate.window
     return [
-        f"{most + 1} were admitted within {times[place + most] - first}"
-        for place, first in enumerate(times[: -most or None] if most else ())
-        if times[place + most] - first < window
+        f"{most + 1} were admitted within {times[index + most] - first}"
+        for index, first in enumerate(times[: -most or None] if most else ())
+        if times[index + most] - first < window
     ]

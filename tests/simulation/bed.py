@@ -87,7 +87,7 @@ class Bed:
                 if run is not looked_at and holds(dict(run)):
                     return dict(run)
                 looked_at = run
-                await self.server.history.goes_on()
+                await self.server.history.next_commit()
 
     async def ended(self, name: str = "run", *, seconds: float = 600) -> dict[str, Any]:
         return await self.until(
@@ -117,7 +117,7 @@ class Bed:
                 ]
                 if jobs:
                     return dict(jobs[-1])
-                await self.server.history.goes_on()
+                await self.server.history.next_commit()
 
     # The controllers' lives.
 

@@ -148,8 +148,8 @@ def _held_by_others(resource: Resource) -> Callable[[Bed], Awaitable[None]]:
     async def people(made: Bed) -> None:
         await made.until(is_now("b", "Running"))
         job = (await made.job_of("b"))["metadata"]["name"]
-        found = await made.client.list(resource, NAMESPACE)
-        held = next(item for item in found if item["metadata"]["name"].startswith(job))
+        children = await made.client.list(resource, NAMESPACE)
+        held = next(item for item in children if item["metadata"]["name"].startswith(job))
         await _set_finalizers(made, resource, held, [*held["metadata"]["finalizers"], OTHERS])
         await asyncio.sleep(5 * made.rng.random())
         await made.cancel()

@@ -72,15 +72,15 @@ class Faults:
     def as_json(self) -> dict[str, Any]:
         """The fields that differ from a life without faults."""
         plain = Faults()
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        found = {name: value for name, value in found.items() if value != getattr(plain, name)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: value for name, value in values.items() if value != getattr(plain, name)}
         if self.die_at is not None:
-            found["die_at"] = [self.die_at[0], self.die_at[1].name]
-        return found
+            values["die_at"] = [self.die_at[0], self.die_at[1].name]
+        return values
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> Self:
-        given = dict(found)
+    def of_json(cls, values: Mapping[str, Any]) -> Self:
+        given = dict(values)
         if "die_at" in given:
             number, name = given["die_at"]
             given["die_at"] = (number, Death[name])

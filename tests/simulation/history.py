@@ -65,7 +65,7 @@ class History:
                 item.set_result(None)
         self._waiting.clear()
 
-    async def goes_on(self) -> None:
+    async def next_commit(self) -> None:
         """Wait for the next commit plus the reaction time of users."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)

@@ -14,14 +14,22 @@ from typing import Any, Self, TypeVar
 
 from jangar.domain.times import parse_rfc3339, rfc3339
 from simulation.cancel_races import RACES, STUBBORN, TRUTHFUL
+from simulation.disruptions import DISRUPTED, VANISHING
 from simulation.faults import Faults
-from simulation.misfortunes import BEFALLEN, VANISHING
 from simulation.stories import SHORT_LIVED, STORIES
 from simulation.story import Story, TrialResult, tell
 from support.reliability_page import record_trials
 from support.virtual_time import EPOCH, run_virtual
 
-EVERY: dict[str, Story] = {**STORIES, **SHORT_LIVED, **RACES, **STUBBORN, **TRUTHFUL, **VANISHING, **BEFALLEN}
+EVERY: dict[str, Story] = {
+    **STORIES,
+    **SHORT_LIVED,
+    **RACES,
+    **STUBBORN,
+    **TRUTHFUL,
+    **VANISHING,
+    **DISRUPTED,
+}
 ALL = os.environ.get("JANGAR_SIMULATION") == "all"
 BLOCKS = 8
 T = TypeVar("T")
@@ -57,24 +65,24 @@ class Plan:
     """Seconds by which the nodes' clock is ahead."""
 
     def as_json(self) -> str:
-        found: dict[str, Any] = {"story": self.story, "seed": self.seed}
+        document: dict[str, Any] = {"story": self.story, "seed": self.seed}
         if self.lives:
-            found["lives"] = [live.as_json() for live in self.lives]
+            document["lives"] = [live.as_json() for live in self.lives]
         if self.start != EPOCH:
-            found["start"] = rfc3339(self.start)
+            document["start"] = rfc3339(self.start)
         if self.node_clock:
-            found["node_clock"] = self.node_clock
-        return json.dumps(found)
+            document["node_clock"] = self.node_clock
+        return json.dumps(document)
 
     @classmethod
     def of_json(cls, text: str) -> Self:
-        found = json.loads(text)
+        document = json.loads(text)
         return cls(
-            story=found["story"],
-            seed=found.get("seed", 0),
-            lives=tuple(Faults.of_json(live) for live in found.get("lives", ())),
-            start=parse_rfc3339(found["start"]) if "start" in found else EPOCH,
-            node_clock=found.get("node_clock", 0.0),
+            story=document["story"],
+            seed=document.get("seed", 0),
+            lives=tuple(Faults.of_json(live) for live in document.get("lives", ())),
+            start=parse_rfc3339(document["start"]) if "start" in document else EPOCH,
+            node_clock=document.get("node_clock", 0.0),
         )
 
     def play(self) -> TrialResult:
@@ -122,7 +130,7 @@ def prove(
     played, failed = [], []
     for plan in plans:
         played.append(plan.seed)
-        if found := problems(plan):
-            failed.append(f"{found}\n  replay, in tests: python -m simulation.replay '{plan.as_json()}'")
+        if violations := problems(plan):
+            failed.append(f"{violations}\n  replay, in tests: python -m simulation.replay '{plan.as_json()}'")
     record_trials(record_property, row=row, bed=bed, seeds=played, failures=len(failed))
     assert not failed, "\n".join([f"{len(failed)} of {len(played)} trials failed", *failed[:5]])

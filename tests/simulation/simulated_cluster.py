@@ -263,11 +263,11 @@ class SimulatedCluster:
             now = self.pods.cache.get(pod.namespace, pod.name)
             if now is None or TRACKING not in now.finalizers:
                 return
-            place = f"/metadata/finalizers/{now.finalizers.index(TRACKING)}"
+            path = f"/metadata/finalizers/{now.finalizers.index(TRACKING)}"
             body = [
                 {"op": "test", "path": "/metadata/uid", "value": pod.uid},
-                {"op": "test", "path": place, "value": TRACKING},
-                {"op": "remove", "path": place},
+                {"op": "test", "path": path, "value": TRACKING},
+                {"op": "remove", "path": path},
             ]
             try:
                 await self.client.patch(PODS, pod.name, pod.namespace, body, kind=PatchKind.JSON)
@@ -301,7 +301,7 @@ class SimulatedCluster:
             await self._lose_node(pod)
             return
         elif work.fate is not Fate.ORDINARY:
-            code = await self._befall(pod, work)
+            code = await self._apply_fate(pod, work)
         ended = {
             "exitCode": code,
             "reason": "OOMKilled"
@@ -334,7 +334,7 @@ class SimulatedCluster:
             case _:
                 pass
 
-    async def _befall(self, pod: Cached, work: Work) -> int:
+    async def _apply_fate(self, pod: Cached, work: Work) -> int:
         """End a pod without a stop request; return the exit code of its container."""
         match work.fate:
             case Fate.EVICTED:

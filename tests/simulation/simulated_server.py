@@ -147,7 +147,7 @@ async def _serving(
     history = History()
     loop = asyncio.get_running_loop()
     made.serving.listeners.append(
-        lambda heard: history.add(Version(heard.resource.plural, heard.object, heard.gone, loop.time()))
+        lambda event: history.add(Version(event.resource.plural, event.object, event.gone, loop.time()))
     )
     server = SimulatedServer(store, Application(made.dispatcher, failures.append), history, failures)
     tasks = [asyncio.create_task(follower.run(), name=type(follower).__name__) for follower in made.followers]

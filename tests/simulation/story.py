@@ -90,8 +90,8 @@ def scripted(**scripts: Work | tuple[Work, ...]) -> Callable[[Random], Scripts]:
     """Work by its name; several entries are its attempts."""
 
     def script(name: str, before: int) -> Work:
-        found = scripts.get(name, Work())
-        return found if isinstance(found, Work) else found[min(before, len(found) - 1)]
+        work = scripts.get(name, Work())
+        return work if isinstance(work, Work) else work[min(before, len(work) - 1)]
 
     return lambda _: script
 
@@ -154,15 +154,15 @@ async def trial_result(made: Bed, *, writes: int) -> TrialResult:
 
 async def _left_over(made: Bed) -> list[str]:
     """Objects that still have our finalizer after the end, and Jobs that still run."""
-    found = []
+    remaining = []
     for resource in (JOBS, PODS):
         for item in await made.client.list(resource, NAMESPACE, labels=CHILD_UID):
             name = f"{resource.kind} {item['metadata']['name']}"
             if OUTCOME_FINALIZER in (item["metadata"].get("finalizers") or ()):
-                found.append(f"{name} is still held")
+                remaining.append(f"{name} still has our finalizer")
             if (item.get("status") or {}).get("active"):
-                found.append(f"{name} still runs")
-    return found
+                remaining.append(f"{name} still runs")
+    return remaining
 
 
 def _end(run: Mapping[str, Any], made: Bed) -> End:

@@ -105,11 +105,14 @@ def test_a_forged_child_never_runs(step_name, attempt, name):
             await made.orchestration("o", STEPS)
             await made.start_run()
             made.start_controllers()
-            run = await made.until(lambda seen: bool((seen.get("status") or {}).get("stepStatuses")))
+            run = await made.until(lambda current: bool((current.get("status") or {}).get("stepStatuses")))
             forged = await forge(made, run, step_name, attempt=attempt, name=name)
             await made.ended()
-            seen = await made.client.get(TOOL_RUNS, forged["metadata"]["name"], NAMESPACE)
-            assert (seen["status"]["phase"], seen["status"]["reason"]) == ("Failed", "OwnerNotConfirmed")
+            current = await made.client.get(TOOL_RUNS, forged["metadata"]["name"], NAMESPACE)
+            assert (current["status"]["phase"], current["status"]["reason"]) == (
+                "Failed",
+                "OwnerNotConfirmed",
+            )
             assert made.cluster.starts["forged"] == 0
 
     run_virtual(simulate())
@@ -135,7 +138,9 @@ def test_a_run_that_lost_its_status_continues_with_its_children(is_restarted):
             if is_restarted:
                 made.start_controllers()
             version = int(lost["metadata"]["resourceVersion"])
-            await made.until(lambda seen: int(seen["metadata"]["resourceVersion"]) > version, seconds=30)
+            await made.until(
+                lambda current: int(current["metadata"]["resourceVersion"]) > version, seconds=30
+            )
             after = await made.ended()
             assert after["status"]["phase"] == "Succeeded"
             assert states(after)["b"]["outputs"] == {"of": "b"}

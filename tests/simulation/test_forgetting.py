@@ -15,7 +15,7 @@ def test_a_forgotten_run_keeps_its_outcome(story, monkeypatch):
     monkeypatch.setattr(memory, "MAX_ENDED", 0)
     faults, _ = ROWS["3-7: everything at once"]
     late, _ = ROWS["10: events come twice, late and in another order"]
-    found = [
+    violations = [
         problems(Plan(story=story, seed=seed, lives=(item,))) for seed, item in enumerate((faults, late))
     ]
-    assert found == [[], []]
+    assert violations == [[], []]

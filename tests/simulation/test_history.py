@@ -74,8 +74,8 @@ BROKEN = {
 
 @pytest.mark.parametrize("reported", BROKEN)
 def test_a_violated_invariant_is_reported(reported):
-    found = History(versions=BROKEN[reported], needs={"b": ("a",)}).violations()
-    assert any(reported in item for item in found), found
+    violations = History(versions=BROKEN[reported], needs={"b": ("a",)}).violations()
+    assert any(reported in item for item in violations), violations
 
 
 def test_a_valid_history_has_no_violations():

@@ -17,9 +17,9 @@ from support.virtual_time import run_virtual
 async def until(look, holds):
     async with asyncio.timeout(120):
         while True:
-            found = await look()
-            if holds(found):
-                return found
+            status_now = await look()
+            if holds(status_now):
+                return status_now
             await asyncio.sleep(0.05)
 
 
@@ -35,12 +35,12 @@ async def lose_the_job(policy):
         async def status():
             return (await made.client.get(TOOL_RUNS, "tr", NAMESPACE)).get("status") or {}
 
-        first = await until(status, lambda found: found.get("phase") == "Running")
+        first = await until(status, lambda status_now: status_now.get("phase") == "Running")
         name, uid = first["job"]["name"], first["job"]["uid"]
         nothing_held = {"metadata": {"uid": uid, "finalizers": None}}
         await made.client.patch(JOBS, name, NAMESPACE, nothing_held, kind=PatchKind.MERGE)
         await made.client.delete(JOBS, name, NAMESPACE, uid=uid)
-        end = await until(status, lambda found: found.get("phase") in ENDED)
+        end = await until(status, lambda status_now: status_now.get("phase") in ENDED)
         await asyncio.sleep(60)
         pods = await made.client.list(PODS, NAMESPACE)
         held = [pod["metadata"]["name"] for pod in pods if pod["metadata"].get("deletionTimestamp")]
@@ -93,7 +93,7 @@ async def lose_the_answer(*, policy="Fail", forgotten=False, death=Death.AFTER_C
         async def status():
             return (await made.client.get(TOOL_RUNS, "tr", NAMESPACE)).get("status") or {}
 
-        end = await until(status, lambda found: found.get("phase") in ENDED)
+        end = await until(status, lambda status_now: status_now.get("phase") in ENDED)
         return (end["phase"], end["reason"]), made.cluster.starts["w"]
 
 
@@ -119,8 +119,8 @@ def test_a_committed_create_without_a_response_is_retried_if_configured():
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_a_create_that_was_never_sent_is_sent_again(forgotten):
     """The history has no record of it; a compacted one has none, either."""
-    found = run_virtual(lose_the_answer(death=Death.BEFORE_SEND, forgotten=forgotten))
-    assert found == (("Succeeded", "Succeeded"), 1)
+    status_now = run_virtual(lose_the_answer(death=Death.BEFORE_SEND, forgotten=forgotten))
+    assert status_now == (("Succeeded", "Succeeded"), 1)
 
 
 def test_a_removed_job_without_any_record_runs_again():

@@ -2,8 +2,8 @@
 
 import pytest
 
+from simulation.disruptions import DISRUPTED, VANISHING
 from simulation.faults import Faults
-from simulation.misfortunes import BEFALLEN, VANISHING
 from simulation.plans import ALL, Plan, prove
 from simulation.simulated_cluster import Fate
 
@@ -26,7 +26,7 @@ def test_a_job_whose_node_is_lost_is_reported_and_not_run_twice(record_property)
 
 
 @pytest.mark.rule("GC-3", "GC-8")
-@pytest.mark.parametrize("name", [name for name in BEFALLEN if name != NODE_LOST])
+@pytest.mark.parametrize("name", [name for name in DISRUPTED if name != NODE_LOST])
 def test_the_cause_of_a_pods_end_is_the_reason(name, record_property):
     _prove("12", name, 50, record_property)
 

@@ -6,22 +6,22 @@ from support.reliability_page import page, record_trials, rows, write_reliabilit
 
 
 def reported(row, seeds, failures=0, bed="S"):
-    found = []
+    result = []
     record_trials(
-        lambda name, value: found.append((name, value)), row=row, bed=bed, seeds=seeds, failures=failures
+        lambda name, value: result.append((name, value)), row=row, bed=bed, seeds=seeds, failures=failures
     )
-    return found
+    return result
 
 
 def test_parts_of_a_row_are_one_line():
     """Blocks may have run in different processes."""
-    found = rows(
+    result = rows(
         [
             *reported("3: watches are cut", range(0, 1000, 2)),
             *reported("3: watches are cut", range(1, 1000, 2)),
         ]
     )
-    assert [item.line() for item in found] == [
+    assert [item.line() for item in result] == [
         "| 3: watches are cut | S | I2 I14 | 1,000 | 0 | 0.003 | 0 to 999 |"
     ]
 
@@ -29,10 +29,10 @@ def test_parts_of_a_row_are_one_line():
 def test_rows_follow_the_matrix():
     """By number, not alphabetically, and each bed separately."""
     given = ["10: late", "2: again", "1: killed", "3-7: all"]
-    found = rows(
+    result = rows(
         [*(item for row in given for item in reported(row, [0])), *reported("1: killed", [4], bed="P")]
     )
-    assert [(item.row, item.bed) for item in found] == [
+    assert [(item.row, item.bed) for item in result] == [
         ("1: killed", "P"),
         ("1: killed", "S"),
         ("2: again", "S"),

@@ -10,18 +10,18 @@ from simulation.bed import ENDED, NAMESPACE, TOOL_RUNS, TOOLS, bed
 from simulation.simulated_cluster import Work
 from support.virtual_time import run_virtual
 
-SAID = {"image": "none", "command": ["work"], "timeoutSeconds": 20, "ttlSecondsAfterFinished": 77}
+TOOL = {"image": "none", "command": ["work"], "timeoutSeconds": 20, "ttlSecondsAfterFinished": 77}
 
 
 async def outlive(meanwhile, *, runs=600, **spec):
     """The end of a ToolRun whose Tool is deleted or changed while it runs, and the TTL of its Job."""
     async with bed(scripts=lambda _name, _before: Work(runs=runs)) as made:
         made.start_controllers()
-        tool = await made.create(TOOLS, "short", SAID | spec)
+        tool = await made.create(TOOLS, "short", TOOL | spec)
         await made.create(TOOL_RUNS, "tr", {"toolRef": {"name": "short"}})
-        await _until(made, lambda found: found.get("phase") == "Running")
+        await _until(made, lambda current: current.get("phase") == "Running")
         await meanwhile(made, tool["metadata"]["uid"])
-        await _until(made, lambda found: found.get("phase") in ENDED)
+        await _until(made, lambda current: current.get("phase") in ENDED)
         await asyncio.sleep(5)
         status = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE))["status"]
         jobs = await made.client.list(JOBS, NAMESPACE)
@@ -31,9 +31,9 @@ async def outlive(meanwhile, *, runs=600, **spec):
 async def _until(made, holds):
     async with asyncio.timeout(300):
         while True:
-            found = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE)).get("status") or {}
-            if holds(found):
-                return found
+            current = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE)).get("status") or {}
+            if holds(current):
+                return current
             await asyncio.sleep(0.1)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from starvation.shortages_made import (
+from starvation.shortages import (
     USER,
     as_user,
     end_all_of,
@@ -40,7 +40,7 @@ STEPS = 60 if FULL else 12
 SHORTAGE_SECONDS = 4.0 if FULL else 1.0
 JUMPS = (-400 * 86_400, 400 * 86_400, -3600, 3600)
 """Seconds by which the clock is changed."""
-full_only = pytest.mark.skipif(not FULL, reason="played with JANGAR_SIMULATION=all")
+full_only = pytest.mark.skipif(not FULL, reason="runs with JANGAR_SIMULATION=all")
 
 Bed = Callable[[Path, ExitStack], StarvedLaptop]
 Trouble = Callable[[StarvedLaptop, random.Random], None]
@@ -62,9 +62,9 @@ def play(record_property, row: str, bed: Bed, trouble: Trouble) -> None:
     """Run every trial; fail with the problems of the first failing one."""
     failed: dict[int, list[str]] = {}
     for seed in range(TRIALS):
-        found = trial(seed, bed, trouble)
-        if found:
-            failed[seed] = found
+        problems = trial(seed, bed, trouble)
+        if problems:
+            failed[seed] = problems
     record_trials(record_property, row=row, bed="P", seeds=range(TRIALS), failures=len(failed))
     assert not failed, json.dumps(failed, indent=1)
 
@@ -77,7 +77,7 @@ def trial(seed: int, bed: Bed, trouble: Trouble) -> list[str]:
         laptop.start("--data-dir", str(laptop.data))
         laptop.connect()
         laptop.submit("starved", STEPS, seed)
-        trouble(laptop, random.Random(seed))  # noqa: S311 - a trial that can be played again
+        trouble(laptop, random.Random(seed))  # noqa: S311 - a trial that can be repeated
         run = laptop.outcome("starved")
         return wrongs(run, ledger, STEPS)
 
@@ -110,7 +110,7 @@ def test_a_full_disk_loses_no_step(record_property):
             under_way(laptop, steps)
             with full_disk(laptop.data):
                 time.sleep(SHORTAGE_SECONDS)
-                status, answer = laptop.ask(
+                status, answer = laptop.request(
                     "POST",
                     "/api/v1/namespaces/default/configmaps",
                     {
@@ -123,7 +123,7 @@ def test_a_full_disk_loses_no_step(record_property):
                 if status != 201:
                     assert (status, answer["reason"]) == (429, "InsufficientStorage"), answer
                     assert "no space left on device" in answer["message"]
-                assert laptop.ask("GET", "/api/v1/namespaces")[0] == 200, "reads go on"
+                assert laptop.request("GET", "/api/v1/namespaces")[0] == 200, "reads continue"
 
     play(record_property, "starvation: full disk", bed, trouble)
 

@@ -55,7 +55,7 @@ class ApiServer(Protocol):
     def forget_history(self) -> None:
         """Compact: all earlier revisions expire."""
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
+    def last_output(self, *, seconds: float = 0) -> str | None:
         """The last output of a process of this server that ended unexpectedly; None while all run."""
 
     def stop(self) -> None: ...
@@ -74,7 +74,7 @@ class _Bed:
         self._children.append(child)
         return child
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
+    def last_output(self, *, seconds: float = 0) -> str | None:
         """The last output of the first process that ended by itself within `seconds`; None while all run."""
         deadline = time.monotonic() + seconds
         while (
@@ -82,7 +82,7 @@ class _Bed:
             and time.monotonic() < deadline
         ):
             time.sleep(0.05)
-        return f"{ended[0].name} ended:\n{ended[0].last_words()}" if ended else None
+        return f"{ended[0].name} ended:\n{ended[0].last_output()}" if ended else None
 
     def end(self, *, keep_logs: bool = False) -> None:
         for child in reversed(self._children):
@@ -138,8 +138,8 @@ class RealApiServer:
         assert done.is_success, done.content
         etcd.close()
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
-        return self._bed.last_words(seconds=seconds)
+    def last_output(self, *, seconds: float = 0) -> str | None:
+        return self._bed.last_output(seconds=seconds)
 
     def stop(self) -> None:
         self._bed.end()
@@ -219,8 +219,8 @@ class EmbeddedApiServer:
     def forget_history(self) -> None:
         """It keeps no history from before its first start."""
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
-        return self._bed.last_words(seconds=seconds)
+    def last_output(self, *, seconds: float = 0) -> str | None:
+        return self._bed.last_output(seconds=seconds)
 
     def stop(self) -> None:
         self._bed.end()
@@ -246,10 +246,10 @@ class EmbeddedApiServer:
         server.wait_until(lambda: _is_up(self.client(), "/readyz"), seconds=START)
 
 
-def wait_for(found: Any, *, seconds: float = 30.0, what: str = "it") -> Any:
+def wait_for(condition: Any, *, seconds: float = 30.0, what: str = "it") -> Any:
     """Call `condition` every 50 ms until its result is true; fail at the deadline."""
     deadline = time.monotonic() + seconds
-    while not (answer := found()):
+    while not (answer := condition()):
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds:.0f} s"
         time.sleep(0.05)
     return answer

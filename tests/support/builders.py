@@ -57,9 +57,9 @@ def a_step(name: str, *needs: str, graph: bool = True, **fields: Any) -> dict[st
 def a_definition(*steps: Mapping[str, Any], **spec: Any) -> Definition:
     """A validated definition of these steps; a mistake in it fails the test."""
     written = OrchestrationSpec.model_validate({"steps": list(steps), **spec})
-    found = define(written, compile_condition=compile_python)
-    assert isinstance(found, Definition), [str(item) for item in found]
-    return found
+    definition = define(written, compile_condition=compile_python)
+    assert isinstance(definition, Definition), [str(item) for item in definition]
+    return definition
 
 
 def a_run(**facts: Any) -> RunFacts:

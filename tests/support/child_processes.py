@@ -64,12 +64,12 @@ class Child:
         deadline = time.monotonic() + seconds
         while not ready():
             if self.has_ended:
-                raise NeverReady(f"{self.name} ended with {self._process.returncode}:\n{self.last_words()}")
+                raise NeverReady(f"{self.name} ended with {self._process.returncode}:\n{self.last_output()}")
             if time.monotonic() > deadline:
-                raise NeverReady(f"{self.name} was not ready after {seconds:.0f} s:\n{self.last_words()}")
+                raise NeverReady(f"{self.name} was not ready after {seconds:.0f} s:\n{self.last_output()}")
             time.sleep(0.01)
 
-    def last_words(self, lines: int = 30) -> str:
+    def last_output(self, lines: int = 30) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def stop(self, *, first: signal.Signals = signal.SIGTERM) -> None:

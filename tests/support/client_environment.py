@@ -11,8 +11,8 @@ WHY_NOT: Final = "real clients run every night: make nightly"
 
 def clients() -> Path | None:
     """The directory of the environment; None in a normal run."""
-    found = os.environ.get(VARIABLE)
-    return Path(found) if found else None
+    directory = os.environ.get(VARIABLE)
+    return Path(directory) if directory else None
 
 
 def write_clients_summary(terminal: Any) -> None:

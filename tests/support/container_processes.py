@@ -14,22 +14,22 @@ def container_processes(supervisor: Path) -> list[int]:
 
 
 def _pods(journal: Path) -> set[str]:
-    found = set()
+    pids = set()
     for line in journal.read_text(errors="replace").splitlines() if journal.exists() else ():
         # The last line of a killed supervisor may be incomplete.
         with suppress(ValueError):
             fact = json.loads(line)
-            found.add(fact["pod"] if "pod" in fact else fact["key"][0])
-    return found
+            pids.add(fact["pod"] if "pod" in fact else fact["key"][0])
+    return pids
 
 
 def _marked() -> list[tuple[int, str]]:
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
             variables = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else ()
             for variable in variables:
                 name, _, value = variable.partition(b"=")
                 if name == MARK:
-                    found.append((int(entry.name), value.decode(errors="replace")))
-    return found
+                    pids.append((int(entry.name), value.decode(errors="replace")))
+    return pids

@@ -58,7 +58,7 @@ class _Running:
     task: asyncio.Task[None]
     pod: Cached
     process: asyncio.subprocess.Process | None = None
-    asked_to_stop: asyncio.Event = field(default_factory=asyncio.Event)
+    stop_requested: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class FakeKubelet:
@@ -98,7 +98,7 @@ class FakeKubelet:
         if running is not None:
             running.pod = pod
             if pod.is_being_deleted:
-                running.asked_to_stop.set()
+                running.stop_requested.set()
         elif self._is_new(pod) and self.manners.starts(pod):
             self._running[pod.uid] = _Running(task=asyncio.create_task(self._live(pod)), pod=pod)
         elif pod.is_being_deleted:
@@ -126,14 +126,14 @@ class FakeKubelet:
                 await self._execute(pod, container, Path(directory) / "result")
             running = self._running.get(pod.uid)
             if running is not None and self.manners.reports_end(running.pod):
-                await running.asked_to_stop.wait()
+                await running.stop_requested.wait()
                 await self._remove(running.pod)
 
     async def _never_pull(self, pod: Cached, container: dict[str, Any]) -> None:
         waiting = {"reason": "ImagePullBackOff", "message": f"cannot pull {container.get('image')}"}
         await self._report(pod, _status("Pending", container, {"waiting": waiting}))
         running = self._running[pod.uid]
-        await running.asked_to_stop.wait()
+        await running.stop_requested.wait()
         await self._report(pod, {"phase": "Failed"})
         await self._remove(running.pod)
 
@@ -168,7 +168,7 @@ class FakeKubelet:
         began = _now()
         await self._report(pod, _status("Running", container, {"running": {"startedAt": began}}))
         fate = self.manners.fate(pod)
-        await self._until_over(running, process, fate)
+        await self._until_end(running, process, fate)
         finished = _now()
         if self.manners.delay:
             await asyncio.sleep(self.manners.delay)
@@ -180,16 +180,16 @@ class FakeKubelet:
             "reason": "OOMKilled" if fate is Fate.OUT_OF_MEMORY else "Completed" if code == 0 else "Error",
             "startedAt": began,
             "finishedAt": finished,
-            **_last_words(result),
+            **_termination_message(result),
         }
         phase = "Succeeded" if code == 0 else "Failed"
         evicted = {"reason": "Evicted", "message": "The node was low on resource: memory."}
         reported = _status(phase, container, {"terminated": ended})
         await self._report(pod, reported | evicted if fate is Fate.EVICTED else reported)
 
-    async def _until_over(self, running: _Running, process: asyncio.subprocess.Process, fate: Fate) -> None:
+    async def _until_end(self, running: _Running, process: asyncio.subprocess.Process, fate: Fate) -> None:
         over = asyncio.create_task(process.wait())
-        stop = asyncio.create_task(running.asked_to_stop.wait())
+        stop = asyncio.create_task(running.stop_requested.wait())
         try:
             bound = None if fate is Fate.LIVES else 1.0
             await asyncio.wait({over, stop}, return_when=asyncio.FIRST_COMPLETED, timeout=bound)
@@ -239,7 +239,7 @@ def _message(result: Path) -> dict[str, str]:
     return {"message": result.read_text()[:RESULT_LIMIT]} if result.exists() else {}
 
 
-def _last_words(result: Path) -> dict[str, str]:
+def _termination_message(result: Path) -> dict[str, str]:
     """As a kubelet reads them: the end of the file, truncated silently."""
     return {"message": result.read_text()[-RESULT_LIMIT:]} if result.exists() else {}
 

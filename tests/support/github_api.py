@@ -20,7 +20,7 @@ class GitHubApi:
     """Issues tokens to callers with the app's key; the next `failures` responses are 503."""
 
     failures: int = 0
-    asked: list[dict] = field(default_factory=list)
+    requests: list[dict] = field(default_factory=list)
     """The bodies of valid requests."""
     given: list[str] = field(default_factory=list)
 
@@ -69,16 +69,16 @@ class GitHubApi:
             return 401, {"message": "A JSON web token could not be decoded"}
         if path != f"/app/installations/{INSTALLATION}/access_tokens":
             return 404, {"message": "Not Found"}
-        self.asked.append(json.loads(body))
+        self.requests.append(json.loads(body))
         self.given.append(f"ghs_{len(self.given)}canary{int(time.time() * 1000)}")
         return 201, {"token": self.given[-1], "expires_at": "2099-01-01T00:00:00Z", "permissions": {}}
 
     def _is_signed_in(self, authorization):
         try:
-            said, _, signature = authorization.removeprefix("Bearer ").rpartition(".")
-            claims = json.loads(_decoded(said.split(".")[1]))
+            signed, _, signature = authorization.removeprefix("Bearer ").rpartition(".")
+            claims = json.loads(_decoded(signed.split(".")[1]))
             self._key.public_key().verify(
-                _decoded(signature), said.encode(), padding.PKCS1v15(), hashes.SHA256()
+                _decoded(signature), signed.encode(), padding.PKCS1v15(), hashes.SHA256()
             )
         except (InvalidSignature, ValueError, IndexError):
             return False

@@ -20,7 +20,7 @@ from kubekit.cache.object_cache import Cache, Cached
 
 KINDS = ("Agent", "AgentProvider", "ImplementationSpec", "Memory", "VersionControlProvider")
 OURS = {**MANAGED_BY, CHILD_UID: "u1"}
-TOKEN_PLACE = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a path
+TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a path
 
 words = st.text(max_size=12)
 secrets = st.sampled_from(["agents-controllers-token", "admin", "db-password", "mine"])
@@ -70,7 +70,7 @@ volumes = st.lists(
             "type": st.sampled_from(["emptyDir", "pvc", "secret"]),
             "name": st.one_of(words, names, secrets),
             "mountPath": st.one_of(
-                words, st.sampled_from(["/", "/workspace", TOKEN_PLACE, "/proc", "/../etc"])
+                words, st.sampled_from(["/", "/workspace", TOKEN_PATH, "/proc", "/../etc"])
             ),
         },
         optional={"secretName": secrets, "claimName": names, "medium": words, "readOnly": st.booleans()},

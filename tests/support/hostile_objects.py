@@ -128,8 +128,8 @@ def hostile_object(rng: random.Random, kind: Kind, name: str, known: dict[str, s
 
 @cache
 def _spec_schema(kind: str) -> JsonObject:
-    found: JsonObject = next(root_schema(item) for item in KINDS if item.name == kind)["properties"]["spec"]
-    return found
+    schema: JsonObject = next(root_schema(item) for item in KINDS if item.name == kind)["properties"]["spec"]
+    return schema
 
 
 def _value(rng: random.Random, node: JsonObject, field: str, known: dict[str, str]) -> Any:
@@ -177,10 +177,10 @@ def _text(rng: random.Random, most: int) -> str:
 
 def _attack(rng: random.Random, spec: JsonObject) -> None:
     """Inflate one field of the spec."""
-    places = list(_places(spec))
-    if not places:
+    parents = list(_parents(spec))
+    if not parents:
         return
-    holder, key = rng.choice(places)
+    holder, key = rng.choice(parents)
     value = holder[key]
     match value:
         case str():
@@ -204,11 +204,11 @@ def _deep(rng: random.Random) -> Any:
     return {"deep": made}
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def _parents(value: Any) -> Iterator[tuple[Any, Any]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
         yield value, key
-        yield from _places(item)
+        yield from _parents(item)
 
 
 def _expression(rng: random.Random) -> str:

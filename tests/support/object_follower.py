@@ -21,7 +21,7 @@ class ObjectFollower(ABC):
         self._thread.start()
 
     @abstractmethod
-    def take(self, seen: dict[str, Any]) -> None:
+    def take(self, version: dict[str, Any]) -> None:
         """One version of one object; called with the lock held."""
 
     def stop(self) -> None:
@@ -51,6 +51,6 @@ class ObjectFollower(ABC):
                     return
                 self._take(event["object"])
 
-    def _take(self, seen: dict[str, Any]) -> None:
+    def _take(self, version: dict[str, Any]) -> None:
         with self._lock:
-            self.take(seen)
+            self.take(version)

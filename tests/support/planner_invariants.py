@@ -155,7 +155,7 @@ def check_action(simulation: "Simulation", action: Action) -> None:
 
 def _check_needs(simulation: "Simulation", state: StepState) -> None:
     scenario = simulation.scenario
-    index = next(place for place, step in enumerate(scenario.steps) if step.name == state.name)
+    index = next(position for position, step in enumerate(scenario.steps) if step.name == state.name)
     for need in scenario.needs()[index]:
         other = simulation.recorded.steps[need]
         forgiven = other.phase is StepPhase.FAILED and scenario.steps[need].forgiven
@@ -175,12 +175,12 @@ def check_end(simulation: "Simulation") -> None:
         attempt.child for step in recorded.steps for attempt in step.attempts
     }
     for child in simulation.world.children.values():
-        seen = child.seen()
+        shown = child.observed()
         assert not child.is_live, f"I7: {child.name} runs on"
-        if child.name in known and child.name not in left and seen is not None:
-            assert seen.finished_at <= finished, f"I3: {child.name} ended after its run"
+        if child.name in known and child.name not in left and shown is not None:
+            assert shown.finished_at <= finished, f"I3: {child.name} ended after its run"
     assert all(item.ended_at is not None for item in recorded.left_behind), (
-        "CAN-6: clean-up goes on to the end"
+        "CAN-6: cleanup continues to the end"
     )
     unseen = any(state.attempt and state.child_uid is None for state in recorded.steps)
     if recorded.cancel is not None and unseen:

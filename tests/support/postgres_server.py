@@ -13,14 +13,14 @@ from support.child_processes import Child, free_port
 
 USER = "postgres"
 START_SECONDS = 60.0
-PLACES = "/usr/lib/postgresql"
+LOCATIONS = "/usr/lib/postgresql"
 
 
 def binaries() -> Path | None:
     """Where the server's programs are; Debian keeps them off the path."""
-    found = sorted(Path(PLACES).glob("*/bin/initdb"), key=lambda item: int(item.parts[-3]))
-    if found:
-        return found[-1].parent
+    candidates = sorted(Path(LOCATIONS).glob("*/bin/initdb"), key=lambda item: int(item.parts[-3]))
+    if candidates:
+        return candidates[-1].parent
     on_path = shutil.which("initdb")
     return Path(on_path).resolve().parent if on_path else None
 
@@ -85,10 +85,10 @@ class PostgresServer:
 
     def _answers(self) -> bool:
         time.sleep(0.05)
-        asked = subprocess.run(
+        result = subprocess.run(
             [self._programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False
         )
-        return asked.returncode == 0
+        return result.returncode == 0
 
     def _run(self, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         words = [*self._as, str(self._programs / program), *(str(argument) for argument in arguments)]

@@ -93,14 +93,14 @@ class Reference:
     def times(self) -> list[int]:
         """Every known time at which something may change."""
         scenario = self.scenario
-        found = [scenario.defined_at, scenario.cancel_at or 0, scenario.total_timeout or 0]
-        found += [edge for span in scenario.suspended for edge in span]
+        candidates = [scenario.defined_at, scenario.cancel_at or 0, scenario.total_timeout or 0]
+        candidates += [edge for span in scenario.suspended for edge in span]
         for step in self.steps:
             if step.phase == "Live":
-                found += [step.ends()[0], step.began + (step.script.timeout or 0)]
+                candidates += [step.ends()[0], step.began + (step.script.timeout or 0)]
             if step.phase == "Retrying":
-                found.append(step.retry_at)
-        return found
+                candidates.append(step.retry_at)
+        return candidates
 
     def finished(self, now: int) -> bool:
         """Apply everything that happens at this time; ends come before requests."""
@@ -166,7 +166,7 @@ class Reference:
 
     def may_start(self, index: int) -> bool:
         """DAG-4."""
-        return self.steps[index].phase == "Waiting" and all(map(self.lets_start, self.needs[index]))
+        return self.steps[index].phase == "Waiting" and all(map(self.condition_allows, self.needs[index]))
 
     def fail_fast(self) -> None:
         """DAG-6. Started steps continue, and so do their retries."""
@@ -230,7 +230,7 @@ class Reference:
                     return self.start_steps(now)  # an earlier step may be unblocked now
         return None
 
-    def lets_start(self, need: int) -> bool:
+    def condition_allows(self, need: int) -> bool:
         step = self.steps[need]
         passed_over = self.scenario.sequential and step.reason == "ConditionFalse"
         forgiven = step.phase == "Failed" and step.script.forgiven

@@ -44,7 +44,7 @@ HOLDS = {
     24: "status unaffected",
 }
 """The purpose of each row; every simulated trial checks all of them."""
-HOLDS_BESIDE = {
+OTHER_PURPOSES = {
     "admission": "no limit broken, none starved",
     "hostile tenant": "/livez within 250 ms, memory below 1 GiB, the others' runs succeed",
     "security": "no more rights than allowed",
@@ -99,7 +99,7 @@ def record_trials(
 ) -> None:
     """Record these trials for the page. Called once in a test, before it fails."""
     if seeds:
-        found = {
+        results = {
             "row": row,
             "bed": bed,
             "trials": len(seeds),
@@ -107,7 +107,7 @@ def record_trials(
             "first": min(seeds),
             "last": max(seeds),
         }
-        record_property(TRIALS, json.dumps(found))
+        record_property(TRIALS, json.dumps(results))
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class Row:
     def line(self) -> str:
         bound = f"{3 / self.trials:.2g}" if not self.failures else "-"
         seeds = f"{min(self.seeds)} to {max(self.seeds)}"
-        holds = HOLDS.get(self.number[0]) or HOLDS_BESIDE.get(self.row.split(":")[0], "")
+        holds = HOLDS.get(self.number[0]) or OTHER_PURPOSES.get(self.row.split(":")[0], "")
         return (
             f"| {self.row} | {self.bed} | {holds} | {self.trials:,} | {self.failures} | {bound} | {seeds} |"
         )
@@ -136,20 +136,22 @@ class Row:
 
 def rows(properties: Iterable[tuple[str, Any]]) -> list[Row]:
     """The results of the tests of each row in the order of the matrix."""
-    found: dict[tuple[str, str], Row] = {}
+    by_row: dict[tuple[str, str], Row] = {}
     for name, value in properties:
         if name == TRIALS:
             reported = json.loads(value)
-            row = found.setdefault((reported["row"], reported["bed"]), Row(reported["row"], reported["bed"]))
+            row = by_row.setdefault((reported["row"], reported["bed"]), Row(reported["row"], reported["bed"]))
             row.trials += reported["trials"]
             row.failures += reported["failures"]
             row.seeds += [reported["first"], reported["last"]]
-    return sorted(found.values(), key=lambda item: (item.number, item.bed))
+    return sorted(by_row.values(), key=lambda item: (item.number, item.bed))
 
 
-def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounted: Sequence[str] = ()) -> str:
+def page(
+    page_rows: Sequence[Row], *, commit: str, date: str, machine: str, uncounted: Sequence[str] = ()
+) -> str:
     """The text of the page; `uncounted` are tests that failed before they recorded their trials."""
-    trials, failures = sum(item.trials for item in found), sum(item.failures for item in found)
+    trials, failures = sum(item.trials for item in page_rows), sum(item.failures for item in page_rows)
     return "\n".join(
         [
             "# Reliability",
@@ -169,7 +171,7 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
             "",
             "| Fault | Bed | Invariants | Trials | Failures | Bound | Seeds |",
             "|---|---|---|---:|---:|---:|---|",
-            *(item.line() for item in found),
+            *(item.line() for item in page_rows),
             "",
             NOT_DONE,
             "",
@@ -204,13 +206,13 @@ def write_reliability_page(terminal: Any) -> None:
         return
     commit = _commit()
     reported, uncounted = _with_other_runs(reported, _uncounted(reports), commit)
-    found = rows((TRIALS, value) for value in reported)
+    results = rows((TRIALS, value) for value in reported)
     text = page(
-        found, commit=commit, date=os.environ.get(DATE, ""), machine=_machine(), uncounted=sorted(uncounted)
+        results, commit=commit, date=os.environ.get(DATE, ""), machine=_machine(), uncounted=sorted(uncounted)
     )
     Path(target).write_text(text)
     terminal.write_sep("-", "reliability")
-    terminal.write_line(f"{sum(item.trials for item in found)} trials are told in {target}")
+    terminal.write_line(f"{sum(item.trials for item in results)} trials are reported in {target}")
 
 
 def _with_other_runs(reported: list[str], uncounted: list[str], commit: str) -> tuple[list[str], list[str]]:

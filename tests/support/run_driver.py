@@ -134,8 +134,8 @@ class Driver:
 
     def condition(self, kind: str) -> str | None:
         """A condition as `Status/Reason`, or None."""
-        found = self.whole_condition(kind)
-        return f"{found.status}/{found.reason}" if found else None
+        state = self.whole_condition(kind)
+        return f"{state.status}/{state.reason}" if state else None
 
     def whole_condition(self, kind: str) -> Condition | None:
         return next(

@@ -180,8 +180,8 @@ def _steps(random: Random, count: int, *, edges: bool) -> tuple[ScriptedStep, ..
     order = list(range(count))
     random.shuffle(order)
     needs: list[tuple[int, ...]] = [()] * count
-    for place, index in enumerate(order if edges else ()):
-        needs[index] = tuple(item for item in order[:place] if random.random() < density)
+    for position, index in enumerate(order if edges else ()):
+        needs[index] = tuple(item for item in order[:position] if random.random() < density)
     return tuple(
         _step(random, index, needs[index], trouble, stubborn, whole_seconds) for index in range(count)
     )

@@ -38,7 +38,7 @@ class ScriptedApi:
         self.log = []
         self.forgotten = 0
         self.faults = deque()
-        self.asked = []
+        self.requests = []
         self.bookmarks_every = 20.0
         self._uids = itertools.count(1)
         self._news = asyncio.Event()
@@ -92,24 +92,24 @@ class ScriptedApi:
         assert method == "GET"
         query = query or {}
         await asyncio.sleep(0.001)
-        self.asked.append(("LIST", query.get("continue", "")))
+        self.requests.append(("LIST", query.get("continue", "")))
         if self.faults and isinstance(self.faults[0], ApiError):
             raise self.faults.popleft()
         namespace = _namespace(path)
         begin, revision = (int(part) for part in query.get("continue", f"0/{self.revision}").split("/"))
         if revision < self.forgotten:
             return Response(410, {}, orjson.dumps(_status(410, "Expired")))
-        found = [obj for (ns, _), obj in sorted(self.objects.items()) if namespace in (None, ns)]
+        matching = [obj for (ns, _), obj in sorted(self.objects.items()) if namespace in (None, ns)]
         end = begin + int(query.get("limit", "1000"))
         metadata = {"resourceVersion": str(revision)}
-        if end < len(found):
+        if end < len(matching):
             metadata["continue"] = f"{end}/{revision}"
-        return Response(200, {}, orjson.dumps({"metadata": metadata, "items": found[begin:end]}))
+        return Response(200, {}, orjson.dumps({"metadata": metadata, "items": matching[begin:end]}))
 
     @asynccontextmanager
     async def stream(self, path, *, query, idle_timeout):
         await asyncio.sleep(0.001)
-        self.asked.append(("WATCH", query["resourceVersion"]))
+        self.requests.append(("WATCH", query["resourceVersion"]))
         fault = self.faults.popleft() if self.faults else None
         if isinstance(fault, ApiError):
             raise fault

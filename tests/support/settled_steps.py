@@ -60,5 +60,5 @@ def stopping(reason: str, *, state: StepState = RUNNING, deadline: datetime = IN
     return mark_stopping(state, Stop(requested_at=at(1), reason=reason, deadline=deadline))
 
 
-def verdict(found: StepUpdate) -> tuple[str, str]:
-    return f"{found.state.phase}/{found.state.reason}", found.state.message
+def verdict(update: StepUpdate) -> tuple[str, str]:
+    return f"{update.state.phase}/{update.state.reason}", update.state.message

@@ -72,8 +72,8 @@ class WatchingWire(Wire):
         matches = label_selector(labels)
 
         def listed():
-            found = [deepcopy(lease) for lease in self.records.leases.values()]
-            items = [item for item in found if matches(item["metadata"].get("labels") or {})]
+            leases = [deepcopy(lease) for lease in self.records.leases.values()]
+            items = [item for item in leases if matches(item["metadata"].get("labels") or {})]
             return Page(items, str(self.records.version), "")
 
         yield await self._carry(listed)

@@ -94,7 +94,7 @@ class SimulatedChild:
     kind: StepKind
     created: int
     phase: Phase = Phase.PENDING
-    stop_asked_at: int | None = None
+    stop_requested_at: int | None = None
     stop_reason: str = ""
     deadline: int = 0
     reason: str = ""
@@ -124,16 +124,16 @@ class SimulatedChild:
         times = [self.created + self.script.pending_for] if self.phase is Phase.PENDING else []
         if self.deleting:
             times.append(self.alone + self.script.grace)
-        elif self.stop_asked_at is None or self.script.end in {End.SUCCEEDS, End.FAILS}:
+        elif self.stop_requested_at is None or self.script.end in {End.SUCCEEDS, End.FAILS}:
             times.append(self.alone)
-        if self.stop_asked_at is not None:
+        if self.stop_requested_at is not None:
             times.append(self._reacts())
         return min(times)
 
     def _reacts(self) -> int:
         match self.script.on_stop:
             case OnStop.OBEYS:
-                return (self.stop_asked_at or 0) + self.script.grace
+                return (self.stop_requested_at or 0) + self.script.grace
             case OnStop.WORK_IGNORES:
                 return self.deadline
             case OnStop.IGNORES:
@@ -143,7 +143,7 @@ class SimulatedChild:
         """Apply the changes that are due."""
         if self.ended is not None:
             self.gone, self.left_behind = self.deleting, False
-        elif self.stop_asked_at is not None and self._reacts() <= now:
+        elif self.stop_requested_at is not None and self._reacts() <= now:
             has_ended = self.alone <= now and self.script.end in {End.SUCCEEDS, End.FAILS}
             self.left_behind = self.script.on_stop is OnStop.WORK_IGNORES and not has_ended
             self._end_stopped(now)
@@ -155,7 +155,7 @@ class SimulatedChild:
             self.phase = Phase.RUNNING
 
     def _come_to_own_end(self, now: int) -> None:
-        if self.stop_asked_at is not None:
+        if self.stop_requested_at is not None:
             self._end_stopped(now)
             return
         match self.script.end:
@@ -180,7 +180,7 @@ class SimulatedChild:
     def _end(self, phase: Phase, reason: str, now: int) -> None:
         self.phase, self.reason, self.ended = phase, reason, now
 
-    def seen(self) -> ChildSeen | None:
+    def observed(self) -> ChildSeen | None:
         """As the API server shows it, in whole seconds."""
         if self.gone:
             return None
@@ -194,7 +194,7 @@ class SimulatedChild:
             outputs={"number": str(self.number)} if self.phase is Phase.SUCCEEDED else None,
             deleting=self.deleting,
             suspended=self.suspended,
-            stop_requested=self.stop_asked_at is not None,
+            stop_requested=self.stop_requested_at is not None,
             left_behind=self.left_behind,
         )
 
@@ -203,7 +203,7 @@ class SimulatedChild:
 class Event:
     """A change of a child, and when a cache receives it."""
 
-    heard: int
+    received_at: int
     name: str
     child: ChildSeen | None
 
@@ -222,16 +222,16 @@ class World:
             assert not self.children[child.name].gone, f"I1: a second child of {child.name}"
             return
         earlier = [item for item in self.children.values() if item.step == child.step and item.is_live]
-        assert all(item.stop_asked_at is not None and now >= item.deadline for item in earlier), (
+        assert all(item.stop_requested_at is not None and now >= item.deadline for item in earlier), (
             f"DAG-9: {child.name} was created while {[item.name for item in earlier]} runs"
         )
         self.children[child.name] = child
         self.tell(child, now)
 
     def tell(self, child: SimulatedChild, now: int) -> None:
-        heard = now + (self.random.randrange(self.lag) if self.lag else 0)
-        heard = max(heard, self.log[-1].heard if self.log else 0)
-        self.log.append(Event(heard, child.name, child.seen()))
+        received_at = now + (self.random.randrange(self.lag) if self.lag else 0)
+        received_at = max(received_at, self.log[-1].received_at if self.log else 0)
+        self.log.append(Event(received_at, child.name, child.observed()))
 
     def next_change(self) -> int | None:
         times = (child.next_change() for child in self.children.values())
@@ -247,7 +247,12 @@ class World:
                     ends_unnoted = child.uid not in uids and (
                         child.deleting or child.script.end is End.VANISHES
                     )
-                    if ends_unnoted and child.is_live and child.stop_asked_at is None and child.alone <= when:
+                    if (
+                        ends_unnoted
+                        and child.is_live
+                        and child.stop_requested_at is None
+                        and child.alone <= when
+                    ):
                         child.script = replace(child.script, runs_for=child.script.runs_for + 500)
                         continue
                     child.change(when)
@@ -263,7 +268,7 @@ class Simulation:
         self.random = Random(scenario.seed)  # noqa: S311 - a script, not a secret
         self.definition = scenario.definition()
         self.given = given
-        self.on_plan: Callable[[Observation, Plan], None] = lambda seen, found: None
+        self.on_plan: Callable[[Observation, Plan], None] = lambda observation, new_plan: None
         self.on_quiet: Callable[[int], None] = lambda until: None
         """Called when there is nothing to do, with the time of the next event."""
         self.world = World(self.random, self.faults.lag)
@@ -307,21 +312,21 @@ class Simulation:
     def _run(self):
         scenario = self.scenario
         edges = [edge for span in scenario.suspended for edge in span]
-        asked = scenario.cancel_at is not None and scenario.cancel_at <= self.now
-        deleted = asked and scenario.cancel_by is Requester.DELETION
+        requested = scenario.cancel_at is not None and scenario.cancel_at <= self.now
+        deleted = requested and scenario.cancel_by is Requester.DELETION
         return a_run(
-            generation=1 + sum(edge <= self.now for edge in edges) + asked,
-            requested_by=frozenset({scenario.cancel_by}) if asked else frozenset(),
+            generation=1 + sum(edge <= self.now for edge in edges) + requested,
+            requested_by=frozenset({scenario.cancel_by}) if requested else frozenset(),
             deleted_at=moment(scenario.cancel_at or 0) if deleted else None,
             suspend=any(begin <= self.now < end for begin, end in scenario.suspended),
             stop_deadline=moment(scenario.cancel_at + OWNERS_PATIENCE)
-            if asked and scenario.cancel_by is Requester.OWNER
+            if requested and scenario.cancel_by is Requester.OWNER
             else None,
         )
 
     def _children(self) -> Mapping[str, Child]:
         log = self.world.log
-        while self.cached < len(log) and log[self.cached].heard <= self.now:
+        while self.cached < len(log) and log[self.cached].received_at <= self.now:
             event = log[self.cached]
             self.cached += 1
             if event.child is None:
@@ -330,10 +335,10 @@ class Simulation:
                 self.cache[event.name] = event.child
             if event.name in self.noted and self.noted[event.name][0] < self.cached:
                 del self.noted[event.name]
-        found = {**self.cache, **{name: child for name, (_, child) in self.noted.items()}}
-        names = list(found)
+        children = {**self.cache, **{name: child for name, (_, child) in self.noted.items()}}
+        names = list(children)
         self.random.shuffle(names)
-        return {name: found[name] for name in names}
+        return {name: children[name] for name in names}
 
     # What the controller does.
 
@@ -361,7 +366,7 @@ class Simulation:
         yield scenario.defined_at
         yield scenario.cancel_at or 0
         if self.cached < len(self.world.log):
-            yield self.world.log[self.cached].heard
+            yield self.world.log[self.cached].received_at
         yield from (when for when, _ in self.on_the_wire)
         if (when := self.world.next_change()) is not None:
             yield when
@@ -373,33 +378,33 @@ class Simulation:
         self.passes += 1
         assert self.passes < MAX_PASSES, f"a hot loop at {self.now} ms"
         self.news = False
-        seen = self.observation()
-        found = self._planned(seen)
+        observation = self.observation()
+        new_plan = self._planned(observation)
         crash = self._crash()
         if crash is Crash.BEFORE_RECORDING:
             return self._restart()
         if crash is Crash.CONFLICT:
-            self.previous, self.news = found, True
+            self.previous, self.news = new_plan, True
             return None
-        self._record(seen, found)
+        self._record(observation, new_plan)
         if crash is Crash.AFTER_RECORDING:
-            return self._restart(found.actions)
-        done = self.random.randrange(len(found.actions) + 1) if crash else len(found.actions)
-        for action in found.actions[:done]:
+            return self._restart(new_plan.actions)
+        done = self.random.randrange(len(new_plan.actions) + 1) if crash else len(new_plan.actions)
+        for action in new_plan.actions[:done]:
             self._act(action)
         if crash:
-            return self._restart(found.actions[done:])
-        self.previous = found
-        heard = self.world.log[self.cached :]
-        self.news = self.news or any(event.heard <= self.now for event in heard)
-        return found.look_again_at
+            return self._restart(new_plan.actions[done:])
+        self.previous = new_plan
+        received = self.world.log[self.cached :]
+        self.news = self.news or any(event.received_at <= self.now for event in received)
+        return new_plan.look_again_at
 
-    def _planned(self, seen: Observation) -> Plan:
+    def _planned(self, observation: Observation) -> Plan:
         now = moment(self.now)
-        found = plan(seen, now, self.previous)
-        assert found.look_again_at is None or found.look_again_at > now, "ST-7: a hot loop"
-        self.on_plan(seen, found)
-        return found
+        new_plan = plan(observation, now, self.previous)
+        assert new_plan.look_again_at is None or new_plan.look_again_at > now, "ST-7: a hot loop"
+        self.on_plan(observation, new_plan)
+        return new_plan
 
     def _crash(self) -> Crash | None:
         faults = self.faults
@@ -432,26 +437,26 @@ class Simulation:
                 if event.child is not None:
                     self.cache[event.name] = event.child
             # Lost events are delivered again a little later.
-            for place in range(behind, len(self.world.log)):
-                event = self.world.log[place]
-                heard = max(event.heard, self.now + self.random.randrange(self.faults.lag))
-                self.world.log[place] = Event(heard, event.name, event.child)
+            for index_in_log in range(behind, len(self.world.log)):
+                event = self.world.log[index_in_log]
+                received = max(event.received_at, self.now + self.random.randrange(self.faults.lag))
+                self.world.log[index_in_log] = Event(received, event.name, event.child)
             self._keep_order(behind)
 
-    def _keep_order(self, place: int) -> None:
+    def _keep_order(self, number_in_log: int) -> None:
         log = self.world.log
-        for number in range(max(place, 1), len(log)):
+        for number in range(max(number_in_log, 1), len(log)):
             log[number] = Event(
-                max(log[number].heard, log[number - 1].heard), log[number].name, log[number].child
+                max(log[number].received_at, log[number - 1].received_at), log[number].name, log[number].child
             )
 
-    def _record(self, seen: Observation, found: Plan) -> None:
-        if found.status is seen.recorded:
+    def _record(self, observation: Observation, new_plan: Plan) -> None:
+        if new_plan.status is observation.recorded:
             return
-        assert found.status != seen.recorded, "I15: a write without a difference"
-        check_version(self, self.recorded, found.status)
-        self.recorded = found.status
-        self.versions.append((self.now, found.status))
+        assert new_plan.status != observation.recorded, "I15: a write without a difference"
+        check_version(self, self.recorded, new_plan.status)
+        self.recorded = new_plan.status
+        self.versions.append((self.now, new_plan.status))
 
     def _arrive(self) -> None:
         """Creates whose sender crashed before it received the response."""
@@ -485,7 +490,9 @@ class Simulation:
                 self.released = action
 
     def _create(self, action: StartChild) -> None:
-        index = next(place for place, step in enumerate(self.scenario.steps) if step.name == action.step)
+        index = next(
+            index_in_log for index_in_log, step in enumerate(self.scenario.steps) if step.name == action.step
+        )
         script = self.scenario.steps[index].attempt(action.attempt)
         if script.end is End.REFUSED:
             self._note(ChildRefused(name=action.child, reason="Forbidden", message="no"))
@@ -505,23 +512,23 @@ class Simulation:
         child = self.world.children.get(name)
         if child is None or child.gone:
             self._read(name)  # the response NotFound is a live read
-        elif child.ended is None and child.stop_asked_at is None:
-            child.stop_asked_at, child.stop_reason = self.now, action.reason
+        elif child.ended is None and child.stop_requested_at is None:
+            child.stop_requested_at, child.stop_reason = self.now, action.reason
             child.deadline = max(milliseconds(action.deadline), self.now)
             self.world.tell(child, self.now)
 
     def _read(self, name: str) -> None:
         child = self.world.children.get(name)
-        shown = child.seen() if child is not None else None
+        shown = child.observed() if child is not None else None
         self._note(shown or ChildGone(name=name))
 
     def _read_all(self) -> None:
         cancel = self.recorded.cancel
         assert cancel is not None, "children are looked for after a cancel"
         late = moment(self.now) >= cancel.requested_at + LIMITS.request_timeout
-        found = ChildrenRead.AFTER_REQUEST_TIMEOUT if late else ChildrenRead.AFTER_CANCEL
-        self.news = self.news or found is not self.children_read
-        self.children_read = found
+        children_read = ChildrenRead.AFTER_REQUEST_TIMEOUT if late else ChildrenRead.AFTER_CANCEL
+        self.news = self.news or children_read is not self.children_read
+        self.children_read = children_read
         for state in self.recorded.steps:
             if state.child is not None:
                 self._read(state.child)

@@ -16,7 +16,7 @@ from kubekit.controller import evaluation
 
 T = TypeVar("T")
 
-PLACES = 6
+DECIMALS = 6
 """Decimal places of its clock: microseconds."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """The wall clock when the loop's clock is 0."""
@@ -32,10 +32,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._virtual_now = 0.0
         super().__init__(_JumpingSelector(self))
-        self._clock_resolution = 10**-PLACES
+        self._clock_resolution = 10**-DECIMALS
 
     def time(self) -> float:
-        return round(self._virtual_now, PLACES)
+        return round(self._virtual_now, DECIMALS)
 
     def stall(self, seconds: float) -> None:
         """Advance time while nothing runs, as in a paused process or on a swapping machine."""

@@ -37,8 +37,8 @@ class WholeCluster:
 
     def images(self, *words: str | Path) -> str:
         """`ctr images ...` of the node's containerd."""
-        asked = ["ctr", "-a", self.where / "containerd.sock", "-n", NAMESPACE_OF_IMAGES, "images", *words]
-        ran = subprocess.run(asked, check=False, capture_output=True, text=True, timeout=240)
+        command = ["ctr", "-a", self.where / "containerd.sock", "-n", NAMESPACE_OF_IMAGES, "images", *words]
+        ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
@@ -52,8 +52,8 @@ class WholeCluster:
 
 def why_no_cluster() -> str | None:
     """Why none can run on this machine; None if one can."""
-    asked = _cluster("missing")
-    return None if asked.returncode == 0 else "; ".join(asked.stdout.split("\n")).strip("; ")
+    missing = _cluster("missing")
+    return None if missing.returncode == 0 else "; ".join(missing.stdout.split("\n")).strip("; ")
 
 
 def _cluster(verb: str, state: Path | None = None) -> subprocess.CompletedProcess[str]:

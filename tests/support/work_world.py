@@ -114,10 +114,10 @@ class WorkWorld:
         """The plan of a whole pass with its reads answered."""
         owner, live, create_error = None, False, None
         for _ in range(MAX_READS):
-            seen = self.observation(owner=owner, live=live, create_error=create_error)
-            plan = plan_work(seen, self.now)
+            observation = self.observation(owner=owner, live=live, create_error=create_error)
+            plan = plan_work(observation, self.now)
             if not plan.reads:
-                return seen, plan
+                return observation, plan
             for read in plan.reads:
                 match read:
                     case ReadOwner():
@@ -144,9 +144,9 @@ class WorkWorld:
         """One pass; it crashes before its n-th write."""
         if self.gone:
             return None
-        seen, plan = self.planned()
+        observation, plan = self.planned()
         writes = iter(range(100))
-        if plan.status is not seen.recorded:
+        if plan.status is not observation.recorded:
             _alive(writes, dies_at)
             self.status = self.recorded(plan)
         for action in plan.actions:
@@ -199,7 +199,7 @@ class WorkWorld:
                 assert self.status.get("phase") in ENDED
                 self.child = replace(self.child, deleted_at=self.now)
             case _:
-                raise AssertionError(f"nobody knows {action}")
+                raise AssertionError(f"unknown action {action}")
 
     def _check_may_create(self, action):
         phase = self.status.get("phase")
@@ -212,8 +212,8 @@ class WorkWorld:
 
     def _is_kept(self, uid):
         pod = self.pods.get(uid)
-        gone_or_unasked = pod is None or self.logs is None
-        return gone_or_unasked or any(pod.name.startswith(f"{job}-") for job, _ in self.logs)
+        skipped = pod is None or self.logs is None
+        return skipped or any(pod.name.startswith(f"{job}-") for job, _ in self.logs)
 
     def _is_judged(self):
         lost = [attempt["attempt"] for attempt in self.status.get("attempts") or ()]
@@ -233,7 +233,7 @@ class WorkWorld:
         """The API server receives the request, now or later."""
         if self.job is not None and self.job.name == action.name:
             return
-        assert self.job is None or not self.job.finalizers, "a second Job beside the first"
+        assert self.job is None or not self.job.finalizers, "a second Job in addition to the first"
         self.uids += 1
         self.creates[action.name] += 1
         self.job = JobFacts(

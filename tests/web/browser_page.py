@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import LaptopProcess
 
 CHROMIUM = shutil.which("chromium")
@@ -50,13 +50,13 @@ def launched() -> Iterator:
 @contextmanager
 def opened(browser, laptop: LaptopProcess, size=WIDE) -> Iterator:
     """Opened with the URL that `jangar up` prints; errors of the page's scripts fail the test."""
-    face = HttpFace(laptop)
-    context = browser.new_context(viewport=size, base_url=face.url, reduced_motion="reduce")
+    http = LaptopClient(laptop)
+    context = browser.new_context(viewport=size, base_url=http.url, reduced_motion="reduce")
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"/?token={face.token}")
+    page.goto(f"/?token={http.token}")
     yield page
     context.close()
     assert complaints == []
@@ -85,16 +85,16 @@ def faults(page) -> list[str]:
     """Serious axe findings in both themes."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed (cd web && npm install)")
-    found = []
+    violations = []
     for theme in ("light", "dark"):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
         # Not with an added script: the page's own policy forbids those.
         page.evaluate(AXE.read_text())
         reported = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-        found += [
+        violations += [
             f"{theme}: {violation['id']}: {node['html'][:200]} {node['failureSummary']}"
             for violation in reported["violations"]
             if violation["impact"] in {"serious", "critical"}
             for node in violation["nodes"][:1]
         ]
-    return found
+    return violations

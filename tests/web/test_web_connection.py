@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import run, step
 from web.browser_page import MILLISECONDS, WIDE, opened, picture
 from web.test_web_measures import crowding
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.xdist_group("laptop")
 
 def test_a_connecting_page_shows_it(browser, laptop):
     """Immediately, and after some seconds with the command to type."""
-    face = HttpFace(laptop)
-    context = browser.new_context(viewport=WIDE, base_url=face.url)
+    http = LaptopClient(laptop)
+    context = browser.new_context(viewport=WIDE, base_url=http.url)
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
-    page.goto(f"/?token={face.token}")
+    page.goto(f"/?token={http.token}")
     page.get_by_role("link", name="fine").wait_for()
     held = []
 
@@ -102,8 +102,8 @@ def test_the_page_survives_a_restart_of_the_server(browser, laptop):
 
 def test_without_a_session_the_page_asks_for_the_token(browser, laptop):
     """The right token opens it."""
-    face = HttpFace(laptop)
-    context = browser.new_context(viewport=WIDE, base_url=face.url)
+    http = LaptopClient(laptop)
+    context = browser.new_context(viewport=WIDE, base_url=http.url)
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
     page.goto("/control-plane")
@@ -111,7 +111,7 @@ def test_without_a_session_the_page_asks_for_the_token(browser, laptop):
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("alert").wait_for()
     picture(page, "sign-in")
-    page.get_by_label("Token", exact=True).fill(face.token)
+    page.get_by_label("Token", exact=True).fill(http.token)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_text("node agent").wait_for()
     context.close()
@@ -138,20 +138,20 @@ def age(page) -> float:
 
 def ages(page, since, seconds):
     """The age of the data that the page shows and the actual age, for some seconds."""
-    found = []
+    ages_shown = []
     while time.monotonic() - since < seconds:
         page.wait_for_timeout(400)
         before = time.monotonic() - since
         shown = age(page)
-        found.append((shown, before, time.monotonic() - since))
-    return found
+        ages_shown.append((shown, before, time.monotonic() - since))
+    return ages_shown
 
 
-def assert_true(found):
+def assert_true(ages_shown):
     """Within two seconds of the actual age, and never decreasing. The last heartbeat may be one second old."""
-    for shown, before, after in found:
-        assert before - 2 <= shown <= after + 2, found
-    shown = [item[0] for item in found]
+    for shown, before, after in ages_shown:
+        assert before - 2 <= shown <= after + 2, ages_shown
+    shown = [item[0] for item in ages_shown]
     assert shown == sorted(shown)
 
 
@@ -198,11 +198,11 @@ def test_the_age_of_a_killed_servers_data_keeps_growing(browser, laptop):
         since = time.monotonic()
         page.locator(".stale-notice").wait_for()
         assert time.monotonic() - since <= 3.5 * crowding()
-        found = ages(page, since, 10)
+        ages_shown = ages(page, since, 10)
         page.get_by_text("jangar status").wait_for()
         picture(page, "killed")
         laptop.start()
-        assert_true(found)
+        assert_true(ages_shown)
         page.locator(".stale-notice").wait_for(state="detached")
         page.locator(".fresh.live").wait_for()
 
@@ -230,8 +230,8 @@ def test_an_ended_run_is_not_shown_as_live(browser, laptop):
 
 def test_an_expired_link_says_what_to_do(browser, laptop):
     """C7: a page instead of raw JSON; the token is removed from the address, and the right one opens it."""
-    face = HttpFace(laptop)
-    context = browser.new_context(viewport=WIDE, base_url=face.url)
+    http = LaptopClient(laptop)
+    context = browser.new_context(viewport=WIDE, base_url=http.url)
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
     page.goto("/runs/default/fine?token=of-yesterday")
@@ -244,7 +244,7 @@ def test_an_expired_link_says_what_to_do(browser, laptop):
     page.get_by_role("button", name="Sign in").click()
     page.get_by_text("This token is wrong").wait_for()
     assert page.get_by_label("Token", exact=True).get_attribute("aria-invalid") == "true"
-    page.get_by_label("Token", exact=True).fill(face.token)
+    page.get_by_label("Token", exact=True).fill(http.token)
     page.get_by_role("button", name="Sign in").click()
     page.locator(".run-head .phase-Succeeded").wait_for()
     context.close()
@@ -265,6 +265,6 @@ def test_a_lost_session_is_reported(browser, laptop, moment):
         page.get_by_role("heading", name="Your session has ended").wait_for()
         page.get_by_text("A session lasts 30 days").wait_for()
         picture(page, f"lost-session-{moment}")
-        page.get_by_label("Token", exact=True).fill(HttpFace(laptop).token)
+        page.get_by_label("Token", exact=True).fill(LaptopClient(laptop).token)
         page.get_by_role("button", name="Sign in").click()
         page.get_by_text("fine", exact=True).first.wait_for()

@@ -34,7 +34,7 @@ COVERED = """() => {
     return isBeside || !box.width ? [] : [part.className];
   });
 }"""
-PLACES = """() => Object.fromEntries([...document.querySelectorAll('.node[data-step]')].map((each) => {
+POSITIONS = """() => Object.fromEntries([...document.querySelectorAll('.node[data-step]')].map((each) => {
   const box = each.getBoundingClientRect();
   return [each.dataset.step, [Math.round(box.left), Math.round(box.top)]];
 }))"""
@@ -147,13 +147,13 @@ def test_the_small_map_follows_the_theme(browser, laptop):
         page.goto("/runs/default/mesh")
         shown = page.locator(".react-flow__minimap")
         shown.wait_for()
-        found = {}
+        brightness = {}
         for theme in ("light", "dark"):
             themed(page, theme)
-            colour = shown.evaluate("each => getComputedStyle(each).backgroundColor")
-            found[theme] = sum(int(item) for item in re.findall(r"\d+", colour)[:3])
-        assert found["light"] > 600
-        assert found["dark"] < 150
+            color = shown.evaluate("each => getComputedStyle(each).backgroundColor")
+            brightness[theme] = sum(int(item) for item in re.findall(r"\d+", color)[:3])
+        assert brightness["light"] > 600
+        assert brightness["dark"] < 150
 
 
 def test_the_search_jumps_to_a_step(browser, laptop):
@@ -187,15 +187,15 @@ def test_the_graph_does_not_move_by_itself(browser, laptop):
         first = page.locator(".node[data-step='process-customer-records-region-003']")
         first.wait_for()
         page.wait_for_timeout(500)
-        before = page.evaluate(PLACES)
+        before = page.evaluate(POSITIONS)
         first.click()
         page.locator(".panel").wait_for()
         page.wait_for_timeout(500)
-        assert page.evaluate(PLACES) == before
+        assert page.evaluate(POSITIONS) == before
         page.keyboard.press("Escape")
         page.locator(".panel").wait_for(state="detached")
         page.wait_for_timeout(300)
-        assert page.evaluate(PLACES) == before
+        assert page.evaluate(POSITIONS) == before
         # After a manual move it stays there while the run changes.
         page.goto("/runs/default/moving")
         page.locator(".node-Running[data-step=s5]").wait_for()
@@ -203,10 +203,10 @@ def test_the_graph_does_not_move_by_itself(browser, laptop):
         page.mouse.down()
         page.mouse.move(820, 340, steps=5)
         page.mouse.up()
-        before = page.evaluate(PLACES)
+        before = page.evaluate(POSITIONS)
         laptop.done("cancel", "moving", "--wait")
         page.locator(".node-Cancelled[data-step=s5]").wait_for()
-        assert page.evaluate(PLACES) == before
+        assert page.evaluate(POSITIONS) == before
         assert page.locator(".hint").count() == 0
 
 
@@ -256,8 +256,8 @@ def test_a_phone_gets_the_list_first(browser, laptop):
         page.locator(".node").first.wait_for()
         assert "view=graph" in page.url
     with opened(browser, laptop, WIDE) as page:
-        found = page.get_by_role("navigation", name="Views").get_by_role("link").all_inner_texts()
-        assert found == names
+        brightness = page.get_by_role("navigation", name="Views").get_by_role("link").all_inner_texts()
+        assert brightness == names
 
 
 def test_the_critical_path_of_a_failed_run_ends_at_the_failure(browser, laptop):

@@ -68,9 +68,9 @@ def test_a_run_is_shown_explained_followed_and_stopped(page, laptop):
     page.locator(".node", has_text="build").click()
     page.get_by_text("line 6", exact=True).wait_for()
     last = page.locator(".line").last
-    first_seen = last.inner_text()
+    first_shown = last.inner_text()
     page.wait_for_function(
-        "seen => document.querySelector('.line:last-child')?.innerText !== seen", arg=first_seen
+        "seen => document.querySelector('.line:last-child')?.innerText !== seen", arg=first_shown
     )
     page.get_by_label("Search the log").fill("line 5")
     page.locator(".line.current", has_text=re.compile("^line 5$")).wait_for()

@@ -62,12 +62,12 @@ def test_a_server_that_enforces_restricted_accepts_the_pod_of_every_attack(api, 
     def holds(attack):
         job = attacked(well_formed(attack)).job
         if job is None:
-            answers["refused by us"] += 1
+            answers["rejected by us"] += 1
             return
-        status, said = ask(api, job["spec"]["template"])
+        status, message = dry_run(api, job["spec"]["template"])
         answers[status] += 1
-        assert status == 201, said
-        assert "PodSecurity" not in said
+        assert status == 201, message
+        assert "PodSecurity" not in message
 
     prove(record_property, "security: Pod Security restricted", TRIALS, attacks, holds, bed="R")
     assert answers[201] > TRIALS / 2, answers
@@ -76,12 +76,12 @@ def test_a_server_that_enforces_restricted_accepts_the_pod_of_every_attack(api, 
 def test_the_server_rejects_unrestricted_pods(api):
     """Otherwise its acceptance would mean nothing."""
     container = {"name": "c", "image": "any"}
-    status, said = ask(api, {"metadata": {}, "spec": {"containers": [container], "hostNetwork": True}})
+    status, message = dry_run(api, {"metadata": {}, "spec": {"containers": [container], "hostNetwork": True}})
     assert status == 403
-    assert "violates PodSecurity" in said
+    assert "violates PodSecurity" in message
 
 
-def ask(api, template):
+def dry_run(api, template):
     """The server's response to a dry run of this pod, including warnings."""
     body = {
         "apiVersion": "v1",

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from contract.engine.engine_place import COUNT
+from contract.engine.engine_namespace import COUNT
 from jangar.api.phases import TERMINAL
 
 SAY = 'printf \'{"said": "%s"}\' "$MARK" > "$JANGAR_RESULT_PATH"\n'
@@ -30,13 +30,13 @@ def is_running(*words: str) -> bool:
 class Agents:
     """Agents from shell scripts, and their runs."""
 
-    def __init__(self, place, image):
-        self.place, self.api, self.image = place, place.api, image
+    def __init__(self, namespace, image):
+        self.namespace, self.api, self.image = namespace, namespace.api, image
 
     def provider(self, name, script):
         env = {
             "MARK": '{{ parameters.mark | default("none") }}',
-            "LEDGER": self.place.bed.ledger(self.api.namespace),
+            "LEDGER": self.namespace.bed.ledger(self.api.namespace),
             "ITERATION": "{{ agentRun.iteration | default(1) }}",
             "TASK": "{{ implementation.text }}",
         }
@@ -78,17 +78,17 @@ class Agents:
         return self.api.get("AgentRun", name).get("status") or {}
 
     def reaches(self, name, phase):
-        return self.place.await_(
+        return self.namespace.await_(
             lambda: status if (status := self.status(name)).get("phase") == phase else None,
             f"that {name} is {phase}",
         )
 
     def ends(self, name, phase):
-        status = self.place.await_(
+        status = self.namespace.await_(
             lambda: status if (status := self.status(name)).get("phase") in TERMINAL else None,
             f"that {name} ends",
         )
-        assert status["phase"] == phase, self.place.state()
+        assert status["phase"] == phase, self.namespace.state()
         return status
 
     def says_all(self, name):
@@ -99,13 +99,13 @@ class Agents:
             pods = self.api.all("Pod", **{"batch.kubernetes.io/job-name": job})
             return pods and "all said" in self.api.logs(pods[0]["metadata"]["name"])
 
-        self.place.await_(reported, f"that {name} has written its result")
+        self.namespace.await_(reported, f"that {name} has written its result")
 
     def is_alone(self, outputs):
         """The background process of the program has ended, if its processes run on this machine."""
-        if self.place.bed.name == "laptop":
+        if self.namespace.bed.name == "laptop":
             assert not is_running("sleep", outputs["beside"])
 
     def begins(self, name, mark="work"):
         self.reaches(name, "Running")
-        self.place.await_(lambda: self.place.executions()[mark], f"that the program of {name} begins")
+        self.namespace.await_(lambda: self.namespace.executions()[mark], f"that the program of {name} begins")

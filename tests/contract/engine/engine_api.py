@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from support.kube_http import HttpClient
 
-_PLACES = {
+_PATHS = {
     "Orchestration": ("/apis/orchestration.proompteng.ai/v1alpha1", "orchestrations"),
     "OrchestrationRun": ("/apis/orchestration.proompteng.ai/v1alpha1", "orchestrationruns"),
     "Tool": ("/apis/tools.proompteng.ai/v1alpha1", "tools"),
@@ -47,11 +47,11 @@ class Api:
             **({} if spec is None else {"spec": spec}),
             **more,
         }
-        return self._ask("POST", self._path(kind), body, _JSON)
+        return self._request("POST", self._path(kind), body, _JSON)
 
     def apply(self, manifest: Any) -> Any:
         path = self._path(manifest["kind"], manifest["metadata"]["name"])
-        return self._ask("PATCH", f"{path}?fieldManager=tests&force=true", manifest, _APPLY)
+        return self._request("PATCH", f"{path}?fieldManager=tests&force=true", manifest, _APPLY)
 
     def find(self, kind: str, name: str) -> Any | None:
         """The object, or None if it does not exist."""
@@ -62,17 +62,17 @@ class Api:
         return answer.body
 
     def get(self, kind: str, name: str) -> Any:
-        found = self.find(kind, name)
-        assert found is not None, f"there is no {kind} {name}"
-        return found
+        obj = self.find(kind, name)
+        assert obj is not None, f"there is no {kind} {name}"
+        return obj
 
     def all(self, kind: str, **selector: str) -> list[Any]:
         labels = ",".join(f"{name}={value}" for name, value in selector.items())
         query = f"?{urlencode({'labelSelector': labels})}" if labels else ""
-        return self._ask("GET", f"{self._path(kind)}{query}")["items"]
+        return self._request("GET", f"{self._path(kind)}{query}")["items"]
 
     def merge(self, kind: str, name: str, patch: Any) -> Any:
-        return self._ask("PATCH", self._path(kind, name), patch, _MERGE)
+        return self._request("PATCH", self._path(kind, name), patch, _MERGE)
 
     def delete(self, kind: str, name: str, **options: Any) -> None:
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background", **options}
@@ -88,14 +88,16 @@ class Api:
         return Api(self._client, namespace)
 
     def _version(self, kind: str) -> str:
-        return _PLACES[kind][0].removeprefix("/apis/").removeprefix("/api/")
+        return _PATHS[kind][0].removeprefix("/apis/").removeprefix("/api/")
 
     def _path(self, kind: str, name: str = "") -> str:
-        prefix, plural = _PLACES[kind]
+        prefix, plural = _PATHS[kind]
         inside = "" if kind in _CLUSTER_WIDE else f"/namespaces/{self.namespace}"
         return f"{prefix}{inside}/{plural}" + (f"/{name}" if name else "")
 
-    def _ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
+    def _request(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> Any:
         content = None if body is None else json.dumps(body).encode()
         answer = self._client.request(method, path, content, headers)
         assert answer.is_success, f"{method} {path}: {answer.body}"

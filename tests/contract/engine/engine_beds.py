@@ -29,7 +29,7 @@ from e2e.node_agent_process import AgentProcess
 from support.api_servers import CONTROLLERS, ApiServer, EmbeddedApiServer, RealApiServer, wait_for
 from support.child_processes import Child
 from support.envtest import missing_parts
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 from support.whole_cluster import WholeCluster, why_no_cluster
 
 ROOT = Path(__file__).parents[3]
@@ -77,7 +77,7 @@ class Bed(Protocol):
     def agent_image(self) -> str:
         """An image that contains the product. Raises NoImage."""
 
-    def last_words(self) -> str: ...
+    def last_output(self) -> str: ...
 
     def stop(self) -> None: ...
 
@@ -125,8 +125,8 @@ class _Processes:
     def agent_image(self) -> str:
         raise NoImage("pods of this bed have no image of the product")
 
-    def last_words(self) -> str:
-        return self._controllers.last_words() if self._controllers is not None else ""
+    def last_output(self) -> str:
+        return self._controllers.last_output() if self._controllers is not None else ""
 
     def stop(self) -> None:
         self.kill_controllers()

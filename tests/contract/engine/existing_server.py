@@ -31,7 +31,7 @@ class ExistingServer:
     def forget_history(self) -> None:
         raise NotImplementedError
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
+    def last_output(self, *, seconds: float = 0) -> str | None:
         return None
 
     def stop(self) -> None:

@@ -23,11 +23,11 @@ class PodLedger(ObjectFollower):
         with self._lock:
             return Counter(mark for within, mark in self._started.values() if within == namespace)
 
-    def take(self, seen: dict[str, Any]) -> None:
-        statuses = (seen.get("status") or {}).get("containerStatuses") or ()
+    def take(self, pod: dict[str, Any]) -> None:
+        statuses = (pod.get("status") or {}).get("containerStatuses") or ()
         if not any({"running", "terminated"} & status.get("state", {}).keys() for status in statuses):
             return
-        self._started[seen["metadata"]["uid"]] = (seen["metadata"]["namespace"], _mark(seen))
+        self._started[pod["metadata"]["uid"]] = (pod["metadata"]["namespace"], _mark(pod))
 
 
 def _mark(pod: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from support.github_api import APP, INSTALLATION, GitHubApi
 
-TELL = """
+SIGN_IN = """
 echo "my token is $GH_TOKEN"
 printf '{"sum": "%s", "repository": "%s", "user": "%s"}' "$(printf %s "$VCS_TOKEN" | sha256sum | cut -c1-64)" \
   "$VCS_REPOSITORY" "$GIT_ASKPASS_USERNAME" > "$JANGAR_RESULT_PATH"
@@ -23,7 +23,7 @@ def github():
 
 def sign_in(agents, github, *, key=None, **fields):
     """A provider that signs in as an app, and an agent that uses it."""
-    agents.agent("coder", TELL)
+    agents.agent("coder", SIGN_IN)
     agents.api.create("Secret", "app", stringData={"privateKey": key or github.private_key})
     subjects = [{"kind": "Agent", "name": "coder"}]
     agents.api.create("SecretBinding", "app", {"subjects": subjects, "allowedSecrets": ["app"]})
@@ -43,7 +43,7 @@ def test_an_agent_gets_an_app_token_by_reference(agents, github):
         "repository": "acme/site",
         "user": "x-access-token",
     }
-    assert github.asked == [{"repositories": ["site"]}]
+    assert github.requests == [{"repositories": ["site"]}]
     for kind in ("AgentRun", "Job", "Pod", "ConfigMap", "Event", "VersionControlProvider"):
         assert token not in json.dumps(agents.api.all(kind)), kind
     (pod,) = agents.api.all("Pod")
@@ -58,7 +58,7 @@ def test_a_token_of_a_read_only_run_can_only_read(agents, github):
     """According to the run's own policy."""
     spec = sign_in(agents, github)
     agents.ends(agents.run("coder", **spec, vcsPolicy={"mode": "read-only"}), "Succeeded")
-    assert github.asked == [{"repositories": ["site"], "permissions": {"contents": "read"}}]
+    assert github.requests == [{"repositories": ["site"], "permissions": {"contents": "read"}}]
 
 
 @pytest.mark.rule("DAG-12")
@@ -68,7 +68,7 @@ def test_an_unavailable_host_is_retried(agents, github):
     spec = sign_in(agents, github)
     agents.ends(agents.run("coder", **spec), "Succeeded")
     assert len(github.given) == 1
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 def test_a_rejected_sign_in_says_what_to_check(agents, github):

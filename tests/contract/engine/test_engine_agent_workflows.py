@@ -3,7 +3,7 @@
 import pytest
 
 from contract.engine.engine_agents import ANSWER, SAY
-from contract.engine.engine_place import FOREVER
+from contract.engine.engine_namespace import FOREVER
 
 LATER = 'case "$HOSTNAME" in run-"$MARK"-1-*) %s;; esac\n'
 """Runs in the first attempt only, which it recognizes by the pod's name."""
@@ -22,8 +22,8 @@ def phases(status):
 
 def at_work(agents, name, mark):
     """Wait until the program of a step runs."""
-    agents.place.await_(lambda: agents.place.executions()[mark], f"that the program of {mark} begins")
-    agents.place.await_(lambda: agents.steps(name)[mark]["phase"] == "Running", f"that {mark} is Running")
+    agents.namespace.await_(lambda: agents.namespace.executions()[mark], f"that the program of {mark} begins")
+    agents.namespace.await_(lambda: agents.steps(name)[mark]["phase"] == "Running", f"that {mark} is Running")
 
 
 def job_of(agents, name, mark):
@@ -45,7 +45,7 @@ def test_steps_of_an_agent_run_one_after_another(agents):
     plan, code = status["workflow"]["steps"]
     assert plan["outcome"]["outputs"] == {"answer": "say plan"}
     assert plan["finishedAt"] <= code["startedAt"]
-    agents.place.await_executions(plan=1, code=1)
+    agents.namespace.await_executions(plan=1, code=1)
     assert len(agents.api.all("Job")) == 2
     labels = {item["metadata"]["labels"]["agents.proompteng.ai/step"] for item in agents.api.all("Job")}
     assert labels == {"plan", "code"}
@@ -58,7 +58,7 @@ def test_nothing_runs_after_a_step_that_failed(agents):
     status = agents.ends(agents.workflow("bad", step("plan"), step("code")), "Failed")
     assert status["reason"] == "NonZeroExit"
     assert phases(status) == ["Failed", "Skipped"]
-    agents.place.await_executions(plan=1)
+    agents.namespace.await_executions(plan=1)
 
 
 @pytest.mark.rule("DAG-9")
@@ -70,7 +70,7 @@ def test_a_step_is_retried_after_its_backoff(agents):
     (tried,) = status["workflow"]["steps"]
     assert tried["attempt"] == 2
     assert [attempt["outcome"]["exitCode"] for attempt in tried["attempts"]] == [3]
-    agents.place.await_executions(**{"try": 2})
+    agents.namespace.await_executions(**{"try": 2})
 
 
 @pytest.mark.rule("DAG-10")
@@ -82,7 +82,7 @@ def test_the_time_limit_of_a_step_stops_it(agents):
     assert status["reason"] == "StepTimedOut"
     assert phases(status) == ["Failed", "Skipped"]
     assert status["outputs"] == {"said": "hang"}
-    agents.place.await_executions(hang=1)
+    agents.namespace.await_executions(hang=1)
 
 
 def test_a_loop_continues_while_its_condition_is_true(agents):
@@ -93,7 +93,7 @@ def test_a_loop_continues_while_its_condition_is_true(agents):
     improved = status["workflow"]["steps"][0]["loop"]
     assert (improved["completedIterations"], improved["stopReason"]) == (3, "LoopConditionFalse")
     assert len({iteration["jobRef"]["name"] for iteration in improved["iterations"]}) == 3
-    agents.place.await_executions(improve=3, report=1)
+    agents.namespace.await_executions(improve=3, report=1)
 
 
 @pytest.mark.rule("CAN-2", "CAN-4", "CAN-7")
@@ -107,7 +107,7 @@ def test_a_cancel_stops_the_running_step_and_keeps_its_output(agents):
     assert phases(status) == ["Succeeded", "Cancelled", "Skipped"]
     assert status["outputs"] == {"said": "code"}
     assert status["outcome"]["outputs"] == {"said": "code"}
-    agents.place.await_executions(plan=1, code=1)
+    agents.namespace.await_executions(plan=1, code=1)
 
 
 @pytest.mark.rule("GC-3")
@@ -120,7 +120,7 @@ def test_deleting_the_job_of_a_step_fails_the_step(agents):
     status = agents.ends(name, "Failed")
     assert status["reason"] == "JobDeleted"
     assert phases(status) == ["Failed", "Skipped"]
-    agents.place.await_executions(plan=1)
+    agents.namespace.await_executions(plan=1)
 
 
 @pytest.mark.rule("GC-3", "DAG-9")
@@ -132,13 +132,13 @@ def test_deleting_the_pod_of_a_step_is_an_ordinary_failure(agents):
     job = job_of(agents, name, "plan")
     (pod,) = agents.api.all("Pod", **{"batch.kubernetes.io/job-name": job})
     agents.api.delete("Pod", pod["metadata"]["name"])
-    agents.place.await_(lambda: agents.steps(name)["plan"].get("attempts"), "that the end is on record")
+    agents.namespace.await_(lambda: agents.steps(name)["plan"].get("attempts"), "that the end is recorded")
     (ended,) = agents.steps(name)["plan"]["attempts"]
     assert ended["outcome"]["reason"] == "PodDeleted"
     at_work(agents, name, "code")
     agents.api.delete("Job", job_of(agents, name, "code"))
     agents.ends(name, "Succeeded")
-    agents.place.await_executions(plan=2, code=2)
+    agents.namespace.await_executions(plan=2, code=2)
 
 
 @pytest.mark.rule("RUN-3", "CAN-8")
@@ -147,12 +147,12 @@ def test_a_workflow_survives_its_controllers(agents):
     agents.agent("waits", "sleep 2")
     name = agents.workflow("waits", step("plan"), step("code"), step("test"))
     for mark in ("plan", "code"):
-        agents.place.await_(lambda mark=mark: agents.place.executions()[mark], f"that {mark} begins")
-        agents.place.bed.kill_controllers()
-        agents.place.bed.start_controllers()
+        agents.namespace.await_(lambda mark=mark: agents.namespace.executions()[mark], f"that {mark} begins")
+        agents.namespace.bed.kill_controllers()
+        agents.namespace.bed.start_controllers()
     status = agents.ends(name, "Succeeded")
     assert phases(status) == ["Succeeded"] * 3
-    agents.place.await_executions(plan=1, code=1, test=1)
+    agents.namespace.await_executions(plan=1, code=1, test=1)
 
 
 def test_a_mistake_in_a_workflow_is_reported_with_its_path(agents):

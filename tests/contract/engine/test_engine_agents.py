@@ -5,7 +5,7 @@ import json
 import pytest
 
 from contract.engine.engine_agents import ANSWER, WITH_COMPANY
-from contract.engine.engine_place import FOREVER
+from contract.engine.engine_namespace import FOREVER
 
 
 @pytest.mark.rule("DAG-11")
@@ -17,7 +17,7 @@ def test_an_agent_runs_to_completion_and_returns_outputs(agents):
     status = agents.ends(agents.run("teller"), "Succeeded")
     assert status["outputs"] == {"answer": "say work"}
     assert status["runner"]["exitCode"] == 0
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
     (job,) = agents.api.all("Job")
     pod = job["spec"]["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False
@@ -34,12 +34,13 @@ def test_a_run_waits_for_an_agent_that_does_not_exist_yet(agents):
     waiting = agents.reaches(name, "Pending")
     assert (waiting["reason"], waiting["message"]) == ("ReferenceNotFound", 'Agent "late" does not exist')
     agents.api.create("Agent", "late", {"providerRef": {"name": "late"}})
-    agents.place.await_(
-        lambda: agents.status(name)["message"] == 'AgentProvider "late" does not exist', "that it says so"
+    agents.namespace.await_(
+        lambda: agents.status(name)["message"] == 'AgentProvider "late" does not exist',
+        "that the message reports it",
     )
     agents.provider("late", ANSWER)
     agents.ends(name, "Succeeded")
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("CAN-1", "CAN-4", "CAN-7")
@@ -55,7 +56,7 @@ def test_a_cancelled_agent_is_stopped_and_keeps_its_output(agents):
     assert status["outcome"]["outputs"] == status["outputs"]
     assert status["runner"]["status"] == "cancelled"
     agents.is_alone(status["outputs"])
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("CAN-3", "CAN-4", "CAN-7")
@@ -63,7 +64,7 @@ def test_a_cancelled_step_shows_the_output_of_its_agent(agents):
     """The run passes the cancel on, and its step shows the result so far."""
     agents.agent("busy", WITH_COMPANY + FOREVER)
     ask = {"kind": "AgentRun", "agentRef": {"name": "busy"}, "implementation": {"inline": {"text": "work"}}}
-    run = agents.place.run_of(
+    run = agents.namespace.run_of(
         [
             {"name": "work", **ask, "with": {"mark": "work"}},
             {"name": "after", **ask, "with": {"mark": "after"}},
@@ -76,7 +77,7 @@ def test_a_cancelled_step_shows_the_output_of_its_agent(agents):
     run.ends("Cancelled")
     assert run.phases() == {"work": "Cancelled", "after": "Skipped"}
     agents.is_alone(run.steps["work"]["outputs"])
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("DAG-10")
@@ -95,7 +96,7 @@ def test_a_failed_agent_is_retried_as_its_agent_configures(agents):
     assert status["outcome"]["exitCode"] == 3
     assert [attempt["attempt"] for attempt in status["attempts"]] == [1, 2]
     assert status["job"]["attempt"] == 3
-    agents.place.await_executions(work=3)
+    agents.namespace.await_executions(work=3)
 
 
 @pytest.mark.rule("GC-3")
@@ -107,7 +108,7 @@ def test_deleting_the_job_of_an_agent_is_a_failure(agents):
     (job,) = agents.api.all("Job")
     agents.api.delete("Job", job["metadata"]["name"])
     assert agents.ends(name, "Failed")["reason"] == "JobDeleted"
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 def test_the_second_run_with_an_idempotency_key_does_nothing(agents):
@@ -117,7 +118,7 @@ def test_the_second_run_with_an_idempotency_key_does_nothing(agents):
     status = agents.ends(agents.run("teller", "two", idempotencyKey="k"), "Failed")
     assert status["reason"] == "StartRefused"
     assert "one has the same idempotencyKey" in status["message"]
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 @pytest.mark.parametrize("runtime", ["temporal", "custom"])
@@ -136,7 +137,7 @@ def test_agents_are_steps_of_an_orchestration(agents):
     agents.agent("teller", ANSWER)
     agents.agent("flaky", "exit 3", retryLimit=5)
     ask = {"kind": "AgentRun", "agentRef": {"name": "teller"}}
-    run = agents.place.run_of(
+    run = agents.namespace.run_of(
         [
             {
                 "name": "first",
@@ -165,7 +166,7 @@ def test_agents_are_steps_of_an_orchestration(agents):
             },
         ]
     )
-    run.ends("Succeeded", seconds=agents.place.bed.patience * 2)
+    run.ends("Succeeded", seconds=agents.namespace.bed.patience * 2)
     assert run.steps["second"]["outputs"] == {"answer": "after one"}
     assert run.steps["bad"]["attempt"] == 2
-    agents.place.await_executions(first=1, second=1, bad=2)
+    agents.namespace.await_executions(first=1, second=1, bad=2)

@@ -107,7 +107,7 @@ class Interposed:
         while True:
             if self.cut_after is not None and sent >= self.cut_after:
                 self.cut_after = None
-                raise Ambiguous("cut on order")
+                raise Ambiguous("cut by a fault")
             next_line = asyncio.ensure_future(anext(lines, None))
             cutting = asyncio.ensure_future(self._cut.wait())
             try:
@@ -118,7 +118,7 @@ class Interposed:
                     next_line.cancel()
                 await asyncio.wait({next_line, cutting})
             if self._cut.is_set():
-                raise Ambiguous("cut on order")
+                raise Ambiguous("cut by a fault")
             line = next_line.result()
             if line is None:
                 return

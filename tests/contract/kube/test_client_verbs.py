@@ -205,13 +205,13 @@ def test_the_pages_of_a_list_are_one_snapshot(bed, namespace):
             for number in range(5):
                 labels = {"parity": "even" if number % 2 == 0 else "odd"}
                 await client.create(CONFIG_MAPS, a_map(namespace, f"map-{number}", labels=labels))
-            found, versions = [], set()
+            names, versions = [], set()
             async for page in client.pages(CONFIG_MAPS, namespace, page_size=2, fields="metadata.name!=none"):
-                found += [item["metadata"]["name"] for item in page.items]
+                names += [item["metadata"]["name"] for item in page.items]
                 versions.add(page.resource_version)
                 assert all(item["kind"] == "ConfigMap" for item in page.items)
-                await client.create(CONFIG_MAPS, a_map(namespace, f"late-{len(found)}"))
-            ours = [name for name in found if name.startswith(("map", "late"))]
+                await client.create(CONFIG_MAPS, a_map(namespace, f"late-{len(names)}"))
+            ours = [name for name in names if name.startswith(("map", "late"))]
             assert ours == [f"map-{number}" for number in range(5)]
             assert len(versions) == 1
             even = await client.list(CONFIG_MAPS, namespace, labels="parity=even", page_size=2)

@@ -31,7 +31,7 @@ async def a_client(bed, namespace):
 
 
 async def until(holds):
-    while not holds():  # noqa: ASYNC110 - what is waited for tells nobody
+    while not holds():  # noqa: ASYNC110 - there is no event for the condition
         await asyncio.sleep(0.01)
 
 
@@ -100,10 +100,10 @@ def test_events_are_written_and_counted(bed, namespace):
 
 def test_a_controller_follows_its_objects_and_their_children(bed, namespace):
     """From a write on the server to a reconcile: own objects by themselves, children by their owner."""
-    seen = []
+    reconciled = []
 
     async def reconcile(key):
-        seen.append(key)
+        reconciled.append(key)
         return DONE
 
     async def scenario():
@@ -121,8 +121,8 @@ def test_a_controller_follows_its_objects_and_their_children(bed, namespace):
             parent = await client.create(
                 CONFIG_MAPS, {"metadata": {"name": "parent", "namespace": namespace}}
             )
-            await until(lambda: Key(namespace, "parent") in seen)
-            seen.clear()
+            await until(lambda: Key(namespace, "parent") in reconciled)
+            reconciled.clear()
             owner = {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
@@ -134,8 +134,8 @@ def test_a_controller_follows_its_objects_and_their_children(bed, namespace):
                 CONFIG_MAPS,
                 {"metadata": {"name": "child", "namespace": namespace, "ownerReferences": [owner]}},
             )
-            await until(lambda: Key(namespace, "parent") in seen)
-            assert Key(namespace, "child") not in seen
+            await until(lambda: Key(namespace, "parent") in reconciled)
+            assert Key(namespace, "child") not in reconciled
             assert (manager.ready(), manager.alive()) == ([], [])
             manager.stop()
             await running

@@ -66,7 +66,7 @@ async def version_of(client, namespace):
 
 async def until(holds, *, seconds=20.0):
     async with asyncio.timeout(seconds):
-        while not holds():  # noqa: ASYNC110 - of handlers and caches that tell nobody
+        while not holds():  # noqa: ASYNC110 - handlers and caches have no event for it
             await asyncio.sleep(0.01)
 
 
@@ -172,21 +172,23 @@ def test_a_list_that_expires_between_pages_is_complete(bed, namespace):
             names = [f"event-{number}" for number in range(5)]
             for name in names:
                 await client.create(EVENTS, an_event(namespace, name))
-            interposed, asked = client._transport, []
+            interposed, written = client._transport, []
 
             writer = Client(interposed._transport, manager="contract")
 
             async def write_and_forget_before_the_second_page():
-                asked.append(await writer.create(EVENTS, an_event(namespace, f"z-{len(asked)}")))
-                if len(asked) == 2:
+                written.append(await writer.create(EVENTS, an_event(namespace, f"z-{len(written)}")))
+                if len(written) == 2:
                     await bed.forget_history()
 
             interposed.before_request = write_and_forget_before_the_second_page
-            found = [item["metadata"]["name"] for item in await client.list(EVENTS, namespace, page_size=2)]
-            assert found[:5] == names
-            assert len(found) == len(set(found))
+            listed_names = [
+                item["metadata"]["name"] for item in await client.list(EVENTS, namespace, page_size=2)
+            ]
+            assert listed_names[:5] == names
+            assert len(listed_names) == len(set(listed_names))
             # Compaction of our server process cannot be triggered from outside.
-            assert len(asked) > 4 or bed.name == "embedded"
+            assert len(written) > 4 or bed.name == "embedded"
 
     asyncio.run(scenario())
 
@@ -199,7 +201,10 @@ def test_an_informer_follows_two_namespaces(bed, namespace):
         async with a_client(bed, one, two, three) as client:
             await client.create(CONFIG_MAPS, a_map(one, "before"))
             async with an_informer(client, one, two) as informer:
-                made = [await client.create(CONFIG_MAPS, a_map(place, "a")) for place in (one, two, three)]
+                made = [
+                    await client.create(CONFIG_MAPS, a_map(own_namespace, "a"))
+                    for own_namespace in (one, two, three)
+                ]
                 await until(lambda: len(informer.cache) == 3)
                 await remove(client, made[1])
                 await is_true(informer, client, one, two)
@@ -320,7 +325,7 @@ def test_hundreds_of_watches_at_once(bed, namespace):
     async def scenario():
         async with a_client(bed, namespace) as client:
             since = await version_of(client, namespace)
-            heard = asyncio.Semaphore(0)
+            received = asyncio.Semaphore(0)
 
             async def follow():
                 async with client.watch(
@@ -328,7 +333,7 @@ def test_hundreds_of_watches_at_once(bed, namespace):
                 ) as events:
                     async for event in events:
                         if event.kind == "ADDED":
-                            heard.release()
+                            received.release()
                             return
 
             following = [asyncio.create_task(follow()) for _ in range(150)]

@@ -7,7 +7,7 @@ difference under that path is accepted. A row that accepts nothing fails the cas
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class AcceptedDifference(NamedTuple):
     case: str
     step: int
     path: str
@@ -15,15 +15,15 @@ class Place(NamedTuple):
 
 _CORE = "discovering/aggregated_discovery_of_core"
 
-ACCEPTED: dict[Place, str] = {
-    Place(_CORE, 1, "body.group.versions[0].resources[3].subresources"): (
-        "nodes/proxy leads to a kubelet: it is refused by name and not announced"
+ACCEPTED: dict[AcceptedDifference, str] = {
+    AcceptedDifference(_CORE, 1, "body.group.versions[0].resources[3].subresources"): (
+        "nodes/proxy leads to a kubelet: it is rejected by name and not announced"
     ),
-    Place(_CORE, 1, "body.group.versions[0].resources[5].subresources"): (
-        "attach, exec, portforward, proxy, ephemeralcontainers and resize of pods need a kubelet: they are refused by "
+    AcceptedDifference(_CORE, 1, "body.group.versions[0].resources[5].subresources"): (
+        "attach, exec, portforward, proxy, ephemeralcontainers and resize of pods need a kubelet: they are rejected by "
         "name and not announced"
     ),
-    Place(_CORE, 1, "body.group.versions[0].resources[8].subresources"): (
-        "services/proxy leads to pods of a cluster's network: it is refused by name and not announced"
+    AcceptedDifference(_CORE, 1, "body.group.versions[0].resources[8].subresources"): (
+        "services/proxy leads to pods of a cluster's network: it is rejected by name and not announced"
     ),
 }

@@ -48,13 +48,13 @@ class Run:
 @cache
 def cases() -> dict[str, Case]:
     """By name: `area/rule`."""
-    found: dict[str, Case] = {}
+    by_name: dict[str, Case] = {}
     for module in pkgutil.iter_modules([str(HERE / "cases")]):
         area = importlib.import_module(f"contract.kubernetes_api.cases.{module.name}")
         for name, function in inspect.getmembers(area, inspect.isfunction):
             if function.__module__ == area.__name__ and not name.startswith("_"):
-                found[f"{module.name}/{name}"] = Case(name=f"{module.name}/{name}", run=function)
-    return found
+                by_name[f"{module.name}/{name}"] = Case(name=f"{module.name}/{name}", run=function)
+    return by_name
 
 
 def run(case: Case, server: ApiServer) -> Run:
@@ -64,7 +64,7 @@ def run(case: Case, server: ApiServer) -> Run:
     try:
         session.begin()
         case.run(session)
-    except Exception as error:  # noqa: BLE001 - a case may stop at any unexpected answer; the steps say more
+    except Exception as error:  # noqa: BLE001 - a case may stop at any unexpected response; the steps have the details
         stopped_by = error
     finally:
         session.close()

@@ -27,7 +27,7 @@ class _Kept:
         self._server: ApiServer | None = None
 
     def alive(self) -> ApiServer:
-        if self._server is not None and self._server.last_words() is not None:
+        if self._server is not None and self._server.last_output() is not None:
             self.stop()
         if self._server is None:
             self._server = self._start()

@@ -287,8 +287,12 @@ def await_kind(client: HttpClient, crd: dict[str, Any], version: str) -> None:
     deadline = time.monotonic() + WAIT
     while True:
         listed = client.request("GET", f"/apis/{group}/{version}/{plural}?limit=1")
-        found = client.request("GET", f"/apis/{group}/{version}")
-        if listed.is_success and found.is_success and plural in [r["name"] for r in found.body["resources"]]:
+        response = client.request("GET", f"/apis/{group}/{version}")
+        if (
+            listed.is_success
+            and response.is_success
+            and plural in [r["name"] for r in response.body["resources"]]
+        ):
             return
         if time.monotonic() > deadline:
             raise Unprepared(
@@ -311,7 +315,7 @@ def _kept(headers: Any) -> dict[str, list[str]]:
     return {name: values for name in KEPT_HEADERS if (values := headers.get_all(name))}
 
 
-def _name_of(found: dict[str, Any]) -> str | None:
-    if found.get("kind") == "Table":
-        return found["rows"][0]["object"]["metadata"]["name"] if found["rows"] else None
-    return found.get("metadata", {}).get("name")
+def _name_of(body: dict[str, Any]) -> str | None:
+    if body.get("kind") == "Table":
+        return body["rows"][0]["object"]["metadata"]["name"] if body["rows"] else None
+    return body.get("metadata", {}).get("name")

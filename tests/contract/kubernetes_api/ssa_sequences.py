@@ -27,7 +27,7 @@ SHARE_WITH_NULLS = 0.1
 RECORDED = Path(__file__).with_name("ssa_recorded.json")
 """Sequences with the outcomes of a real server."""
 
-PLACES = {
+PATHS = {
     "Widget": "/spec/title /spec/color /spec/nested /spec/nested/one /spec/labels/a /spec/labels /spec/tags/0"
     " /spec/tags /spec/ports /spec/ports/0 /spec/notes/0 /spec/limits /spec/size /metadata/labels",
     "ConfigMap": "/data/a /data/b /data /metadata/labels /metadata/labels/a",
@@ -113,8 +113,8 @@ def _played(
         case "json":
             answer = s.patch(path + query, body, JSON_PATCH)
         case _:
-            found = s.get(path).body
-            answer = s.put(path + query, _replaced(found, body, kind), media=JSON)
+            stored = s.get(path).body
+            answer = s.put(path + query, _replaced(stored, body, kind), media=JSON)
     reported = answer.body
     if not answer.is_success:
         if isinstance(reported, dict) and isinstance(reported.get("details"), dict):
@@ -138,28 +138,28 @@ def _played(
     )
 
 
-def _replaced(found: dict[str, Any], body: dict[str, Any], kind: str) -> dict[str, Any]:
+def _replaced(stored: dict[str, Any], body: dict[str, Any], kind: str) -> dict[str, Any]:
     """The stored object with the content of another, as a controller sends it with PUT."""
-    if found.get("kind") != kind:
+    if stored.get("kind") != kind:
         return body
-    metadata = {**found["metadata"], "labels": body["metadata"].get("labels", {})}
+    metadata = {**stored["metadata"], "labels": body["metadata"].get("labels", {})}
     content = {name: value for name, value in body.items() if name != "metadata"}
-    kept = {"status": found["status"]} if "status" in found else {}
+    kept = {"status": stored["status"]} if "status" in stored else {}
     if kind == "Service":
-        content["spec"] = {**found["spec"], **content["spec"]}
+        content["spec"] = {**stored["spec"], **content["spec"]}
     return {**kept, **content, "metadata": metadata}
 
 
-def _value(found: dict[str, Any], namespace: str) -> Any:
+def _value(obj: dict[str, Any], namespace: str) -> Any:
     volatile = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
-    metadata = {name: value for name, value in found["metadata"].items() if name not in volatile}
-    return json.loads(json.dumps({**found, "metadata": metadata}).replace(namespace, "{ns}"))
+    metadata = {name: value for name, value in obj["metadata"].items() if name not in volatile}
+    return json.loads(json.dumps({**obj, "metadata": metadata}).replace(namespace, "{ns}"))
 
 
-def _owners(found: dict[str, Any]) -> Any:
+def _owners(obj: dict[str, Any]) -> Any:
     entries = [
         {name: value for name, value in entry.items() if name != "time"}
-        for entry in found["metadata"].get("managedFields", [])
+        for entry in obj["metadata"].get("managedFields", [])
     ]
     return sorted(entries, key=lambda entry: json.dumps(entry, sort_keys=True))
 
@@ -291,7 +291,7 @@ def _with_nulls(random: Random, value: Any, *, depth: int) -> Any:
 
 
 def _operation(random: Random, kind: str) -> dict[str, Any]:
-    path = random.choice(PLACES[kind].split())
+    path = random.choice(PATHS[kind].split())
     if random.random() < 0.4:
         return {"op": "remove", "path": path}
     return {"op": random.choice(("add", "replace")), "path": path, "value": _at(random, path)}

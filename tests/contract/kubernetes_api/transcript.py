@@ -65,16 +65,16 @@ class _Words:
         self._names: dict[str, str] = {}
         self._prefixes: set[str] = set()
         self._is_bookmark = False
-        heard: set[str] = set()
+        sent_texts: set[str] = set()
         revisions: set[int] = set()
         for step in steps:
             # A value that a case returns unchanged is the server's; a value that it sends first is its own.
             for text in _texts([step.sent, step.request]):
-                self._sent.update({text, *UUID.findall(text)} - heard)
+                self._sent.update({text, *UUID.findall(text)} - sent_texts)
             self._prefixes.update(_prefixes(step.sent))
             for value in [step.body, *(step.events or [])]:
                 self._learn(value, revisions)
-                heard.update(found for text in _texts(value) for found in {text, *UUID.findall(text)})
+                sent_texts.update(obj for text in _texts(value) for obj in {text, *UUID.findall(text)})
         self._revisions = sorted(revisions)
 
     def step(self, step: Step) -> dict[str, Any]:
@@ -100,12 +100,12 @@ class _Words:
             for uid in UUID.findall(text):
                 if uid not in self._sent:
                     self._uids.setdefault(uid, f"uid-{len(self._uids) + 1}")
-        for found in _objects(value):
-            meta = found.get("metadata")
+        for obj in _objects(value):
+            meta = obj.get("metadata")
             if not isinstance(meta, dict):
                 continue
             revision = meta.get("resourceVersion")
-            is_own = not _is_list(found) and not _is_bookmark(value)
+            is_own = not _is_list(obj) and not _is_bookmark(value)
             if isinstance(revision, str) and revision.isdigit() and is_own:
                 revisions.add(int(revision))
             name, prefix = meta.get("name"), meta.get("generateName")
@@ -202,10 +202,10 @@ class _Words:
             return self._names[text]
         if text not in self._sent:
             text = OBJECT_IN_TEXT.sub(self._object_in_text, text)
-            text = MICRO_TIME.sub(lambda found: found[0] if found[0] in self._sent else "<microtime>", text)
-            text = TIME.sub(lambda found: found[0] if found[0] in self._sent else "<time>", text)
-            text = REVISION_IN_TEXT.sub(lambda found: found[1] + self._revision(found[2]), text)
-        text = UUID.sub(lambda found: self._uids.get(found[0], found[0]), text)
+            text = MICRO_TIME.sub(lambda match: match[0] if match[0] in self._sent else "<microtime>", text)
+            text = TIME.sub(lambda match: match[0] if match[0] in self._sent else "<time>", text)
+            text = REVISION_IN_TEXT.sub(lambda match: match[1] + self._revision(match[2]), text)
+        text = UUID.sub(lambda match: self._uids.get(match[0], match[0]), text)
         for name, word in self._names.items():
             text = text.replace(name, word)
         for prefix in self._prefixes:
@@ -215,12 +215,12 @@ class _Words:
             text = pattern.sub(word, text)
         return text.replace(self._namespace, "{ns}")
 
-    def _object_in_text(self, found: re.Match[str]) -> str:
+    def _object_in_text(self, match: re.Match[str]) -> str:
         """Some messages quote a whole object; its fields are compared in any order."""
         try:
-            return json.dumps(json.dumps(self._value(json.loads(json.loads(found[0]))), sort_keys=True))
+            return json.dumps(json.dumps(self._value(json.loads(json.loads(match[0]))), sort_keys=True))
         except ValueError:
-            return found[0]
+            return match[0]
 
     def _revision(self, revision: str) -> str:
         known = revision.isdigit() and int(revision) in self._revisions
@@ -253,31 +253,31 @@ def _texts(value: Any) -> list[str]:
 
 
 def _prefixes(sent: Any) -> set[str]:
-    metas = [found["metadata"] for found in _objects(sent) if isinstance(found.get("metadata"), dict)]
+    metas = [obj["metadata"] for obj in _objects(sent) if isinstance(obj.get("metadata"), dict)]
     return {meta["generateName"][:58] for meta in metas if meta.get("generateName")}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
     match value:
         case dict():
-            return [value, *(found for item in value.values() for found in _objects(item))]
+            return [value, *(obj for item in value.values() for obj in _objects(item))]
         case list():
-            return [found for item in value for found in _objects(item)]
+            return [obj for item in value for obj in _objects(item)]
         case _:
             return []
 
 
-def _is_list(found: dict[str, Any]) -> bool:
-    kind = found.get("kind")
-    return isinstance(kind, str) and kind.endswith(LIST_KINDS) and ("items" in found or "rows" in found)
+def _is_list(obj: dict[str, Any]) -> bool:
+    kind = obj.get("kind")
+    return isinstance(kind, str) and kind.endswith(LIST_KINDS) and ("items" in obj or "rows" in obj)
 
 
-def _is_event(found: dict[str, Any]) -> bool:
-    return set(found) == {"type", "object"} and isinstance(found["object"], dict)
+def _is_event(obj: dict[str, Any]) -> bool:
+    return set(obj) == {"type", "object"} and isinstance(obj["object"], dict)
 
 
-def _is_bookmark(found: Any) -> bool:
-    return isinstance(found, dict) and found.get("type") == "BOOKMARK"
+def _is_bookmark(obj: Any) -> bool:
+    return isinstance(obj, dict) and obj.get("type") == "BOOKMARK"
 
 
 def _is_from_elsewhere(item: Any) -> bool:

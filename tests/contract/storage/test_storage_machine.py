@@ -61,13 +61,13 @@ class Machine(RuleBasedStateMachine):
         return self.history[-1][0] if self.history else 1
 
     def objects(self, revision):
-        found = {}
+        expected = {}
         for at, key, content in self.history:
             if at <= revision:
-                found.pop(key, None)
+                expected.pop(key, None)
                 if content is not None:
-                    found[key] = (at, *content)
-        return found
+                    expected[key] = (at, *content)
+        return expected
 
     @rule(changes=st.lists(CHANGES, min_size=1, max_size=5))
     def change(self, changes):

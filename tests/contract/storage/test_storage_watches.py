@@ -139,15 +139,15 @@ def test_a_slow_watcher_is_dropped_and_can_resume(opened):
     async def scenario():
         store = opened(watch_queue_events=8)
         slow, fast = store.watch("pods", None, 1), store.watch("pods", None, 1)
-        seen = []
+        received = []
         for number in range(9):
             await store.change(pod("a"), put(number))
-            seen += await anext(fast)
+            received += await anext(fast)
         with pytest.raises(TooSlow):
             await anext(slow)
-        assert [value_of(event.object) for event in seen] == list(range(9))
+        assert [value_of(event.object) for event in received] == list(range(9))
         again = await read_until(store.watch("pods", None, slow.revision), store.revision)
-        assert again == seen
+        assert again == received
         await store.close()
 
     run(scenario())

@@ -111,9 +111,9 @@ def test_known_rows_are_reported_in_bulk(opened):
     async def scenario():
         history = opened()
         await history.store([ended(f"r{number}", at=number) for number in range(1200)])
-        found = await history.known([f"uid-r{number}" for number in range(0, 2400, 2)])
-        assert len(found) == 600
-        assert found["uid-r8"].updated_at == NOON + timedelta(seconds=8)
+        result = await history.known([f"uid-r{number}" for number in range(0, 2400, 2)])
+        assert len(result) == 600
+        assert result["uid-r8"].updated_at == NOON + timedelta(seconds=8)
         assert await history.known([]) == {}
         await history.close()
 
@@ -128,11 +128,11 @@ def test_a_list_continues_after_a_cursor(opened):
         history = opened()
         await history.store(rows)
         expected = sorted(rows, key=lambda item: (item.run.finished_at, item.run.uid), reverse=True)
-        seen, after = [], None
-        while found := await history.page(Query(namespace="ci", limit=7, after=after)):
-            seen += found
-            after = Position(finished_at=found[-1].finished_at, uid=found[-1].uid)
-        assert seen == [item.run for item in expected]
+        received, after = [], None
+        while result := await history.page(Query(namespace="ci", limit=7, after=after)):
+            received += result
+            after = Position(finished_at=result[-1].finished_at, uid=result[-1].uid)
+        assert received == [item.run for item in expected]
         await history.close()
 
     run(scenario())
@@ -173,8 +173,8 @@ def test_text_that_the_database_rejects_is_replaced(opened):
     async def scenario():
         history = opened()
         await history.store([row])
-        found = await history.run("uid-a")
-        assert found == replace(row.run, message="a\ufffdb")
+        result = await history.run("uid-a")
+        assert result == replace(row.run, message="a\ufffdb")
         assert await history.log_tail("uid-a") == "x\ufffd"
         await history.close()
 

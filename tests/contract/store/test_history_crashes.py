@@ -24,11 +24,11 @@ def written_until_killed(url, first, rng):
     command = [sys.executable, "-m", "contract.store.history_writer", url, str(first)]
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as writer:
-        said = writer.stdout.readline()
+        output = writer.stdout.readline()
         time.sleep(rng.random() * MAX_LENGTH)
         writer.kill()
-        said += writer.stdout.read()
-    return int(said.splitlines()[-1])
+        output += writer.stdout.read()
+    return int(output.splitlines()[-1])
 
 
 @pytest.mark.rule("GC-6", "RUN-3")
@@ -41,15 +41,15 @@ def test_an_acknowledged_row_survives_kill_9(url, opened, record_property):
 
     async def wrong():
         history = opened(read_only=True)
-        found = []
+        problems = []
         for number in range(reached):
             row = numbered(number)
             stored = await history.run(row.run.uid)
             steps = tuple(await history.steps(row.run.uid))
             if (stored, steps, await history.log_tail(row.run.uid)) != (row.run, row.steps, row.log_tail):
-                found.append(number)
+                problems.append(number)
         await history.close()
-        return found
+        return problems
 
     failures = run(wrong(), seconds=300)
     record_trials(

@@ -40,11 +40,11 @@ def test_a_list_by_creation_continues_after_a_cursor(opened):
                 for row in sorted(rows, key=lambda item: (item.run.created_at, item.run.uid), reverse=True)
                 if row.run.namespace in filters.get("namespaces", ("n0", "n1", "n2"))
             ]
-            seen, after = [], None
+            uids, after = [], None
             while page := await history.listed(Listing(kind=KIND, limit=7, after=after, **filters)):
-                seen += [item.uid for item in page]
+                uids += [item.uid for item in page]
                 after = Place(created_at=page[-1].created_at, uid=page[-1].uid)
-            assert seen == [item.run.uid for item in wanted]
+            assert uids == [item.run.uid for item in wanted]
         await history.close()
 
     run(scenario())
@@ -148,9 +148,9 @@ def test_the_audit_trail_is_ordered_and_bounded(opened):
         history = opened()
         await history.add_audit(rows[:3])
         await history.add_audit(rows[3:])
-        found = await history.audit(None, None, 4)
-        assert [replace(item, number=None) for item in found] == rows[:1:-1]
-        assert [item.name for item in await history.audit(None, found[-1].number, 4)] == ["r1", "r0"]
+        entries = await history.audit(None, None, 4)
+        assert [replace(item, number=None) for item in entries] == rows[:1:-1]
+        assert [item.name for item in await history.audit(None, entries[-1].number, 4)] == ["r1", "r0"]
         assert [item.name for item in await history.audit(["n1"], None, 10)] == ["r5", "r3", "r1"]
         await history.prune(Before(audits=NOON + timedelta(seconds=4)))
         assert [item.name for item in await history.audit(None, None, 10)] == ["r5", "r4"]

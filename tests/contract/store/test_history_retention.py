@@ -125,8 +125,8 @@ def test_rows_without_a_stored_run_are_deleted(opened):
         row = AuditRow(at=NOON, actor="a", action="x", namespace="ci", kind="k", name="n", status=200)
         await history.add_audit([row])
         await pruned(history)
-        found = await counts(history)
-        assert (found["events"], found["idempotency_keys"], found["audit"]) == (1, 1, 1)
+        remaining = await counts(history)
+        assert (remaining["events"], remaining["idempotency_keys"], remaining["audit"]) == (1, 1, 1)
         await history.close()
 
     run(scenario())
@@ -151,7 +151,7 @@ def test_one_transaction_deletes_a_bounded_number(opened):
 def test_one_process_deletes_at_a_time(opened, url):
     """A concurrent process deletes nothing and does not wait."""
     if url.startswith("sqlite"):
-        pytest.skip("SQLite has one writer at a time anyway")
+        pytest.skip("SQLite allows only one writer")
 
     async def scenario():
         history, other = opened(), opened()

@@ -108,7 +108,7 @@ class ControllersProcess:
         assert self._child is not None
         os.kill(self._child.pid, signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         assert self._child is not None
         os.kill(self._child.pid, signal.SIGCONT)
 
@@ -116,8 +116,8 @@ class ControllersProcess:
         self.kill()
         self.proxy.stop()
 
-    def last_words(self) -> str:
-        return self._child.last_words(10) if self._child is not None else ""
+    def last_output(self) -> str:
+        return self._child.last_output(10) if self._child is not None else ""
 
 
 class ProcessBed:

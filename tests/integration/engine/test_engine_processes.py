@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from integration.engine.process_bed import ALONE, QUICK_LEASE, ControllersProcess, ProcessBed, Trial, step
-from integration.engine.shard_history import beside_the_holder
+from integration.engine.shard_history import writes_without_shard
 from simulation.faults import Faults
 from support.api_servers import wait_for
 from support.reliability_page import record_trials
@@ -88,15 +88,15 @@ def _differences(trial: Trial) -> list[str]:
     wait_for(lambda: trial.executions()["cancel-a"], seconds=60, what="the work that is cancelled")
     trial.api.merge("OrchestrationRun", "cancel", {"spec": {"cancel": True}})
     trial.await_end(*ENDS)
-    found = [
+    differences = [
         f"{name} is {trial.end_of(name)}, not {end}"
         for name, end in ENDS.items()
         if trial.end_of(name) != end
     ]
     if trial.executions() != LINES:
-        found.append(f"the work ran {dict(trial.executions())}")
+        differences.append(f"the work ran {dict(trial.executions())}")
     wait_for(lambda: not trial.held(), seconds=60, what="that nothing is held")
-    return found
+    return differences
 
 
 def _after_writes(controllers: ControllersProcess, rng: Random) -> None:
@@ -108,9 +108,9 @@ def _after_writes(controllers: ControllersProcess, rng: Random) -> None:
     time.sleep(0.02 * rng.random())
 
 
-def reported(record_property, row, seed, found):
-    record_trials(record_property, row=row, bed="P", seeds=[seed], failures=bool(found))
-    assert found == []
+def reported(record_property, row, seed, differences):
+    record_trials(record_property, row=row, bed="P", seeds=[seed], failures=bool(differences))
+    assert differences == []
 
 
 @pytest.mark.rule("RUN-3", "GC-1", "GC-2")
@@ -178,6 +178,6 @@ def test_only_one_of_two_processes_acts(machine, way, seed, record_property):
     wait_for(lambda: len(other.proxy.writes) > before, seconds=60, what="the other one's first write")
     if way == "paused":
         time.sleep(20.0 if ALL else 3.0)
-        holder.go_on()
-    found = [*finish_all(trial), *beside_the_holder(pair, shards=1)]
-    reported(record_property, f"8: the lease's holder is {way}", seed, found)
+        holder.resume()
+    differences = [*finish_all(trial), *writes_without_shard(pair, shards=1)]
+    reported(record_property, f"8: the lease's holder is {way}", seed, differences)

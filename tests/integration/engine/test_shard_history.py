@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from integration.engine.shard_history import beside_the_holder, history, holders_now
+from integration.engine.shard_history import history, holders_now, writes_without_shard
 
 WRITE = "PATCH /apis/x/v1/namespaces/default/orchestrationruns/a/status"
 SHARDS = 1
@@ -24,13 +24,13 @@ def test_a_write_after_another_process_took_the_shard_is_reported():
         process("one", leases=[(1.0, "one", 1)], writes=[1.5, 2.5]),
         process("two", leases=[(2.0, "two", 2)]),
     ]
-    assert [text.split(" sent ")[0] for text in beside_the_holder(members, shards=SHARDS)] == ["one"]
+    assert [text.split(" sent ")[0] for text in writes_without_shard(members, shards=SHARDS)] == ["one"]
 
 
 def test_a_write_after_releasing_the_shard_is_reported():
     """A released shard has no holder."""
     members = [process("one", leases=[(1.0, "one", 1), (2.0, "", 2)], writes=[2.5])]
-    assert len(beside_the_holder(members, shards=SHARDS)) == 1
+    assert len(writes_without_shard(members, shards=SHARDS)) == 1
 
 
 def test_a_response_noted_late_is_ordered_by_its_version():
@@ -39,7 +39,7 @@ def test_a_response_noted_late_is_ordered_by_its_version():
         process("one", leases=[(1.0, "one", 1), (3.0, "", 2)]),
         process("two", leases=[(2.0, "two", 3)], writes=[3.5]),
     ]
-    assert beside_the_holder(members, shards=SHARDS) == []
+    assert writes_without_shard(members, shards=SHARDS) == []
     assert holders_now(history(members)) == {0: "two"}
 
 
@@ -49,4 +49,4 @@ def test_a_late_note_hides_no_write_of_the_former_holder():
         process("one", leases=[(1.0, "one", 1), (3.0, "", 2)], writes=[2.5]),
         process("two", leases=[(2.0, "two", 3)]),
     ]
-    assert len(beside_the_holder(members, shards=SHARDS)) == 1
+    assert len(writes_without_shard(members, shards=SHARDS)) == 1

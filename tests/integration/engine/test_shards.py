@@ -18,7 +18,7 @@ import pytest
 from contract.engine.engine_beds import JOB_CONTROLLERS, await_default_account, install_kinds
 from contract.engine.kubelet_thread import KubeletThread
 from integration.engine.process_bed import ControllersProcess, ProcessBed, Trial, step
-from integration.engine.shard_history import beside_the_holder, history, holders_now, taken_over
+from integration.engine.shard_history import history, holders_now, taken_over, writes_without_shard
 from support.api_servers import CONTROLLERS, RealApiServer, wait_for
 from support.envtest import missing_parts
 from support.reliability_page import record_trials
@@ -113,13 +113,13 @@ def test_every_run_has_one_holder_at_a_time_through_failovers(bed, record_proper
         taken += _fall(processes, rng.choice(processes), is_killed=kill % 2 == 0)
         wait_for(lambda: is_even(processes), seconds=90, what="even shares")
     trial.await_end(*names, seconds=300)
-    found = beside_the_holder(processes, shards=SHARDS)
-    found += [
+    violations = writes_without_shard(processes, shards=SHARDS)
+    violations += [
         f"{name} {trial.status(name)['phase']}" for name in names if trial.end_of(name)[0] != "Succeeded"
     ]
     work = {f"{name}-{item}": 1 for name in names for item in "ab"}
     if trial.executions() != work:
-        found.append(f"the work ran {trial.executions() - Counter(work)} too often")
+        violations.append(f"the work ran {trial.executions() - Counter(work)} too often")
     wait_for(lambda: not trial.held(), seconds=60, what="that nothing is held")
     record_property("take_over_seconds", _reported(taken))
     print(f"{bed.kind}: {KILLS} holders fell under {len(names)} runs; take-over {_reported(taken)}")  # noqa: T201
@@ -128,9 +128,9 @@ def test_every_run_has_one_holder_at_a_time_through_failovers(bed, record_proper
         row="8: a holder of shards is killed or paused",
         bed={"embedded": "P", "real": "R"}[bed.kind],
         seeds=range(KILLS),
-        failures=bool(found),
+        failures=bool(violations),
     )
-    assert found == []
+    assert violations == []
     # A machine that is busy with other tests may delay one; waiting twice for a holder delays most.
     assert statistics.median(taken) <= DURATION + MARGIN
     assert max(taken) <= 2 * DURATION + MARGIN
@@ -153,7 +153,7 @@ def _fall(processes, holder, *, is_killed):
         holder.start()
     else:
         time.sleep(1.0)
-        holder.go_on()
+        holder.resume()
     return list(taken_over(history(processes), holder.name, since).values())
 
 

@@ -84,8 +84,8 @@ def test_a_killed_agent_loses_no_exit_code_and_starts_nothing_twice(server, clie
     finally:
         agent.stop()
         agent.end_containers()
-    found = {job["metadata"]["name"]: verdict(job) for job in items(client, path)}
-    assert found == {name: "Failed" if code else "Complete" for name, code in expected.items()}
+    verdicts = {job["metadata"]["name"]: verdict(job) for job in items(client, path)}
+    assert verdicts == {name: "Failed" if code else "Complete" for name, code in expected.items()}
     pods = items(client, f"/api/v1/namespaces/{namespace}/pods")
     codes = {
         pod["metadata"]["labels"]["job-name"]: pod["status"]["containerStatuses"][0]["state"]["terminated"][

@@ -20,7 +20,7 @@ from picokube.nodeagent.supervisor.protocol import (
     start_request_from_json,
     start_request_to_json,
 )
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 STRANGER = 65532
 VOLUME = "/jangar-volume-of-a-test"

@@ -135,8 +135,8 @@ def test_a_repeated_start_request_starts_once(directory):
     async def body():
         async with linked(directory) as one, linked(directory) as other:
             script = "echo x >> ran; sleep 0.1; exit 3"
-            asked = [bench.link.start(one.order(script)) for bench in (one, other) for _ in range(10)]
-            assert len({run.pid for run in await asyncio.gather(*asked)}) == 1
+            requests = [bench.link.start(one.order(script)) for bench in (one, other) for _ in range(10)]
+            assert len({run.pid for run in await asyncio.gather(*requests)}) == 1
             key = RunKey("pod", "main", 0)
             assert (await one.ended(key)).code == (await other.ended(key)).code == 3
             assert (await one.link.start(one.order(script))).code == 3
@@ -287,7 +287,7 @@ def test_volumes_are_mounted_at_their_paths_and_leave_nothing_on_the_machine(dir
         target = f"/jangar-test-{os.getpid()}/deep"
         async with linked(directory) as bench:
             if not bench.link.namespaces:
-                pytest.skip("this system allows no mount namespaces")
+                pytest.skip("this machine allows no mount namespaces")
             mounts = (
                 Mount(source=str(volume), target=target),
                 Mount(source=str(volume), target="/dev/jangar-test", read_only=True),

@@ -129,8 +129,8 @@ class World:
 
     def read_canary(self) -> int:
         """The number of Jobs with the canary."""
-        found = [version for version in self.bed.server.history.versions if version.resource == "jobs"]
-        return len({item.uid for item in found if CANARY in str(item.obj["spec"]["template"])})
+        jobs = [version for version in self.bed.server.history.versions if version.resource == "jobs"]
+        return len({item.uid for item in jobs if CANARY in str(item.obj["spec"]["template"])})
 
 
 def _adopted(run: Mapping[str, Any], foreign: set[str]) -> Iterator[str]:

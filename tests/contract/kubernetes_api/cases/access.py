@@ -141,16 +141,21 @@ def a_self_access_review_is_answered(s: Session):
 
 
 def an_access_review_for_another_user_is_answered(s: Session):
-    ask = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "{ns}"}}
-    s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", {**ask, "user": "nobody"}))
+    attributes = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "{ns}"}}
+    s.post(
+        f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", {**attributes, "user": "nobody"})
+    )
     s.post(
         f"{REVIEWS}/subjectaccessreviews",
-        _review("SubjectAccessReview", {**ask, "user": "x", "groups": ["system:masters"]}),
+        _review("SubjectAccessReview", {**attributes, "user": "x", "groups": ["system:masters"]}),
     )
-    s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", ask))
+    s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", attributes))
     s.post(
         f"{REVIEWS}/namespaces/{{ns}}/localsubjectaccessreviews",
-        {**_review("LocalSubjectAccessReview", {**ask, "user": "nobody"}), "metadata": {"namespace": "{ns}"}},
+        {
+            **_review("LocalSubjectAccessReview", {**attributes, "user": "nobody"}),
+            "metadata": {"namespace": "{ns}"},
+        },
     )
 
 

@@ -19,8 +19,8 @@ def _account(s: Session, **spec) -> str:
 
 
 def _token(s: Session, **spec) -> str:
-    asked = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": spec}
-    return s.post(f"{ACCOUNTS}/robot/token", asked).body["status"]["token"]
+    body = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": spec}
+    return s.post(f"{ACCOUNTS}/robot/token", body).body["status"]["token"]
 
 
 def _grant(s: Session, *rules: dict) -> None:
@@ -39,7 +39,7 @@ def _grant(s: Session, *rules: dict) -> None:
         s.post(ROLES, role)
         s.post(BINDINGS, binding)
     first = rules[0]
-    asked = {
+    body = {
         "verb": first["verbs"][0],
         "group": first["apiGroups"][0],
         "resource": first["resources"][0].partition("/")[0],
@@ -47,13 +47,13 @@ def _grant(s: Session, *rules: dict) -> None:
         "namespace": "{ns}",
         "name": (first.get("resourceNames") or [""])[0],
     }
-    _until(s, lambda answer: answer["allowed"], asked)
+    _until(s, lambda answer: answer["allowed"], body)
 
 
-def _until(s: Session, holds, asked: dict) -> None:
+def _until(s: Session, holds, attributes: dict) -> None:
     """Wait until the roles are in force, shortly after they are written."""
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
-    review["spec"] = {"user": ACCOUNT, "groups": ["system:authenticated"], "resourceAttributes": asked}
+    review["spec"] = {"user": ACCOUNT, "groups": ["system:authenticated"], "resourceAttributes": attributes}
     deadline = time.monotonic() + WAIT
     with s.unrecorded():
         while not holds(s.post(f"{REVIEWS}/subjectaccessreviews", review).body["status"]):
@@ -113,7 +113,7 @@ def a_token_is_bound_to_an_object(s: Session):
         s.post(PODS, pod("b"))
         bound = _token(s, boundObjectRef={"apiVersion": "v1", "kind": "Pod", "name": "a"})
     s.post(SELF, {"apiVersion": AUTH, "kind": "SelfSubjectReview"}, token=bound, select=_without_credential)
-    asked = {"apiVersion": AUTH, "kind": "TokenRequest"}
+    body = {"apiVersion": AUTH, "kind": "TokenRequest"}
     for reference in (
         {"kind": "Pod", "apiVersion": "v1", "name": "none"},
         {"kind": "Pod", "apiVersion": "v1", "name": "b"},
@@ -121,17 +121,17 @@ def a_token_is_bound_to_an_object(s: Session):
         {"kind": "Job", "apiVersion": "batch/v1", "name": "a"},
         {"kind": "Secret", "apiVersion": "v1", "name": "none"},
     ):
-        s.post(f"{ACCOUNTS}/robot/token", {**asked, "spec": {"boundObjectRef": reference}})
+        s.post(f"{ACCOUNTS}/robot/token", {**body, "spec": {"boundObjectRef": reference}})
 
 
 def a_token_is_requested_for_an_existing_account(s: Session):
     _account(s)
-    asked = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": {}}
-    s.post(f"{ACCOUNTS}/none/token", asked)
-    s.post(f"{ACCOUNTS}/robot/token", asked)
-    s.post(f"{ACCOUNTS}/robot/token", {**asked, "metadata": {"name": "other"}})
-    s.post(f"{ACCOUNTS}/robot/token", {**asked, "metadata": {"uid": "1"}})
-    s.post(f"{ACCOUNTS}/robot/token", {**asked, "spec": {"expirationSeconds": 2**32 + 1}})
+    body = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": {}}
+    s.post(f"{ACCOUNTS}/none/token", body)
+    s.post(f"{ACCOUNTS}/robot/token", body)
+    s.post(f"{ACCOUNTS}/robot/token", {**body, "metadata": {"name": "other"}})
+    s.post(f"{ACCOUNTS}/robot/token", {**body, "metadata": {"uid": "1"}})
+    s.post(f"{ACCOUNTS}/robot/token", {**body, "spec": {"expirationSeconds": 2**32 + 1}})
     s.get(f"{ACCOUNTS}/robot/token")
 
 
@@ -214,7 +214,7 @@ def the_reason_of_a_decision_is_reported(s: Session):
         f"{REVIEWS}/subjectaccessreviews",
         {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"},
     )
-    asked = {
+    body = {
         "verb": "get",
         "group": "batch",
         "resource": "jobs",
@@ -222,10 +222,10 @@ def the_reason_of_a_decision_is_reported(s: Session):
         "namespace": "{ns}",
     }
     for attributes in (
-        asked,
-        {**asked, "subresource": ""},
-        {**asked, "namespace": ""},
-        {**asked, "group": "*"},
+        body,
+        {**body, "subresource": ""},
+        {**body, "namespace": ""},
+        {**body, "group": "*"},
     ):
         s.post(
             path,
@@ -325,10 +325,10 @@ def permissions_of_an_impersonated_user_are_reviewed(s: Session):
     headers = {"Impersonate-User": ACCOUNT}
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     for verb in ("get", "delete"):
-        asked = {"verb": verb, "resource": "configmaps", "namespace": "{ns}"}
+        body = {"verb": verb, "resource": "configmaps", "namespace": "{ns}"}
         s.post(
             f"{REVIEWS}/selfsubjectaccessreviews",
-            {**review, "spec": {"resourceAttributes": asked}},
+            {**review, "spec": {"resourceAttributes": body}},
             headers=headers,
         )
     s.post(

@@ -72,13 +72,13 @@ def the_roles_of_every_cluster_allow_leases_and_events(s: Session):
 
 def _on_shared_kinds(body):
     """Verbs by resource of a few groups."""
-    found = {}
+    verbs_by_resource = {}
     for rule in body["rules"]:
         for group in rule.get("apiGroups", ()):
             for resource in rule.get("resources", ()):
                 if f"{group}/{resource}" in SHARED:
-                    found.setdefault(f"{group}/{resource}", set()).update(rule["verbs"])
-    return {name: sorted(verbs) for name, verbs in sorted(found.items())}
+                    verbs_by_resource.setdefault(f"{group}/{resource}", set()).update(rule["verbs"])
+    return {name: sorted(verbs) for name, verbs in sorted(verbs_by_resource.items())}
 
 
 SHARED = frozenset(

@@ -109,13 +109,13 @@ def cells_of_lists_and_maps_are_json(s: Session):
     }
     path = "/apis/{ns}.example.com/v1/namespaces/{ns}/parts"
     with s.unrecorded():
-        for name, found in (
+        for name, spec in (
             ("all", whole),
             ("empty", {"names": [], "map": {}, "objects": [], "any": None}),
             ("large", {"ratio": 1e21, "any": 12345678901234, "numbers": [10000000]}),
             ("none", {}),
         ):
-            part = {"apiVersion": f"{GROUP}/v1", "kind": "Part", "metadata": {"name": name}, "spec": found}
+            part = {"apiVersion": f"{GROUP}/v1", "kind": "Part", "metadata": {"name": name}, "spec": spec}
             s.post(path, part)
     s.get(path, accept=TABLE, select=lambda body: [row["cells"] for row in body["rows"]])
 
@@ -185,8 +185,8 @@ def a_terminating_namespace_reports_its_remaining_content(s: Session):
         s.delete(f"{NAMESPACES}/{{ns}}-x")
     s.eventually(f"{NAMESPACES}/{{ns}}-x", _has_conditions, select=lambda body: body["status"])
     with s.unrecorded():
-        for place in (f"{inner}/a", f"{inner}/b"):
-            s.merge(place, {"metadata": {"finalizers": None}})
+        for path in (f"{inner}/a", f"{inner}/b"):
+            s.merge(path, {"metadata": {"finalizers": None}})
     s.eventually(
         f"{NAMESPACES}/{{ns}}-x",
         lambda a: "configmaps" not in str(a.body["status"]["conditions"]),
@@ -199,7 +199,7 @@ def a_terminating_namespace_reports_its_remaining_content(s: Session):
 
 
 def _has_conditions(answer):
-    found = {
+    conditions = {
         condition["type"]: condition["status"] for condition in answer.body["status"].get("conditions", ())
     }
-    return found.get("NamespaceFinalizersRemaining") == "True"
+    return conditions.get("NamespaceFinalizersRemaining") == "True"

@@ -93,10 +93,10 @@ def delete_options_in_protobuf(s: Session):
 
 
 def access_is_reviewed_in_protobuf(s: Session):
-    ask = _field(1, _field(1, "default") + _field(2, "create") + _field(5, "pods"))
+    attributes = _field(1, _field(1, "default") + _field(2, "create") + _field(5, "pods"))
     s.post(
         ACCESS,
-        _message("authorization.k8s.io/v1", "SelfSubjectAccessReview", _field(1, b""), _field(2, ask)),
+        _message("authorization.k8s.io/v1", "SelfSubjectAccessReview", _field(1, b""), _field(2, attributes)),
         media=PROTOBUF,
     )
 

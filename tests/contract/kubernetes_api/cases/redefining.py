@@ -174,9 +174,9 @@ def a_watch_ends_with_a_change_of_its_kind(s: Session):
             s.post(PARTS, _part())
         watching.read(1)
         with s.unrecorded():
-            found = s.get(CRD).body
-            _schema(found)["properties"]["spec"] = an_object(a=TEXT, b=TEXT)
-            s.put(CRD, found)
+            current = s.get(CRD).body
+            _schema(current)["properties"]["spec"] = an_object(a=TEXT, b=TEXT)
+            s.put(CRD, current)
         watching.rest(seconds=30)
 
 
@@ -188,10 +188,10 @@ def fields_removed_from_the_schema_are_not_shown(s: Session):
     s.install(_crd(an_object(a=TEXT, b=TEXT)))
     with s.unrecorded():
         s.post(PARTS, _part(spec={"a": "1", "b": "2"}))
-        found = s.get(CRD).body
+        current = s.get(CRD).body
         inner = {**an_object(e={**TEXT, "default": "E"}), "default": {}}
-        _schema(found)["properties"]["spec"] = an_object(a=TEXT, d=inner)
-        s.put(CRD, found)
+        _schema(current)["properties"]["spec"] = an_object(a=TEXT, d=inner)
+        s.put(CRD, current)
     s.eventually(f"{PARTS}/a", lambda a: "d" in a.body["spec"])
     s.get(PARTS, select=lambda b: b["items"])
     s.merge(f"{PARTS}/a", {"spec": {"a": "9"}})
@@ -202,14 +202,14 @@ def another_version_becomes_the_stored_one(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(PARTS, _part(spec={"a": "1"}))
-        found = s.get(CRD).body
-    found["spec"]["versions"][0]["storage"] = False
+        current = s.get(CRD).body
+    current["spec"]["versions"][0]["storage"] = False
     schema = an_object(spec=an_object(a=TEXT, n={**TEXT, "default": "two"}))
-    found["spec"]["versions"].append(
+    current["spec"]["versions"].append(
         {"name": "v2", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     )
     with s.unrecorded():
-        s.put(CRD, found)
+        s.put(CRD, current)
     s.eventually(f"{PARTS_2}/a", lambda a: a.status == 200)
     s.get(CRD, select=lambda b: [b["status"]["storedVersions"], b["metadata"]["generation"]])
     s.get(f"{PARTS}/a")
@@ -223,18 +223,18 @@ def a_version_can_be_removed_once_nothing_is_stored_in_it(s: Session):
     s.install(body)
     with s.unrecorded():
         s.post(PARTS, _part(spec={"a": "1"}))
-        found = s.get(CRD).body
-        for version in found["spec"]["versions"]:
+        current = s.get(CRD).body
+        for version in current["spec"]["versions"]:
             version["storage"] = not version["storage"]
-        s.put(CRD, found)
-    s.merge(CRD, {"spec": {"versions": found["spec"]["versions"][1:]}}, select=lambda b: b["message"])
+        s.put(CRD, current)
+    s.merge(CRD, {"spec": {"versions": current["spec"]["versions"][1:]}}, select=lambda b: b["message"])
     s.merge(
         f"{CRD}/status",
         {"status": {"storedVersions": ["v2"]}},
         select=lambda b: b["status"]["storedVersions"],
     )
     s.merge(f"{PARTS_2}/a", {"spec": {"a": "2"}}, select=lambda b: b["spec"])
-    s.merge(CRD, {"spec": {"versions": found["spec"]["versions"][1:]}}, select=lambda b: b["kind"])
+    s.merge(CRD, {"spec": {"versions": current["spec"]["versions"][1:]}}, select=lambda b: b["kind"])
     s.eventually(f"{PARTS}/a", lambda a: a.status == 404)
     s.get(f"{PARTS_2}/a")
     s.merge(f"{PARTS_2}/a", {"spec": {"a": "3"}})
@@ -245,8 +245,8 @@ def writes_in_a_version_that_lacks_a_field_lose_it(s: Session):
     s.merge(f"{GADGETS_BETA}/a", {"metadata": {"labels": {"x": "y"}}})
     s.get(f"{GADGETS}/a")
     s.merge(f"{GADGETS_BETA}/a", {"spec": {"shade": "light"}})
-    found = s.get(f"{GADGETS_BETA}/a").body
-    s.put(f"{GADGETS_BETA}/a", found)
+    current = s.get(f"{GADGETS_BETA}/a").body
+    s.put(f"{GADGETS_BETA}/a", current)
     s.merge(f"{GADGETS_BETA}/a?dryRun=All", {"spec": {"shade": "light", "color": "x"}})
 
 
@@ -282,12 +282,12 @@ def unchecked_formats_produce_a_warning(s: Session):
     s.eventually(CRD, lambda a: _statuses(a) == ["True", "True"], record=False)
     s.merge(CRD, {"metadata": {"labels": {"x": "y"}}}, select=lambda b: b["kind"])
     with s.unrecorded():
-        found = s.get(CRD).body
+        current = s.get(CRD).body
     odd = an_object(
         c={"type": "array", "items": {**TEXT, "format": "odd"}}, d={"type": "integer", "format": "odder"}
     )
-    _schema(found)["properties"]["status"] = odd
-    s.put(CRD, found, select=lambda b: b["kind"])
+    _schema(current)["properties"]["status"] = odd
+    s.put(CRD, current, select=lambda b: b["kind"])
 
 
 def a_protected_group_records_its_approval(s: Session):

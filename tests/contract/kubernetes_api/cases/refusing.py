@@ -23,8 +23,8 @@ def _backend(**service):
 
 
 def _path(path="/", kind="Prefix", backend=None):
-    found = {"path": path, "backend": backend or _backend()}
-    return found | ({"pathType": kind} if kind else {})
+    rule = {"path": path, "backend": backend or _backend()}
+    return rule | ({"pathType": kind} if kind else {})
 
 
 def _paths(*paths, **rule):

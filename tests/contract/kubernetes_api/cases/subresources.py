@@ -29,8 +29,8 @@ def status_is_kept_by_an_update_of_the_object(s: Session):
     _made(s)
     with s.unrecorded():
         s.merge(f"{WIDGETS}/a/status", {"status": {"phase": "Ready"}})
-        found = s.get(f"{WIDGETS}/a").body
-    s.put(f"{WIDGETS}/a", {**found, "spec": {"color": "blue"}, "status": {"phase": "Other"}})
+        current = s.get(f"{WIDGETS}/a").body
+    s.put(f"{WIDGETS}/a", {**current, "spec": {"color": "blue"}, "status": {"phase": "Other"}})
     s.merge(f"{WIDGETS}/a", {"status": {"phase": "Third"}})
 
 
@@ -156,8 +156,8 @@ def scale_shows_and_sets_replicas(s: Session):
     _made(s, replicas=2)
     with s.unrecorded():
         s.merge(f"{WIDGETS}/a/status", {"status": {"replicas": 1, "selector": "a=b"}})
-    found = s.get(f"{WIDGETS}/a/scale").body
-    s.put(f"{WIDGETS}/a/scale", {**found, "spec": {"replicas": 5}})
+    current = s.get(f"{WIDGETS}/a/scale").body
+    s.put(f"{WIDGETS}/a/scale", {**current, "spec": {"replicas": 5}})
     s.get(f"{WIDGETS}/a")
     s.merge(f"{WIDGETS}/a/scale", {"spec": {"replicas": 6}})
 

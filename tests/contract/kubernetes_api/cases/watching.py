@@ -6,14 +6,14 @@ from contract.kubernetes_api.session import PARTIAL, TABLE, Session
 
 def _kind_and_name(event):
     """An event without the object's content."""
-    found = event["object"]
-    if found.get("kind") == "Status":
+    obj = event["object"]
+    if obj.get("kind") == "Status":
         return event
     return [
         event["type"],
-        found["metadata"].get("name"),
-        found["metadata"].get("labels"),
-        found.get("data", found.get("spec")),
+        obj["metadata"].get("name"),
+        obj["metadata"].get("labels"),
+        obj.get("data", obj.get("spec")),
     ]
 
 

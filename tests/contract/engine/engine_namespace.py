@@ -51,7 +51,7 @@ def nested(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class EngineNamespace:
     """A namespace and the actions of a test in it."""
 
     bed: Bed
@@ -94,13 +94,13 @@ class Place:
         """A node reports a start with a delay."""
         self.await_(lambda: self.executions() == Counter(expected), f"that the work ran {expected}")
 
-    def await_(self, found: Callable[[], Any], what: str, *, seconds: float | None = None) -> Any:
+    def await_(self, condition: Callable[[], Any], what: str, *, seconds: float | None = None) -> Any:
         """Return the first true result; fail at the deadline."""
         patience = seconds or self.bed.patience
         deadline = time.monotonic() + patience
-        while not (answer := found()):
+        while not (answer := condition()):
             assert time.monotonic() < deadline, (
-                f"{what}: not within {patience:.0f} s\n{self.state()}\ncontrollers:\n{self.bed.last_words()}"
+                f"{what}: not within {patience:.0f} s\n{self.state()}\ncontrollers:\n{self.bed.last_output()}"
             )
             time.sleep(POLL)
         return answer
@@ -119,12 +119,12 @@ class Place:
 class Run:
     """An OrchestrationRun by its name."""
 
-    place: Place
+    namespace: EngineNamespace
     name: str
 
     @property
     def object(self) -> Any:
-        return self.place.api.get("OrchestrationRun", self.name)
+        return self.namespace.api.get("OrchestrationRun", self.name)
 
     @property
     def status(self) -> dict[str, Any]:
@@ -145,37 +145,39 @@ class Run:
 
     def children(self) -> list[Any]:
         """Its ToolRuns."""
-        return self.place.api.all(
+        return self.namespace.api.all(
             "ToolRun", **{"jangar.proompteng.ai/run-uid": self.object["metadata"]["uid"]}
         )
 
     def jobs(self) -> list[Any]:
-        return self.place.api.all("Job", **{"jangar.proompteng.ai/run-uid": self.object["metadata"]["uid"]})
+        return self.namespace.api.all(
+            "Job", **{"jangar.proompteng.ai/run-uid": self.object["metadata"]["uid"]}
+        )
 
     def ends(self, phase: str, *, seconds: float | None = None) -> dict[str, Any]:
         """Return its status once it has ended; it must end in this phase."""
-        status = self.place.await_(
+        status = self.namespace.await_(
             lambda: status if (status := self.status).get("phase") in TERMINAL else None,
             f"that {self.name} ends",
             seconds=seconds,
         )
-        assert status["phase"] == phase, self.place.state()
+        assert status["phase"] == phase, self.namespace.state()
         return status
 
     def reaches(self, **phases: str) -> None:
         """Wait until the named steps are in these phases (`_` stands for `-`)."""
         wanted = {name.replace("_", "-"): phase for name, phase in phases.items()}
-        self.place.await_(
+        self.namespace.await_(
             lambda: wanted.items() <= self.phases().items(), f"that steps of {self.name} are {wanted}"
         )
 
     def works(self, name: str) -> None:
         """Wait until the program of this step has started."""
         self.reaches(**{name: "Running"})
-        self.place.await_(lambda: self.place.executions()[name], f"that the program of {name} begins")
+        self.namespace.await_(lambda: self.namespace.executions()[name], f"that the program of {name} begins")
 
     def change(self, **spec: Any) -> None:
-        self.place.api.merge("OrchestrationRun", self.name, {"spec": spec})
+        self.namespace.api.merge("OrchestrationRun", self.name, {"spec": spec})
 
     def cancel(self) -> None:
         self.change(cancel=True)

@@ -16,14 +16,14 @@ class Answer(NamedTuple):
         return json.loads(self.body)
 
 
-class HttpFace:
+class ControlPlaneClient:
     """One server."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url, self.token = url, token
         self.host = url.removeprefix("http://")
 
-    def ask(
+    def request(
         self, method: str, path: str, body: Any = None, *, token: str | None = "", **headers: str
     ) -> Answer:
         """Send a request with the owner's token unless another one, or None, is given."""
@@ -37,7 +37,7 @@ class HttpFace:
 
     def get(self, path: str, **more: Any) -> Any:
         """A response that must be 200."""
-        answer = self.ask("GET", path, **more)
+        answer = self.request("GET", path, **more)
         assert answer.status == 200, answer.body
         return answer.json
 
@@ -54,12 +54,12 @@ class HttpFace:
             connection.close()
 
     def _headers(self, body: Any, token: str | None, more: dict[str, str]) -> dict[str, str]:
-        found = {name.replace("_", "-"): value for name, value in more.items()}
+        headers = {name.replace("_", "-"): value for name, value in more.items()}
         if body is not None:
-            found.setdefault("Content-Type", "application/json")
+            headers.setdefault("Content-Type", "application/json")
         if token is not None:
-            found["Authorization"] = f"Bearer {token or self.token}"
-        return found
+            headers["Authorization"] = f"Bearer {token or self.token}"
+        return headers
 
 
 def _encoded(body: Any) -> bytes | None:

@@ -6,16 +6,16 @@ from contextlib import contextmanager
 
 from contract.engine.engine_api import Api
 from contract.engine.engine_beds import Bed, await_default_account
-from contract.engine.engine_place import Place
+from contract.engine.engine_namespace import EngineNamespace
 
 
 @contextmanager
-def fresh_place(bed: Bed) -> Iterator[Place]:
+def fresh_namespace(bed: Bed) -> Iterator[EngineNamespace]:
     """The namespace lasts as long as the bed."""
     client = bed.server.client()
     namespace = f"t-{secrets.token_hex(4)}"
     Api(client).create("Namespace", namespace)
-    place = Place(bed=bed, api=Api(client, namespace))
-    await_default_account(place.api)
-    yield place
+    result = EngineNamespace(bed=bed, api=Api(client, namespace))
+    await_default_account(result.api)
+    yield result
     client.close()

@@ -91,12 +91,12 @@ def idle_connections(port: int, count: int) -> Iterator[None]:
 def as_user(processes: int) -> tuple[str, ...]:
     """The command prefix that starts a program as a user with a process limit and read access to the interpreter."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("a limit of processes needs root, another user and setpriv: root has none")
+        pytest.skip("a process limit needs root, another user and setpriv: root has no limit")
     user = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups")
     if subprocess.run([*user, "test", "-r", jangar.__file__], check=False).returncode:
         # access(2) ignores capabilities, and Alembic uses it for its scripts.
         pytest.skip(
-            f"user {USER} cannot read {jangar.__file__}: test in a directory that everybody can reach"
+            f"user {USER} cannot read {jangar.__file__}: run the tests in a directory that every user can read"
         )
     reading = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
     return (*user, *reading, "prlimit", f"--nproc={processes}")

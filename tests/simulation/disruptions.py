@@ -59,7 +59,7 @@ async def _while_running(made: Bed) -> None:
 async def _after_success(made: Bed) -> None:
     await made.job_of("b")
     while not _container_ended(made):
-        await made.server.history.goes_on()
+        await made.server.history.next_commit()
     await asyncio.sleep(made.rng.random())
     await _vanish(made)
 
@@ -143,7 +143,7 @@ VANISHING = {
 }
 
 
-def _befallen(fate: Fate, *, timeout: int | None = None, **work: float) -> Story:
+def _disrupted(fate: Fate, *, timeout: int | None = None, **work: float) -> Story:
     ends = {
         Fate.EVICTED: "Evicted",
         Fate.DRAINED: "Evicted",
@@ -167,11 +167,11 @@ def _befallen(fate: Fate, *, timeout: int | None = None, **work: float) -> Story
     )
 
 
-BEFALLEN = {
+DISRUPTED = {
     story.name: story
     for story in (
-        *(_befallen(fate) for fate in Fate if fate is not Fate.ORDINARY),
-        _befallen(Fate.IMAGE_PULL, timeout=20, pending=1e6),
-        _befallen(Fate.UNSCHEDULABLE, timeout=20, pending=1e6),
+        *(_disrupted(fate) for fate in Fate if fate is not Fate.ORDINARY),
+        _disrupted(Fate.IMAGE_PULL, timeout=20, pending=1e6),
+        _disrupted(Fate.UNSCHEDULABLE, timeout=20, pending=1e6),
     )
 }
