@@ -22,7 +22,7 @@ async def main(path: str, since: int) -> None:
     store = SqliteStore.open(path, StoreSettings(history_events=64))
     watch = store.watch("pods", None, since)
     async with asyncio.TaskGroup() as group:
-        group.create_task(tell(watch))
+        group.create_task(print_events(watch))
         group.create_task(forget(store, watch))
         for _ in range(CALLERS):
             group.create_task(hammer(store))
@@ -46,7 +46,7 @@ def remove(_):
     return Remove(render=lambda revision: f"{revision} removed".encode())
 
 
-async def tell(watch):
+async def print_events(watch):
     async for events in watch:
         for event in events:
             say("W", event.object.key.name, event.object, event.type.value)

@@ -44,7 +44,7 @@ class Record:
 
     acknowledged: list[Promise] = field(default_factory=list)
     watched: list[list[Promise]] = field(default_factory=lambda: [[] for _ in range(WATCHERS)])
-    begun: int = 0
+    started: int = 0
 
 
 def promise(obj, *, gone=False):

@@ -132,7 +132,7 @@ def test_the_users_own_kubeconfig_is_not_changed(tmp_path):
 )
 def test_a_token_is_required(server, token, status, reason):
     """Like kube-apiserver: a request without a token is anonymous and has no permissions."""
-    stranger = HttpClient(url=server.url, ca=server.ca, token=token)
+    anonymous = HttpClient(url=server.url, ca=server.ca, token=token)
     for method, path in (
         ("GET", MAPS),
         ("GET", "/api"),
@@ -141,16 +141,16 @@ def test_a_token_is_required(server, token, status, reason):
         ("DELETE", f"{MAPS}/x"),
         ("GET", f"{MAPS}?watch=true"),
     ):
-        answer = stranger.request(method, path, b"{}" if method == "POST" else None)
+        answer = anonymous.request(method, path, b"{}" if method == "POST" else None)
         assert (answer.status, answer.body["reason"]) == (status, reason), f"{method} {path}"
-    stranger.close()
+    anonymous.close()
 
 
 def test_health_needs_no_token(server):
-    stranger = HttpClient(url=server.url, ca=server.ca)
+    anonymous = HttpClient(url=server.url, ca=server.ca)
     for path in ("/readyz", "/livez", "/healthz"):
-        assert stranger.request("GET", path).status == 200
-    stranger.close()
+        assert anonymous.request("GET", path).status == 200
+    anonymous.close()
 
 
 def test_its_certificate_is_its_own_and_for_the_loopback(server):

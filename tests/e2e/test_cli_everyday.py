@@ -67,7 +67,7 @@ def test_a_file_with_a_nested_orchestration_runs_the_outer_one(laptop):
     assert laptop.run("first")["spec"]["orchestrationRef"] == {"name": "outer"}
 
 
-def test_a_list_has_no_nested_runs_unless_asked(laptop):
+def test_a_list_has_no_nested_runs_by_default(laptop):
     """B7: their names are generated."""
     assert "first-call-1-" not in laptop.done("list")
     assert re.search(r"^first-call-1-\S+ +Succeeded", laptop.done("list", "--children"), re.MULTILINE)

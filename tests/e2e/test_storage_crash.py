@@ -59,7 +59,7 @@ def test_a_killed_store_keeps_every_promise(tmp_path):
     record = Record(tmp_path / "promises.log")
     path = tmp_path / "store.db"
     for trial in range(TRIALS):
-        record.take(said_until_killed(path, record.last_watched, rng))
+        record.take(output_until_killed(path, record.last_watched, rng))
         # Every other time the next child opens the file as the last one left it.
         if trial % 2 or trial == TRIALS - 1:
             asyncio.run(check(path, record))
@@ -67,7 +67,7 @@ def test_a_killed_store_keeps_every_promise(tmp_path):
     record.close()
 
 
-def said_until_killed(path: Path, since: int, rng: random.Random) -> bytes:
+def output_until_killed(path: Path, since: int, rng: random.Random) -> bytes:
     command = [sys.executable, str(TESTS / "e2e" / "storage_crash_child.py"), str(path), str(since)]
     environment = os.environ | {"PYTHONPATH": str(TESTS)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:

@@ -134,7 +134,7 @@ def methods_in(module):
     return methods, direct
 
 
-def found():
+def patterns_found():
     uses = {}
     for module in modules():
         methods, direct = methods_in(module)
@@ -162,7 +162,7 @@ def apply_pattern(pattern, method, text):
             getattr(pattern, method)(text)
 
 
-@pytest.mark.parametrize(("pattern", "method"), found())
+@pytest.mark.parametrize(("pattern", "method"), patterns_found())
 def test_a_pattern_matches_hostile_text_in_linear_time(pattern, method):
     """E2: no pattern that is applied to user input backtracks over it."""
     slow = []

@@ -113,9 +113,9 @@ class Walk:
         for one, other in zip(old, new, strict=False):
             if one["phase"] in STEP_ENDED:
                 assert one == other, "a stage was changed after its end"
-        begun = [item["name"] for item in new if item.get("job")]
-        assert begun == [item["name"] for item in new][: len(begun)], "a stage began before its turn"
-        for item in new[: len(begun) - 1] if begun else ():
+        started = [item["name"] for item in new if item.get("job")]
+        assert started == [item["name"] for item in new][: len(started)], "a stage began before its turn"
+        for item in new[: len(started) - 1] if started else ():
             assert item["phase"] == "Succeeded", "a stage began after one that did not succeed"
 
     def cluster(self):

@@ -58,19 +58,19 @@ class Workers:
     takes: Callable[[str], float]
     """Seconds of work by the name of the run."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _begun: set[str] = field(default_factory=set)
+    _started: set[str] = field(default_factory=set)
 
     async def run(self) -> None:
         informer = Informer(self.client, AGENTRUNS, namespaces=Namespaces.every())
-        informer.subscribe(self._heard)
+        informer.subscribe(self._on_change)
         await informer.run()
 
-    def _heard(self, change: Change) -> None:
-        if change.new is None or change.new.uid in self._begun:
+    def _on_change(self, change: Change) -> None:
+        if change.new is None or change.new.uid in self._started:
             return
         admission = (change.new.view.get("status") or {}).get("admission") or {}
         if admission.get("phase") in ("Admitted", "Denied"):
-            self._begun.add(change.new.uid)
+            self._started.add(change.new.uid)
             work = self._work(change.new.namespace, change.new.name, change.new.uid, admission["phase"])
             task = asyncio.create_task(work)
             self._tasks.add(task)

@@ -17,7 +17,7 @@ from simulation.cancel_races import RACES, STUBBORN, TRUTHFUL
 from simulation.disruptions import DISRUPTED, VANISHING
 from simulation.faults import Faults
 from simulation.stories import SHORT_LIVED, STORIES
-from simulation.story import Story, TrialResult, tell
+from simulation.story import Story, TrialResult, run_story
 from support.reliability_page import record_trials
 from support.virtual_time import EPOCH, run_virtual
 
@@ -87,7 +87,7 @@ class Plan:
 
     def play(self) -> TrialResult:
         return undisturbed(
-            tell(
+            run_story(
                 EVERY[self.story],
                 lives=self.lives,
                 seed=self.seed,

@@ -96,7 +96,7 @@ def scripted(**scripts: Work | tuple[Work, ...]) -> Callable[[Random], Scripts]:
     return lambda _: script
 
 
-async def tell(
+async def run_story(
     story: Story,
     *,
     lives: Sequence[Faults] = (),

@@ -31,8 +31,8 @@ class AnsweringTransport:
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, int):
-            said = {"kind": "Status", "status": "Failure", "code": answer, "message": "on order"}
-            return Response(answer, {}, orjson.dumps(said))
+            status_body = {"kind": "Status", "status": "Failure", "code": answer, "message": "on order"}
+            return Response(answer, {}, orjson.dumps(status_body))
         return Response(200, {}, answer if isinstance(answer, bytes) else orjson.dumps(answer))
 
     async def close(self):

@@ -74,7 +74,7 @@ class FakeKubelet:
 
     async def run(self) -> None:
         await self._register()
-        self.pods.subscribe(self._heard)
+        self.pods.subscribe(self._on_change)
         try:
             await self.pods.run()
         finally:
@@ -87,7 +87,7 @@ class FakeKubelet:
         with contextlib.suppress(AlreadyExists):
             await self._client.create(NODES, node)
 
-    def _heard(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         pod = change.new
         if pod is None:
             gone = self._running.pop(change.subject.uid, None)

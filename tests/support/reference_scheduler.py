@@ -114,7 +114,7 @@ class Reference:
                     self.attempt_ends(step, now)
                 elif step.phase == "Live" and not step.stop and limit and step.began + limit <= now:
                     step.stop = ("StepTimedOut", now, now + CANCEL_TIMEOUT)
-            self.skip_dependents(judging=False)
+            self.skip_dependents(evaluating=False)
             self.stop_the_run(now)
             if not self.cancelled and not self.timed_out:
                 self.start_steps(now)
@@ -153,15 +153,15 @@ class Reference:
             gone = {End.DELETED_BY_HAND: "ChildDeleted", End.VANISHES: "ChildDeleted"}
             step.phase, step.reason = "Failed", (named | gone).get(how, how)
 
-    def skip_dependents(self, *, judging: bool) -> None:
+    def skip_dependents(self, *, evaluating: bool) -> None:
         """DAG-5: each step after all its dependencies, so that consequences at this time are applied at once."""
         for index in self.order:
             step = self.steps[index]
             if step.phase == "Waiting" and (bad := [need for need in self.needs[index] if self.bars(need)]):
                 self.skip_for(step, bad)
-            elif judging and self.may_start(index) and step.script.when is When.FALSE:
+            elif evaluating and self.may_start(index) and step.script.when is When.FALSE:
                 step.phase, step.reason = "Skipped", "ConditionFalse"
-            elif judging and self.may_start(index) and step.script.when is When.ERROR:
+            elif evaluating and self.may_start(index) and step.script.when is When.ERROR:
                 step.phase, step.reason = "Failed", "ConditionError"
 
     def may_start(self, index: int) -> bool:
@@ -219,7 +219,7 @@ class Reference:
     def start_steps(self, now: int) -> None:
         """DAG-8: in list order, up to the parallelism limit. DAG-15: nothing while suspended."""
         held = any(begin <= now < end for begin, end in self.scenario.suspended)
-        self.skip_dependents(judging=not held)
+        self.skip_dependents(evaluating=not held)
         self.fail_fast()
         for index, step in enumerate(() if held else self.steps):
             due = step.phase == "Retrying" and step.retry_at <= now

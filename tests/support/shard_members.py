@@ -33,7 +33,7 @@ class WatchedRecords(Records):
         obj = deepcopy(obj)
         obj["metadata"].setdefault("uid", f"uid-{self.version}")
         kept = super()._put(obj)
-        self._tell(kind, kept)
+        self._notify(kind, kept)
         return kept
 
     def delete(self, name, uid):
@@ -42,9 +42,9 @@ class WatchedRecords(Records):
         self.version += 1
         gone = self.leases.pop(name)
         gone["metadata"]["resourceVersion"] = str(self.version)
-        self._tell("DELETED", gone)
+        self._notify("DELETED", gone)
 
-    def _tell(self, kind, obj):
+    def _notify(self, kind, obj):
         self.log.append(WatchEvent(kind, deepcopy(obj)))
         self.news.set()
         self.news = asyncio.Event()

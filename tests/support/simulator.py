@@ -226,9 +226,9 @@ class World:
             f"DAG-9: {child.name} was created while {[item.name for item in earlier]} runs"
         )
         self.children[child.name] = child
-        self.tell(child, now)
+        self.record_change(child, now)
 
-    def tell(self, child: SimulatedChild, now: int) -> None:
+    def record_change(self, child: SimulatedChild, now: int) -> None:
         received_at = now + (self.random.randrange(self.lag) if self.lag else 0)
         received_at = max(received_at, self.log[-1].received_at if self.log else 0)
         self.log.append(Event(received_at, child.name, child.observed()))
@@ -256,7 +256,7 @@ class World:
                         child.script = replace(child.script, runs_for=child.script.runs_for + 500)
                         continue
                     child.change(when)
-                    self.tell(child, max(when, 0))
+                    self.record_change(child, max(when, 0))
 
 
 class Simulation:
@@ -437,10 +437,10 @@ class Simulation:
                 if event.child is not None:
                     self.cache[event.name] = event.child
             # Lost events are delivered again a little later.
-            for index_in_log in range(behind, len(self.world.log)):
-                event = self.world.log[index_in_log]
+            for index in range(behind, len(self.world.log)):
+                event = self.world.log[index]
                 received = max(event.received_at, self.now + self.random.randrange(self.faults.lag))
-                self.world.log[index_in_log] = Event(received, event.name, event.child)
+                self.world.log[index] = Event(received, event.name, event.child)
             self._keep_order(behind)
 
     def _keep_order(self, number_in_log: int) -> None:
@@ -483,16 +483,14 @@ class Simulation:
                 child = self.world.children.get(name)
                 if child is not None and not child.gone and child.suspended != suspend:
                     child.suspended = suspend
-                    self.world.tell(child, self.now)
+                    self.world.record_change(child, self.now)
             case ReadChildren():
                 self._read_all()
             case RemoveRunFinalizer():
                 self.released = action
 
     def _create(self, action: StartChild) -> None:
-        index = next(
-            index_in_log for index_in_log, step in enumerate(self.scenario.steps) if step.name == action.step
-        )
+        index = next(number for number, step in enumerate(self.scenario.steps) if step.name == action.step)
         script = self.scenario.steps[index].attempt(action.attempt)
         if script.end is End.REFUSED:
             self._note(ChildRefused(name=action.child, reason="Forbidden", message="no"))
@@ -515,7 +513,7 @@ class Simulation:
         elif child.ended is None and child.stop_requested_at is None:
             child.stop_requested_at, child.stop_reason = self.now, action.reason
             child.deadline = max(milliseconds(action.deadline), self.now)
-            self.world.tell(child, self.now)
+            self.world.record_change(child, self.now)
 
     def _read(self, name: str) -> None:
         child = self.world.children.get(name)

@@ -172,14 +172,14 @@ class WorkWorld:
             case SetTtl(uid=uid, seconds=seconds):
                 self._on_job(uid, ttl_seconds=seconds)
             case ReleaseJob(uid=uid):
-                assert self._is_judged(), "released before its outcome was recorded"
+                assert self._is_evaluated(), "released before its outcome was recorded"
                 self._on_job(uid, finalizers=())
             case StoreLogs(job=job, title=title):
                 assert self.logs is not None
                 assert job not in [item for item, _ in self.logs], "a log was kept twice"
                 self.logs.append((job, title))
             case ReleasePod(uid=uid):
-                assert self._is_judged(), "released before its outcome was recorded"
+                assert self._is_evaluated(), "released before its outcome was recorded"
                 assert self._is_kept(uid), "released before its log was kept"
                 self._on_pod(uid, finalizers=())
             case DeletePod(uid=uid) | EndDuplicate(uid=uid):
@@ -215,7 +215,7 @@ class WorkWorld:
         skipped = pod is None or self.logs is None
         return skipped or any(pod.name.startswith(f"{job}-") for job, _ in self.logs)
 
-    def _is_judged(self):
+    def _is_evaluated(self):
         lost = [attempt["attempt"] for attempt in self.status.get("attempts") or ()]
         note = self.status["job"]
         return bool(self.status.get("outcome")) or note["attempt"] in lost or self._is_past(note)

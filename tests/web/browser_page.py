@@ -54,12 +54,12 @@ def opened(browser, laptop: LaptopProcess, size=WIDE) -> Iterator:
     context = browser.new_context(viewport=size, base_url=http.url, reduced_motion="reduce")
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"/?token={http.token}")
     yield page
     context.close()
-    assert complaints == []
+    assert errors == []
 
 
 def picture(page, name: str) -> None:

@@ -80,18 +80,18 @@ def test_events_are_written_and_counted(bed, namespace):
             recorder = EventRecorder(client, component="contract", now=now)
             running = asyncio.create_task(recorder.run())
 
-            async def tell():
+            async def report():
                 recorder.record(about, type="Warning", reason="Odd", message="it is odd", action="Look")
                 await until(lambda: not recorder.pending)
                 return await client.list(EVENTS, namespace, fields="involvedObject.name=a")
 
-            (first,) = await tell()
-            (second,) = await tell()
+            (first,) = await report()
+            (second,) = await report()
             assert (first["count"], second["count"]) == (1, 2)
             assert first["metadata"]["uid"] == second["metadata"]["uid"]
             assert second["involvedObject"]["uid"] == about["metadata"]["uid"]
             await client.delete(EVENTS, second["metadata"]["name"], namespace, uid=second["metadata"]["uid"])
-            (third,) = await tell()
+            (third,) = await report()
             assert (third["count"], recorder.dropped) == (3, 0)
             await ended(running)
 

@@ -119,4 +119,4 @@ def test_runs_are_returned_as_objects_and_agents_listed(control_plane, parent):
     assert [agent["metadata"]["name"] for agent in agents] == ["codex"]
     refused = control_plane.http.request("GET", "/v1/agent-runs/projection-authority")
     assert refused.status == 404
-    assert "not built" in refused.json["detail"]
+    assert "not implemented" in refused.json["detail"]

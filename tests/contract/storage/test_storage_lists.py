@@ -94,7 +94,7 @@ def test_a_compacted_or_future_revision_cannot_be_listed(opened):
     run(scenario())
 
 
-def test_dependants_are_found_by_the_uid_of_any_owner(opened):
+def test_dependents_are_found_by_the_uid_of_any_owner(opened):
     async def scenario():
         store = opened()
         await store.change(pod("a"), put(owners=("one", "two")))

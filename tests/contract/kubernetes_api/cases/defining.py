@@ -418,7 +418,7 @@ def a_held_object_holds_its_crd(s: Session):
     s.gone(f"{CRDS}/{NAME}")
 
 
-def objects_keep_the_version_they_are_asked_in(s: Session):
+def objects_keep_the_requested_version(s: Session):
     s.post(
         "/apis/conformance.example.com/v1beta1/namespaces/{ns}/gadgets",
         custom("Gadget", "a", {"color": "red", "shade": "light"}, version="v1beta1"),

@@ -115,7 +115,7 @@ def an_exact_version_shows_the_past(s: Session):
     s.get(f"{WIDGETS}?resourceVersion={version}&resourceVersionMatch=Exact")
 
 
-def not_older_than_shows_the_present(s: Session):
+def not_older_than_returns_the_current_state(s: Session):
     with s.unrecorded():
         then = s.post(CONFIG_MAPS, config_map("a")).body["metadata"]["resourceVersion"]
         s.post(CONFIG_MAPS, config_map("b"))

@@ -46,7 +46,7 @@ def _conditions(body):
     return [{name: condition[name] for name in kept} for condition in body["status"].get("conditions") or ()]
 
 
-def _standing(body):
+def _name_conditions(body):
     return body if body["kind"] == "Status" else [body["status"].get("acceptedNames"), _conditions(body)]
 
 
@@ -62,33 +62,33 @@ def a_freed_name_is_given_to_a_waiting_definition(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(CRDS, _other())
-    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_standing)
+    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_name_conditions)
     s.get("/apis/{ns}.example.com/v1/things")
     with s.unrecorded():
         s.delete(CRD)
     s.gone(CRD)
-    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_standing)
+    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_name_conditions)
 
 
 def short_names_can_be_taken_too(s: Session):
     s.install(_crd(shortNames=["pp"]))
     with s.unrecorded():
         s.post(CRDS, _other("Thing", shortNames=["pp", "part"], categories=["all"]))
-    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_standing)
+    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_name_conditions)
     s.merge(OTHER, {"spec": {"names": {"shortNames": ["tt"]}}}, select=lambda b: b["spec"]["names"])
-    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_standing)
+    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_name_conditions)
     s.merge(OTHER, {"spec": {"names": {"shortNames": ["tt", "pp"]}}}, select=lambda b: b["spec"]["names"])
-    s.eventually(OTHER, lambda a: _statuses(a) == ["False", "True"], select=_standing)
+    s.eventually(OTHER, lambda a: _statuses(a) == ["False", "True"], select=_name_conditions)
 
 
 def kind_and_scope_are_free_until_a_definition_is_established(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(CRDS, _other(singular="thing"))
-    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_standing)
+    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_name_conditions)
     change = {"spec": {"scope": "Cluster", "names": {"kind": "Thing", "listKind": "ThingList"}}}
     s.merge(OTHER, change, select=lambda b: b["spec"]["names"])
-    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_standing)
+    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_name_conditions)
     s.merge(OTHER, {"spec": {"scope": "Namespaced"}}, select=lambda b: b["message"])
 
 

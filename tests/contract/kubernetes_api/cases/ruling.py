@@ -28,7 +28,7 @@ def _accepted(body):
     return body if body["kind"] == "Status" else "accepted"
 
 
-def _judged(s: Session, spec, rules, *objects) -> None:
+def _validated(s: Session, spec, rules, *objects) -> None:
     """Whether objects are valid under rules without their own messages."""
     s.install(_crd({**spec, RULES: [{"rule": rule} for rule in rules]}))
     for n, item in enumerate(objects):
@@ -182,7 +182,7 @@ def times_are_times_to_rules(s: Session):
 
 
 def times_are_compared(s: Session):
-    _judged(
+    _validated(
         s,
         an_object(at=WHEN, to=WHEN, span=SPAN, day={**TEXT, "format": "date"}),
         [
@@ -199,7 +199,7 @@ def times_are_compared(s: Session):
 
 
 def macros_of_two_variables_work(s: Session):
-    _judged(
+    _validated(
         s,
         an_object(l=a_list(SHORT, maxItems=5), m=a_map(SHORT, maxProperties=5)),
         [
