@@ -89,7 +89,7 @@ def _word(verdict: Any) -> str:
         case Allow():
             return "starts"
         case Hold(position=position):
-            return f"{verdict.reason} {'in the queue' if position else 'beside it'}"
+            return f"{verdict.reason} {'in the queue' if position else 'outside of it'}"
     return str(verdict.reason)
 
 

@@ -116,8 +116,8 @@ def test_a_user_of_a_trusted_proxy_is_impersonated(control_plane):
     assert control_plane.http.request("POST", f"{R}/live/suspend", **pat).status == 403
     done = control_plane.http.request("POST", f"{R}/live/suspend", X_Jangar_Request="1", **pat)
     assert (done.status, done.json["changed"]) == (200, True)
-    unknown_proxy = pat | {"X_Forwarded_Groups": ""}
-    assert control_plane.http.request("GET", "/v1/runs", **unknown_proxy).status == 403
+    without_groups = pat | {"X_Forwarded_Groups": ""}
+    assert control_plane.http.request("GET", "/v1/runs", **without_groups).status == 403
 
 
 def test_a_token_is_reviewed_for_users_who_may_not_review_themselves(control_plane):
