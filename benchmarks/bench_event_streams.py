@@ -116,7 +116,7 @@ def main() -> int:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from support.api_servers import EmbeddedApiServer  # noqa: PLC0415
     from support.child_processes import Child, free_port  # noqa: PLC0415
-    from support.plane_face import HttpFace  # noqa: PLC0415
+    from support.control_plane_client import ControlPlaneClient  # noqa: PLC0415
 
     server, process = EmbeddedApiServer(), None
     try:
@@ -137,7 +137,7 @@ def main() -> int:
             made = api.request("POST", path, json.dumps(run).encode(), {"Content-Type": "application/json"})
             assert made.is_success, made.content
         api.close()
-        face = HttpFace(f"http://127.0.0.1:{free_port()}", server.token)
+        face = ControlPlaneClient(f"http://127.0.0.1:{free_port()}", server.token)
         words = [
             "control-plane",
             "--kubeconfig",
@@ -168,7 +168,7 @@ def main() -> int:
 
 def _answers(face) -> bool:
     try:
-        return face.ask("GET", "/ready", token=None).status == 200
+        return face.request("GET", "/ready", token=None).status == 200
     except OSError:
         time.sleep(0.05)
         return False

@@ -1,4 +1,4 @@
-"""Hooks of the whole suite. Only what every run, and the controller of a parallel one, must know."""
+"""Hooks of the whole test suite, also for the controller of a parallel run."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ from support.history_summary import write_history_summary
 from support.reliability_page import write_reliability_page
 
 if Path("/var/tmp").is_dir() and "TMPDIR" not in os.environ:  # noqa: S108 - where tests make their directories
-    # Every pod on a laptop has a /tmp of its own: what its processes share with a test lies elsewhere.
+    # Every pod on a laptop has its own /tmp: files that its processes share with a test are elsewhere.
     os.environ["TMPDIR"] = tempfile.tempdir = "/var/tmp"  # noqa: S108
 
 

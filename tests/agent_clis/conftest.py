@@ -1,4 +1,4 @@
-"""Skips what needs real agent CLIs in an ordinary run."""
+"""Skips tests that need real agent CLIs unless the run provides them."""
 
 import os
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""A model on loopback that does what the lines of the latest task say, one model call a line. OpenAI Responses API.
+"""A scripted model on loopback: it executes one line of the latest task per model call (OpenAI Responses API).
 
 write FILE TEXT   call the shell tool to write a file
 sh COMMAND        call the shell tool
-say TEXT          the final message; "Done." where no line says one
+say TEXT          the final message; "Done." if a line does not say one
 """
 
 import itertools
@@ -16,7 +16,7 @@ INPUT_TOKENS, OUTPUT_TOKENS = 1000, 50
 
 
 class ScriptedModel:
-    """Runs until it is closed; `base_url` is what agents are told."""
+    """Runs until it is closed; agents are configured with `base_url`."""
 
     def __init__(self) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -35,12 +35,12 @@ def _lines_of(text):
 
 
 def _answer(items):
-    """The shell command to ask for, or the final message, and how many tool calls went before."""
+    """The shell command to request or the final message, and the number of tool calls before it."""
     lines, answered = [], 0
     for item in items:
         if item.get("type", "message") == "message" and item.get("role") == "user":
-            if found := _lines_of("\n".join(part.get("text", "") for part in item["content"])):
-                lines, answered = found, 0
+            if latest := _lines_of("\n".join(part.get("text", "") for part in item["content"])):
+                lines, answered = latest, 0
         elif item.get("type", "").endswith("_output"):
             answered += 1
     actions = [line for line in lines if line[0] in ACTIONS]

@@ -1,4 +1,4 @@
-"""The real Codex as the example configures it, on a laptop, against a scripted model (A1, A12)."""
+"""The real Codex, configured as in the example, on a laptop with a scripted model (A1, A12)."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def model():
 
 @pytest.fixture(scope="module", params=laptop_users())
 def laptop(request, model):
-    """With the example's provider; the only difference is which model it talks to."""
+    """Installs the example's provider; only the model's address differs."""
     home = Path(tempfile.mkdtemp(prefix="jangar-codex-"))
     if request.param:
         give_to_plain_user(home, request.param)
@@ -49,7 +49,7 @@ def laptop(request, model):
 
 
 def ended(laptop, name, task=None):
-    """The status of the example's run at its end; with another task where one is given."""
+    """Return the status of the ended run of the example, optionally with another task."""
     run = yaml.safe_load((EXAMPLE / "run.yaml").read_text())
     run["metadata"]["name"] = name
     if task is not None:
@@ -57,14 +57,14 @@ def ended(laptop, name, task=None):
     laptop.apply(run)
 
     def status():
-        found = json.loads(laptop.done("get", "agentrun", name, "-o", "json")).get("status") or {}
-        return found if found.get("phase") in OVER else None
+        ended_status = json.loads(laptop.done("get", "agentrun", name, "-o", "json")).get("status") or {}
+        return ended_status if ended_status.get("phase") in OVER else None
 
     return laptop.until(status)
 
 
 def test_the_example_works_as_documented(laptop):
-    """A1: Codex's sandbox starts in a step, and what the agent writes is there."""
+    """A1: Codex's sandbox starts in a step, and the agent's files are in the workspace."""
     status = ended(laptop, "works")
     runner = status["runner"]
     assert (status["phase"], status["conditions"][0]["message"]) == ("Succeeded", "")
@@ -76,8 +76,8 @@ def test_the_example_works_as_documented(laptop):
     assert runner["usage"]["outputTokens"] == 2 * OUTPUT_TOKENS
 
 
-def test_a_run_whose_every_tool_call_failed_says_so(laptop):
-    """A1: it succeeded, for its exit code is 0, and it is no silent success."""
+def test_a_run_whose_every_tool_call_failed_reports_it(laptop):
+    """A1: the run succeeds because its exit code is 0, and its status reports the failed calls."""
     status = ended(laptop, "fails", "sh false\nsh exit 3\nsay Well done.")
     assert status["runner"]["toolCalls"] == {"total": 2, "failed": 2, "denied": 0}
     reported = status["conditions"][0]["message"]
@@ -85,7 +85,7 @@ def test_a_run_whose_every_tool_call_failed_says_so(laptop):
 
 
 def test_home_is_private_and_outside_the_working_tree(laptop):
-    """A12: Codex finds its state of an earlier call of the same run, and none of another run."""
+    """A12: Codex reads the state of an earlier call of the same run, but of no other run."""
     task = (
         'sh echo "$HOME"; ls -a "$HOME" "$PWD" > report.md; find "$HOME" -name "*.jsonl" | wc -l >> report.md'
     )

@@ -1,4 +1,4 @@
-"""How the code is laid out: rules that a reader can rely on and a linter does not hold."""
+"""Rules for the code layout that linters do not check."""
 
 import ast
 from pathlib import Path
@@ -31,14 +31,14 @@ def names(modules):
     return [str(module.relative_to(SOURCE)) for module in modules]
 
 
-def test_no_module_is_longer_than_a_reader_can_hold():
-    """A module over 400 lines is two rooms."""
+def test_no_module_is_too_long():
+    """A module has at most the allowed number of lines."""
     long = {str(module.relative_to(SOURCE)): n for module in MODULES if (n := _lines(module)) > MAX_LENGTH}
     assert long == {}
 
 
 def test_the_median_module_is_short():
-    """Most rooms are small."""
+    """Most modules are short."""
     assert median(_lines(module) for module in MODULES if _lines(module)) <= MEDIAN
 
 
@@ -48,8 +48,8 @@ def test_modules_are_named_for_what_they_know():
 
 
 @pytest.mark.parametrize("module", MODULES, ids=names(MODULES))
-def test_every_module_opens_with_what_it_knows(module):
-    """The docstring is the contract of the room."""
+def test_every_module_starts_with_a_docstring(module):
+    """The docstring says what the module knows."""
     tree = ast.parse(module.read_text())
     assert ast.get_docstring(tree), f"{module} has no docstring"
 
@@ -60,20 +60,20 @@ def test_every_module_opens_with_what_it_knows(module):
     ids=names(sorted((SOURCE / "jangar" / "domain").rglob("*.py"))),
 )
 def test_the_domain_reads_no_clock_and_does_no_io(module):
-    """Time is an argument: no clock, no rng, no environment, no files in domain."""
-    found = []
+    """Time is an argument: the domain uses no clock, random source, environment or files."""
+    problems = []
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names if alias.name.split(".")[0] in CLOCK_MODULES]
+            problems += [alias.name for alias in node.names if alias.name.split(".")[0] in CLOCK_MODULES]
         if (
             isinstance(node, ast.ImportFrom)
             and node.level == 0
             and (node.module or "").split(".")[0] in CLOCK_MODULES
         ):
-            found.append(node.module)
+            problems.append(node.module)
         if isinstance(node, ast.Call):
-            found += _clock_calls(node)
-    assert found == []
+            problems += _clock_calls(node)
+    assert problems == []
 
 
 def _clock_calls(node: ast.Call) -> list[str]:

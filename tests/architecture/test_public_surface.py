@@ -1,7 +1,7 @@
-"""What users and clients depend on, by name: it changes only on purpose.
+"""The public surface by name: it changes only on purpose.
 
-`public_surface.json` lists it. After a change that is meant, write it anew:
-`JANGAR_WRITE_SURFACE=1 python -m pytest tests/architecture/test_public_surface.py`, and say so in the changelog.
+`public_surface.json` lists it. After an intended change, write it again with `JANGAR_WRITE_SURFACE=1 python -m pytest
+tests/architecture/test_public_surface.py`, and describe the change in the changelog.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ METRIC = re.compile(r'"(jangar_[a-z_]+)"')
 
 
 def without_descriptions(node, *, is_schema=True):
-    """A schema, where `description` is no property's name."""
+    """The schema without descriptions; a property named `description` stays."""
     if isinstance(node, dict):
         return {
             name: without_descriptions(value, is_schema=name != "properties")
@@ -38,11 +38,11 @@ def without_descriptions(node, *, is_schema=True):
 
 
 def kinds():
-    found = {}
+    metrics_by_name = {}
     for path in sorted((ROOT / "charts" / "agents" / "crds").glob("*.yaml")):
         text = json.dumps(without_descriptions(yaml.safe_load(path.read_text())), sort_keys=True)
-        found[path.stem] = hashlib.sha256(text.encode()).hexdigest()
-    return found
+        metrics_by_name[path.stem] = hashlib.sha256(text.encode()).hexdigest()
+    return metrics_by_name
 
 
 def chart_keys(node, above=""):
@@ -52,13 +52,15 @@ def chart_keys(node, above=""):
 
 
 def commands():
-    found = {}
+    words_by_command = {}
     tree = typer.main.get_command(app)
     for name, command in sorted(tree.commands.items()):
         with command.make_context(name, [], resilient_parsing=True) as context:
             params = command.get_params(context)
-        found[name] = sorted(word for param in params for word in (*param.opts, *param.secondary_opts))
-    return found
+        words_by_command[name] = sorted(
+            word for param in params for word in (*param.opts, *param.secondary_opts)
+        )
+    return words_by_command
 
 
 def enums(*modules):
@@ -89,9 +91,9 @@ SURFACE = {
 
 @pytest.mark.parametrize("part", SURFACE)
 def test_the_public_surface_changes_only_on_purpose(part):
-    found = json.loads(json.dumps(SURFACE[part]()))
+    current = json.loads(json.dumps(SURFACE[part]()))
     kept = json.loads(SNAPSHOT.read_text()) if SNAPSHOT.exists() else {}
     if os.environ.get("JANGAR_WRITE_SURFACE"):
-        SNAPSHOT.write_text(json.dumps(kept | {part: found}, indent=1, sort_keys=True) + "\n")
+        SNAPSHOT.write_text(json.dumps(kept | {part: current}, indent=1, sort_keys=True) + "\n")
         return
-    assert found == kept[part]
+    assert current == kept[part]

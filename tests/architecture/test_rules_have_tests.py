@@ -1,6 +1,6 @@
-"""Every rule of docs/rules.md is held by a test that carries its number: `@pytest.mark.rule("DAG-5")`.
+"""Every rule of docs/rules.md has a test with its number: `@pytest.mark.rule("DAG-5")`.
 
-Reads the tests as text; imports none of them.
+Reads the tests as text and imports none of them.
 """
 
 import ast
@@ -15,13 +15,13 @@ RULES = {
     for number in range(1, last + 1)
 } | {"AGENT-2", "AGENT-3", "GATE-1"}
 NEEDS_THE_ENGINE: dict[str, str] = {}
-"""Rules that nothing pure can show, and why. A rule leaves the table with its first test."""
+"""Rules that no pure test can show, and why. Remove a rule from the table when it gets a test."""
 RULES |= {"AGENT-2"}
 """Single rules of groups that are not bound as a whole yet."""
 
 
 def marked_rules(source: str) -> Iterator[str]:
-    """Numbers given to `mark.rule(...)`; one that is not written out counts as its source text."""
+    """Numbers in `mark.rule(...)`; a number that is not a literal counts as its source text."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="mark"), attr="rule"), args=numbers):
@@ -37,24 +37,24 @@ def in_order(rules: set[str]) -> list[str]:
     return sorted(rules, key=lambda rule: (rule.partition("-")[0], int(rule.partition("-")[2])))
 
 
-def test_every_rule_has_a_test_or_a_reason_why_not():
-    """A rule that nothing holds is a wish."""
+def test_every_rule_has_a_test_or_a_documented_reason():
+    """A rule needs a test or an entry in the table."""
     assert in_order(RULES - rules_with_tests() - NEEDS_THE_ENGINE.keys()) == []
 
 
-def test_a_rule_that_has_a_test_needs_no_excuse():
+def test_a_rule_with_a_test_is_not_in_the_table():
     """The table only shrinks."""
     assert in_order(rules_with_tests() & NEEDS_THE_ENGINE.keys()) == []
 
 
-def test_tests_carry_numbers_of_rules_that_exist():
-    """A number with a typing mistake holds nothing."""
+def test_tests_mark_only_existing_rules():
+    """A mistyped number fails."""
     assert sorted(rules_with_tests() - RULES) == []
     assert NEEDS_THE_ENGINE.keys() <= RULES
 
 
-def test_the_page_that_users_read_lists_every_rule():
-    """B13: a number that a test cites can be looked up. `ST-6, 7` are two."""
+def test_the_rules_page_lists_every_rule():
+    """B13: users can look up every number that a test cites. `ST-6, 7` are two rules."""
     page = (TESTS.parent / "docs" / "rules.md").read_text("utf-8")
     listed: set[str] = set()
     for group, numbers in re.findall(r"^\| ([A-Z]+)-([\d, ]+) \|", page, re.MULTILINE):
@@ -62,8 +62,8 @@ def test_the_page_that_users_read_lists_every_rule():
     assert in_order(RULES ^ listed) == []
 
 
-def test_marks_are_found_wherever_they_stand():
-    """On functions and classes, in lists and on parameters; a mark of another name is none."""
+def test_rule_marks_are_found_on_every_kind_of_definition():
+    """On functions and classes, in lists and on parameters; marks with another name do not count."""
     source = """
 pytestmark = [pytest.mark.rule("DAG-1", "DAG-2")]
 @pytest.mark.rule("CAN-3")

@@ -1,4 +1,4 @@
-"""docs/security.md says what is held and by which test; a test that it names exists."""
+"""docs/security.md names a test for each claim, and the test exists."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 
 
 def rows():
-    """Every row of a table that has a column for tests."""
+    """Rows of the tables that have a test column."""
     has_tests = False
     for line in PAGE.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
@@ -25,7 +25,7 @@ def rows():
 
 @pytest.mark.parametrize("cell", [*rows()])
 def test_every_claim_names_a_test_that_exists(cell):
-    """A claim without a test, or with one that was renamed, is found."""
+    """A claim without a test, or with a renamed one, fails."""
     named = TEST.findall(cell)
     assert named, "no test is named"
     for path, name in named:
@@ -33,5 +33,5 @@ def test_every_claim_names_a_test_that_exists(cell):
 
 
 def test_the_page_has_its_tables():
-    """What is checked, and what each right amounts to."""
+    """The checks and the effect of each permission."""
     assert len(list(rows())) >= 20

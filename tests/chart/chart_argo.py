@@ -1,4 +1,4 @@
-"""Argo Rollouts itself, from its published module, as its own manifests install it. Knows nothing of the product."""
+"""Argo Rollouts from its published module, installed with its own manifests. Independent of the product."""
 
 import subprocess
 import tempfile
@@ -17,7 +17,7 @@ TOOL = ROOT / "scripts" / "envtest" / "tool"
 WRITE_IMAGE = ROOT / "scripts" / "cluster" / "write-image"
 NAMESPACE, IMAGE = "argo-rollouts", "quay.io/argoproj/argo-rollouts:built-here"
 USER = 999
-"""Of its own image."""
+"""Namespace of its image."""
 
 
 def where() -> Path:
@@ -28,14 +28,14 @@ def where() -> Path:
 
 
 def why_no_argo() -> str | None:
-    """It takes minutes to build: tests only use it."""
+    """Building it takes minutes: tests only use an existing build."""
     if (where() / "bin" / "rollouts-controller").exists():
         return None
     return "no Argo Rollouts (scripts/envtest/tool argo-rollouts)"
 
 
 def install_argo(cluster: WholeCluster, kubectl: Kubectl) -> None:
-    """Its definitions, roles and controller, until the controller is up."""
+    """Install its definitions, roles and controller, and wait until the controller is up."""
     binary = where() / "bin" / "rollouts-controller"
     with tempfile.TemporaryDirectory(prefix="jangar-argo-") as scratch:
         tar = Path(scratch) / "image.tar"
@@ -65,7 +65,7 @@ def _manifests() -> list[Any]:
 
 
 def _ours(manifest: Any) -> Any:
-    """As published, but for the image: nothing can be pulled here."""
+    """The published manifests with our image: nothing can be pulled here."""
     if manifest["kind"] == "Deployment":
         pod = manifest["spec"]["template"]["spec"]
         pod["securityContext"]["runAsUser"] = USER
@@ -74,7 +74,7 @@ def _ours(manifest: Any) -> Any:
 
 
 class Rollout:
-    """One Rollout, steered by the patches that its kubectl plugin sends."""
+    """A Rollout, controlled with the patches that its kubectl plugin sends."""
 
     def __init__(self, kubectl: Kubectl, name: str) -> None:
         self._kubectl, self.name = kubectl, name
@@ -86,10 +86,10 @@ class Rollout:
         return wait_for(lambda: self._is(phase), what=f"that {self.name} is {phase}", seconds=seconds)
 
     def _is(self, phase: str) -> Any | None:
-        found = self.get()
-        status = found.get("status") or {}
-        heard = status.get("observedGeneration") == str(found["metadata"]["generation"])
-        return found if heard and status.get("phase") == phase else None
+        rollout = self.get()
+        status = rollout.get("status") or {}
+        observed = status.get("observedGeneration") == str(rollout["metadata"]["generation"])
+        return rollout if observed and status.get("phase") == phase else None
 
     def promote(self) -> None:
         self._status('{"status":{"pauseConditions":null}}')

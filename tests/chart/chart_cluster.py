@@ -1,6 +1,6 @@
-"""The chart on a whole real cluster: the product's image on its node, releases by helm, and a load of runs.
+"""The chart on a real cluster: the product's image on its node, Helm releases, and a load of runs.
 
-Knows how each is made and watched; knows nothing of what should come of it.
+Creates and observes; the tests decide what to expect.
 """
 
 import json
@@ -30,16 +30,16 @@ REPOSITORY = "jangar.local/jangar"
 IMAGE = ROOT / "dist" / "jangar-image.tar"
 NOW, NEXT = jangar.__version__, f"{jangar.__version__}+next"
 TAGS = {NOW: NOW, NEXT: "next"}
-"""Two versions of the product, and the tags of their images: the second is the first by another name of its own."""
+"""Two versions of the product and their image tags; the second is the first under another version number."""
 RUNS_PATH = "/apis/orchestration.proompteng.ai/v1alpha1/orchestrationruns"
 QUICK = {"leaseDurationSeconds": 10, "renewDeadlineSeconds": 8, "retryPeriodSeconds": 2}
 PATIENCE = 180.0
-"""Seconds; the machine may be busy with other tests."""
+"""Timeout in seconds; other tests may load the machine."""
 CONTROLLERS = "app.kubernetes.io/name=agents-controllers"
 
 
 def why_no_image() -> str | None:
-    """The image of this very source is built where it is missing or older; what kept it from being built."""
+    """Build the image of this source if it is missing or outdated; return the reason if it cannot be built."""
     newest = max(path.stat().st_mtime for path in (ROOT / "src").rglob("*.py"))
     if IMAGE.exists() and IMAGE.stat().st_mtime > newest:
         return None
@@ -50,13 +50,13 @@ def why_no_image() -> str | None:
 
 
 def next_image(to: Path) -> Path:
-    """The same product that calls itself by the next version."""
+    """The same product with the next version number."""
     package = to / "next" / "usr/local/lib/python3.11/dist-packages/jangar"
     (package / "__pycache__").mkdir(parents=True)
     (package / "__init__.py").write_text(
         (ROOT / "src/jangar/__init__.py").read_text("utf-8").replace(f'"{NOW}"', f'"{NEXT}"'), "utf-8"
     )
-    # What the layers below have compiled is covered, and read anew from the text.
+    # The layers below contain compiled modules, which Python compiles again from the changed source.
     (package / "__pycache__" / ".wh.__init__.cpython-311.pyc").touch()
     layers = [ROOT / "build" / "image" / item for item in ("base", "wheels", "product")]
     out = to / "next.tar"
@@ -74,7 +74,7 @@ def next_image(to: Path) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """The chart as `agents` in one namespace."""
+    """The chart as release `agents` in one namespace."""
 
     server: ExistingServer
     kubectl: Kubectl
@@ -115,7 +115,7 @@ class Release:
         )
 
     def api(self) -> Api:
-        """With a connection of its own."""
+        """A client with its own connection."""
         self._clients.append(self.server.client())
         return Api(self._clients[-1], self.namespace)
 
@@ -124,13 +124,15 @@ class Release:
         return self._clients[-1]
 
     def wait_for(self, kind: str, name: str, phase: str, *, seconds: float = PATIENCE) -> None:
-        """Until a run is in this phase; that it ended in another one is told at once."""
+        """Wait until a run is in this phase; fail at once if it ends in another."""
 
         def is_there() -> bool:
             status = api.get(kind, name).get("status") or {}
-            found = status.get("phase")
-            assert found == phase or "finishedAt" not in status, f"{name} is {found}: {status.get('message')}"
-            return found == phase
+            current = status.get("phase")
+            assert current == phase or "finishedAt" not in status, (
+                f"{name} is {current}: {status.get('message')}"
+            )
+            return current == phase
 
         api = self.api()
         wait_for(is_there, what=f"that {name} is {phase}", seconds=seconds)
@@ -139,16 +141,16 @@ class Release:
         return self.kubectl.json(f"get pods -l {labels}")["items"]
 
     def members(self) -> list[Any]:
-        """The controllers, as `jangar controllers list` tells of them."""
+        """The controllers as listed by `jangar controllers list`."""
         return list(json.loads(self.jangar("controllers", "list", "--output", "json"))["members"])
 
     def versions(self) -> dict[str, int]:
-        """How many shards the controllers of each version hold."""
-        found: dict[str, int] = {}
+        """The number of shards that the controllers of each version hold."""
+        shards: dict[str, int] = {}
         for member in self.members():
             if member["alive"]:
-                found[member["version"]] = found.get(member["version"], 0) + len(member["holds"])
-        return found
+                shards[member["version"]] = shards.get(member["version"], 0) + len(member["holds"])
+        return shards
 
     def jangar(self, *words: str) -> str:
         command = [Path(sys.executable).with_name("jangar"), *words, "-n", self.namespace]
@@ -162,7 +164,7 @@ class Release:
 
 
 class RunEnds(ObjectFollower):
-    """Every end that a run was ever seen with."""
+    """Every terminal phase that was observed for each run."""
 
     def __init__(self, client: HttpClient) -> None:
         self._ends: dict[tuple[str, str], set[tuple[str, str]]] = {}
@@ -172,10 +174,10 @@ class RunEnds(ObjectFollower):
         with self._lock:
             return {name: set(ends) for (within, name), ends in self._ends.items() if within == namespace}
 
-    def take(self, seen: dict[str, Any]) -> None:
-        status = seen.get("status") or {}
+    def take(self, version: dict[str, Any]) -> None:
+        status = version.get("status") or {}
         if status.get("finishedAt"):
-            key = (seen["metadata"]["namespace"], seen["metadata"]["name"])
+            key = (version["metadata"]["namespace"], version["metadata"]["name"])
             self._ends.setdefault(key, set()).add((status["phase"], status["finishedAt"]))
 
 
@@ -188,7 +190,7 @@ TOOL = {
 
 
 class Load:
-    """Runs of a few steps, so many in all, so many at once; made beside whatever else happens."""
+    """A fixed number of short runs with bounded concurrency, created in the background."""
 
     def __init__(
         self, api: Api, ends: RunEnds, *, total: int, at_once: int, steps: int = 1, name: str = "run"
@@ -213,7 +215,7 @@ class Load:
         return len(self._ends.of(self._api.namespace).keys() & set(self.names))
 
     def wait_for(self, number: int, *, seconds: float) -> None:
-        """Until so many more have ended than now."""
+        """Wait until this many more runs have ended."""
         wanted = min(self.ended + number, len(self.names))
         wait_for(lambda: self.ended >= wanted, what=f"that {wanted} runs have ended", seconds=seconds)
 
@@ -247,10 +249,10 @@ class Load:
 
 
 def assert_once(load: Load, namespace: str, pods: PodLedger, ends: RunEnds) -> None:
-    """Every run has succeeded, was never seen with another end, and every step of it ran once."""
-    seen = ends.of(namespace)
-    assert {phase for name in load.names for phase, _ in seen[name]} == {"Succeeded"}
-    assert {len(seen[name]) for name in load.names} == {1}, "a run has ended twice"
+    """Every run succeeded, was never observed with another outcome, and ran every step once."""
+    outcomes = ends.of(namespace)
+    assert {phase for name in load.names for phase, _ in outcomes[name]} == {"Succeeded"}
+    assert {len(outcomes[name]) for name in load.names} == {1}, "a run has ended twice"
     ran = pods.executions(namespace)
     ran.pop("", None)  # the product's own pods
     assert ran == Counter(dict.fromkeys(load.marks, 1))
@@ -258,16 +260,16 @@ def assert_once(load: Load, namespace: str, pods: PodLedger, ends: RunEnds) -> N
 
 @contextmanager
 def sampled(look: Callable[[], int]) -> Iterator[list[int]]:
-    """What `look` answered, twice a second, for as long as the block lasts."""
-    seen: list[int] = []
+    """The result of `look` twice a second for the duration of the block."""
+    outcomes: list[int] = []
     over = Event()
 
     def follow() -> None:
         while not over.wait(0.5):
-            seen.append(look())
+            outcomes.append(look())
 
     thread = Thread(target=follow, daemon=True)
     thread.start()
-    yield seen
+    yield outcomes
     over.set()
     thread.join(10)

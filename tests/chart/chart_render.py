@@ -1,4 +1,4 @@
-"""The chart as helm renders it. Knows the command; knows nothing of what should be rendered."""
+"""The chart as rendered by Helm. Runs the command; the tests decide what to expect."""
 
 import copy
 import json
@@ -24,12 +24,12 @@ DEADLINE = 120.0
 
 @cache
 def helm_binary() -> Path | None:
-    """Beside this Python, where `make setup` puts it, else from the PATH."""
-    beside = Path(sys.executable).with_name("helm")
-    if beside.exists():
-        return beside
-    found = shutil.which("helm")
-    return Path(found) if found else None
+    """The Helm of this virtual environment (`make setup`), else the one on the PATH."""
+    bundled = Path(sys.executable).with_name("helm")
+    if bundled.exists():
+        return bundled
+    path = shutil.which("helm")
+    return Path(path) if path else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +45,10 @@ def run_helm(
     stdin: str = "",
     seconds: float = DEADLINE,
 ) -> Ran:
-    """Helm with a home of its own, so that nothing of this machine's user counts."""
+    """Run Helm with its own home directory, independent of the user's configuration."""
     binary = helm_binary()
     if binary is None:
-        pytest.skip("no helm: make setup installs one on Linux (x86-64); else put one on the PATH")
+        pytest.skip("no helm: make setup installs one on Linux (x86-64); otherwise put one on the PATH")
     with tempfile.TemporaryDirectory(prefix="jangar-helm-") as home:
         env = {"HOME": home, "PATH": os.environ.get("PATH", os.defpath), **(environment or {})}
         ran = subprocess.run(
@@ -89,7 +89,7 @@ def template(
     namespace: str = "agents",
     release: str = "agents",
 ) -> Ran:
-    """`helm template` with values by dotted path, over files of the chart's folder."""
+    """`helm template` with values by dotted path on top of files from the chart's folder."""
     arguments = ["template", release, CHART, "--namespace", namespace, *words]
     for file in files:
         arguments += ["--values", CHART / file]
@@ -98,7 +98,7 @@ def template(
 
 @dataclass(frozen=True)
 class Objects:
-    """What was rendered."""
+    """The rendered objects."""
 
     all: tuple[dict[str, Any], ...]
     text: str
@@ -124,14 +124,14 @@ def rendered(values: Mapping[str, Any] | None = None, **more: Any) -> Objects:
 
 
 def refusal(values: Mapping[str, Any] | None = None, **more: Any) -> str:
-    """What helm says of values that must be refused."""
+    """Helm's error for values that must be rejected."""
     ran = template(values, **more)
-    assert ran.code != 0, "these values were rendered, but must be refused"
+    assert ran.code != 0, "these values were rendered, but must be rejected"
     return ran.err
 
 
 class _Strict(yaml.SafeLoader):
-    """Refuses what YAML tools disagree about: a key that stands twice."""
+    """Rejects duplicate keys, which YAML tools treat differently."""
 
 
 def _mapping(loader: _Strict, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -150,9 +150,9 @@ def documents(text: str) -> Iterator[dict[str, Any]]:
 
 
 def defaults() -> dict[str, Any]:
-    found = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
-    assert isinstance(found, dict)
-    return found
+    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    assert isinstance(values, dict)
+    return values
 
 
 def schema() -> dict[str, Any]:
@@ -160,7 +160,7 @@ def schema() -> dict[str, Any]:
 
 
 def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value by its path; an empty object is one."""
+    """Every value by its path; an empty object counts as a value."""
     if isinstance(node, dict) and node:
         for key, value in node.items():
             yield from leaves(value, f"{path}.{key}" if path else key)
@@ -169,12 +169,12 @@ def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def container(workload: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    found = workload["spec"]["template"]["spec"]["containers"]
-    return next(item for item in found if name in (None, item["name"]))
+    containers = workload["spec"]["template"]["spec"]["containers"]
+    return next(item for item in containers if name in (None, item["name"]))
 
 
 def environment(of: Mapping[str, Any]) -> dict[str, Any]:
-    """Names to texts, or to where they come from; a name that stands twice is a mistake."""
+    """Names mapped to texts or sources; a duplicate name fails."""
     entries = of.get("env") or []
     names = [entry["name"] for entry in entries]
     assert len(names) == len(set(names)), f"a name stands twice: {sorted(names)}"
@@ -183,7 +183,7 @@ def environment(of: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pod_specs(objects: Objects) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every pod that could come of it."""
+    """Every pod template of the rendered objects."""
     for item in objects.all:
         name = f"{item['kind']}/{item['metadata']['name']}"
         if item["kind"] == "Pod":

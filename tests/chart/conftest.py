@@ -1,6 +1,6 @@
-"""A whole real cluster with two versions of the product on its node, started when the first test asks for it.
+"""A real cluster with two versions of the product on its node, started on first use.
 
-It goes with each module: the engine's own tests have controllers that look after every namespace of theirs.
+It is module-scoped: the engine's own tests have controllers that reconcile every namespace.
 """
 
 import secrets
@@ -28,7 +28,7 @@ RESTRICTED = {
 def cluster() -> Iterator[WholeCluster]:
     for obstacle in (why_no_cluster, lambda: None if helm_binary() else "no helm", why_no_image):
         if reported := obstacle():
-            pytest.skip(f"no whole cluster for the chart: {reported}")
+            pytest.skip(f"no cluster for the chart: {reported}")
     whole = WholeCluster()
     scratch = Path(tempfile.mkdtemp(prefix="jangar-chart-image-"))
     try:
@@ -49,7 +49,7 @@ def node(cluster: WholeCluster) -> Iterator[ExistingServer]:
 
 @pytest.fixture
 def release(node: ExistingServer, tmp_path: Path) -> Iterator[Release]:
-    """A namespace of its own under the strictest pod security; whatever is installed there goes with it."""
+    """A namespace with the strictest pod security; everything installed in it is deleted at the end."""
     binary = kubectl_binary()
     assert binary is not None, "a whole cluster has one"
     namespace = f"chart-{secrets.token_hex(3)}"

@@ -1,4 +1,4 @@
-"""A canary of the controllers by Argo Rollouts itself, on a whole real cluster, under a load of runs."""
+"""A canary of the controllers with Argo Rollouts on a real cluster under a load of runs."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ON = {"progressiveDelivery.enabled": True}
 
 @pytest.fixture(scope="session")
 def argo() -> None:
-    """Asked before a cluster is started for nothing."""
+    """Checked before a cluster is started."""
     if obstacle := why_no_argo():
         pytest.skip(obstacle)
 
@@ -28,32 +28,33 @@ def rollout(argo, cluster, release) -> Rollout:
 
 
 def services(release: Release) -> dict[str, tuple[str, Any]]:
-    """Each Service by its uid and what it says."""
-    found = release.kubectl.json("get services")["items"]
-    return {item["metadata"]["name"]: (item["metadata"]["uid"], item["spec"]) for item in found}
+    """Each Service's uid and spec."""
+    items = release.kubectl.json("get services")["items"]
+    return {item["metadata"]["name"]: (item["metadata"]["uid"], item["spec"]) for item in items}
 
 
 def passes(release: Release, version: str) -> float:
-    """How many passes over runs and their children the controllers of a version have made themselves."""
+    """The number of reconciles of runs and children by the controllers of a version."""
     hosts = {
         member["host"] for member in release.members() if member["version"] == version and member["alive"]
     }
-    found = 0.0
+    total = 0.0
     for pod in release.pods():
         if pod["metadata"]["name"] in hosts:
             lines = release.metrics(pod).splitlines()
-            found += sum(
+            total += sum(
                 float(line.split()[-1])
                 for line in lines
                 if line.startswith("jangar_reconcile_total") and 'run"' in line and "not_ours" not in line
             )
-    return found
+    return total
 
 
 @pytest.mark.rule("CHART-4", "CHART-1")
-def test_a_canary_does_its_share_and_doubles_nothing(release, rollout, pods, ends):
-    """Under a load of 200 runs: paused, both versions reconcile their shards; aborted, the old one alone; tried again,
-    promoted and restarted, the new one alone. Every run ends once, every step runs once, Services stay as they are.
+def test_a_canary_takes_its_share_and_duplicates_no_work(release, rollout, pods, ends):
+    """With a load of 200 runs: while paused, both versions reconcile their shards; after an abort, only the old one;
+    after retry, promotion and restart, only the new one. Every run ends once, every step runs once, and Services are
+    unchanged.
     """
     values = ON | {"controllers.replicaCount": 2}
     release.deploy(values)
@@ -91,10 +92,12 @@ def test_a_canary_does_its_share_and_doubles_nothing(release, rollout, pods, end
     )
     load.wait_for(10, seconds=PATIENCE)
 
-    assert load.ended < len(load.names), "the load is over: nothing after this would show anything"
+    assert load.ended < len(load.names), "the load has ended: nothing after this is meaningful"
     old = {pod["metadata"]["uid"] for pod in release.pods()}
-    asked = rollout.restart()
-    wait_for(lambda: rollout.get()["status"].get("restartedAt") == asked, what="a restart", seconds=PATIENCE)
+    restarted = rollout.restart()
+    wait_for(
+        lambda: rollout.get()["status"].get("restartedAt") == restarted, what="a restart", seconds=PATIENCE
+    )
     wait_for(
         lambda: not old & {pod["metadata"]["uid"] for pod in release.pods()}, what="new pods", seconds=120
     )
@@ -106,8 +109,8 @@ def test_a_canary_does_its_share_and_doubles_nothing(release, rollout, pods, end
 
 
 @pytest.mark.rule("CHART-2")
-def test_every_field_of_a_rollout_is_known_to_its_own_definition(release, rollout):
-    """A field that Argo's definition does not have would be pruned without a word: a strict dry run refuses it."""
+def test_every_field_of_a_rollout_exists_in_its_crd(release, rollout):
+    """An unknown field would be pruned silently: a strict dry run rejects it."""
     values = ON | {
         "progressiveDelivery.components.controlPlane": True,
         "progressiveDelivery.analysis.enabled": True,
@@ -133,8 +136,8 @@ def test_every_field_of_a_rollout_is_known_to_its_own_definition(release, rollou
 
 
 @pytest.mark.rule("CHART-1")
-def test_kinds_are_switched_there_and_back_without_a_moment_without_controllers(release, rollout, pods, ends):
-    """Deployment, both, Rollout, both, Deployment: runs go on, and at no moment is there no ready controller."""
+def test_switching_kinds_always_keeps_a_ready_controller(release, rollout, pods, ends):
+    """Deployment, both, Rollout, both, Deployment: runs continue, and there is always a ready controller."""
     base = {"controlPlane.enabled": False, "controllers.replicaCount": 2}
     on = base | ON
 
@@ -159,13 +162,13 @@ def test_kinds_are_switched_there_and_back_without_a_moment_without_controllers(
         (base | {"progressiveDelivery.migration": "cutover"}, "Healthy"),
         (base, ""),
     ]
-    with sampled(ready) as seen:
+    with sampled(ready) as samples:
         for values, phase in moves:
             release.deploy(values)
             if phase:
                 rollout.wait_for(phase)
             load.wait_for(4, seconds=PATIENCE)
-    assert min(seen) >= 1, seen
+    assert min(samples) >= 1, samples
     assert release.kubectl("get rollouts -o name").strip() == ""
     load.finish(seconds=300)
     assert_once(load, release.namespace, pods, ends)

@@ -1,4 +1,4 @@
-"""The environment that the chart gives each process, held against the table of settings in the code."""
+"""The environment that the chart sets for each process matches the settings table in the code."""
 
 import importlib
 import json
@@ -23,19 +23,19 @@ from jangar.settings.controllers import ControllerSettings, controller_settings
 from jangar.settings.variable import Variable, variables_of
 
 OWN = {"JANGAR_POD_NAMESPACE", "JANGAR_HEALTH_ADDRESS", "JANGAR_OWN_SERVICE_ACCOUNTS"}
-"""Variables that the chart sets by itself: rows without a Helm value."""
+"""Variables that the chart sets itself: rows without a Helm value."""
 ON_LAPTOPS = {"JANGAR_DATA_DIR", "JANGAR_WEB_PORT"}
 """Rows without a Helm value that no pod needs."""
 
 
 def rows() -> list[Variable[Any]]:
-    """Every row of every table of settings, whoever wrote it."""
-    found = {}
+    """Every row of every settings table."""
+    variables = {}
     for module in pkgutil.iter_modules(jangar.settings.__path__):
         if module.name != "__main__":
             names = vars(importlib.import_module(f"jangar.settings.{module.name}"))
-            found |= {item.name: item for item in names.values() if isinstance(item, Variable)}
-    return list(found.values())
+            variables |= {item.name: item for item in names.values() if isinstance(item, Variable)}
+    return list(variables.values())
 
 
 ROWS = rows()
@@ -66,8 +66,8 @@ def value_at(path: str) -> Any:
 
 @pytest.mark.rule("CHART-6")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_every_row_of_the_table_is_known_to_the_chart(row):
-    """A row names a value of values.yaml, or the chart sets the variable by itself."""
+def test_the_chart_sets_every_row_of_the_settings_table(row):
+    """A row names a value of values.yaml, or the chart sets the variable itself."""
     listed = {load["name"]: load for load in json.loads((CHART / "files/environment.json").read_text())}
     if not row.helm_value:
         assert row.name in OWN | ON_LAPTOPS, (
@@ -89,7 +89,7 @@ def test_every_row_of_the_table_is_known_to_the_chart(row):
 
 @pytest.mark.parametrize("row", [row for row in MAPPED if not row.is_secret], ids=lambda row: row.name)
 def test_a_default_of_the_chart_is_the_default_of_the_process(row):
-    """values.yaml says what the process would do by itself, or leaves it to the process."""
+    """values.yaml has the process's default or leaves it to the process."""
     default = value_at(row.helm_value)
     if default in ("", None) or default in ([], {}) or isinstance(default, dict):
         return
@@ -99,17 +99,18 @@ def test_a_default_of_the_chart_is_the_default_of_the_process(row):
 
 @pytest.mark.rule("CHART-5")
 def test_defaults_are_readable_and_change_nothing(default_environment):
-    """What the chart renders by default is what the process has without it, but for what only a pod can know."""
+    """The default environment equals the process defaults, except for values that only a pod can know."""
     texts = {name: value for name, value in default_environment.items() if isinstance(value, str)}
     reported = controller_settings(texts)
     plain = controller_settings({})
     differing = {
         name for name in variables_of(ControllerSettings) if getattr(reported, name) != getattr(plain, name)
     }
-    # Set to their defaults: status.retention then says that an operator did. A chart alone knows the runner's image.
+    # Explicit defaults: status.retention reports that an operator set them. Only the chart knows the runner's
+    # image.
     own = {"agentrun_retention", "health_address", "runner_service_account", "lease_name", "runner_image"}
     assert differing <= own | {"own_service_accounts"}
-    # E7: what the controllers and the control plane run as, no run may use.
+    # E7: runs may not use the accounts of the controllers and the control plane.
     assert reported.own_service_accounts == ("agents-controllers", "agents-sa")
 
 
@@ -143,14 +144,14 @@ _PROXY = {
 ALONGSIDE = {
     f"controlPlane.trustedProxy.{name}": _PROXY for name in ("userHeader", "groupsHeader", "groups", "users")
 } | {"controller.leaderElection.enabled": {"controllers.deploymentStrategy.type": "Recreate"}}
-"""What a flipped value needs to be allowed."""
+"""Other values that a flipped value requires."""
 MAKES_ROOM = {"runtime.agentImage": "JANGAR_AGENT_RUNNER_IMAGE"}
-"""Which other variable is left out for a value to count."""
+"""Another variable that must be left out for a value to take effect."""
 LISTS = {"image patterns": ["registry.example/team/*"], "repositories": ["team/repo"]}
 
 
 def sample(row: Variable[Any]) -> Any:
-    """Another value than the default."""
+    """A value other than the default."""
     if row.helm_value in OBJECTS:
         return OBJECTS[row.helm_value]
     if row.form.type in SAMPLES:
@@ -163,7 +164,7 @@ def sample(row: Variable[Any]) -> Any:
 @pytest.mark.rule("CHART-6")
 @pytest.mark.parametrize("row", [row for row in MAPPED if not row.is_secret], ids=lambda row: row.name)
 def test_a_value_reaches_the_process_and_changes_what_it_does(row, default_environment):
-    """Flipped in the values, the variable differs, can be read, and the process's settings differ."""
+    """With the flipped value, the variable differs, parses, and changes the process's settings."""
     alongside = ALONGSIDE.get(row.helm_value, {})
     process = controllers
     if "controllers" not in row.processes:
@@ -184,17 +185,17 @@ def test_a_value_reaches_the_process_and_changes_what_it_does(row, default_envir
 
 @pytest.mark.rule("CHART-6")
 def test_values_of_the_control_plane_reach_it():
-    """Rows that the control plane reads are in its environment; those that it does not read are not."""
-    found = environment(container(rendered().one("Deployment", "agents")))
+    """The control plane's environment has exactly the rows that the control plane reads."""
+    variables = environment(container(rendered().one("Deployment", "agents")))
     wanted = {row.name for row in MAPPED if "control-plane" in row.processes and row.shown_default}
     strange = {row.name for row in MAPPED if "control-plane" not in row.processes}
-    assert wanted <= found.keys()
-    assert not strange & found.keys()
+    assert wanted <= variables.keys()
+    assert not strange & variables.keys()
 
 
 @pytest.mark.rule("CHART-5")
 def test_a_component_wins_over_what_both_share():
-    """`env.vars` is the base; the component's own variables win, on each component alone."""
+    """`env.vars` is the base; a component's own variables override it for that component."""
     objects = rendered(
         {
             "env.vars": {"FOO": "base", "BAR": "base"},
@@ -210,8 +211,8 @@ def test_a_component_wins_over_what_both_share():
 
 
 @pytest.mark.rule("CHART-5")
-def test_variables_win_over_values_and_nothing_stands_twice():
-    """A variable that is named in env is what it says there, once, wherever else a value stands for it."""
+def test_env_vars_override_values_and_appear_once():
+    """A variable named in env has that value exactly once, wherever else it is set."""
     name = "JANGAR_ORCHESTRATION_CANCEL_TIMEOUT_MS"
     values = {"orchestrationController.cancel.timeoutMs": 70000}
     assert controllers(values)[name] == "70000"
@@ -256,7 +257,7 @@ def test_variables_win_over_values_and_nothing_stands_twice():
             id="null",
         ),
         pytest.param(
-            "controller.jobTtlSeconds", 1200, "AGENT_RUNNER_JOB_TTL_SECONDS", "1200", id="older-name"
+            "controller.jobTtlSeconds", 1200, "AGENT_RUNNER_JOB_TTL_SECONDS", "1200", id="legacy-name"
         ),
         pytest.param(
             "controller.jobTtlSecondsAfterFinished",
@@ -283,51 +284,51 @@ def test_variables_win_over_values_and_nothing_stands_twice():
 )
 @pytest.mark.rule("GC-5")
 def test_numbers_and_switches_survive(path, value, name, text):
-    """0 and false are values, millions have no exponent, null means never."""
+    """0 and false are values, large integers have no exponent, and null means never."""
     assert controllers({path: value})[f"JANGAR_{name}"] == text
 
 
 def test_numbers_on_the_command_line_survive():
-    """`--set` and `--set-string` give other types than a file, and the same text."""
+    """`--set` and `--set-string` produce other types than a file, and the same text."""
     for option in ("--set", "--set-string"):
         ran = template(words=(option, "controller.agentRunRetentionSeconds=2592000"))
         assert 'value: "2592000"' in ran.out
 
 
 @pytest.mark.rule("GC-5")
-def test_two_names_of_one_setting_may_not_differ():
-    """Both set and the same is fine; both set and different is an error with both numbers."""
+def test_two_names_of_one_setting_must_agree():
+    """Equal values are accepted; different values are an error with both."""
     same = {"controller.jobTtlSeconds": 60, "controller.jobTtlSecondsAfterFinished": 60}
     assert controllers(same)["JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS"] == "60"
     reported = refusal(same | {"controller.jobTtlSeconds": 0})
     assert "controller.jobTtlSeconds=0 and controller.jobTtlSecondsAfterFinished=60" in reported
 
 
-def test_what_the_chart_sets_cannot_be_set_by_others():
-    """A probe would ask a port where nobody listens."""
+def test_variables_set_by_the_chart_cannot_be_overridden():
+    """Otherwise a probe would use a port without a listener."""
     reported = refusal({"controllers.env.vars": {"JANGAR_HEALTH_ADDRESS": "0.0.0.0:1"}})
     assert "JANGAR_HEALTH_ADDRESS is set by the chart" in reported
 
 
-def test_the_database_is_never_in_the_clear():
-    """A URL that is given becomes a Secret; pods name it."""
+def test_the_database_url_is_never_in_plain_text():
+    """The URL becomes a Secret that the pods reference."""
     objects = rendered({"database.url": "postgresql://u:hunter2@db/x"})
     assert objects.text.count("hunter2") == 0
     assert list(objects.of("Secret")) == ["agents-db"]
-    found = environment(container(objects.one("Deployment", "agents-controllers")))["DATABASE_URL"]
-    assert found == {"secretKeyRef": {"name": "agents-db", "key": "url"}}
+    variables = environment(container(objects.one("Deployment", "agents-controllers")))["DATABASE_URL"]
+    assert variables == {"secretKeyRef": {"name": "agents-db", "key": "url"}}
     named = controllers({"database.secretRef": {"name": "pg", "key": "uri"}})["DATABASE_URL"]
     assert named == {"secretKeyRef": {"name": "pg", "key": "uri"}}
 
 
-def test_the_leases_settings_are_checked_before_a_pod_must():
-    """What would stop the process at start stops the rendering, in the same words."""
+def test_invalid_lease_settings_fail_the_rendering():
+    """Settings that would stop the process at start fail the rendering with the same message."""
     reported = refusal({"controller.leaderElection.renewDeadlineSeconds": 40})
     assert "each must be less than the next" in reported
 
 
-def test_the_controllers_beside_the_control_plane_have_their_own_environment():
-    """With controllers.enabled=false both are containers of one pod, each with what it reads."""
+def test_controllers_in_the_control_plane_pod_have_their_own_environment():
+    """With controllers.enabled=false both are containers of one pod with separate environments."""
     single = rendered({"controllers.enabled": False, "controllers.env.vars": {"X": "ctl"}})
     assert list(single.of("Deployment")) == ["agents"]
     pod = single.one("Deployment", "agents")
@@ -337,8 +338,8 @@ def test_the_controllers_beside_the_control_plane_have_their_own_environment():
     assert environment(container(pod, "controllers")) == split
 
 
-def test_settings_of_time_are_of_the_process():
-    """The sample that shows it: 45 s reach the controllers' settings as a duration."""
-    found = controllers({"controller.leaderElection.leaseDurationSeconds": 45})
-    texts = {name: value for name, value in found.items() if isinstance(value, str)}
+def test_durations_reach_the_process_settings():
+    """For example: 45 s reach the controllers' settings as a duration."""
+    variables = controllers({"controller.leaderElection.leaseDurationSeconds": 45})
+    texts = {name: value for name, value in variables.items() if isinstance(value, str)}
     assert controller_settings(texts).lease_duration == timedelta(seconds=45)

@@ -1,4 +1,4 @@
-"""The chart on API servers: accepted as it is rendered, installed by helm, and enough for the processes it starts."""
+"""The chart on API servers: its objects are accepted, Helm installs it, and its permissions suffice."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from support.envtest import missing_parts
 JANGAR = Path(sys.executable).with_name("jangar")
 DIGEST = {"image.digest": "sha256:" + "0" * 64}
 NO_HOOK = {"uninstall.releaseFinalizers": False}
-"""Nothing runs pods here that a hook could wait for."""
+"""Hooks are disabled: nothing runs pods here."""
 FOREIGN = {
     "argoproj.io": ("v1alpha1", {"Rollout": "rollouts", "AnalysisTemplate": "analysistemplates"}),
     "monitoring.coreos.com": (
@@ -40,7 +40,7 @@ JOBS = ("job-controller", "root-ca-certificate-publisher-controller")
 
 
 @dataclass(frozen=True)
-class Place:
+class Installation:
     server: ApiServer
     kubectl: Kubectl
     home: Path
@@ -71,7 +71,7 @@ class Place:
         return name
 
     def account_kubeconfig(self, namespace: str, name: str) -> Path:
-        """The same server, entered as a service account."""
+        """The same server, accessed as a service account."""
         token = self.kubectl(f"create token {name} -n {namespace}").strip()
         config = yaml.safe_load(self.server.kubeconfig.read_text())
         config["users"] = [{"name": user["name"], "user": {"token": token}} for user in config["users"]]
@@ -83,7 +83,7 @@ class Place:
 
 
 def foreign_kinds() -> list[dict[str, Any]]:
-    """Kinds of others, open: what is in them is theirs to check."""
+    """CRDs of other products with open schemas."""
     open_schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return [
         {
@@ -115,7 +115,7 @@ def foreign_kinds() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module", params=["embedded", "real"])
-def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
     binary = kubectl_binary()
     if binary is None:
         pytest.skip("no kubectl: run scripts/envtest/build kubectl, or set KUBEBUILDER_ASSETS")
@@ -127,42 +127,50 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         kubectl = Kubectl(server=server, binary=binary, home=home)
         install_own_kinds(kubectl)
         server.start_controllers((*CONTROLLERS, *JOBS))
-        yield Place(server, kubectl, home)
+        yield Installation(server, kubectl, home)
     finally:
         server.stop()
         shutil.rmtree(home, ignore_errors=True)
 
 
-def with_rollouts(place: Place) -> None:
-    place.kubectl("apply --server-side -f -", foreign_kinds())
+def with_rollouts(installation: Installation) -> None:
+    installation.kubectl("apply --server-side -f -", foreign_kinds())
     plurals = [f"{plural}.{group}" for group, (_, kinds) in FOREIGN.items() for plural in kinds.values()]
-    wait_for(lambda: place.kubectl.run(f"get {','.join(plurals)}").code == 0, what="the kinds of others")
+    wait_for(lambda: installation.kubectl.run(f"get {','.join(plurals)}").code == 0, what="the foreign kinds")
 
 
 @pytest.mark.rule("CHART-3", "CHART-7")
-def test_a_release_lives_under_the_strictest_pod_security(place):
-    """Install, upgrade, roll back, uninstall; the API server takes every object, and warns of none."""
-    namespace = place.namespace("strict")
+def test_a_release_works_under_the_strictest_pod_security(installation):
+    """Install, upgrade, roll back, uninstall: the API server accepts every object without warnings."""
+    namespace = installation.namespace("strict")
     for values in ({}, {"controllers.enabled": False}, {"controllers.replicaCount": 2}):
-        ran = place.deploy(namespace, values)
+        ran = installation.deploy(namespace, values)
         assert ran.code == 0, ran.err
         assert "would violate PodSecurity" not in ran.err
-    assert place.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"] == 2
-    assert place.helm("rollback", "agents", "1", "--namespace", namespace).code == 0
-    assert place.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"] == 1
-    refused = place.deploy(namespace, {"progressiveDelivery.enabled": True})
+    assert (
+        installation.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"]
+        == 2
+    )
+    assert installation.helm("rollback", "agents", "1", "--namespace", namespace).code == 0
+    assert (
+        installation.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"]
+        == 1
+    )
+    refused = installation.deploy(namespace, {"progressiveDelivery.enabled": True})
     assert refused.code != 0
     assert "does not serve argoproj.io/v1alpha1 Rollout" in refused.err
-    assert place.helm("uninstall", "agents", "--namespace", namespace).code == 0
-    left = place.kubectl(f"get deployments,services,roles,networkpolicies -n {namespace} -o name").split()
+    assert installation.helm("uninstall", "agents", "--namespace", namespace).code == 0
+    left = installation.kubectl(
+        f"get deployments,services,roles,networkpolicies -n {namespace} -o name"
+    ).split()
     assert left == []
 
 
 @pytest.mark.parametrize("preset", ["values.yaml", "values-dev.yaml", "values-kind.yaml", "values-prod.yaml"])
-def test_every_field_of_every_preset_is_known_to_the_api_server(place, preset):
-    """A strict dry run of all that could be rendered: unknown and repeated fields are errors."""
-    with_rollouts(place)
-    namespace = place.namespace("dry")
+def test_the_api_server_knows_every_field_of_every_preset(installation, preset):
+    """A strict dry run of everything that can be rendered: unknown and duplicate fields are errors."""
+    with_rollouts(installation)
+    namespace = installation.namespace("dry")
     everything = DIGEST | {
         "crds.upgrade.enabled": True,
         "progressiveDelivery": {"enabled": True, "analysis": {"enabled": True}, "migration": "sideBySide"},
@@ -177,34 +185,34 @@ def test_every_field_of_every_preset_is_known_to_the_api_server(place, preset):
         ],
     }
     objects = rendered(everything, files=(preset,), namespace=namespace)
-    # A pod is refused without its account, even dry.
-    place.kubectl.within(namespace)("apply -f -", list(objects.of("ServiceAccount").values()))
-    ran = place.kubectl.within(namespace).run(
+    # A pod is rejected without its account, even in a dry run.
+    installation.kubectl.within(namespace)("apply -f -", list(objects.of("ServiceAccount").values()))
+    ran = installation.kubectl.within(namespace).run(
         "apply --dry-run=server --validate=strict -f -", list(objects.all)
     )
     assert ran.code == 0, ran.err
     assert "would violate PodSecurity" not in ran.err
 
 
-def kinds_of(place: Place, namespace: str) -> dict[str, int]:
-    found = {}
+def kinds_of(installation: Installation, namespace: str) -> dict[str, int]:
+    replicas = {}
     for kind in ("deployments", "rollouts"):
-        for item in place.kubectl.json(f"get {kind} -n {namespace}")["items"]:
-            found[item["kind"]] = item["spec"].get("replicas", 1)
-    return found
+        for item in installation.kubectl.json(f"get {kind} -n {namespace}")["items"]:
+            replicas[item["kind"]] = item["spec"].get("replicas", 1)
+    return replicas
 
 
 @pytest.mark.rule("CHART-1")
-def test_the_kind_of_live_pods_changes_in_steps_only(place):
-    """One step would be a moment without controllers: it is refused with the way that is none, there and back."""
-    with_rollouts(place)
-    namespace = place.namespace("moving")
+def test_the_workload_kind_changes_only_in_steps(installation):
+    """A single step would leave a moment without controllers: it is rejected with instructions, in both directions."""
+    with_rollouts(installation)
+    namespace = installation.namespace("moving")
     base = {"controlPlane.enabled": False}
     on = base | {"progressiveDelivery.enabled": True}
-    assert place.deploy(namespace, base).code == 0
-    refused = place.deploy(namespace, on)
+    assert installation.deploy(namespace, base).code == 0
+    refused = installation.deploy(namespace, on)
     assert "Upgrade with progressiveDelivery.migration=sideBySide" in refused.err
-    seen = []
+    steps = []
     for values in (
         on | {"progressiveDelivery.migration": "sideBySide"},
         on | {"progressiveDelivery.migration": "cutover"},
@@ -213,10 +221,10 @@ def test_the_kind_of_live_pods_changes_in_steps_only(place):
         base | {"progressiveDelivery.migration": "cutover"},
         base,
     ):
-        ran = place.deploy(namespace, values)
+        ran = installation.deploy(namespace, values)
         assert ran.code == 0, ran.err
-        seen.append(kinds_of(place, namespace))
-    assert seen == [
+        steps.append(kinds_of(installation, namespace))
+    assert steps == [
         {"Deployment": 1, "Rollout": 1},
         {"Deployment": 0, "Rollout": 1},
         {"Rollout": 1},
@@ -224,14 +232,14 @@ def test_the_kind_of_live_pods_changes_in_steps_only(place):
         {"Deployment": 1, "Rollout": 0},
         {"Deployment": 1},
     ]
-    assert place.deploy(namespace, on | {"progressiveDelivery.skipMigrationCheck": True}).code == 0
+    assert installation.deploy(namespace, on | {"progressiveDelivery.skipMigrationCheck": True}).code == 0
 
 
-def test_the_notes_say_how_to_go_on(place):
-    """How to look, how to promote, what share a canary has, and what was set in vain."""
-    with_rollouts(place)
-    namespace = place.namespace("notes")
-    ran = place.deploy(
+def test_the_notes_describe_the_next_steps(installation):
+    """How to watch, how to promote, the share of a canary, and values without effect."""
+    with_rollouts(installation)
+    namespace = installation.namespace("notes")
+    ran = installation.deploy(
         namespace, {"progressiveDelivery.enabled": True, "controllers.replicaCount": 4, "grpc.enabled": True}
     )
     assert ran.code == 0, ran.err
@@ -247,9 +255,9 @@ def test_the_notes_say_how_to_go_on(place):
 
 
 def as_a_pod_would(objects: Objects, component: str, namespace: str) -> dict[str, str]:
-    """The environment of a container, with what a kubelet fills in."""
-    found = environment(container(objects.one("Deployment", component)))
-    texts = {name: value for name, value in found.items() if isinstance(value, str)}
+    """The environment of a container with the values that a kubelet fills in."""
+    variables = environment(container(objects.one("Deployment", component)))
+    texts = {name: value for name, value in variables.items() if isinstance(value, str)}
     return texts | {"JANGAR_POD_NAMESPACE": namespace, "JANGAR_HEALTH_ADDRESS": f"127.0.0.1:{free_port()}"}
 
 
@@ -271,15 +279,13 @@ spec:
 
 
 @pytest.mark.rule("CHART-7")
-def test_the_rights_of_the_chart_are_enough_for_the_controllers(place):
-    """With the account, the Role and the environment that the chart gives, and no more, a run succeeds, another is
-    cancelled and one is deleted; nothing is forbidden on the way.
+def test_the_permissions_of_the_chart_are_enough_for_the_controllers(installation):
+    """With exactly the account, Role and environment of the chart, a run succeeds, one is cancelled and one is
+    deleted; no request is forbidden.
     """
-    if place.server.name != "real":
-        pytest.skip(
-            "pods are run by a kubelet beside a real API server; the engine's own tests cover the embedded one"
-        )
-    namespace = place.namespace("rights")
+    if installation.server.name != "real":
+        pytest.skip("a kubelet runs pods of a real API server; the engine's own tests cover the embedded one")
+    namespace = installation.namespace("rights")
     values = {
         "controller.leaderElection": {
             "leaseDurationSeconds": 5,
@@ -288,13 +294,13 @@ def test_the_rights_of_the_chart_are_enough_for_the_controllers(place):
         },
         "controller.agentRunRetentionSeconds": 5,
     }
-    assert place.deploy(namespace, values).code == 0
+    assert installation.deploy(namespace, values).code == 0
     environ = as_a_pod_would(rendered(values, namespace=namespace), "agents-controllers", namespace)
-    kubeconfig = place.account_kubeconfig(namespace, "agents-controllers")
-    k = place.kubectl.within(namespace)
-    kubelet = KubeletThread(place.server.kubeconfig)
+    kubeconfig = installation.account_kubeconfig(namespace, "agents-controllers")
+    k = installation.kubectl.within(namespace)
+    kubelet = KubeletThread(installation.server.kubeconfig)
     controllers = Child(
-        "controllers", [JANGAR, "controllers", "--kubeconfig", kubeconfig], place.home, env=environ
+        "controllers", [JANGAR, "controllers", "--kubeconfig", kubeconfig], installation.home, env=environ
     )
     try:
         documents = list(yaml.safe_load_all(RUN.replace("NAME", "done")))
@@ -326,7 +332,7 @@ def test_the_rights_of_the_chart_are_enough_for_the_controllers(place):
             seconds=60,
         )
         assert k("get events -o name").strip()
-        assert "orbidden" not in controllers.last_words()
+        assert "orbidden" not in controllers.last_output()
         assert not controllers.has_ended
     finally:
         controllers.stop()
@@ -334,23 +340,27 @@ def test_the_rights_of_the_chart_are_enough_for_the_controllers(place):
 
 
 @pytest.mark.rule("GC-7")
-def test_the_script_of_the_uninstall_hook_stops_the_controllers(place):
-    """As the hook's account: the workload has no replicas, its pods are waited for, and a second time is the same."""
-    if place.server.name != "real":
+def test_the_script_of_the_uninstall_hook_stops_the_controllers(installation):
+    """With the hook's account: the workload is scaled to 0, its pods are awaited, and running it again has the same
+    result.
+    """
+    if installation.server.name != "real":
         pytest.skip("the embedded server runs no Deployments, and has no scale of them")
-    namespace = place.namespace("going")
-    assert place.deploy(namespace, {"controllers.replicaCount": 2}).code == 0
+    namespace = installation.namespace("going")
+    assert installation.deploy(namespace, {"controllers.replicaCount": 2}).code == 0
     hook = [
         item
         for item in rendered(namespace=namespace).all
         if item["metadata"]["name"].startswith("agents-uninstall") and item["kind"] != "Job"
     ]
-    place.kubectl.within(namespace)("apply -f -", hook)
-    account = place.home / "account"
+    installation.kubectl.within(namespace)("apply -f -", hook)
+    account = installation.home / "account"
     account.mkdir(exist_ok=True)
-    (account / "token").write_text(place.kubectl(f"create token agents-uninstall -n {namespace}").strip())
-    if place.server.ca is not None:
-        shutil.copy(place.server.ca, account / "ca.crt")
+    (account / "token").write_text(
+        installation.kubectl(f"create token agents-uninstall -n {namespace}").strip()
+    )
+    if installation.server.ca is not None:
+        shutil.copy(installation.server.ca, account / "ca.crt")
     labels = {"app.kubernetes.io/name": "agents-controllers", "app.kubernetes.io/instance": "agents"}
     pod = {
         "apiVersion": "v1",
@@ -362,18 +372,21 @@ def test_the_script_of_the_uninstall_hook_stops_the_controllers(place):
         | {"serviceAccountName": "default"},
     }
     wait_for(
-        lambda: place.kubectl(f"get serviceaccount default -n {namespace} --ignore-not-found"),
+        lambda: installation.kubectl(f"get serviceaccount default -n {namespace} --ignore-not-found"),
         what="an account",
     )
-    place.kubectl.within(namespace)("create -f -", pod)
+    installation.kubectl.within(namespace)("create -f -", pod)
     command = [sys.executable, CHART / "files/stop-controllers.py", "--namespace", namespace]
-    command += ["--name", "agents-controllers", "--account", account, "--server", place.server.url]
+    command += ["--name", "agents-controllers", "--account", account, "--server", installation.server.url]
     command += ["--selector", ",".join(f"{key}={value}" for key, value in labels.items())]
     waiting = _ran([*command, "--seconds", "1"])
     assert waiting.returncode == 1
     assert "still there after 1 s: left" in waiting.stderr
-    assert place.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"] == 0
-    place.kubectl(f"delete pod left -n {namespace} --force --grace-period=0")
+    assert (
+        installation.kubectl.json(f"get deployment agents-controllers -n {namespace}")["spec"]["replicas"]
+        == 0
+    )
+    installation.kubectl(f"delete pod left -n {namespace} --force --grace-period=0")
     done = _ran(command)
     assert done.returncode == 0, done.stderr
     assert "no pod of agents-controllers is left" in done.stdout
@@ -390,24 +403,26 @@ def _ran(command: list[Any]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_definitions_are_upgraded_with_the_rights_of_their_hook(place):
-    """An old definition is brought up to date, a missing one comes, and no other definition may be touched."""
-    namespace = place.namespace("kinds")
+def test_the_hook_upgrades_crds_with_its_own_permissions(installation):
+    """An old CRD is updated, a missing one is created, and no other CRD may be changed."""
+    namespace = installation.namespace("kinds")
     hook = [
         item
         for item in rendered({"crds.upgrade.enabled": True}, namespace=namespace).all
         if item["metadata"]["name"].endswith("agents-crds") and item["kind"] != "Job"
     ]
-    place.kubectl.within(namespace)("apply -f -", hook)
+    installation.kubectl.within(namespace)("apply -f -", hook)
     old, gone = "signals.signals.proompteng.ai", "swarms.swarm.proompteng.ai"
-    place.kubectl(f'patch crd {old} --type=json -p \'[{{"op":"remove","path":"/spec/names/categories"}}]\'')
-    place.kubectl(f"delete crd {gone}")
-    kubeconfig = place.account_kubeconfig(namespace, "agents-crds")
+    installation.kubectl(
+        f'patch crd {old} --type=json -p \'[{{"op":"remove","path":"/spec/names/categories"}}]\''
+    )
+    installation.kubectl(f"delete crd {gone}")
+    kubeconfig = installation.account_kubeconfig(namespace, "agents-crds")
     ran = _ran([JANGAR, "crds", "install", "--kubeconfig", kubeconfig])
     assert ran.returncode == 0, ran.stderr
     assert f"{gone} created" in ran.stdout
-    assert place.kubectl.json(f"get crd {old}")["spec"]["names"]["categories"] == ["jangar"]
+    assert installation.kubectl.json(f"get crd {old}")["spec"]["names"]["categories"] == ["jangar"]
     again = _ran([JANGAR, "crds", "install", "--kubeconfig", kubeconfig])
     assert all(line.endswith("unchanged") for line in again.stdout.splitlines()), again.stdout
-    refused = place.kubectl.run(f"--kubeconfig={kubeconfig} get crds")
+    refused = installation.kubectl.run(f"--kubeconfig={kubeconfig} get crds")
     assert "forbidden" in refused.err

@@ -1,4 +1,4 @@
-"""kubeconform itself, with the schemas of a real API server, of our definitions and of Argo Rollouts' own."""
+"""kubeconform with the schemas of a real API server, of our CRDs and of Argo Rollouts."""
 
 import importlib.util
 import json
@@ -50,12 +50,12 @@ def own_check() -> ModuleType:
 
 
 def published(own_check: ModuleType) -> dict[tuple[str, str], Any]:
-    """The schemas of Argo Rollouts' own definitions, where it was built: stricter than what we know of them."""
+    """The schemas of Argo Rollouts' own CRDs if it was built: stricter than ours."""
     manifests = where() / "install.yaml"
     if not manifests.exists():
         return {}
-    found = yaml.load_all(manifests.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    specs = [item["spec"] for item in found if item and item["kind"] == "CustomResourceDefinition"]
+    documents = yaml.load_all(manifests.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    specs = [item["spec"] for item in documents if item and item["kind"] == "CustomResourceDefinition"]
     return {
         ("argoproj.io/v1alpha1", spec["names"]["kind"]): own_check.of_definition(spec, "v1alpha1")
         for spec in specs
@@ -67,10 +67,10 @@ def checked(kubeconform: Path, own_check: ModuleType, objects: Objects, schemas:
     for version, kind in {(item["apiVersion"], item["kind"]) for item in objects.all}:
         schema = foreign.get((version, kind)) or own_check.schema(version, kind)
         assert schema is not None, f"no schema of {kind}"
-        group, number = version.split("/")[0], version.split("/")[-1]  # v1 is both to kubeconform
+        group, number = version.split("/")[0], version.split("/")[-1]  # kubeconform calls both v1
         (schemas / f"{group}_{number}_{kind.lower()}.json").write_text(json.dumps(schema), "utf-8")
-    place = f"{schemas}/{{{{.Group}}}}_{{{{.ResourceAPIVersion}}}}_{{{{.ResourceKind}}}}.json"
-    words = [kubeconform, "-strict", "-output", "json", "-summary", "-schema-location", place]
+    location = f"{schemas}/{{{{.Group}}}}_{{{{.ResourceAPIVersion}}}}_{{{{.ResourceKind}}}}.json"
+    words = [kubeconform, "-strict", "-output", "json", "-summary", "-schema-location", location]
     ran = subprocess.run(words, input=objects.text, check=False, capture_output=True, text=True, timeout=120)
     return json.loads(ran.stdout)
 
@@ -78,15 +78,15 @@ def checked(kubeconform: Path, own_check: ModuleType, objects: Objects, schemas:
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("world", WORLDS)
 def test_kubeconform_finds_nothing(kubeconform, own_check, tmp_path, preset, world):
-    """Strict, on every preset, as it stands and with everything that can be switched on; nothing is left out."""
+    """Strict, on every preset, as it is and with every option enabled; nothing is skipped."""
     objects = rendered(DIGEST | WORLDS[world], files=(preset,))
     reported = checked(kubeconform, own_check, objects, tmp_path)
     assert reported["resources"] == []
     assert reported["summary"] == {"valid": len(objects.all), "invalid": 0, "errors": 0, "skipped": 0}
 
 
-def test_kubeconform_would_find_an_unknown_field(kubeconform, own_check, tmp_path):
-    """In an object of Kubernetes, and in a Rollout."""
+def test_kubeconform_reports_an_unknown_field(kubeconform, own_check, tmp_path):
+    """In a Kubernetes object and in a Rollout."""
     objects = rendered({"progressiveDelivery.enabled": True})
     spoilt = Objects(objects.all, objects.text.replace("progressDeadlineSeconds:", "progressDeadlineSecond:"))
     reported = checked(kubeconform, own_check, spoilt, tmp_path)

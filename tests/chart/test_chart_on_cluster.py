@@ -1,4 +1,4 @@
-"""The chart on a whole real cluster: installed, used, upgraded under load, rolled back, and gone without a trace."""
+"""The chart on a real cluster: installed, used, upgraded under load, rolled back, and removed without remains."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ FINALIZER = "jangar.proompteng.ai/"
 
 @pytest.fixture
 def reported(capsys):
-    """Says how long a step took, for whoever runs with -s or reads the note of a release."""
+    """Print the duration of a step (visible with -s)."""
 
     class Reported:
         since = time.monotonic()
@@ -35,7 +35,7 @@ def reported(capsys):
 
 @pytest.mark.rule("CHART-7")
 def test_an_installation_tests_itself_and_runs_the_examples(release, reported):
-    """Under restricted pods: `helm test`, the sample agent and two graphs succeed, and a run is cancelled."""
+    """With restricted pods: `helm test`, the sample agent and two graphs succeed, and a run is cancelled."""
     release.deploy({"controllers.replicaCount": 2})
     reported("helm install --wait")
     release.helm("test", "agents", "--timeout", "120s")
@@ -86,7 +86,7 @@ def test_an_installation_tests_itself_and_runs_the_examples(release, reported):
 
 
 def _is_ready(client) -> bool:
-    """The node's proxy hears of a ready pod a moment after its Deployment does."""
+    """The node's proxy learns of a ready pod slightly later than its Deployment."""
     try:
         return client.request("GET", "/ready").is_success
     except OSError:
@@ -100,8 +100,8 @@ def _runs(pod) -> bool:
     )
 
 
-def test_the_control_plane_shows_what_its_callers_may_see(release):
-    """Ready, through its Service, with the rights that the chart gives it; a caller acts by a token of its own."""
+def test_the_control_plane_shows_what_its_callers_may_read(release):
+    """Ready, through its Service, with the permissions of the chart; a caller acts with its own token."""
     release.deploy()
     service = release.kubectl.json("get service agents")
     client = release.http(f"http://{service['spec']['clusterIP']}:{service['spec']['ports'][0]['port']}")
@@ -114,19 +114,19 @@ def test_the_control_plane_shows_what_its_callers_may_see(release):
     release.kubectl(f"create rolebinding viewer --role=viewer --serviceaccount={release.namespace}:viewer")
     token = release.kubectl("create token viewer").strip()
     caller = {"Authorization": f"Bearer {token}"}
-    seen = client.request("GET", "/v1/runs", headers=caller)
-    assert seen.status == 200, seen.body
+    listed = client.request("GET", "/v1/runs", headers=caller)
+    assert listed.status == 200, listed.body
 
     def held() -> dict[str, int]:
         reported = client.request("GET", "/v1/control-plane/status", headers=caller).body
         return {controller["version"]: controller["shards"] for controller in reported["controllers"]}
 
-    wait_for(lambda: held() == {NOW: 12}, what="that it tells which version holds what")
+    wait_for(lambda: held() == {NOW: 12}, what="that it shows which version holds which shards")
 
 
 @pytest.mark.rule("RUN-3")
-def test_an_upgrade_and_a_rollback_lose_and_double_nothing(release, pods, ends, reported):
-    """Runs go on while every controller is replaced by another version, and again on the way back."""
+def test_an_upgrade_and_a_rollback_neither_lose_nor_duplicate_work(release, pods, ends, reported):
+    """Runs continue while every controller is replaced by another version, and again on rollback."""
     release.deploy({"controllers.replicaCount": 2})
     reported("helm install --wait")
     load = Load(release.api(), ends, total=40, at_once=6, steps=2)
@@ -154,8 +154,8 @@ def test_an_upgrade_and_a_rollback_lose_and_double_nothing(release, pods, ends, 
 
 
 @pytest.mark.rule("GC-7")
-def test_an_uninstall_in_the_middle_of_work_leaves_nothing_stuck(release, pods, ends, reported):
-    """The hook releases every finalizer: what is left can be deleted at once, and so can the namespace."""
+def test_an_uninstall_during_work_leaves_nothing_stuck(release, pods, ends, reported):
+    """The hook removes every finalizer: everything left, and the namespace, can be deleted at once."""
     release.deploy()
     reported("helm install --wait")
     load = Load(release.api(), ends, total=12, at_once=12, steps=2)
@@ -177,7 +177,7 @@ def test_an_uninstall_in_the_middle_of_work_leaves_nothing_stuck(release, pods, 
     k(f"delete namespace {release.namespace} --wait=false")
     wait_for(
         lambda: not k(f"get namespace {release.namespace} --ignore-not-found"),
-        what="no namespace",
+        what="the deletion of the namespace",
         seconds=PATIENCE,
     )
     reported("namespace deleted")

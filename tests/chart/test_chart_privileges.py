@@ -1,4 +1,4 @@
-"""What an installation may do: least privilege by default, and no way to a wildcard."""
+"""The permissions of an installation: least privilege by default, and no wildcards."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ def rules(objects, kinds=("Role", "ClusterRole")) -> Iterator[tuple[str, dict[st
     "values", [{}, EVERYTHING, {"rbac.clusterScoped": True}], ids=["defaults", "all", "cluster"]
 )
 def test_no_rule_has_a_wildcard_or_lists_secrets(values):
-    """Every group, resource and verb is named; Secrets are not listed or watched, by anybody."""
+    """Every group, resource and verb is named; nothing may list or watch Secrets."""
     for name, rule in rules(rendered(values)):
         assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]], (name, rule)
         if "secrets" in rule["resources"]:
@@ -75,11 +75,11 @@ USERS = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
             [USERS, USERS | {"resources": ["groups"], "resourceNames": ["team-a", "team-b"]}],
             id="groups",
         ),
-        pytest.param(PROXY | GROUPS | {"rbac.create": False}, [], id="rights-of-somebody-else"),
+        pytest.param(PROXY | GROUPS | {"rbac.create": False}, [], id="rights-of-another-user"),
     ],
 )
-def test_the_control_plane_may_find_out_who_asks_only_if_a_value_says_so(values, given):
-    """Impersonation and TokenReviews are of no namespace: a ClusterRole for the control plane alone, with just that."""
+def test_the_control_plane_may_identify_callers_only_if_a_value_allows_it(values, given):
+    """Impersonation and TokenReviews are cluster-scoped: a ClusterRole with just these, only for the control plane."""
     objects = rendered(values)
     name = "agents-agents-identity"
     assert list(objects.of("ClusterRole")) == list(objects.of("ClusterRoleBinding")) == [name][: len(given)]
@@ -92,8 +92,8 @@ def test_the_control_plane_may_find_out_who_asks_only_if_a_value_says_so(values,
         ]
 
 
-def test_a_trusted_proxy_is_named_whole_or_not_at_all():
-    """Without its secret, or with groups that nobody listed, nothing is rendered; system: is nobody's."""
+def test_a_trusted_proxy_needs_all_its_settings():
+    """Without its secret or with unlisted groups nothing is rendered; `system:` names are never allowed."""
     assert "secretRef.name" in refusal({"controlPlane.trustedProxy.userHeader": "X-User"})
     assert "userHeader" in refusal({"controlPlane.trustedProxy.secretRef.name": "proxy"})
     assert "users or groups" in refusal(PROXY)
@@ -106,13 +106,13 @@ def test_a_trusted_proxy_is_named_whole_or_not_at_all():
     assert "stands for everybody" in both
 
 
-def test_a_trusted_proxy_reaches_the_control_plane_alone():
-    """Its secret by reference; the controllers know nothing of it, and what is rendered can be read."""
+def test_only_the_control_plane_gets_the_trusted_proxy():
+    """Its secret is a reference; the controllers' environment does not have it, and the rendered settings parse."""
     objects = rendered(PROXY | GROUPS)
-    found = environment(container(objects.one("Deployment", "agents")))
-    secret = found["JANGAR_TRUSTED_PROXY_SECRET"]
+    specs = environment(container(objects.one("Deployment", "agents")))
+    secret = specs["JANGAR_TRUSTED_PROXY_SECRET"]
     assert secret == {"secretKeyRef": {"name": "proxy", "key": "secret"}}
-    texts = {name: text for name, text in found.items() if isinstance(text, str)}
+    texts = {name: text for name, text in specs.items() if isinstance(text, str)}
     settings = control_plane_settings(texts | {"JANGAR_TRUSTED_PROXY_SECRET": "s" * 16})
     assert (settings.proxy_user_header, settings.proxy_groups) == ("X-Forwarded-User", ("team-a", "team-b"))
     other = environment(container(objects.one("Deployment", "agents-controllers")))
@@ -121,7 +121,7 @@ def test_a_trusted_proxy_reaches_the_control_plane_alone():
 
 @pytest.mark.rule("CHART-7")
 def test_a_default_installation_is_namespaced():
-    """No ClusterRole, no object in another namespace, none outside of one."""
+    """No ClusterRole, and no object outside the release's namespace."""
     objects = rendered()
     assert not objects.of("ClusterRole")
     assert not objects.of("ClusterRoleBinding")
@@ -130,7 +130,7 @@ def test_a_default_installation_is_namespaced():
 
 @pytest.mark.rule("CHART-7")
 def test_several_namespaces_get_a_role_each():
-    """And an account for work each; only all namespaces need a ClusterRole, and only if asked for."""
+    """Each also gets an account for work; only all namespaces require a ClusterRole, and only if configured."""
     objects = rendered(
         {"controller.namespaces": ["team-a", "team-b"], "orchestrationController.namespaces": ["team-b"]}
     )
@@ -159,12 +159,12 @@ def test_several_namespaces_get_a_role_each():
 
 
 def restricted_problems(spec: dict[str, Any]) -> list[str]:
-    """What the Pod Security standard `restricted` would say, in our words."""
-    found = []
+    """Problems under the Pod Security standard `restricted`."""
+    problems = []
     pod = spec.get("securityContext") or {}
     if spec.get("hostNetwork") or spec.get("hostPID") or spec.get("hostIPC"):
-        found.append("host namespaces")
-    found += [
+        problems.append("host namespaces")
+    problems += [
         f"volume {volume['name']}"
         for volume in spec.get("volumes", [])
         if not {*volume} & {"emptyDir", "configMap", "secret"}
@@ -182,23 +182,23 @@ def restricted_problems(spec: dict[str, Any]) -> list[str]:
             and "memory" in init_container["resources"]["limits"],
             "image": not init_container["image"].endswith(":latest"),
         }
-        found += [f"{init_container['name']}: {name}" for name, holds in checks.items() if not holds]
-    return found
+        problems += [f"{init_container['name']}: {name}" for name, holds in checks.items() if not holds]
+    return problems
 
 
 @pytest.mark.rule("CHART-7")
 @pytest.mark.parametrize("preset", ["values.yaml", *PRESETS])
 def test_every_pod_is_restricted(preset):
-    """Those of hooks and tests, too: not root, no privileges, nothing written but /tmp, whatever the preset."""
+    """Pods of hooks and tests too: not root, no privileges, only /tmp is writable, in every preset."""
     objects = rendered({**DIGEST, "crds.upgrade.enabled": True}, files=(preset,))
-    found = dict(pod_specs(objects))
-    assert {"Job/agents-uninstall", "Job/agents-crds", "Pod/agents-test"} <= found.keys()
-    assert {name: problems for name, spec in found.items() if (problems := restricted_problems(spec))} == {}
+    specs = dict(pod_specs(objects))
+    assert {"Job/agents-uninstall", "Job/agents-crds", "Pod/agents-test"} <= specs.keys()
+    assert {name: problems for name, spec in specs.items() if (problems := restricted_problems(spec))} == {}
 
 
 @pytest.mark.rule("CHART-7")
 def test_components_and_work_have_accounts_of_their_own():
-    """Work has no rights at all, the control plane only reads; tokens are mounted only where they are used."""
+    """Work has no permissions, the control plane only reads; tokens are mounted only where they are used."""
     objects = rendered()
     bound = {
         subject["name"]
@@ -224,8 +224,8 @@ def test_components_and_work_have_accounts_of_their_own():
 
 
 @pytest.mark.rule("CHART-7")
-def test_both_components_and_work_are_behind_policies():
-    """Each policy selects its pods and no others; work may not be called, nor call inside the cluster."""
+def test_both_components_and_work_have_network_policies():
+    """Each policy selects exactly its pods; work accepts no connections and cannot call inside the cluster."""
     policies = rendered().of("NetworkPolicy")
     assert sorted(policies) == ["agents", "agents-controllers", "agents-runner"]
     work = policies["agents-runner"]["spec"]
@@ -235,14 +235,14 @@ def test_both_components_and_work_are_behind_policies():
 
 
 class _Nowhere:
-    """A transport that nobody asks: wiring alone reads nothing."""
+    """A transport without a server: wiring sends no requests."""
 
     async def request(self, *_: Any, **__: Any) -> Any:
-        raise AssertionError("wiring asks the API server nothing")
+        raise AssertionError("wiring sent a request")
 
 
 def test_the_controllers_may_read_what_they_watch():
-    """Every kind that the engine has an informer for is in their Role, with get, list and watch."""
+    """Their Role grants get, list and watch on every kind with an informer."""
     manager = engine(_Nowhere(), controller_settings({}), own=Namespaces.of("agents"))  # type: ignore[arg-type]
     allowed = {
         (group, resource): set(rule["verbs"])
@@ -262,8 +262,8 @@ def test_a_wildcard_cannot_be_added():
     assert "rbac.extraRules.0.verbs" in refusal({"rbac.extraRules": extra})
 
 
-def test_a_digest_can_be_demanded():
-    """Then every image has one, or nothing is rendered and each that lacks it is named."""
+def test_digests_can_be_required():
+    """Then every image has one, or nothing is rendered and the error names each image without one."""
     reported = refusal(
         {"imagePolicy.requireDigest": True, "runner.image.repository": "registry.example/runner"}
     )
@@ -273,10 +273,10 @@ def test_a_digest_can_be_demanded():
     assert rendered(DIGEST, files=("values-prod.yaml",))
 
 
-def test_checkov_finds_nothing_but_what_is_listed_with_a_reason():
-    """0 failed on the default rendering; scripts/agents/checkov-skips.yaml is the list."""
+def test_checkov_reports_only_listed_exceptions():
+    """No failures on the default rendering; scripts/agents/checkov-skips.yaml lists the exceptions with reasons."""
     if not (os.environ.get("CHECKOV") or shutil.which("checkov")):
-        pytest.skip("no checkov: install it into an environment of its own, and name it in CHECKOV")
+        pytest.skip("no checkov: install it into its own environment and set CHECKOV")
     ran = subprocess.run(
         [sys.executable, ROOT / "scripts/agents/checkov"],
         check=False,

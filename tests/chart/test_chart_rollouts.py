@@ -1,4 +1,4 @@
-"""Deployments and Rollouts: the same workload by two kinds, one after the other or side by side."""
+"""Deployments and Rollouts: the same workload as two kinds, one after the other or side by side."""
 
 import copy
 
@@ -11,7 +11,7 @@ BOTH = ON | {"progressiveDelivery.components.controlPlane": True}
 
 @pytest.mark.rule("CHART-1")
 def test_nothing_is_a_rollout_by_default():
-    """Plain Deployments, of both components."""
+    """Plain Deployments for both components."""
     objects = rendered()
     assert sorted(objects.of("Deployment")) == ["agents", "agents-controllers"]
     assert not objects.of("Rollout")
@@ -36,7 +36,7 @@ def test_nothing_is_a_rollout_by_default():
     ],
 )
 def test_each_component_chooses_its_kind(values, rollouts, deployments):
-    """The switch, the components and who runs the controllers decide; nothing is there twice."""
+    """The switch, the components and the controllers' mode decide; nothing is rendered twice."""
     objects = rendered(values)
     assert sorted(objects.of("Rollout")) == rollouts
     assert sorted(objects.of("Deployment")) == deployments
@@ -53,8 +53,8 @@ def test_each_component_chooses_its_kind(values, rollouts, deployments):
         pytest.param({"controllers.autoscaling.enabled": True}, id="autoscaled"),
     ],
 )
-def test_both_kinds_are_the_same_but_for_the_strategy(more):
-    """Name, labels, selector and pod template byte for byte; every other object is untouched."""
+def test_both_kinds_differ_only_in_the_strategy(more):
+    """Name, labels, selector and pod template are byte for byte the same; every other object is unchanged."""
     plain, rolling = rendered(more), rendered(more | BOTH)
     for name in ("agents", "agents-controllers"):
         one, other = copy.deepcopy(plain.one("Deployment", name)), copy.deepcopy(rolling.one("Rollout", name))
@@ -70,7 +70,7 @@ def test_both_kinds_are_the_same_but_for_the_strategy(more):
 
 
 def _template_text(text: str) -> list[str]:
-    """What stands below `template:` of each workload, as it was written."""
+    """The text below `template:` of each workload."""
     parts = [
         part
         for part in text.split("\n---\n")
@@ -80,8 +80,8 @@ def _template_text(text: str) -> list[str]:
 
 
 @pytest.mark.rule("CHART-2")
-def test_the_default_is_one_step_and_a_pause_without_end():
-    """A share, then `pause: {}`; one pod more, none less, as whole numbers."""
+def test_the_default_is_one_step_and_an_indefinite_pause():
+    """A share, then `pause: {}`; one extra pod, none missing, as integers."""
     canary = rendered(ON).one("Rollout", "agents-controllers")["spec"]["strategy"]["canary"]
     assert canary == {"maxSurge": 1, "maxUnavailable": 0, "steps": [{"setWeight": 20}, {"pause": {}}]}
     assert "pause: {}" in rendered(ON).text
@@ -109,8 +109,8 @@ def test_the_default_is_one_step_and_a_pause_without_end():
         pytest.param({"replicaProgressThreshold": {}}, "Additional property", id="not-a-step"),
     ],
 )
-def test_a_bad_step_is_refused_with_its_place(step, words):
-    """The controller of Rollouts would take it and stand still with InvalidSpec; the schema does not."""
+def test_a_bad_step_is_rejected_with_its_path(step, words):
+    """The Rollouts controller would accept it and stop with InvalidSpec; the schema rejects it."""
     assert words in refusal({"progressiveDelivery.canarySteps": [step]})
 
 
@@ -134,14 +134,14 @@ def test_a_bad_step_is_refused_with_its_place(step, words):
         ),
     ],
 )
-def test_bad_numbers_and_words_are_refused(values, words):
-    """With the place, or with what to do."""
+def test_bad_numbers_and_strings_are_rejected(values, words):
+    """With the path or with instructions."""
     assert words in refusal(ON | values)
 
 
 @pytest.mark.rule("CHART-2")
 def test_autoscalers_budgets_and_notes_follow_the_kind():
-    """An autoscaler aims at the kind that is there, replicas are left to it; the budget's selector stays."""
+    """An autoscaler targets the rendered kind and owns the replicas; the budget's selector is unchanged."""
     scaled = {
         "controllers.autoscaling.enabled": True,
         "controllers.podDisruptionBudget.enabled": True,
@@ -159,7 +159,7 @@ def test_autoscalers_budgets_and_notes_follow_the_kind():
 
 
 @pytest.mark.rule("CHART-3")
-def test_without_a_cluster_it_renders():
+def test_it_renders_without_a_cluster():
     """Seed 003's own command: `helm template ... | grep "kind: Rollout"`."""
     ran = run_helm("template", "agents", CHART, "--set", "progressiveDelivery.enabled=true")
     assert ran.code == 0
@@ -167,8 +167,8 @@ def test_without_a_cluster_it_renders():
 
 
 @pytest.mark.rule("CHART-3")
-def test_a_cluster_without_rollouts_is_reported_so_with_what_to_do():
-    """When the renderer knows what the cluster serves, a missing kind is an error; there is a way around."""
+def test_a_cluster_without_rollouts_is_an_error_with_instructions():
+    """If the renderer knows the API groups of the cluster, a missing kind is an error; a value overrides the check."""
     known = ("--api-versions", "monitoring.coreos.com/v1")
     reported = refusal(ON, words=known)
     assert "does not serve argoproj.io/v1alpha1 Rollout" in reported
@@ -189,8 +189,8 @@ def replicas(values):
 
 
 @pytest.mark.rule("CHART-1")
-def test_switching_kinds_has_pods_at_every_moment():
-    """There: both, then the Deployment without pods, then the Rollout alone. And back the same way."""
+def test_switching_kinds_always_has_pods():
+    """First both, then the Deployment without pods, then only the Rollout; and back in reverse order."""
     there = [ON | {"progressiveDelivery.migration": step} for step in ("sideBySide", "cutover", "none")]
     back = [
         ON | {"progressiveDelivery.migration": "sideBySide"},
@@ -210,8 +210,8 @@ def test_switching_kinds_has_pods_at_every_moment():
     ]
 
 
-def test_side_by_side_pods_are_the_same_and_one_service_finds_both():
-    """Selectors and templates do not differ, so Services and budgets count both."""
+def test_pods_side_by_side_are_the_same_and_one_service_selects_both():
+    """Selectors and templates are equal, so Services and budgets count both."""
     objects = rendered(BOTH | {"progressiveDelivery.migration": "sideBySide"})
     for name in ("agents", "agents-controllers"):
         one, other = objects.one("Deployment", name), objects.one("Rollout", name)
@@ -228,15 +228,15 @@ def test_side_by_side_pods_are_the_same_and_one_service_finds_both():
         pytest.param({"controllers.autoscaling.enabled": True}, "an autoscaler", id="autoscaler"),
     ],
 )
-def test_without_leases_nothing_may_make_a_second_pod(values, words):
-    """Two controllers that do not agree would do everything twice."""
+def test_without_leases_no_second_pod_is_allowed(values, words):
+    """Two controllers without leases would duplicate all work."""
     reported = refusal({"controller.leaderElection.enabled": False} | values)
     assert words in reported
     assert "allows one pod only" in reported
 
 
-def test_an_analysis_asks_about_the_canary_alone():
-    """The queries name the pods of the new version by their hash, and the Rollout passes it on."""
+def test_an_analysis_queries_only_the_canary():
+    """The queries select the pods of the new version by their hash, which the Rollout passes."""
     objects = rendered(ON | {"progressiveDelivery.analysis.enabled": True})
     analysis = objects.one("AnalysisTemplate", "agents-controllers")["spec"]
     assert all(
@@ -247,6 +247,6 @@ def test_an_analysis_asks_about_the_canary_alone():
     assert canary["analysis"]["args"][0]["valueFrom"] == {"podTemplateHashValue": "Latest"}
 
 
-def test_the_kinds_of_containers_do_not_change_with_the_kind_of_workload():
-    """A component is the same process either way."""
+def test_containers_do_not_depend_on_the_workload_kind():
+    """A component is the same process with either kind."""
     assert container(rendered(ON).one("Rollout", "agents-controllers"))["args"] == ["controllers"]

@@ -1,4 +1,4 @@
-"""values.yaml, its schema and what is made of both: every value is described, checked, and does something."""
+"""values.yaml, its schema and the rendering: every value is described, validated and effective."""
 
 import json
 import re
@@ -28,11 +28,11 @@ import jangar
 
 PRESETS = sorted(path.name for path in CHART.glob("values-*.yaml"))
 WITHOUT_EFFECT = {
-    "imagePolicy.requireDigest": "refuses, and renders nothing else: test_chart_privileges.py",
-    "progressiveDelivery.skipCrdCheck": "what is not refused: test_chart_rollouts.py",
-    "progressiveDelivery.skipMigrationCheck": "asks a live cluster: test_chart_installation.py",
+    "imagePolicy.requireDigest": "fails the rendering: test_chart_privileges.py",
+    "progressiveDelivery.skipCrdCheck": "what is not rejected: test_chart_rollouts.py",
+    "progressiveDelivery.skipMigrationCheck": "queries a live cluster: test_chart_installation.py",
 }
-"""Values that change nothing by being flipped alone, and why."""
+"""Values that change nothing when flipped alone, and why."""
 WORLD: dict[str, Any] = nested(
     {
         "progressiveDelivery.enabled": True,
@@ -69,7 +69,7 @@ WORLD: dict[str, Any] = nested(
         },
     }
 )
-"""Values under which every other one has something to change."""
+"""Values under which every other value has an effect."""
 OTHER_WORLDS: dict[str, dict[str, Any]] = {
     "database.createSecret.enabled": nested({"database.url": "postgresql://db/x"}),
     "database.createSecret": nested(
@@ -182,7 +182,7 @@ def not_built() -> frozenset[str]:
 
 
 def another(path: str, default: Any) -> Any:
-    """A value of the same shape that is not the default."""
+    """A value of the same type that is not the default."""
     if path in SAMPLES:
         return SAMPLES[path]
     words = _allowed(path)
@@ -267,11 +267,11 @@ OPEN = (
     "tests.resources.",
     "podSecurityAdmission.labels.",
 )
-"""Below these the chart passes on what is written."""
+"""The chart passes on everything below these unchanged."""
 
 
 def value_in(tree: dict[str, Any], path: str, default: Any) -> Any:
-    """What a world says of a value, else its default."""
+    """A world's setting for a value, else its default."""
     node: Any = tree
     for key in path.split("."):
         if not isinstance(node, dict) or key not in node:
@@ -282,7 +282,7 @@ def value_in(tree: dict[str, Any], path: str, default: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def flipped() -> dict[str, tuple[str, str]]:
-    """What was rendered before and after each value was flipped, by its path."""
+    """The rendering before and after each value is flipped, by its path."""
     chosen = [(path, default) for path, default in LEAVES if not path.startswith(OPEN)]
     worlds = {json.dumps(world_of(path)): world_of(path) for path, _ in chosen}
     with ThreadPoolExecutor(2) as pool:
@@ -300,7 +300,7 @@ def flipped() -> dict[str, tuple[str, str]]:
 
 @pytest.mark.rule("CHART-6")
 def test_every_value_changes_something_or_is_listed_with_a_reason(flipped):
-    """No value is dead: flipped alone it changes what is rendered."""
+    """Flipped alone, every value changes the rendering."""
     dead = sorted(path for path, (before, after) in flipped.items() if before == after)
     assert dead == [], (
         "flip it in another world (OTHER_WORLDS), render it, or list it in charts/agents/not-built.yaml"
@@ -309,7 +309,7 @@ def test_every_value_changes_something_or_is_listed_with_a_reason(flipped):
 
 @pytest.mark.rule("CHART-6")
 def test_what_is_not_built_is_not_rendered():
-    """Every value of the table may be set, and changes nothing."""
+    """Every value of the table may be set and changes nothing."""
     tree: dict[str, Any] = {}
     whole = defaults()
     for path, default in leaves(whole):
@@ -319,7 +319,7 @@ def test_what_is_not_built_is_not_rendered():
 
 
 def test_every_value_is_described_and_checked():
-    """In the schema, with the words that values.yaml has above it; nothing else is allowed."""
+    """The schema has the description that values.yaml has above the value; nothing else is allowed."""
     text = re.sub(r"\n\s*# ", " ", (CHART / "values.yaml").read_text())
     missing = []
     for path, _ in leaves(defaults()):
@@ -331,8 +331,8 @@ def test_every_value_is_described_and_checked():
     assert missing == []
 
 
-def test_unknown_values_are_refused_by_name():
-    """At the top and deep down: a misspelt value is not a value without effect."""
+def test_unknown_values_are_rejected_by_name():
+    """At the top level and in nested objects: a misspelled value is an error."""
     assert "Additional property controler is not allowed" in refusal({"controler": {}})
     assert "Additional property replicas is not allowed" in refusal({"controllers.replicas": 2})
     assert "Additional property perNamspace is not allowed" in refusal({"controller.queue.perNamspace": 2})
@@ -368,13 +368,13 @@ def test_unknown_values_are_refused_by_name():
         ),
     ],
 )
-def test_bad_values_are_refused_with_their_place(values, words):
-    """By the schema, or by the chart, before anything reaches a cluster."""
+def test_bad_values_are_rejected_with_their_path(values, words):
+    """By the schema or by the chart, before anything reaches a cluster."""
     assert words in refusal(values)
 
 
 def test_all_problems_are_reported_at_once():
-    """One rendering, every mistake."""
+    """One rendering reports every mistake."""
     reported = refusal(
         {
             "controller.namespaces": ["*"],
@@ -387,7 +387,7 @@ def test_all_problems_are_reported_at_once():
 
 @pytest.mark.parametrize("preset", ["values.yaml", *PRESETS])
 def test_every_preset_passes_the_strictest_lint(preset):
-    """`helm lint --strict`, and it renders; a key that stands twice is a mistake."""
+    """`helm lint --strict`, and it renders; a duplicate key is an error."""
     digest = "image.digest=sha256:" + "0" * 64
     ran = run_helm(
         "lint", CHART, "--strict", "--namespace", "agents", "--values", CHART / preset, "--set", digest
@@ -396,7 +396,7 @@ def test_every_preset_passes_the_strictest_lint(preset):
     assert rendered({"image.digest": "sha256:" + "0" * 64}, files=(preset,)).all
 
 
-def test_generated_files_are_what_the_code_says():
+def test_generated_files_match_the_code():
     """environment.json, not-built.json, crds.txt and README.md."""
     ran = subprocess.run(
         [sys.executable, ROOT / "scripts/agents/chart-reference", "--check"],
@@ -415,16 +415,16 @@ def test_the_chart_installs_this_version():
     assert f"ghcr.io/proompteng/jangar:{jangar.__version__}" in rendered().text
 
 
-def test_another_release_in_another_namespace_has_names_of_its_own():
-    """Names begin with the release, labels carry it, nothing is left in the default names."""
+def test_another_release_in_another_namespace_has_its_own_names():
+    """Names start with the release, labels have it, and nothing keeps the default name."""
     objects = rendered(release="mine", namespace="team")
     assert sorted(objects.of("Deployment")) == ["mine-agents", "mine-agents-controllers"]
     assert {item["metadata"].get("namespace") for item in objects.all} == {"team"}
     assert template(release="1e3", namespace="team").code == 0
 
 
-def test_selectors_of_the_components_do_not_meet():
-    """The control plane's Service never finds a controller, nor the other way round."""
+def test_selectors_of_the_components_do_not_overlap():
+    """The control plane's Service never selects a controller, nor vice versa."""
     objects = rendered()
     selectors = [
         objects.one("Service", name)["spec"]["selector"] for name in ("agents", "agents-controllers-metrics")
@@ -433,5 +433,5 @@ def test_selectors_of_the_components_do_not_meet():
         objects.one("Deployment", name)["spec"]["template"]["metadata"]["labels"]
         for name in ("agents", "agents-controllers")
     ]
-    found = [[selector.items() <= label.items() for label in labels] for selector in selectors]
-    assert found == [[True, False], [False, True]]
+    overlaps = [[selector.items() <= label.items() for label in labels] for selector in selectors]
+    assert overlaps == [[True, False], [False, True]]

@@ -1,4 +1,4 @@
-"""Skips what needs real clients in an ordinary run, and starts what they talk to."""
+"""Skips tests that need real clients unless the run provides them, and starts the servers."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="module")
 def server():
-    """The embedded API alone."""
+    """The embedded API on its own."""
     server = EmbeddedApiServer()
     yield server
     server.stop()
@@ -30,10 +30,10 @@ def server():
 
 @pytest.fixture(scope="module")
 def laptop():
-    """`jangar up`, its data directory below /tmp."""
+    """`jangar up` with its data directory below /tmp."""
     home = Path(tempfile.mkdtemp(prefix="jangar-nightly-", dir="/tmp"))
     process = LaptopProcess(home)
-    # Containers find programs on the PATH of `jangar up`; the chart's hooks start `jangar`.
+    # Containers get the PATH of `jangar up`; the chart's hooks start `jangar`.
     process.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{process.environment['PATH']}"
     process.start()
     yield process

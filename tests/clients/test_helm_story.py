@@ -14,7 +14,7 @@ SECONDS = 240
 
 @pytest.fixture(scope="module")
 def helm(laptop):
-    """Helm on `jangar up`; what it printed, when it ended well."""
+    """The output of a successful Helm command on `jangar up`."""
     environment = {"KUBECONFIG": str(laptop.data / "kubeconfig")}
 
     def run(*words):
@@ -33,7 +33,7 @@ def _revisions(helm):
     return [row["status"] for row in json.loads(helm("history", *RELEASE, "-o", "json"))]
 
 
-def test_the_chart_lives_its_whole_life(helm, laptop):
+def test_the_chart_goes_through_its_whole_lifecycle(helm, laptop):
     """D3: its hooks mount an emptyDir at /tmp while the data directory is below /tmp, and reach the API."""
     helm("install", *RELEASE[:1], CHART, *RELEASE[1:], "--create-namespace", "--timeout", "120s")
     assert _revisions(helm) == ["deployed"]
@@ -47,7 +47,7 @@ def test_the_chart_lives_its_whole_life(helm, laptop):
     assert json.loads(helm("list", "-A", "-o", "json")) == []
 
 
-def test_nothing_of_the_release_is_left(helm, laptop):
+def test_an_uninstalled_release_leaves_nothing(helm, laptop):
     """The hook that waits for runs has ended, and the workloads are deleted."""
     for kind in ("deployments", "services", "serviceaccounts"):
         left = [item["metadata"]["name"] for item in _objects(laptop, kind)]

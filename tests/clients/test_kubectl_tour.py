@@ -1,4 +1,4 @@
-"""A tour with kubectl through what users do with stored workloads: apply, prune, scale, autoscale, describe."""
+"""kubectl commands that users run on stored workloads: apply, prune, scale, autoscale, describe."""
 
 import json
 
@@ -79,8 +79,8 @@ def test_objects_are_explained_compared_and_described(k):
     assert "NotFound" in k.refused("get configmap one")
 
 
-def test_rights_are_asked_for_and_given(k):
-    """Roles, bindings, tokens, `auth can-i`; editors hold leases (D2)."""
+def test_permissions_are_granted_and_queried(k):
+    """Roles, bindings, tokens, `auth can-i`; editors may use leases (D2)."""
     k("create serviceaccount robot")
     k(f"create rolebinding robot --clusterrole=edit --serviceaccount={k.namespace}:robot")
     robot = f"--as=system:serviceaccount:{k.namespace}:robot"
@@ -92,7 +92,7 @@ def test_rights_are_asked_for_and_given(k):
 
 
 def test_a_service_changes_its_type(k):
-    """D5: what NodePort needed is gone."""
+    """D5: fields that NodePort needed are removed."""
     k("create service nodeport web --tcp=80:80")
     k('patch service web -p \'{"spec":{"type":"ClusterIP"}}\'')
     spec = k.json("get service web")["spec"]
@@ -100,8 +100,8 @@ def test_a_service_changes_its_type(k):
     assert "externalTrafficPolicy" not in spec
 
 
-def test_health_and_documents_are_asked_for_raw(kubectl):
-    """D4: as administrators do by hand."""
+def test_raw_health_and_openapi_requests_are_answered(kubectl):
+    """D4: with `kubectl get --raw`, as administrators do."""
     assert "[+]ping ok" in kubectl("get --raw /readyz?verbose")
     assert "readyz check passed" in kubectl("get --raw /readyz?verbose")
     assert '"swagger":"2.0"' in kubectl("get --raw /openapi/v2")

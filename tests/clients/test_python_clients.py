@@ -1,4 +1,4 @@
-"""kopf and the official Python client, each in its own process with packages of its own."""
+"""kopf and the official Python client, each in its own process and environment."""
 
 import json
 import os
@@ -58,8 +58,8 @@ def operator(server, tmp_path):
     )
     assert client.request("POST", CRDS, json.dumps(crd).encode(), JSON).status == 201
     await_kind(client, crd, "v1")
-    said = tmp_path / "kopf.log"
-    with said.open("w") as log:
+    log_file = tmp_path / "kopf.log"
+    with log_file.open("w") as log:
         running = subprocess.Popen(
             [
                 clients() / "bin" / "kopf",
@@ -73,15 +73,15 @@ def operator(server, tmp_path):
             stdout=log,
             stderr=subprocess.STDOUT,
         )
-    yield client, said
+    yield client, log_file
     running.terminate()
     running.wait(timeout=60)
     client.close()
 
 
-def test_an_operator_with_kopf_answers_changes_and_holds_deletion(operator):
+def test_a_kopf_operator_handles_changes_and_delays_deletion(operator):
     """It watches, patches the status, adds and removes its finalizer, and records Events."""
-    client, said = operator
+    client, log_file = operator
 
     def status():
         return client.request("GET", f"{GREETINGS}/one").body.get("status") or {}
@@ -94,18 +94,20 @@ def test_an_operator_with_kopf_answers_changes_and_holds_deletion(operator):
     }
     assert client.request("POST", GREETINGS, json.dumps(body).encode(), JSON).status == 201
     wait_for(
-        lambda: status().get("answer") == "hello ada", seconds=60, what=f"the answer: {said.read_text()}"
+        lambda: status().get("answer") == "hello ada", seconds=60, what=f"the answer: {log_file.read_text()}"
     )
-    found = client.request("GET", f"{GREETINGS}/one").body
-    assert found["metadata"]["finalizers"] == ["greetings.example.com/kopf"]
+    greeting = client.request("GET", f"{GREETINGS}/one").body
+    assert greeting["metadata"]["finalizers"] == ["greetings.example.com/kopf"]
     merge = {"Content-Type": "application/merge-patch+json"}
     client.request("PATCH", f"{GREETINGS}/one", json.dumps({"spec": {"name": "bob"}}).encode(), merge)
     wait_for(lambda: status().get("answer") == "hello bob", seconds=60, what="the second answer")
     client.request("DELETE", f"{GREETINGS}/one")
     wait_for(
-        lambda: client.request("GET", f"{GREETINGS}/one").status == 404, seconds=60, what="that it lets go"
+        lambda: client.request("GET", f"{GREETINGS}/one").status == 404,
+        seconds=60,
+        what="that the finalizer is removed",
     )
-    assert "goodbye bob" in said.read_text()
+    assert "goodbye bob" in log_file.read_text()
     wait_for(
         lambda: "Answered" in {item["reason"] for item in client.request("GET", EVENTS).body["items"]},
         what="the Event",

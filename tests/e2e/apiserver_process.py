@@ -1,4 +1,4 @@
-"""`jangar apiserver` as a process that a test starts, kills and starts again on the same directory."""
+"""`jangar apiserver` as a process that a test starts, kills and restarts on the same directory."""
 
 import json
 import os
@@ -23,7 +23,7 @@ MERGE = "application/merge-patch+json"
 
 
 class ServerProcess:
-    """One server on one directory; `start` may be called again after an end."""
+    """One server on one directory; `start` may be called again after it ended."""
 
     def __init__(self, directory: Path, *options: str) -> None:
         self.directory = directory
@@ -43,7 +43,7 @@ class ServerProcess:
         return self.child.pid
 
     def launch(self) -> Child:
-        """A process that may or may not come up."""
+        """Start the process without waiting until it is ready."""
         return Child(
             "apiserver",
             [
@@ -71,7 +71,7 @@ class ServerProcess:
 
     @property
     def cpu_seconds(self) -> float:
-        """What the process has used of the processor: other processes share the cores."""
+        """CPU time of the process, independent of other processes."""
         words = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -79,11 +79,11 @@ class ServerProcess:
         return HttpClient(url=self.url, token=self.token if token is None else token, ca=self.ca)
 
     def kill(self) -> None:
-        """No warning, no goodbye."""
+        """Send SIGKILL."""
         self.child.stop(first=signal.SIGKILL)
 
     def stop(self) -> float:
-        """Ask to end; the seconds until it did."""
+        """Send SIGTERM; return the seconds until it ended."""
         began = time.monotonic()
         self.child.stop()
         return time.monotonic() - began
@@ -122,20 +122,20 @@ def send(
 def sent(
     client: HttpClient, method: str, path: str, body: Any = None, media: str = JSON["Content-Type"]
 ) -> Any:
-    """The body of an answer that must be a good one."""
+    """The body of a successful response."""
     answer = send(client, method, path, body, media)
     assert answer.is_success, f"{method} {path}: {answer.status} {answer.content[:1000]!r}"
     return answer.body
 
 
 class Served(Protocol):
-    """Whatever can be asked."""
+    """A server that accepts requests."""
 
     def client(self) -> HttpClient: ...
 
 
 def in_parallel(server: Served, requests: Sequence[tuple[str, str, Any]], *, callers: int = 8) -> None:
-    """Send all of them, each of which must succeed, some at a time."""
+    """Send all requests in parallel; each must succeed."""
     numbers, failures = count(), []
 
     def call() -> None:
@@ -156,7 +156,7 @@ def in_parallel(server: Served, requests: Sequence[tuple[str, str, Any]], *, cal
 
 
 def story(watch: Stream, last: int) -> list[tuple[int, str, str]]:
-    """What a watch tells up to a revision: of each event the revision, the type and the name."""
+    """A watch up to a revision: revision, type and name of each event."""
     reported: list[tuple[int, str, str]] = []
     while not reported or reported[-1][0] != last:
         event = watch.next(seconds=20)

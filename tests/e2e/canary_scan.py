@@ -1,4 +1,6 @@
-"""Everything that a laptop's control plane wrote or answers, opened: rows of databases, packed objects, files, HTTP."""
+"""Searches everything that a laptop's control plane wrote or returns: rows of databases, compressed objects, files,
+HTTP.
+"""
 
 import base64
 import gzip
@@ -12,28 +14,28 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import LaptopProcess
 
 _PACKED = re.compile(rb"H4sI[A-Za-z0-9+/=]{20,}")
-"""Something in gzip, as base64."""
+"""Base64 of gzip."""
 
 
 def forms(value: str) -> set[bytes]:
-    """A value as programs write it: as it is, escaped, in URLs, in base64 alone and as somebody's password."""
+    """Encodings of a value in output: plain, escaped, in URLs, in base64, and as a password in basic auth."""
     data = value.encode()
     quoted = {quote(value, safe=""), quote(value), quote_plus(value)}
-    lowered = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), item) for item in quoted}
-    found = {data, json.dumps(value)[1:-1].encode(), *(item.encode() for item in quoted | lowered)}
+    lowered = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), item) for item in quoted}
+    encodings = {data, json.dumps(value)[1:-1].encode(), *(item.encode() for item in quoted | lowered)}
     for before in (b"", b"x", b"xx"):
         first = (0, 2, 3)[len(before)]
         whole = base64.b64encode(before + data)[first : (len(before) + len(data)) * 8 // 6]
-        found |= {whole, whole.replace(b"+", b"-").replace(b"/", b"_")}
-    return found
+        encodings |= {whole, whole.replace(b"+", b"-").replace(b"/", b"_")}
+    return encodings
 
 
 def written(laptop: LaptopProcess) -> Iterator[tuple[str, bytes]]:
-    """What is in the data directory, but for Secrets themselves and the volumes that they are mounted as."""
+    """Content of the data directory, except Secrets themselves and the volumes that mount them."""
     files = [Path(folder, name) for folder, _, names in os.walk(laptop.data) for name in names]
     for path in sorted(files):
         if path.is_symlink() or not path.is_file():
@@ -49,37 +51,37 @@ def written(laptop: LaptopProcess) -> Iterator[tuple[str, bytes]]:
     yield str(laptop.home / "up.out"), (laptop.home / "up.out").read_bytes()
 
 
-def answered(face: HttpFace) -> Iterator[tuple[str, bytes]]:
-    """Every answer to a question that has one, about everything that there is."""
-    paths = [path for path, verbs in face.get("/openapi.json")["paths"].items() if "get" in verbs]
-    runs = face.get("/v1/runs?nested=true&limit=200")["items"]
-    kinds = [item["name"] for item in face.get("/v1/kinds")["items"]]
+def answered(http: LaptopClient) -> Iterator[tuple[str, bytes]]:
+    """The response of every GET route for every object."""
+    paths = [path for path, verbs in http.get("/openapi.json")["paths"].items() if "get" in verbs]
+    runs = http.get("/v1/runs?nested=true&limit=200")["items"]
+    kinds = [item["name"] for item in http.get("/v1/kinds")["items"]]
     for path in paths:
         if path.endswith("/watch") or path == "/v1/watch":
             continue
-        for asked in _filled(face, path, runs, kinds):
-            answer = face.ask("GET", asked)
-            assert answer.status < 500, (asked, answer.body)
-            yield asked, answer.body
+        for filled_path in _filled(http, path, runs, kinds):
+            answer = http.request("GET", filled_path)
+            assert answer.status < 500, (filled_path, answer.body)
+            yield filled_path, answer.body
 
 
-def _filled(face: HttpFace, path: str, runs: list, kinds: list[str]) -> Iterator[str]:
+def _filled(http: LaptopClient, path: str, runs: list, kinds: list[str]) -> Iterator[str]:
     if "/kinds/{kind}/{name}" in path:
         for kind in kinds:
-            for item in face.get(f"/v1/kinds/{kind}/objects")["items"]:
+            for item in http.get(f"/v1/kinds/{kind}/objects")["items"]:
                 meta = item["metadata"]
                 yield path.format(kind=kind, namespace=meta["namespace"], name=meta["name"])
     elif "{kind}" in path:
         yield from (path.format(kind=kind) for kind in kinds)
     elif "/runs/{name}" in path:
         for run in runs:
-            asked = path.format(namespace=run["namespace"], name=run["name"])
+            filled_path = path.format(namespace=run["namespace"], name=run["name"])
             steps = [
                 step["name"]
-                for step in face.get(f"/v1/namespaces/{run['namespace']}/runs/{run['name']}")["steps"]
+                for step in http.get(f"/v1/namespaces/{run['namespace']}/runs/{run['name']}")["steps"]
             ]
-            yield from (f"{asked}?step={step}" for step in steps)
-            yield asked
+            yield from (f"{filled_path}?step={step}" for step in steps)
+            yield filled_path
     elif "{" not in path:
         yield path
     elif "{id}" in path:
@@ -101,7 +103,7 @@ def _rows(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _opened(where: str, content: bytes) -> Iterator[tuple[str, bytes]]:
-    """With what is packed in it."""
+    """The content, including compressed parts."""
     yield where, content
     packed = [content] if content.startswith(b"\x1f\x8b") else []
     packed += [base64.b64decode(item + b"=" * (-len(item) % 4)) for item in _PACKED.findall(content)]

@@ -1,8 +1,8 @@
-"""A session as a document tells it: commands that go on from one another, and what some of them say.
+"""A session as a document describes it: consecutive commands and the output of some of them.
 
-A block `sh session` holds commands, a line each; `# exit 3` announces another exit code than 0. A block `console` holds
-`$ command` and below it what it says; `...` stands for lines that are left out. A command that watches (`-w`) goes on
-beside the ones after it, to the end of the session.
+A `sh session` block contains commands, one per line; `# exit 3` announces an exit code other than 0. A `console`
+block contains `$ command` followed by its output; `...` stands for omitted lines. A watching command (`-w`) runs
+alongside the following ones to the end of the session.
 """
 
 import re
@@ -14,14 +14,14 @@ from pathlib import Path
 BLOCK = re.compile(r"^```(sh session|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXIT = re.compile(r"#\s*exit (\d+)\s*$")
 VARYING = re.compile(r"(?<![\w.-])(\d{4}-\d\d-\d\dT[\d:.]+Z|(\d+(\.\d+)?(ms|s|m|h|d))+)(?![\w.-])")
-"""Moments and durations."""
-UNTIL_SAID = "until_said() { for _ in {1..100}; do [ -s $1 ] && return; sleep 0.1; done; }"
-"""Waits for the first words of something that watches."""
+"""Timestamps and durations."""
+UNTIL_OUTPUT = "until_output() { for _ in {1..100}; do [ -s $1 ] && return; sleep 0.1; done; }"
+"""Waits for the first output of a watching command."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    """One command, and the lines that it is said to print."""
+    """One command and its expected output lines."""
 
     line: str
     says: tuple[str, ...] = ()
@@ -32,14 +32,16 @@ class Typed:
 
 
 def session_of(text: str) -> list[Typed]:
-    """The commands of a document's session, in order."""
-    found: list[Typed] = []
+    """The commands of a document's session in order."""
+    commands: list[Typed] = []
     for kind, body in BLOCK.findall(text):
         if kind == "console":
-            found += [_reported(part) for part in re.split(r"^\$ ", body, flags=re.MULTILINE) if part.strip()]
+            commands += [
+                _reported(part) for part in re.split(r"^\$ ", body, flags=re.MULTILINE) if part.strip()
+            ]
         else:
-            found += [Typed(line.strip()) for line in body.splitlines() if line.strip()]
-    return found
+            commands += [Typed(line.strip()) for line in body.splitlines() if line.strip()]
+    return commands
 
 
 def _reported(part: str) -> Typed:
@@ -48,24 +50,24 @@ def _reported(part: str) -> Typed:
 
 
 def script(session: Sequence[Typed], outputs: Path) -> str:
-    """For one shell; the first command that exits otherwise than it says ends it. Outputs go to files by number."""
-    lines = ["set -o pipefail", "watching=()", "trap 'kill ${watching[@]} 2>/dev/null' EXIT", UNTIL_SAID]
+    """A shell script; the first command with an unexpected exit code ends it. Outputs are written to numbered files."""
+    lines = ["set -o pipefail", "watching=()", "trap 'kill ${watching[@]} 2>/dev/null' EXIT", UNTIL_OUTPUT]
     for number, item in enumerate(session):
         if item.watches:
             lines += [
                 f"{item.line} > {outputs}/{number} 2>&1 & watching+=($!)",
-                f"until_said {outputs}/{number}",
+                f"until_output {outputs}/{number}",
             ]
             continue
-        wanted = found.group(1) if (found := EXIT.search(item.line)) else "0"
+        wanted = announced.group(1) if (announced := EXIT.search(item.line)) else "0"
         reported = shlex.quote(f"{item.line} exited with")
         redirected = f"{{ {item.line}\n}} > {outputs}/{number} 2>&1" if item.says else item.line
         lines += [redirected, f"code=$?; [ $code = {wanted} ] || {{ echo {reported} $code; exit 1; }}"]
     return "\n".join(lines)
 
 
-def unsaid(each: Typed, output: str) -> list[str]:
-    """Lines of the document that the command did not print; moments, durations and widths of columns may differ."""
+def missing_lines(each: Typed, output: str) -> list[str]:
+    """Lines of the document that the command did not print; timestamps, durations and column widths may differ."""
     printed = {_plain(line) for line in output.splitlines()}
     return [line for line in each.says if _plain(line) not in printed]
 

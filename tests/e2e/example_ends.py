@@ -1,4 +1,4 @@
-"""How an example ends, beside what its `expected.toml` says of it: the same on a laptop and on a cluster."""
+"""Checks the outcome of an example against its `expected.toml`, on a laptop and on a cluster."""
 
 import tomllib
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FAN_OUT = EXAMPLES / "07-fan-out"
 AGENTS = (EXAMPLES / "08-agent", EXAMPLES / "10-agent-workflow")
-"""Need the runner where their work runs."""
+"""Examples that need the runner in their containers."""
 SMALL = [
     folder
     for folder in sorted(EXAMPLES.iterdir())
     if (folder / "expected.toml").exists() and folder != FAN_OUT
 ]
-"""Those that say how they end; the agent providers have tests of their own."""
+"""Examples with an `expected.toml`; the agent providers have their own tests."""
 OVER = {"Succeeded", "Failed", "Cancelled"}
 MANY = 1000
 
@@ -26,8 +26,8 @@ def steps_of(status: dict) -> dict[str, dict]:
 
 
 def ended(step: dict, wanted: dict) -> dict:
-    """What a step came to, in the words of expected.toml."""
-    found = {
+    """The outcome of a step in the terms of expected.toml."""
+    outcome = {
         "phase": step["phase"],
         "reason": step["reason"],
         "attempts": step.get("attempt", 0),
@@ -35,14 +35,14 @@ def ended(step: dict, wanted: dict) -> dict:
         "causes": step.get("causes", []),
     }
     if wanted.get("outputs") == "any":
-        found["outputs"] = "any"
-    if found["attempts"] >= wanted.get("attempts_at_least", MANY):
-        found |= {"attempts": "enough", "attempts_at_least": wanted["attempts_at_least"]}
-    return found
+        outcome["outputs"] = "any"
+    if outcome["attempts"] >= wanted.get("attempts_at_least", MANY):
+        outcome |= {"attempts": "enough", "attempts_at_least": wanted["attempts_at_least"]}
+    return outcome
 
 
 def meant(wanted: dict) -> dict:
-    """What expected.toml says of a step, with what it leaves out: the reason is the phase, one attempt if it ran."""
+    """The expectation for a step with defaults: the reason is the phase, and one attempt if it ran."""
     usual = {
         "reason": wanted["phase"],
         "attempts": int(wanted["phase"] != "Skipped"),
@@ -55,7 +55,7 @@ def meant(wanted: dict) -> dict:
 
 
 def is_to_be_cancelled(wanted: dict, status: dict) -> bool:
-    """Whether an example that is cancelled in the middle has come to it."""
+    """Whether an example that is cancelled midway has reached that point."""
     awaited, steps = wanted.get("cancel_once_running"), steps_of(status)
     return bool(awaited) and all(steps.get(step, {}).get("phase") == "Running" for step in awaited)
 

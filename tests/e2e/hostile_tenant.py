@@ -1,4 +1,4 @@
-"""A tenant's program: creates hostile objects, changes some, keeps few. Prints what it did as JSON."""
+"""A tenant's program: creates hostile objects, changes some, keeps few. Prints a summary as JSON."""
 
 import http.client
 import json
@@ -15,27 +15,27 @@ from jangar.api.kind import VERSION, Kind
 from support.hostile_objects import hostile_object, pairs
 
 KEPT = 150
-"""Objects that are left alone at a time; the oldest is deleted."""
+"""Maximum number of objects that exist at a time; the oldest is deleted."""
 FEW_SECONDS = 30
 
 
 class Api:
-    """One connection, made anew when it breaks."""
+    """One connection, reopened when it breaks."""
 
     def __init__(self, server: str, authority: str, token: str) -> None:
-        self._place = urlsplit(server).netloc
+        self._netloc = urlsplit(server).netloc
         self._context = ssl.create_default_context(cafile=authority)
         self._token = token
         self._connection: http.client.HTTPSConnection | None = None
 
-    def ask(
+    def request(
         self, method: str, path: str, body: object = None, content: str = "application/json", **headers
     ) -> int:
-        """The status of the answer; 0 for none."""
+        """Return the HTTP status; 0 if there was no response."""
         try:
             if self._connection is None:
                 self._connection = http.client.HTTPSConnection(
-                    self._place, context=self._context, timeout=FEW_SECONDS
+                    self._netloc, context=self._context, timeout=FEW_SECONDS
                 )
             written = None if body is None else json.dumps(body).encode(errors="replace")
             given = {"Authorization": f"Bearer {self._token}", "Content-Type": content, **headers}
@@ -50,30 +50,30 @@ class Api:
 
 
 def change(api: Api, rng: random.Random, path: str, collection: str, made: dict) -> None:
-    """One of the other things that the right to write allows."""
+    """Another write that the tenant's permissions allow."""
     spec = made["spec"]
     match rng.randrange(7):
         case 0:
-            api.ask("PATCH", path, {"spec": spec}, "application/merge-patch+json")
+            api.request("PATCH", path, {"spec": spec}, "application/merge-patch+json")
         case 1:
             query = "?fieldManager=hostile&force=true"
-            api.ask("PATCH", path + query, made, "application/apply-patch+yaml")
+            api.request("PATCH", path + query, made, "application/apply-patch+yaml")
         case 2:
             patch = [{"op": "add", "path": "/metadata/annotations", "value": {}}]
             patch += [
                 {"op": "add", "path": f"/metadata/annotations/a{n}", "value": "x"} for n in range(2_000)
             ]
-            api.ask("PATCH", path, patch, "application/json-patch+json")
+            api.request("PATCH", path, patch, "application/json-patch+json")
         case 3:
             patch = [{"op": "copy", "from": "/spec", "path": "/spec/x"}] * 30
-            api.ask("PATCH", path, patch, "application/json-patch+json")
+            api.request("PATCH", path, patch, "application/json-patch+json")
         case 4:
-            api.ask("GET", collection, Accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+            api.request("GET", collection, Accept="application/json;as=Table;v=v1;g=meta.k8s.io")
         case 5:
             selector = ",".join(f"k{n} in (a,b)" for n in range(300))
-            api.ask("GET", f"{collection}?labelSelector={quote(selector)}")
+            api.request("GET", f"{collection}?labelSelector={quote(selector)}")
         case _:
-            api.ask("PUT", path, made)
+            api.request("PUT", path, made)
 
 
 def attack(api: Api, namespace: str, seed: int, count: int, seconds: float) -> dict:
@@ -91,7 +91,7 @@ def attack(api: Api, namespace: str, seed: int, count: int, seconds: float) -> d
             collection = _collection(kind, namespace)
             made = hostile_object(rng, kind, name, known)
             began = time.monotonic()
-            status = api.ask("POST", collection, made)
+            status = api.request("POST", collection, made)
             slowest = max(slowest, (time.monotonic() - began, name))
             answers[status] += 1
             number += 1
@@ -102,7 +102,7 @@ def attack(api: Api, namespace: str, seed: int, count: int, seconds: float) -> d
                 if rng.random() < 0.15:
                     change(api, rng, f"{collection}/{name}", collection, made)
             while len(kept) > KEPT:
-                api.ask("DELETE", kept.popleft())
+                api.request("DELETE", kept.popleft())
             if number >= count or time.monotonic() > end:
                 return {
                     "objects": number,
@@ -119,7 +119,7 @@ def _collection(kind: Kind, namespace: str) -> str:
 
 if __name__ == "__main__":
     os.nice(19 - os.nice(0))
-    sys.setrecursionlimit(100_000)  # for objects that nest deep
+    sys.setrecursionlimit(100_000)  # for deeply nested objects
     server, authority, namespace, seed, count, seconds = sys.argv[1:]
     api = Api(server, authority, os.environ["HOSTILE_TOKEN"])
     sys.stdout.write(json.dumps(attack(api, namespace, int(seed), int(count), float(seconds))))

@@ -1,6 +1,6 @@
-"""The real kubectl, run as a user would run it, on the embedded server and on a real one.
+"""The real kubectl as a user runs it, on the embedded server and on a real one.
 
-Knows where the binary is and what differs from run to run in its output; knows nothing of what a command should say.
+Finds the binary and normalizes output that differs between runs; the tests decide what to expect.
 """
 
 import json
@@ -34,16 +34,16 @@ _AGE = re.compile(r"(?<=\s)(\d+(ms|s|m|h))+(?=\s|$)", re.MULTILINE)
 
 @cache
 def kubectl_binary() -> Path | None:
-    """From KUBEBUILDER_ASSETS or the cache of `make envtest`, else from the PATH."""
+    """The binary from KUBEBUILDER_ASSETS or the cache of `make envtest`, else from the PATH."""
     if not missing_parts(("kubectl",)):
         return assets() / "kubectl"
-    found = shutil.which("kubectl")
-    return Path(found) if found else None
+    on_path = shutil.which("kubectl")
+    return Path(on_path) if on_path else None
 
 
 @cache
 def version_of(binary: Path) -> str:
-    """As `1.35`: other versions say the same in other words."""
+    """For example `1.35`: other versions print other messages."""
     words = [str(binary), "version", "--client", "--output=json"]
     reported = subprocess.run(words, check=True, capture_output=True, text=True, timeout=DEADLINE)
     version = json.loads(reported.stdout)["clientVersion"]
@@ -52,7 +52,7 @@ def version_of(binary: Path) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """What a command printed and how it ended."""
+    """The output and exit code of a command."""
 
     code: int
     out: str
@@ -61,7 +61,7 @@ class Ran:
 
 @dataclass(frozen=True, kw_only=True)
 class Kubectl:
-    """kubectl with a home of its own, in one namespace of one server."""
+    """kubectl with its own home, in one namespace of one server."""
 
     server: ApiServer
     binary: Path
@@ -69,13 +69,13 @@ class Kubectl:
     namespace: str = "default"
 
     def __call__(self, line: str, stdin: Any = None) -> str:
-        """Run a line as it would be typed; what it printed, when it ended well."""
+        """Run a command line; return its output if it succeeds."""
         ran = self.run(line, stdin)
         assert ran.code == 0, f"kubectl {line}: ended with {ran.code}\n{ran.out}{ran.err}"
         return ran.out
 
     def refused(self, line: str, stdin: Any = None) -> str:
-        """What a line that must fail said about it."""
+        """The error output of a command line that must fail."""
         ran = self.run(line, stdin)
         assert ran.code == 1, f"kubectl {line}: ended with {ran.code}\n{ran.out}{ran.err}"
         return ran.err
@@ -96,7 +96,7 @@ class Kubectl:
         return Ran(code=ran.returncode, out=ran.stdout, err=ran.stderr)
 
     def start(self, line: str) -> subprocess.Popen[str]:
-        """A command that goes on; the test ends it."""
+        """Start a long-running command; the test ends it."""
         return subprocess.Popen(
             self._words(line),
             stdout=subprocess.PIPE,
@@ -123,15 +123,15 @@ class Kubectl:
 
 
 def on(*servers: str, own_kinds: bool = True) -> Any:
-    """The module's own `kubectl`, once for each of the named servers; the product's kinds are installed."""
+    """The module's `kubectl` fixture for each of the named servers; the product's kinds are installed."""
 
     @pytest.fixture(scope="module", params=servers, name="kubectl")
     def kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
         binary = kubectl_binary()
         if binary is None:
             pytest.skip("no kubectl: run scripts/envtest/build kubectl, or set KUBEBUILDER_ASSETS")
-        if (found := version_of(binary)) != VERSION:
-            pytest.skip(f"{binary} is {found}; what is expected here is said by kubectl {VERSION}")
+        if (version := version_of(binary)) != VERSION:
+            pytest.skip(f"{binary} is {version}; the expectations are for kubectl {VERSION}")
         if request.param == "real" and (missing := missing_parts()):
             pytest.skip(f"no real API server ({', '.join(missing)} missing): run scripts/envtest/build")
         server = RealApiServer() if request.param == "real" else EmbeddedApiServer()
@@ -153,7 +153,7 @@ def on(*servers: str, own_kinds: bool = True) -> Any:
 
 
 def in_own_namespace() -> Any:
-    """Each test's own `k`: kubectl in a namespace that has what every namespace has."""
+    """Each test's `k` fixture: kubectl in a namespace with the default objects."""
 
     @pytest.fixture(name="k")
     def k(kubectl: Kubectl) -> Kubectl:
@@ -169,21 +169,21 @@ def in_new_namespace(kubectl: Kubectl) -> Kubectl:
     made = client.request("POST", "/api/v1/namespaces", body, {"Content-Type": "application/json"})
     assert made.is_success, made.content
     for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
-        found = f"/api/v1/namespaces/{name}/{path}"
-        wait_for(lambda found=found: client.request("GET", found).is_success, what=found)
+        url = f"/api/v1/namespaces/{name}/{path}"
+        wait_for(lambda url=url: client.request("GET", url).is_success, what=url)
     client.close()
     return kubectl.within(name)
 
 
 def install_own_kinds(kubectl: Kubectl) -> None:
-    """The product's CRDs, served."""
+    """Install the product's CRDs and wait until they are served."""
     kubectl(f"apply --server-side -f {CRDS}")
     kinds = ",".join(".".join(path.stem.split("_")[::-1]) for path in CRDS.glob("*.yaml"))
     wait_for(lambda: kubectl.run(f"get {kinds}").code == 0, what="that every kind is served")
 
 
 def await_collection(kubectl: Kubectl) -> None:
-    """A real garbage collector that missed a kind when it started looks again after half a minute."""
+    """A real garbage collector that missed a kind at start retries after half a minute."""
     k = in_new_namespace(kubectl)
     owner = {
         "apiVersion": "tools.proompteng.ai/v1alpha1",
@@ -202,13 +202,13 @@ def await_collection(kubectl: Kubectl) -> None:
 
 
 def ageless(text: str) -> str:
-    """The same with every age as AGE, each run of blanks as one, and no blanks at the ends of lines."""
+    """Replace every age with AGE, collapse blanks, and strip lines."""
     shown = _AGE.sub("AGE", text)
     return "\n".join(re.sub(r" +", " ", line).rstrip() for line in shown.splitlines())
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    """End a command that goes on; what it printed."""
+    """End a long-running command; return its output."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         return process.communicate(timeout=10)[0]
@@ -221,7 +221,7 @@ def _text(stdin: Any) -> str | None:
         case None | str():
             return stdin
         case list():
-            # JSON is YAML, too; what begins with a bracket is taken for one document by older versions.
+            # JSON is YAML, too; earlier versions take text that starts with a bracket for one document.
             return "".join(f"---\n{json.dumps(document)}\n" for document in stdin)
         case _:
             return json.dumps(stdin)

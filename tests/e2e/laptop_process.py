@@ -1,4 +1,4 @@
-"""`jangar up` in a directory of its own, and the commands that talk to it, as a user would type them."""
+"""`jangar up` in its own directory, and the commands that use it, as a user types them."""
 
 import json
 import os
@@ -18,10 +18,10 @@ TOOL_RUN_SECONDS = 60
 
 
 class LaptopProcess:
-    """One home directory; everything in it is the test's."""
+    """One home directory with everything that the test creates."""
 
     def __init__(self, home: Path, *user: str) -> None:
-        """`user` is the command that starts every `jangar` as another user."""
+        """`user` is the command prefix that runs every `jangar` as another user."""
         self.home = home
         self.command = (*user, JANGAR)
         self.data = home / ".local" / "share" / "jangar"
@@ -33,7 +33,7 @@ class LaptopProcess:
         }
         self.environment = kept | {"HOME": str(home)}
         self.prefix: tuple[str, ...] = ()
-        """What starts the process, where that is not the test itself."""
+        """Command prefix that starts the process, if any."""
         self.up: subprocess.Popen | None = None
 
     def jangar(self, *words, stdin="", **environment):
@@ -49,33 +49,33 @@ class LaptopProcess:
         )
 
     def done(self, *words, stdin="", **environment) -> str:
-        """What a command that must succeed says."""
+        """The output of a command that must succeed."""
         ran = self.jangar(*words, stdin=stdin, **environment)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
 
     def start(self, *options) -> None:
-        """In the foreground, until it says that it is up."""
-        self._said = self.home / "up.out"
-        with self._said.open("w") as said:
+        """Start in the foreground and wait until it reports that it is up."""
+        self._output = self.home / "up.out"
+        with self._output.open("w") as output:
             self.up = subprocess.Popen(
                 [*self.prefix, *self.command, "up", *options],
                 env=self.environment,
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
             )
         self.until(
-            lambda: self.up.poll() is not None or "is up: https://127.0.0.1:" in self._said.read_text()
+            lambda: self.up.poll() is not None or "is up: https://127.0.0.1:" in self._output.read_text()
         )
-        assert self.up.poll() is None, self._said.read_text()
+        assert self.up.poll() is None, self._output.read_text()
 
     def stop(self, how=signal.SIGTERM) -> str:
-        """What it said from its start to its end."""
+        """Stop it; return all of its output."""
         self.up.send_signal(how)
         self.up.wait(timeout=90)
-        return self._said.read_text()
+        return self._output.read_text()
 
     def apply(self, *objects) -> None:
         self.done("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
@@ -87,15 +87,15 @@ class LaptopProcess:
         return (self.run(name).get("status") or {}).get("phase", "Pending")
 
     def until(self, holds, *, seconds=TOOL_RUN_SECONDS):
-        """Waits for something to hold; the tests' own command line is what is slow here."""
+        """Wait for a condition; the CLI calls are the slow part."""
         deadline = time.monotonic() + seconds
-        while not (found := holds()):
+        while not (result := holds()):
             assert time.monotonic() < deadline, "it never came to that"
             time.sleep(0.05)
-        return found
+        return result
 
     def end(self) -> None:
-        """Nothing is left of it, whatever the test did."""
+        """End all of its processes, whatever the test did."""
         if self.up is not None and self.up.poll() is None:
             self.up.kill()
             self.up.wait(timeout=10)

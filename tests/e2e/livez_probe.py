@@ -1,7 +1,7 @@
-"""Asks /livez every 50 ms from outside, until its input ends. Prints the slowest answers as JSON.
+"""Polls /livez every 50 ms from outside until its input ends. Prints the slowest responses as JSON.
 
-The standard library alone: it starts at once and costs little. Each answer comes with how late this process itself woke
-up before it asked: on a machine without time for anybody that is the cause of a slow one.
+Uses only the standard library: it starts fast and costs little. Each sample has the delay of this process's own
+wake-up, which on an overloaded machine explains a slow response.
 """
 
 import http.client
@@ -26,15 +26,15 @@ def connection(address, authority):
 
 def main(authority, *addresses):
     open_connections = {address: connection(address, authority) for address in addresses}
-    found = []
-    asked = failed = 0
+    samples = []
+    sent = failed = 0
     due = time.monotonic()
     while not select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0]:
         late = time.monotonic() - due
         due = max(due + EVERY, time.monotonic())
         for address, item in open_connections.items():
             began = time.monotonic()
-            asked += 1
+            sent += 1
             try:
                 item.request("GET", urlsplit(address).path)
                 answer = item.getresponse()
@@ -43,10 +43,12 @@ def main(authority, *addresses):
             except (OSError, http.client.HTTPException):
                 failed += 1
                 open_connections[address] = connection(address, authority)
-            found.append((round(time.monotonic() - began, 4), round(late, 4), address, round(time.time(), 2)))
-            found = sorted(found, reverse=True)[:40] if len(found) > 4_000 else found
-    found.sort(reverse=True)
-    sys.stdout.write(json.dumps({"asked": asked, "failed": failed, "slowest": found[:20]}))
+            samples.append(
+                (round(time.monotonic() - began, 4), round(late, 4), address, round(time.time(), 2))
+            )
+            samples = sorted(samples, reverse=True)[:40] if len(samples) > 4_000 else samples
+    samples.sort(reverse=True)
+    sys.stdout.write(json.dumps({"asked": sent, "failed": failed, "slowest": samples[:20]}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`jangar node-agent` as a process that a test starts, kills and starts again on the directory of an API server."""
+"""`jangar node-agent` as a process that a test starts, kills and restarts on the directory of an API server."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ START = 30.0
 
 
 class AgentProcess:
-    """One agent; its supervisor and containers are processes of their own and outlive it."""
+    """One agent; its supervisor and containers are separate processes and outlive it."""
 
     def __init__(self, directory: Path, data: Path, kubeconfig: Path, *options: str) -> None:
         self._directory, self._data, self._kubeconfig, self._options = directory, data, kubeconfig, options
@@ -52,8 +52,8 @@ class AgentProcess:
         return self.child.log.read_text(errors="replace")
 
     def kill_supervisor(self) -> None:
-        """The one that has this directory open as its own; the init processes of containers are copies of it."""
-        found = set()
+        """The process that holds this directory open; the init processes of containers are copies of it."""
+        pids = set()
         for entry in Path("/proc").iterdir():
             with suppress(OSError):
                 words = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
@@ -61,15 +61,15 @@ class AgentProcess:
                     b"picokube.nodeagent.supervisor" in words
                     and str(self._data / "supervisor").encode() in words
                 ):
-                    found.add(int(entry.name))
-        for pid in found:
+                    pids.add(int(entry.name))
+        for pid in pids:
             with suppress(OSError):
                 parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-                if parent not in found:
+                if parent not in pids:
                     os.kill(pid, signal.SIGKILL)
 
     def end_containers(self) -> None:
-        """After the agent: whatever is left of its containers is killed, and the supervisor goes."""
+        """After the agent: kill its remaining containers and wait for the supervisor to exit."""
         deadline = time.monotonic() + 10
         for pid in self.container_processes():
             with suppress(OSError):

@@ -1,8 +1,7 @@
-"""Hammers a store until it is killed, and says on its standard output what it was promised.
+"""Writes to a store until it is killed, and prints its acknowledgements.
 
-Run with a path, and the revision that a watch resumes from.
-
-A line is written after the promise: `A` for a change that was acknowledged, `W` for an event that a watch told.
+Run with a path and the revision from which a watch resumes. A line is printed after the fact: `A` for an acknowledged
+change, `W` for an event of a watch.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ async def main(path: str, since: int) -> None:
     store = SqliteStore.open(path, StoreSettings(history_events=64))
     watch = store.watch("pods", None, since)
     async with asyncio.TaskGroup() as group:
-        group.create_task(tell(watch))
+        group.create_task(print_events(watch))
         group.create_task(forget(store, watch))
         for _ in range(CALLERS):
             group.create_task(hammer(store))
@@ -47,14 +46,14 @@ def remove(_):
     return Remove(render=lambda revision: f"{revision} removed".encode())
 
 
-async def tell(watch):
+async def print_events(watch):
     async for events in watch:
         for event in events:
             say("W", event.object.key.name, event.object, event.type.value)
 
 
 async def forget(store, watch):
-    """Keep what the watch may need after a restart, and a little more."""
+    """Compact, but keep what the watch may need after a restart and a margin."""
     while True:
         await store.compact(watch.revision - WINDOW)
         await asyncio.sleep(0.01)

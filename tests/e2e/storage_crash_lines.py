@@ -1,4 +1,4 @@
-"""What the child of the crash test and its parent both know."""
+"""Shared by the child of the crash test and its parent."""
 
 import hashlib
 

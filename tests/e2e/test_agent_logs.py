@@ -1,12 +1,12 @@
-"""The logs of an agent of several steps on a laptop, wherever logs are read, after its pods and the run are gone."""
+"""Logs of an agent with several steps on a laptop, from every source, after its pods and the run are gone."""
 
 import json
 
 import pytest
 
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import LaptopProcess, run
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 pytestmark = [
     pytest.mark.xdist_group("laptop"),
@@ -52,17 +52,17 @@ def laptop(tmp_path_factory):
     process.end()
 
 
-def said(lines):
-    """Without what the runner tells of itself."""
+def agent_lines(lines):
+    """Without the runner's own lines."""
     return [line for line in lines if line.startswith(("==> ", "say "))]
 
 
 @pytest.mark.rule("GC-6")
-def test_every_face_reads_the_logs_of_all_steps_of_an_agent(laptop):
+def test_every_interface_reads_the_logs_of_all_steps_of_an_agent(laptop):
     """The commands and the HTTP API, from pods, from files and from history."""
     laptop.apply(run("told", work()))
     laptop.until(lambda: laptop.phase("told") == "Succeeded")
-    shown = said(laptop.done("logs", "told", "work").splitlines())
+    shown = agent_lines(laptop.done("logs", "told", "work").splitlines())
     assert (shown[:2], shown[-1]) == (REPORTED[:2], REPORTED[-1])
     laptop.until(
         lambda: len(list((laptop.data / "log-tails" / "default").glob("*/*.log"))) == len(REPORTED) // 2
@@ -70,13 +70,13 @@ def test_every_face_reads_the_logs_of_all_steps_of_an_agent(laptop):
     for kind in ("jobs", "pods"):
         for item in json.loads(laptop.done("get", kind, "-o", "json"))["items"]:
             laptop.jangar("delete", kind, item["metadata"]["name"], "--wait")
-    assert said(laptop.done("logs", "told", "work").splitlines()) == REPORTED
-    face = HttpFace(laptop)
+    assert agent_lines(laptop.done("logs", "told", "work").splitlines()) == REPORTED
+    http = LaptopClient(laptop)
     route = "/v1/namespaces/default/runs/told/logs?step=work"
-    assert said(face.get(route)["lines"]) == REPORTED
+    assert agent_lines(http.get(route)["lines"]) == REPORTED
     laptop.done("delete", "run", "told", "--wait")
     for path in (laptop.data / "log-tails").rglob("*.log"):
         path.unlink()
-    assert said(face.get(route)["lines"]) == REPORTED
+    assert agent_lines(http.get(route)["lines"]) == REPORTED
     past = laptop.done("history", "told").splitlines()
-    assert said(item.strip() for item in past) == REPORTED
+    assert agent_lines(item.strip() for item in past) == REPORTED

@@ -1,4 +1,6 @@
-"""The example providers as AgentRuns on a laptop: their manifests as they stand, with stand-ins for who has no key."""
+"""The example providers as AgentRuns on a laptop: their unmodified manifests, with stand-ins for programs that need a
+key.
+"""
 
 import json
 import os
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.laptop_process import LaptopProcess
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "09-agent-providers"
 OVER = {"Succeeded", "Failed", "Cancelled"}
@@ -44,8 +46,8 @@ def ended(laptop, name):
         pytest.param("command", "words", set(), id="command"),
     ],
 )
-def test_an_example_provider_runs_as_it_stands(laptop, folder, outputs, counted):
-    """It is admitted, ends well, returns something, tells its usage and leaves the report that it was asked for."""
+def test_an_example_provider_runs_unmodified(laptop, folder, outputs, counted):
+    """It is admitted, succeeds, returns a result, reports its usage and writes the requested report."""
     laptop.done("apply", "-f", EXAMPLES / folder)
     status = ended(laptop, "claude-1" if folder == "claude-code" else f"{folder}-1")
     assert status["phase"] == "Succeeded", status
@@ -54,8 +56,8 @@ def test_an_example_provider_runs_as_it_stands(laptop, folder, outputs, counted)
     assert [artifact["name"] for artifact in status["artifacts"]] == ["report"]
 
 
-def test_an_example_provider_that_is_cancelled_is_gone(laptop):
-    """Its own program ends by the signal, as the one does that it stands for."""
+def test_the_program_of_a_cancelled_example_provider_ends(laptop):
+    """It ends on the signal, like the program for which it stands in."""
     laptop.done("apply", "-f", EXAMPLES / "codex")
     run = {
         "apiVersion": "agents.proompteng.ai/v1alpha1",

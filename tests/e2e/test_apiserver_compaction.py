@@ -1,4 +1,4 @@
-"""Compaction while everybody writes: a watch that begins in the window is told everything, one below it is told so."""
+"""Compaction during writes: a watch that starts within the window receives everything, one below it expires."""
 
 import asyncio
 import threading
@@ -18,11 +18,11 @@ from support.kube_http import HttpClient
 MAPS = "/api/v1/namespaces/default/configmaps"
 OBJECTS, BURSTS, BURST = 20, 10, 40
 WINDOW = 200
-"""Revisions that are kept. Far fewer are kept in memory, so that watches read them while others are forgotten."""
+"""Number of revisions kept. Far fewer are kept in memory, so that watches read from the log during compaction."""
 
 
 class ServerInThread:
-    """A server with a short memory, in a loop of its own."""
+    """A server with a small memory cache in its own loop and thread."""
 
     def __init__(self, directory):
         self._settings = ApiServerSettings(
@@ -90,8 +90,8 @@ def test_compaction_under_load_loses_no_watch_within_the_window(server, client):
         assert reported == [event for event in whole if event[0] > since]
 
 
-def test_a_watch_that_began_in_the_window_may_take_its_time(server, client):
-    """Its history is longer than what a server reads ahead and sockets hold; meanwhile the window moves past it."""
+def test_a_watch_that_started_in_the_window_may_be_slow(server, client):
+    """Its history is longer than the buffers of server and sockets; the window moves past it meanwhile."""
     began = int(sent(client, "POST", MAPS, config_map("m"))["metadata"]["resourceVersion"])
     large = [{"data": {"text": "x" * 100_000, "n": f"{n}"}} for n in range(WINDOW - BURST)]
     in_parallel(server, [("PATCH", f"{MAPS}/m", patch) for patch in large])
@@ -102,7 +102,7 @@ def test_a_watch_that_began_in_the_window_may_take_its_time(server, client):
     assert len(reported) == len(large) + len(small)
 
 
-def test_what_is_behind_the_window_is_expired(server, client):
+def test_revisions_behind_the_window_are_expired(server, client):
     began = int(sent(client, "POST", MAPS, config_map("m"))["metadata"]["resourceVersion"])
     in_parallel(server, [("PATCH", f"{MAPS}/m", {"data": {"n": str(n)}}) for n in range(WINDOW + BURST)])
     with opened(client, began) as watch:

@@ -1,7 +1,7 @@
-"""Kill -9 under load, through HTTP: what was acknowledged is there, no revision comes twice, no watch has a gap.
+"""Kill -9 under load over HTTP: acknowledged writes survive, no revision is reused, no watch has a gap.
 
-The record of what was promised is kept by this process; the server has no part in it. `JANGAR_CRASH_TRIALS=200` for
-the whole proof.
+This process keeps the record of acknowledgements; the server is not involved. `JANGAR_CRASH_TRIALS=200` for the full
+proof.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ from support.kube_http import TooLate
 TRIALS = int(os.environ.get("JANGAR_CRASH_TRIALS", "5"))
 CALLERS, KEYS, WATCHERS = 6, 40, 2
 MAX_WRITES = 200
-"""At most so many are acknowledged before the end; on average half."""
+"""Maximum number of acknowledged writes before the end; half of it on average."""
 MAPS = "/api/v1/namespaces/default/configmaps"
 GONE = (OSError, http.client.HTTPException, ValueError, TooLate, AttributeError)
-"""What a client sees of a server that was killed."""
+"""Errors that a client of a killed server gets."""
 
 
 class Promise(NamedTuple):
-    """A write that was answered, or an event that was told."""
+    """An acknowledged write or a reported event."""
 
     revision: int
     name: str
@@ -40,11 +40,11 @@ class Promise(NamedTuple):
 
 @dataclass
 class Record:
-    """What the server said before it died, over all its lives."""
+    """All acknowledgements and events of the server over its restarts."""
 
     acknowledged: list[Promise] = field(default_factory=list)
     watched: list[list[Promise]] = field(default_factory=lambda: [[] for _ in range(WATCHERS)])
-    begun: int = 0
+    started: int = 0
 
 
 def promise(obj, *, gone=False):
@@ -73,14 +73,16 @@ def test_a_killed_server_keeps_every_promise(tmp_path):
 
 
 def live_and_die(server, record, rng):
-    """Load and watches until, at some moment, the process is gone: counted in writes, as a busy machine is slower."""
+    """Run load and watches until the process is gone after a number of writes, which does not depend on the machine's
+    speed.
+    """
     over, lock = threading.Event(), threading.Lock()
     threads = [
         threading.Thread(target=hammer, args=(server, record, lock, over, rng.random()))
         for _ in range(CALLERS)
     ]
     threads += [
-        threading.Thread(target=follow, args=(server, record, place, over)) for place in range(WATCHERS)
+        threading.Thread(target=follow, args=(server, record, index, over)) for index in range(WATCHERS)
     ]
     for thread in threads:
         thread.start()
@@ -99,22 +101,22 @@ def hammer(server, record, lock, over, seed):
     while not over.is_set():
         name = f"m{rng.randrange(KEYS)}"
         try:
-            found = write(client, name, rng)
+            promised = write(client, name, rng)
         except GONE:
             break
-        if found is not None:
+        if promised is not None:
             with lock:
-                record.acknowledged.append(found)
+                record.acknowledged.append(promised)
     client.close()
 
 
 def write(client, name, rng):
-    """One write of some sort; what was promised, if it was."""
+    """A random write; the acknowledgement, if there was one."""
     data = {"noise": rng.randbytes(rng.choice((8, 400, 4000))).hex()}
     kind, headers = rng.random(), {"Content-Type": "application/json"}
     if kind < 0.15:
         answer = client.request("DELETE", f"{MAPS}/{name}", seconds=5)
-        # The answer does not say at which revision it went; a watch does.
+        # The response has no revision; a watch reports it.
         return None if answer.status in (200, 404) else refuse(answer)
     if kind < 0.6:
         body = json.dumps({"data": data}).encode()
@@ -136,9 +138,9 @@ def refuse(answer):
     raise AssertionError(f"{answer.status} {answer.content[:500]!r}")
 
 
-def follow(server, record, place, over):
-    """Watch from where the last life left off."""
-    mine = record.watched[place]
+def follow(server, record, index, over):
+    """Watch from the last received revision."""
+    mine = record.watched[index]
     since = mine[-1].revision if mine else record.begun
     client = server.client()
     try:
@@ -162,12 +164,12 @@ def check(server, record):
     for mine in record.watched:
         catch_up(client, mine, mine[-1].revision if mine else record.begun, newest)
     story = record.watched[0]
-    assert all(mine == story for mine in record.watched), "two watches tell different stories"
+    assert all(mine == story for mine in record.watched), "two watches report different events"
     revisions = [reported.revision for reported in story]
-    assert revisions == sorted(set(revisions)), "a revision was told twice, or out of order"
+    assert revisions == sorted(set(revisions)), "a revision was reported twice or out of order"
     by_revision = {reported.revision: reported for reported in story}
     for kept in record.acknowledged:
-        assert by_revision.get(kept.revision) == kept, "acknowledged, but not what was told"
+        assert by_revision.get(kept.revision) == kept, "acknowledged, but reported differently"
     acknowledged = [kept.revision for kept in record.acknowledged]
     assert len(acknowledged) == len(set(acknowledged)), "one revision was acknowledged twice"
     expected = {}
@@ -175,15 +177,15 @@ def check(server, record):
         expected.pop(reported.name, None)
         if not reported.gone:
             expected[reported.name] = reported
-    found = [promise(item) for item in listed["items"] if item["metadata"]["name"] != "kube-root-ca.crt"]
-    assert {entry.name: entry for entry in found} == {
+    stored = [promise(item) for item in listed["items"] if item["metadata"]["name"] != "kube-root-ca.crt"]
+    assert {entry.name: entry for entry in stored} == {
         name: reported for name, reported in expected.items() if name != "kube-root-ca.crt"
     }
     client.close()
 
 
 def catch_up(client, mine, since, newest):
-    """The rest of the story."""
+    """The remaining events."""
     with client.stream(f"{MAPS}?watch=true&resourceVersion={since}", seconds=10) as watch:
         while not mine or mine[-1].revision != newest:
             event = watch.next(seconds=10)
@@ -193,7 +195,7 @@ def catch_up(client, mine, since, newest):
 
 
 def marker(client):
-    """A write that every watch must tell after everything before it."""
+    """A write that every watch must report after everything before it."""
     body = {"data": {"time": str(time.monotonic_ns())}}
     answer = client.request(
         "PATCH", f"{MAPS}/marker", json.dumps(body).encode(), {"Content-Type": "application/merge-patch+json"}

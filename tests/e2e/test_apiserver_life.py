@@ -1,4 +1,4 @@
-"""The process `jangar apiserver` from start to end: what it leaves, what it refuses, and what a crash cannot take."""
+"""The process `jangar apiserver` from start to end: its files, its errors, and its recovery from a crash."""
 
 import http.client
 import json
@@ -44,7 +44,7 @@ def config_map(name, *, owner=None, namespace=None, **data):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """For tests that leave it running."""
+    """For tests that keep it running."""
     with running(tmp_path_factory.mktemp("life")) as server:
         yield server
 
@@ -63,8 +63,8 @@ def mortal(tmp_path):
         yield server
 
 
-def test_it_starts_within_two_seconds_and_again_on_its_data(tmp_path):
-    """Seconds of the processor, as other processes share the cores; idle ones it takes as long by the clock."""
+def test_it_starts_within_two_seconds_also_on_existing_data(tmp_path):
+    """CPU seconds, because other processes share the cores; on an idle machine this equals wall time."""
     with running(tmp_path) as server:
         first = server.start_cpu_seconds
         with_client(
@@ -76,20 +76,20 @@ def test_it_starts_within_two_seconds_and_again_on_its_data(tmp_path):
         assert server.start_cpu_seconds < 2, "a start on existing data"
 
 
-def test_once_it_is_ready_the_first_namespaces_are_there(tmp_path):
+def test_the_initial_namespaces_exist_once_it_is_ready(tmp_path):
     with running(tmp_path) as server:
-        found = with_client(server, lambda client: sent(client, "GET", "/api/v1/namespaces")["items"])
-        assert {"default", "kube-system"} <= {item["metadata"]["name"] for item in found}
+        listed = with_client(server, lambda client: sent(client, "GET", "/api/v1/namespaces")["items"])
+        assert {"default", "kube-system"} <= {item["metadata"]["name"] for item in listed}
 
 
-def test_it_says_where_it_listens_and_how_to_use_it(server):
+def test_it_prints_its_address_and_how_to_use_it(server):
     assert server.log.splitlines()[:2] == [
         f"serving the Kubernetes API at {server.url}",
         f"export KUBECONFIG={server.kubeconfig}",
     ]
 
 
-def test_port_zero_takes_a_free_port_on_the_loopback(server):
+def test_port_zero_uses_a_free_port_on_the_loopback(server):
     address = urlsplit(server.url)
     assert (address.scheme, address.hostname) == ("https", "127.0.0.1")
     assert address.port > 1023
@@ -101,7 +101,7 @@ def test_port_zero_takes_a_free_port_on_the_loopback(server):
     assert listening == {f"0100007F:{address.port:04X}"}
 
 
-def test_its_files_are_readable_by_their_owner_alone(server):
+def test_its_files_are_readable_only_by_their_owner(server):
     assert stat.S_IMODE(server.kubeconfig.stat().st_mode) == 0o600
     secret = [path for path in server.data.rglob("*") if path.suffix == ".key" or path.name == "tokens.json"]
     assert len(secret) >= 2
@@ -111,7 +111,7 @@ def test_its_files_are_readable_by_their_owner_alone(server):
     assert stat.S_IMODE(server.data.stat().st_mode) & 0o077 == 0
 
 
-def test_the_users_own_kubeconfig_is_left_alone(tmp_path):
+def test_the_users_own_kubeconfig_is_not_changed(tmp_path):
     own = tmp_path / "home" / ".kube" / "config"
     own.parent.mkdir(parents=True)
     own.write_text("mine\n")
@@ -131,8 +131,8 @@ def test_the_users_own_kubeconfig_is_left_alone(tmp_path):
     ],
 )
 def test_a_token_is_required(server, token, status, reason):
-    """As kube-apiserver does it: without a token one is nobody, and nobody may do anything."""
-    stranger = HttpClient(url=server.url, ca=server.ca, token=token)
+    """Like kube-apiserver: a request without a token is anonymous and has no permissions."""
+    anonymous = HttpClient(url=server.url, ca=server.ca, token=token)
     for method, path in (
         ("GET", MAPS),
         ("GET", "/api"),
@@ -141,16 +141,16 @@ def test_a_token_is_required(server, token, status, reason):
         ("DELETE", f"{MAPS}/x"),
         ("GET", f"{MAPS}?watch=true"),
     ):
-        answer = stranger.request(method, path, b"{}" if method == "POST" else None)
+        answer = anonymous.request(method, path, b"{}" if method == "POST" else None)
         assert (answer.status, answer.body["reason"]) == (status, reason), f"{method} {path}"
-    stranger.close()
+    anonymous.close()
 
 
-def test_health_is_reported_to_everybody(server):
-    stranger = HttpClient(url=server.url, ca=server.ca)
+def test_health_needs_no_token(server):
+    anonymous = HttpClient(url=server.url, ca=server.ca)
     for path in ("/readyz", "/livez", "/healthz"):
-        assert stranger.request("GET", path).status == 200
-    stranger.close()
+        assert anonymous.request("GET", path).status == 200
+    anonymous.close()
 
 
 def test_its_certificate_is_its_own_and_for_the_loopback(server):
@@ -172,19 +172,19 @@ def test_plain_http_is_served_on_request_only(server, tmp_path):
     with pytest.raises((http.client.HTTPException, ConnectionError)):
         plain.getresponse()
     plain.close()
-    asked = PlainServer(tmp_path, "--plain-http")
+    plain_server = PlainServer(tmp_path, "--plain-http")
     try:
-        asked.start()
-        assert asked.url.startswith("http://127.0.0.1:")
-        client = HttpClient(url=asked.url)
+        plain_server.start()
+        assert plain_server.url.startswith("http://127.0.0.1:")
+        client = HttpClient(url=plain_server.url)
         assert client.request("GET", "/api/v1/namespaces").status == 200
         client.close()
     finally:
-        asked.kill()
+        plain_server.kill()
 
 
 class PlainServer(ServerProcess):
-    """Nobody needs a token or a certificate."""
+    """A server without tokens and certificates."""
 
     def start(self):
         self.kubeconfig.unlink(missing_ok=True)
@@ -194,16 +194,16 @@ class PlainServer(ServerProcess):
         return self
 
 
-def test_a_second_server_on_the_same_data_is_refused(server):
+def test_a_second_server_on_the_same_data_is_rejected(server):
     second = ServerProcess(server.directory)
     child = second.launch()
     try:
         wait_for(lambda: child.has_ended, seconds=10, what="the end of the second server")
-        said = child.last_words(5)
+        output = child.last_output(5)
         assert child._process.returncode == 1
-        assert str(server.data) in said
-        assert "Traceback" not in said
-        assert any(word in said for word in ("in use", "another", "already", "locked")), said
+        assert str(server.data) in output
+        assert "Traceback" not in output
+        assert any(word in output for word in ("in use", "another", "already", "locked")), output
     finally:
         child.stop()
     client = server.client()
@@ -211,21 +211,21 @@ def test_a_second_server_on_the_same_data_is_refused(server):
     client.close()
 
 
-def test_a_port_that_is_taken_is_said(server, tmp_path):
+def test_a_port_in_use_is_reported(server, tmp_path):
     port = urlsplit(server.url).port
     taken = ServerProcess(tmp_path, "--port", str(port))
     child = taken.launch()
     try:
         wait_for(lambda: child.has_ended, seconds=10, what="the end")
-        said = child.last_words(5)
+        output = child.last_output(5)
         assert child._process.returncode == 2
-        assert "Traceback" not in said
-        assert "in use" in said
+        assert "Traceback" not in output
+        assert "in use" in output
     finally:
         child.stop()
 
 
-def test_term_ends_it_cleanly_with_watches_open(mortal):
+def test_sigterm_ends_it_cleanly_with_open_watches(mortal):
     client = mortal.client()
     sent(client, "POST", MAPS, config_map("kept"))
     with client.stream(f"{MAPS}?watch=true&resourceVersion=0") as watch:
@@ -254,7 +254,7 @@ def test_kill_and_restart_keep_everything(mortal):
     assert int(after["metadata"]["resourceVersion"]) >= int(before["metadata"]["resourceVersion"])
     new = sent(client, "POST", MAPS, config_map("new"))
     assert int(new["metadata"]["resourceVersion"]) > int(before["metadata"]["resourceVersion"])
-    # A watch from before the crash goes on as if nothing had happened.
+    # A watch from before the crash resumes without a gap.
     with client.stream(
         f"{MAPS}?watch=true&resourceVersion={made[18]['metadata']['resourceVersion']}"
     ) as watch:
@@ -282,7 +282,7 @@ def test_a_thousand_dependents_are_collected_within_two_seconds(server, client, 
     assert took < 2
 
 
-def test_a_namespace_of_five_hundred_objects_ends(server, client):
+def test_a_namespace_of_five_hundred_objects_is_deleted(server, client):
     sent(
         client,
         "POST",
@@ -305,7 +305,7 @@ def test_a_namespace_of_five_hundred_objects_ends(server, client):
 
 
 def test_watchers_within_the_window_miss_nothing_under_load(server, client):
-    """Every one of a dozen watches, begun at different times in the past, tells the same story to its end."""
+    """Each of a dozen watches from different revisions reports the same events."""
     path = "/api/v1/namespaces/kube-public/configmaps"
     start = sent(client, "GET", path)["metadata"]["resourceVersion"]
     in_parallel(server, [("POST", path, config_map(f"w-{n}")) for n in range(300)])
@@ -329,7 +329,7 @@ def test_watchers_within_the_window_miss_nothing_under_load(server, client):
     whole, half = stories[0], stories[1]
     assert len(whole) == 300 + 900 + 1
     assert whole[300:] == half
-    assert all(item == (half if place % 2 else whole) for place, item in enumerate(stories))
+    assert all(item == (half if index % 2 else whole) for index, item in enumerate(stories))
     revisions = [revision for revision, _, _ in whole]
     assert revisions == sorted(set(revisions))
 
@@ -347,15 +347,15 @@ def with_client(server, work):
         client.close()
 
 
-def test_the_answer_to_a_write_is_what_is_read_next(client):
+def test_a_read_after_a_write_returns_the_written_object(client):
     for n in range(50):
         made = sent(client, "POST", MAPS, config_map(f"seen-{n}"))
         assert sent(client, "GET", f"{MAPS}/seen-{n}") == made
         assert f"seen-{n}" in names(client, "seen-")
 
 
-def test_the_environment_names_no_secret(server):
-    """The token is in a file, not in the command line that every user of the machine can read."""
+def test_the_environment_contains_no_secret(server):
+    """The token is in a file, not on the command line, which every user of the machine can read."""
     words = Path(f"/proc/{server.pid}/cmdline").read_bytes()
     assert server.token.encode() not in words
     assert json.loads((server.data / "tokens.json").read_text()).keys() >= {server.token}

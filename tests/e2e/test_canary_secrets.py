@@ -1,7 +1,7 @@
-"""Canary secrets, given to agents in every way and told by them in every way, on a whole laptop: they are nowhere that
-our processes write or answer.
+"""Agents on a laptop get canary secrets in every way and print them in every way: our processes neither write nor
+return them.
 
-Raw logs of a pod are the work's own; those of agents are written by our runner, and are looked through like the rest.
+The raw logs of a pod belong to the work; those of agents are written by our runner and are searched.
 """
 
 import secrets
@@ -9,12 +9,12 @@ import secrets
 import pytest
 
 from e2e.canary_scan import answered, forms, written
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import LaptopProcess, run, step, tool
 from jangar.api.phases import TERMINAL
 from support.proving import FULL
 from support.reliability_page import record_trials
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 pytestmark = [
     pytest.mark.xdist_group("laptop"),
@@ -22,9 +22,9 @@ pytestmark = [
 ]
 
 MARK = "plain-word"
-"""No secret, told in the same places: where it is not found, nothing else would be."""
+"""A marker that is not secret, printed with the canaries: the search must find it."""
 MIN_MARKED = 20
-TELL = f"""
+PRINT_VALUES = f"""
 escaped() {{ printf %s "$1" | sed 's/"/\\\\"/g'; }}
 tell() {{
   echo "{MARK} $1"; echo "{MARK} $1" >&2
@@ -65,21 +65,21 @@ def named(kind, name, spec, group="agents"):
 
 
 class Canaries:
-    """Runs on one laptop, each with Secrets of its own."""
+    """Runs on one laptop, each with its own Secrets."""
 
     def __init__(self, laptop):
-        self.laptop, self.face = laptop, HttpFace(laptop)
+        self.laptop, self.http = laptop, LaptopClient(laptop)
         self.values: dict[str, list[str]] = {}
         self.objects = [tool("echoes", 'echo "got {{ parameters.text }}"')]
 
     def agent(self, name, script, *names):
-        """Given its values as a variable, as a whole Secret and as a file; runs of these names may have them."""
+        """An agent with its values as a variable, as a whole Secret and as a file; its runs may use them."""
         keys = {"env": "ENV_KEY", "whole": "WHOLE_KEY", "file": "key"}
         values = {item: f'c4n+{secrets.token_hex(9)}/"{item[0]}' for item in keys}
         self.values[name] = list(values.values())
         provider = {
             "binary": "sh",
-            "argsTemplate": ["-c", TELL + script],
+            "argsTemplate": ["-c", PRINT_VALUES + script],
             "secretEnv": [{"name": "ENV_KEY", "secretName": f"{name}-env", "key": "ENV_KEY"}],
         }
         given = [
@@ -121,8 +121,8 @@ class Canaries:
         self.objects.append(named("AgentRun", name, self.spec(name, **more)))
 
     def phases(self, kind="AgentRun"):
-        found = self.face.get(f"/v1/kinds/{kind}/objects")["items"]
-        return {item["metadata"]["name"]: (item.get("status") or {}).get("phase") for item in found}
+        remaining = self.http.get(f"/v1/kinds/{kind}/objects")["items"]
+        return {item["metadata"]["name"]: (item.get("status") or {}).get("phase") for item in remaining}
 
 
 @pytest.fixture(scope="module")
@@ -134,10 +134,10 @@ def laptop(tmp_path_factory):
 
 
 def begin(canaries):
-    """Those that succeed, fail, are killed, cancelled, repeated, looped, and run as a step of an orchestration."""
+    """Start runs that succeed, fail, are killed, cancelled, retried, looped, and run as a step of an orchestration."""
     for number in range(3 if FULL else 1):
-        for place, script in enumerate(WAYS.values()):
-            canaries.start(f"way-{number}-{place}", script)
+        for index, script in enumerate(WAYS.values()):
+            canaries.start(f"way-{number}-{index}", script)
     again = {"name": "try", "retries": 1}
     loop = {"maxIterations": 2, "condition": {"expression": "iteration.last.control.more"}}
     workflow = {"runtime": {"type": "workflow"}}
@@ -160,39 +160,39 @@ def settle(canaries):
     laptop.until(lambda: canaries.phases("OrchestrationRun")["ordered"] in TERMINAL, seconds=60)
 
 
-def leaks(canaries, places):
-    """Where a value was found, and in how many places the plain word was."""
+def leaks(canaries, contents):
+    """Locations of a value, and the number of locations of the marker."""
     wanted = {
         form: name for name, values in canaries.values.items() for value in values for form in forms(value)
     }
-    found, marked = set(), 0
-    for where, content in places:
+    locations, marked = set(), 0
+    for where, content in contents:
         marked += MARK.encode() in content
-        found |= {f"{name}: {form!r} in {where}" for form, name in wanted.items() if form in content}
-    return sorted(found), marked
+        locations |= {f"{name}: {form!r} in {where}" for form, name in wanted.items() if form in content}
+    return sorted(locations), marked
 
 
 def test_canaries_are_nowhere_on_a_whole_laptop(laptop, record_property):
-    """While the runs are there and after they are gone: objects in every version, events, files, history, HTTP."""
+    """While the runs exist and after they are deleted: objects in every version, events, files, history, HTTP."""
     canaries = Canaries(laptop)
     begin(canaries)
     settle(canaries)
     expected = {"retried": "Failed", "looped": "Succeeded", "stopped": "Cancelled"}
     assert expected.items() <= canaries.phases().items()
     assert canaries.phases("OrchestrationRun") == {"ordered": "Succeeded"}
-    there, marked = leaks(canaries, [*written(laptop), *answered(canaries.face)])
+    there, marked = leaks(canaries, [*written(laptop), *answered(canaries.http)])
     assert marked > MIN_MARKED
     names = [name for name in canaries.values if name != "stepped"]
     laptop.done("delete", "run", "ordered", "--wait")
     laptop.done("delete", "agentrun", *names, "--wait")
-    gone, marked = leaks(canaries, [*written(laptop), *answered(canaries.face)])
+    gone, marked = leaks(canaries, [*written(laptop), *answered(canaries.http)])
     assert marked > MIN_MARKED
-    found = sorted({*there, *gone})
+    remaining = sorted({*there, *gone})
     record_trials(
         record_property,
         row="23: canary secrets on a whole laptop, in objects, files and answers",
         bed="P",
         seeds=range(len(canaries.values)),
-        failures=len({item.split(":")[0] for item in found}),
+        failures=len({item.split(":")[0] for item in remaining}),
     )
-    assert found == []
+    assert remaining == []

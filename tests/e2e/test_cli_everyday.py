@@ -1,4 +1,4 @@
-"""What people do every day with runs: complete names, follow a retry, change a parameter, read inputs and outputs."""
+"""Everyday commands for runs: complete names, follow a retry, change a parameter, read inputs and outputs."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from e2e.laptop_process import LaptopProcess, tool
 pytestmark = pytest.mark.xdist_group("laptop")
 
 GROUP = "orchestration.proompteng.ai/v1alpha1"
-PLACE = "http://127.0.0.1:{port}"
+ADDRESS = "http://127.0.0.1:{port}"
 
 
 def orchestration(name, *steps, **spec):
@@ -54,7 +54,7 @@ def laptop(tmp_path_factory):
 
 
 def offered(laptop, *words):
-    """What Tab offers in bash for the last word."""
+    """Bash completions of the last word."""
     ran = laptop.jangar(
         _JANGAR_COMPLETE="complete_bash", COMP_WORDS=" ".join(("jangar", *words)), COMP_CWORD=str(len(words))
     )
@@ -67,7 +67,7 @@ def test_a_file_with_a_nested_orchestration_runs_the_outer_one(laptop):
     assert laptop.run("first")["spec"]["orchestrationRef"] == {"name": "outer"}
 
 
-def test_a_list_has_no_nested_runs_unless_asked(laptop):
+def test_a_list_has_no_nested_runs_by_default(laptop):
     """B7: their names are generated."""
     assert "first-call-1-" not in laptop.done("list")
     assert re.search(r"^first-call-1-\S+ +Succeeded", laptop.done("list", "--children"), re.MULTILINE)
@@ -80,9 +80,9 @@ def test_inputs_and_outputs_are_shown_for_every_step(laptop):
     child = next(name for name in laptop.done("list", "--children", "-o", "name").split() if "call-1" in name)
     child = child.partition("/")[2]
     for words in (("describe", child), ("explain", child, "say"), ("history", child)):
-        said = laptop.done(*words)
-        assert re.search(r"^ +in   text=hello$", said, re.MULTILINE), said
-        assert re.search(r"^ +out  said=hello$", said, re.MULTILINE), said
+        output = laptop.done(*words)
+        assert re.search(r"^ +in   text=hello$", output, re.MULTILINE), output
+        assert re.search(r"^ +out  said=hello$", output, re.MULTILINE), output
     document = json.loads(laptop.done("describe", child, "-o", "json"))
     assert document["steps"][0]["inputs"] == {"text": "hello"}
     assert document["steps"][0]["outputs"] == {"said": "hello"}
@@ -91,11 +91,11 @@ def test_inputs_and_outputs_are_shown_for_every_step(laptop):
 
 
 def test_a_run_is_resubmitted_with_other_parameters_and_followed(laptop):
-    """B11: from a file too; a parameter that is not declared is refused before anything starts."""
+    """B11: also from a file; an undeclared parameter is rejected before anything starts."""
     (laptop.home / "text").write_text("from a file")
-    said = laptop.done("resubmit", "first", "-p", "text=@text", "--name", "second", "--watch")
-    assert said.startswith("second resubmits first\n")
-    assert "second succeeded after" in said
+    output = laptop.done("resubmit", "first", "-p", "text=@text", "--name", "second", "--watch")
+    assert output.startswith("second resubmits first\n")
+    assert "second succeeded after" in output
     assert laptop.run("second")["spec"]["parameters"] == {"text": "from a file"}
     ran = laptop.jangar("resubmit", "first", "-p", "texd=x")
     assert (ran.returncode, ran.stdout) == (1, "")
@@ -126,24 +126,26 @@ def test_a_retry_is_followed_and_its_end_is_the_exit_code(laptop):
     ],
 )
 def test_names_are_completed(laptop, words, expected):
-    """B11: runs, steps, kinds, objects, namespaces. A slow machine may need a second try: an answer has a deadline."""
+    """B11: runs, steps, kinds, objects, namespaces. A slow machine may need a second try because completion has a
+    deadline.
+    """
     laptop.until(lambda: offered(laptop, *words) == expected)
 
 
-def test_every_shell_is_answered(laptop):
-    """B11: each asks in its own way."""
-    asked = {"_TYPER_COMPLETE_ARGS": "jangar explain fir"}
-    laptop.until(lambda: '"first"' in laptop.done(_JANGAR_COMPLETE="complete_zsh", **asked))
-    fish = {"_TYPER_COMPLETE_FISH_ACTION": "get-args", **asked}
+def test_every_shell_gets_completions(laptop):
+    """B11: each shell has its own protocol."""
+    environment = {"_TYPER_COMPLETE_ARGS": "jangar explain fir"}
+    laptop.until(lambda: '"first"' in laptop.done(_JANGAR_COMPLETE="complete_zsh", **environment))
+    fish = {"_TYPER_COMPLETE_FISH_ACTION": "get-args", **environment}
     laptop.until(lambda: laptop.done(_JANGAR_COMPLETE="complete_fish", **fish).split() == ["first"])
 
 
-def test_an_api_that_does_not_answer_completes_nothing_and_says_nothing(laptop, tmp_path):
-    """B11: within its deadline; a message would end up in the middle of what is typed."""
+def test_completion_prints_nothing_if_the_api_does_not_respond(laptop, tmp_path):
+    """B11: within its deadline; a message would appear in the middle of the command line."""
     assert offered(laptop, "explain", "--data-dir", str(tmp_path), "fir") == []
     with socket.create_server(("127.0.0.1", 0)) as silent:
         config = {
-            "clusters": [{"name": "c", "cluster": {"server": PLACE.format(port=silent.getsockname()[1])}}],
+            "clusters": [{"name": "c", "cluster": {"server": ADDRESS.format(port=silent.getsockname()[1])}}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
             "users": [{"name": "u", "user": {}}],
             "current-context": "c",
@@ -175,7 +177,7 @@ def test_a_cancel_can_shorten_the_grace_period(laptop):
     )
     laptop.until(lambda: laptop.jangar("logs", "stubborn").stdout.count("ready") == 2)
     began = time.monotonic()
-    said = laptop.done("cancel", "stubborn", "--grace", "1", "--wait")
-    assert said == "2 pods of stubborn got 1 s to end\nstubborn is over: Cancelled\n"
+    output = laptop.done("cancel", "stubborn", "--grace", "1", "--wait")
+    assert output == "2 pods of stubborn got 1 s to end\nstubborn is over: Cancelled\n"
     assert time.monotonic() - began < 25
     assert laptop.jangar("cancel", "stubborn", "--grace", "0").returncode == 2

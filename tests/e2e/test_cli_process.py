@@ -45,13 +45,13 @@ def test_our_examples_have_no_problems():
         pytest.param(["graph", "-"], b"apiVersion: v1\nkind: Secret\n", 4, id="not-found"),
     ],
 )
-def test_the_exit_code_says_how_it_ended(arguments, stdin, code):
+def test_the_exit_code_reports_the_outcome(arguments, stdin, code):
     ran = jangar(*arguments, stdin=stdin)
     assert ran.returncode == code
     assert b"Traceback" not in ran.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error():
+def test_a_closed_pipe_is_no_error():
     ran = subprocess.run(
         ["bash", "-c", f"'{JANGAR}' crds | head -n 1; echo ${{PIPESTATUS[0]}}"],
         capture_output=True,
@@ -71,17 +71,17 @@ def test_ctrl_c_is_quiet():
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # A shell starts what it runs in the background deaf to Ctrl-C, and that is inherited.
+        # A shell starts background commands with SIGINT ignored, which is inherited.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     )
     try:
-        # Linux says when the process sleeps in read(0): then lint waits for its input.
+        # Linux shows when the process sleeps in read(0): then lint waits for its input.
         wait_until_it_reads(process.pid)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert (process.returncode, said) == (130, b"")
+    assert (process.returncode, errors) == (130, b"")
 
 
 def wait_until_it_reads(pid: int) -> None:
@@ -101,7 +101,7 @@ def test_names_that_the_terminal_cannot_show_are_escaped():
     assert b"\\xdc\\u202e" in ran.stdout
 
 
-def test_boxes_become_plain_where_the_terminal_has_none():
+def test_boxes_become_ascii_where_the_terminal_has_no_box_characters():
     definition = (
         b"apiVersion: orchestration.proompteng.ai/v1alpha1\nkind: Orchestration\nmetadata: {name: x}\n"
         b"spec: {steps: [{name: a, kind: ToolRun, toolRef: {name: t}}]}\n"
@@ -110,7 +110,7 @@ def test_boxes_become_plain_where_the_terminal_has_none():
     assert ran.stdout == b"Orchestration/x: 1 step one after another\n\n+---+\n| a |\n+---+\n"
 
 
-def test_color_never_reaches_a_pipe():
+def test_color_is_never_written_to_a_pipe():
     assert b"\x1b" not in jangar("lint", "-", stdin=b"kind: [", FORCE_COLOR="1").stdout
 
 

@@ -1,4 +1,4 @@
-"""The verbs against a real control plane: what they say, what they change, how they exit."""
+"""The commands against a real control plane: their output, effects and exit codes."""
 
 import json
 import re
@@ -28,8 +28,8 @@ def laptop(tmp_path_factory):
     made.end()
 
 
-def test_apply_says_created_configured_or_unchanged(laptop):
-    """A second apply of the same changes nothing, and says so."""
+def test_apply_prints_created_configured_or_unchanged(laptop):
+    """A second apply of the same file changes nothing and reports that."""
     one = yaml.safe_dump(tool("one", "true"))
     assert laptop.done("apply", "-f", "-", stdin=one) == "tool.tools.proompteng.ai/one created\n"
     assert laptop.done("apply", "-f", "-", stdin=one) == "tool.tools.proompteng.ai/one unchanged\n"
@@ -39,7 +39,7 @@ def test_apply_says_created_configured_or_unchanged(laptop):
 
 
 def test_apply_sends_nothing_if_one_object_has_a_problem(laptop):
-    """Problems are told as lint tells them, with their line."""
+    """Problems are printed as by lint, with their line."""
     bad = yaml.safe_dump_all([tool("good", "true"), run("cyclic", step("a", "x", "b"), step("b", "x", "a"))])
     ran = laptop.jangar("apply", "-f", "-", stdin=bad)
     assert ran.returncode == 1
@@ -48,8 +48,8 @@ def test_apply_sends_nothing_if_one_object_has_a_problem(laptop):
     assert laptop.jangar("get", "tool", "good").returncode == 4
 
 
-def test_apply_takes_objects_that_are_not_ours(laptop):
-    """Kinds of Kubernetes are found by asking the API."""
+def test_apply_accepts_kubernetes_objects(laptop):
+    """Their kinds are discovered from the API."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
     assert laptop.done("apply", "-f", "-", stdin=yaml.safe_dump(config)) == "configmap/c created\n"
     assert laptop.done("get", "cm", "c", "-o", "jsonpath={.data.a}") == "b\n"
@@ -64,7 +64,7 @@ def test_a_run_cannot_be_changed_and_the_message_says_what_to_do(laptop):
     assert "delete it first, or use another name" in ran.stderr
 
 
-def test_get_has_every_form(laptop):
+def test_get_has_every_output_format(laptop):
     """Table, wide, JSON, YAML, name and a path."""
     assert re.search(r"^broken +Failed +3/3 ", laptop.done("get", "runs"), re.MULTILINE)
     assert "step b failed" in laptop.done("get", "orun", "broken", "-o", "wide")
@@ -77,7 +77,7 @@ def test_get_has_every_form(laptop):
 
 
 def test_list_filters_by_phase_label_and_age(laptop):
-    """What a filter leaves out is not shown."""
+    """Objects that the filter excludes are not shown."""
     name = "orchestrationrun.orchestration.proompteng.ai/broken\n"
     assert name in laptop.done("list", "--phase", "failed", "-l", "team=red", "--since", "1h", "-o", "name")
     assert name not in laptop.done("list", "--phase", "Running", "-o", "name")
@@ -88,7 +88,7 @@ def test_list_filters_by_phase_label_and_age(laptop):
 
 
 def test_list_follows_runs_as_they_change(laptop):
-    """A line a change, plain text."""
+    """One line per change, plain text."""
     watching = subprocess.Popen(
         [JANGAR, "list", "--watch", "-l", "followed=yes"],
         env=laptop.environment,
@@ -111,11 +111,11 @@ def test_list_follows_runs_as_they_change(laptop):
 
 
 @pytest.mark.rule("RUN-4")
-def test_explain_says_why_in_the_words_of_the_rules(laptop):
-    """Of a run all steps that did not succeed, of a step that one."""
-    said = laptop.done("explain", "broken")
-    assert "b  Failed (NonZeroExit" in said
-    assert "c  Skipped: it depends on b, which did not succeed" in said
+def test_explain_gives_the_reason_by_the_rules(laptop):
+    """For a run all steps that did not succeed, for a step only that one."""
+    output = laptop.done("explain", "broken")
+    assert "b  Failed (NonZeroExit" in output
+    assert "c  Skipped: it depends on b, which did not succeed" in output
     assert json.loads(laptop.done("explain", "broken", "c", "-o", "json"))["steps"][0]["reason"] == (
         "DependencyFailed"
     )
@@ -125,15 +125,15 @@ def test_explain_says_why_in_the_words_of_the_rules(laptop):
 
 def test_describe_shows_steps_conditions_and_events(laptop):
     """One page about a run."""
-    said = laptop.done("describe", "broken")
-    assert re.search(r"^Phase: +Failed \(StepFailed\)$", said, re.MULTILINE)
-    assert re.search(r"^c +Skipped +- +- +skipped: it depends on b", said, re.MULTILINE)
-    assert re.search(r"^Failed +True +StepFailed", said, re.MULTILINE)
-    assert re.search(r"Warning +StepFailed", said)
+    output = laptop.done("describe", "broken")
+    assert re.search(r"^Phase: +Failed \(StepFailed\)$", output, re.MULTILINE)
+    assert re.search(r"^c +Skipped +- +- +skipped: it depends on b", output, re.MULTILINE)
+    assert re.search(r"^Failed +True +StepFailed", output, re.MULTILINE)
+    assert re.search(r"Warning +StepFailed", output)
 
 
 @pytest.mark.rule("DAG-16")
-def test_retry_keeps_what_succeeded_and_resubmit_keeps_nothing(laptop):
+def test_retry_keeps_succeeded_steps_and_resubmit_keeps_nothing(laptop):
     """Both make a new run."""
     laptop.done("retry", "broken", "--name", "again")
     laptop.until(lambda: laptop.phase("again") == "Failed")
@@ -155,8 +155,8 @@ def test_retry_keeps_what_succeeded_and_resubmit_keeps_nothing(laptop):
 
 
 @pytest.mark.rule("DAG-15")
-def test_suspend_resume_and_cancel_do_what_they_say(laptop):
-    """A suspended run starts nothing; a cancelled one is over when cancel --wait returns."""
+def test_suspend_resume_and_cancel_take_effect(laptop):
+    """A suspended run starts nothing; a cancelled one has ended when cancel --wait returns."""
     laptop.apply(run("held", step("a", "sleeps"), step("b", "passes", "a")))
     laptop.until(lambda: laptop.phase("held") == "Running")
     assert laptop.jangar("retry", "held").returncode == 1
@@ -171,16 +171,16 @@ def test_suspend_resume_and_cancel_do_what_they_say(laptop):
 
 
 @pytest.mark.rule("GC-4")
-def test_retention_says_when_and_which_value_decides(laptop):
-    """Also of one run."""
+def test_retention_shows_the_time_and_the_deciding_value(laptop):
+    """Also for one run."""
     assert re.search(
         r"^broken +Failed +20\S+ \(in 29d23h\) +default ", laptop.done("retention", "broken"), re.MULTILINE
     )
 
 
 @pytest.mark.rule("GC-4")
-def test_retention_says_with_which_run_a_nested_one_goes(laptop):
-    """By name, and when that is."""
+def test_retention_names_the_root_run_of_a_nested_run(laptop):
+    """By name, with its deletion time."""
     inner = run("inner", step("a", "passes")) | {"kind": "Orchestration"}
     inner["spec"] = inner["spec"]["orchestration"]
     nested = {
@@ -196,9 +196,9 @@ def test_retention_says_with_which_run_a_nested_one_goes(laptop):
         for item in json.loads(laptop.done("get", "runs", "-o", "json"))["items"]
         if item["metadata"].get("ownerReferences")
     ]
-    said = r" +Succeeded +with its root run outer: 20\S+ \(in 29d23h\) +rootRun "
-    assert re.search(rf"^{child}{said}", laptop.done("retention", child), re.MULTILINE)
-    assert re.search(rf"^{child}{said}", laptop.done("retention"), re.MULTILINE)
+    output = r" +Succeeded +with its root run outer: 20\S+ \(in 29d23h\) +rootRun "
+    assert re.search(rf"^{child}{output}", laptop.done("retention", child), re.MULTILINE)
+    assert re.search(rf"^{child}{output}", laptop.done("retention"), re.MULTILINE)
 
 
 def test_delete_of_a_live_run_cancels_it_first(laptop):
@@ -212,7 +212,7 @@ def test_delete_of_a_live_run_cancels_it_first(laptop):
     assert laptop.jangar("get", "run", "doomed").returncode == 4
 
 
-def test_without_an_api_the_error_says_how_to_get_one(laptop, tmp_path):
+def test_without_an_api_the_error_says_how_to_start_one(laptop, tmp_path):
     """Exit code 5, with jangar up and --context."""
     ran = laptop.jangar("list", HOME=str(tmp_path))
     assert ran.returncode == 5
@@ -229,8 +229,8 @@ def test_without_an_api_the_error_says_how_to_get_one(laptop, tmp_path):
     assert "cannot be reached" in ran.stderr
 
 
-def test_kubectl_finds_it_as_a_plugin(laptop):
-    """The same command under the name that kubectl looks for."""
+def test_kubectl_runs_it_as_a_plugin(laptop):
+    """The same command with the name that kubectl expects."""
     plugin = f"{JANGAR.rpartition('/')[0]}/kubectl-jangar"
     ran = subprocess.run(
         [plugin, "explain", "broken"], env=laptop.environment, capture_output=True, text=True, check=False
@@ -238,8 +238,8 @@ def test_kubectl_finds_it_as_a_plugin(laptop):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_completion_scripts_answer(laptop):
-    """A shell that asks gets the commands."""
+def test_completion_scripts_work(laptop):
+    """A shell that requests completions gets the commands."""
     for shell in ("bash", "zsh", "fish"):
         assert "_JANGAR_COMPLETE" in laptop.done("completion", shell)
     ran = laptop.jangar(COMP_WORDS="jangar resu", COMP_CWORD="1", _JANGAR_COMPLETE="complete_bash")
@@ -247,8 +247,8 @@ def test_completion_scripts_answer(laptop):
 
 
 @pytest.mark.rule("GC-6", "GC-9")
-def test_history_shows_a_run_that_is_deleted(laptop):
-    """With its steps and the last lines that it wrote: a deletion waits for that."""
+def test_history_shows_a_deleted_run(laptop):
+    """With its steps and log tail: a deletion waits until they are stored."""
     laptop.apply(tool("talks", "echo last words"), run("past", step("a", "talks"), step("b", "fails", "a")))
     laptop.until(lambda: laptop.phase("past") == "Failed")
     laptop.done("delete", "run", "past")
@@ -260,8 +260,8 @@ def test_history_shows_a_run_that_is_deleted(laptop):
 
 
 @pytest.mark.rule("GC-7")
-def test_release_finalizers_takes_ours_and_no_others(laptop):
-    """In every namespace; what others hold stays held."""
+def test_release_finalizers_removes_only_ours(laptop):
+    """In every namespace; other finalizers stay."""
     ours, others = "jangar.proompteng.ai/outcome", "example.com/theirs"
     job = {
         "apiVersion": "batch/v1",

@@ -1,4 +1,4 @@
-"""The data directory of `jangar up`: who may read it, how commands find it, and what a damaged one leads to."""
+"""The data directory of `jangar up`: its permissions, how commands find it, and how it reports damage."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def status_of(url):
 
 
 def test_a_directory_is_private_found_and_chosen(laptop):
-    """B4, B9, E15: what stood open is closed, an empty token opens nothing, and every command finds the directory."""
+    """B4, B9, E15: permissions are closed, an empty token grants no access, and every command finds the directory."""
     laptop.data = laptop.home / "elsewhere"
     laptop.data.mkdir(mode=0o755)
     for name in ("objects.db", "page-token"):
@@ -75,8 +75,8 @@ def test_a_directory_is_private_found_and_chosen(laptop):
     assert "kept by the laptop" in laptop.done("logs", "one", **named)
 
 
-def test_a_directory_of_others_is_left_alone(laptop):
-    """B4: one with other files in it, that others can read, is not closed behind their back."""
+def test_a_directory_with_other_files_is_not_changed(laptop):
+    """B4: the permissions of a directory with other files that others can read are not changed silently."""
     directory = laptop.home / "shared"
     directory.mkdir(mode=0o755)
     (directory / "notes.txt").write_text("of somebody")
@@ -87,8 +87,8 @@ def test_a_directory_of_others_is_left_alone(laptop):
     assert stat.S_IMODE(directory.stat().st_mode) == 0o755
 
 
-def test_the_advice_about_a_damaged_database_is_good(laptop):
-    """E15: the message names the directory to move away, and after that the next start is a new one."""
+def test_the_advice_about_a_damaged_database_works(laptop):
+    """E15: the message names the directory to move away, after which the next start creates a new one."""
     laptop.start()
     laptop.stop()
     database = laptop.data / "objects.db"

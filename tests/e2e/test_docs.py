@@ -1,7 +1,7 @@
-"""What the documents tell people to type works as it stands.
+"""Commands in the documents work as written.
 
-A block `sh` holds commands of which each works by itself; `document_sessions` tells which go on from one another. In
-other blocks only the names of commands and files are looked at.
+A `sh` block contains independent commands; `document_sessions` handles the consecutive ones. In other blocks only the
+names of commands and files are checked.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.document_sessions import EXIT, script, session_of, unsaid
+from e2e.document_sessions import EXIT, missing_lines, script, session_of
 from e2e.kubectl_command import kubectl_binary
 from e2e.laptop_process import LaptopProcess
 from jangar.api.reasons import Reason
@@ -37,7 +37,7 @@ def name_of(document: Path) -> str:
 
 
 def typed(document: Path, blocks: re.Pattern[str]) -> list[str]:
-    """The commands in a document's blocks, in order."""
+    """The commands in a document's blocks in order."""
     lines = "".join(blocks.findall(document.read_text())).splitlines()
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
@@ -53,7 +53,7 @@ def commands():
 )
 def test_every_jangar_command_in_the_documents_runs(line):
     """A command in a document exits 0, or with the code its comment announces."""
-    wanted = int(found.group(1)) if (found := EXIT.search(line)) else 0
+    wanted = int(announced.group(1)) if (announced := EXIT.search(line)) else 0
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],
@@ -78,9 +78,9 @@ def test_every_make_target_in_the_documents_exists(line):
 @pytest.mark.parametrize(
     "document", [item for item in DOCUMENTS if session_of(item.read_text())], ids=name_of
 )
-def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
-    """Its commands work in their order on a laptop with nothing on it, and say what the document says that they say;
-    those of kubectl where there is one.
+def test_a_session_in_a_document_prints_what_the_document_shows(document, tmp_path):
+    """Its commands work in order on a new laptop and print the lines of the document; kubectl's only if it is
+    installed.
     """
     kubectl = kubectl_binary()
     session = [
@@ -103,9 +103,11 @@ def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
     finally:
         laptop.end()
     assert done.returncode == 0, done.stdout + done.stderr
-    said = {item.name: item.read_text() for item in outputs.iterdir()}
-    missing = {item.line: unsaid(item, said[str(number)]) for number, item in enumerate(session) if item.says}
-    assert {line: lines for line, lines in missing.items() if lines} == {}, said
+    texts = {item.name: item.read_text() for item in outputs.iterdir()}
+    missing = {
+        item.line: missing_lines(item, texts[str(number)]) for number, item in enumerate(session) if item.says
+    }
+    assert {line: lines for line, lines in missing.items() if lines} == {}, texts
 
 
 @pytest.mark.parametrize(
@@ -117,15 +119,15 @@ def test_a_session_in_a_document_goes_as_it_says(document, tmp_path):
         "kubectl describe orun",
     ],
 )
-def test_kubectl_beside_jangar_is_shown_with_what_it_says(command):
+def test_kubectl_commands_are_shown_with_their_output(command):
     """In the laptop's guide, as a session that is checked."""
     session = session_of((ROOT / "docs" / "guides" / "laptop.md").read_text())
     assert [item for item in session if item.line.startswith(command) and item.says]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_commands_that_are_only_shown_exist(document):
-    """In any block, `jangar something` is a command, and what it names below examples/ is there."""
+def test_commands_without_a_session_exist(document):
+    """In any block, `jangar something` is a command, and its paths below examples/ exist."""
     lines = [line for line in typed(document, ANY) if line.startswith(("jangar ", "kubectl "))]
     verbs = {line.split()[1] for line in lines if re.match(r"jangar [a-z]", line)}
     assert verbs - VERBS <= {"is"}
@@ -133,7 +135,7 @@ def test_commands_that_are_only_shown_exist(document):
     assert [file for file in files if not (ROOT / file).exists()] == []
 
 
-def test_links_between_documents_lead_somewhere():
+def test_links_between_documents_are_valid():
     """A relative link names a file that exists."""
     broken = [
         f"{document.name}: {target}"
@@ -152,11 +154,11 @@ NO_WARNING = {
     *("NotFinished", "NotFailed", "NotCancelled", "NotDegraded", "NotSuspended", "JobFound", "Finished"),
     *("WithinLimits", "AlreadyStarted", "ConcurrencyLimit", "QueueLimit", "RateLimit"),
 }
-"""Reasons that no Warning carries: nothing went wrong, or another reason tells what did."""
+"""Reasons that no Warning has: no failure, or another reason reports it."""
 
 
 def test_every_reason_of_a_warning_has_a_page():
-    """Whoever sees the reason in an Event finds what happened, why, and what to do; the index names all of them."""
+    """The page describes what happened, why, and what to do; the index lists all reasons."""
     reported = {path.stem: path.read_text() for path in RUNBOOKS.glob("*.md") if path.name != "README.md"}
     index = (RUNBOOKS / "README.md").read_text()
     assert {str(item) for item in Reason} - NO_WARNING - set(re.findall(r"`(\w+)`", index)) == set()

@@ -1,4 +1,4 @@
-"""Every example runs on a laptop as it stands, and ends as its `expected.toml` says."""
+"""Every example runs unmodified on a laptop, with the outcome in its `expected.toml`."""
 
 import json
 import os
@@ -19,14 +19,14 @@ from e2e.example_ends import (
     is_to_be_cancelled,
 )
 from e2e.laptop_process import LaptopProcess
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 pytestmark = pytest.mark.xdist_group("examples")
 
 RUN = [folder for folder in SMALL if folder not in AGENTS or why_no_runner() is None]
 WHOLE = 1000
 STEPS = WHOLE if os.environ.get("JANGAR_EXAMPLES") == "all" else 200
-"""A fan-out of a fifth shows the same; JANGAR_EXAMPLES=all runs the one that is in the folder."""
+"""A fan-out with a fifth of the steps shows the same; JANGAR_EXAMPLES=all runs the original."""
 SECONDS_A_STEP = 1
 
 
@@ -49,7 +49,7 @@ def laptop(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ends(laptop):
-    """The statuses of all small examples, run side by side, once all are over."""
+    """The statuses of all small examples, run together, once all have ended."""
     laptop.done("apply", *(word for folder in RUN for word in ("-f", folder)))
     wanted = [expected(folder) for folder in RUN]
 
@@ -64,7 +64,7 @@ def ends(laptop):
 
 
 @pytest.mark.parametrize("folder", SMALL, ids=lambda folder: folder.name)
-def test_an_example_ends_as_it_says(ends, folder):
+def test_an_example_has_its_expected_outcome(ends, folder):
     """Phase, reason, counts and outputs of the run; phase, reason, attempts, outputs and causes of every step."""
     if folder not in RUN:
         pytest.skip(why_no_runner() or "")
@@ -74,8 +74,8 @@ def test_an_example_ends_as_it_says(ends, folder):
 
 @pytest.mark.rule("DAG-14")
 @pytest.mark.rule("RUN-3")
-def test_the_fan_out_killed_in_the_middle_succeeds_and_each_step_ran_once(laptop, ends):
-    """kill -9 of the whole control plane after a tenth of the steps; one ToolRun, one Job and one pod a step."""
+def test_the_fan_out_killed_midway_succeeds_and_each_step_ran_once(laptop, ends):
+    """kill -9 of the whole control plane after a tenth of the steps; one ToolRun, one Job and one pod per step."""
     wanted = expected(FAN_OUT)
     made = subprocess.run(
         ["sh", FAN_OUT / "generate.sh", str(STEPS)], capture_output=True, text=True, check=True
@@ -83,13 +83,13 @@ def test_the_fan_out_killed_in_the_middle_succeeds_and_each_step_ran_once(laptop
     laptop.done("apply", "-f", "-", stdin=made.stdout)
     laptop.done("apply", "-f", FAN_OUT / "run.yaml")
     done = laptop.until(
-        lambda: (found := counts_of(laptop, wanted["run"]).get("succeeded", 0)) > STEPS // 10 and found
+        lambda: (result := counts_of(laptop, wanted["run"]).get("succeeded", 0)) > STEPS // 10 and result
     )
     laptop.stop(signal.SIGKILL)
     assert done < STEPS, "it was over before it was killed"
     laptop.start()
     status = laptop.until(
-        lambda: (found := statuses(laptop)[wanted["run"]]).get("phase") in OVER and found,
+        lambda: (result := statuses(laptop)[wanted["run"]]).get("phase") in OVER and result,
         seconds=60 + STEPS * SECONDS_A_STEP,
     )
     assert (status["phase"], status["counts"]["total"]) == (wanted["phase"], STEPS)
@@ -99,8 +99,8 @@ def test_the_fan_out_killed_in_the_middle_succeeds_and_each_step_ran_once(laptop
         assert sum(f"/{wanted['run']}-" in name for name in names) == STEPS, kind
 
 
-def test_the_fan_out_in_the_folder_is_what_its_script_prints():
-    """Nobody edits 1,000 steps by hand."""
+def test_the_fan_out_in_the_folder_is_generated_by_its_script():
+    """The 1,000 steps are not edited by hand."""
     made = subprocess.run(["sh", FAN_OUT / "generate.sh"], capture_output=True, text=True, check=True)
     assert (FAN_OUT / "orchestration.yaml").read_text() == made.stdout
     assert expected(FAN_OUT)["counts"]["succeeded"] == WHOLE == made.stdout.count("- {name: ")
@@ -122,8 +122,8 @@ def test_an_example_needs_no_network_and_no_other_image(folder):
 
 
 @pytest.mark.parametrize("folder", [*SMALL, FAN_OUT], ids=lambda folder: folder.name)
-def test_an_example_says_what_it_shows(folder):
-    """Its README names the commands; its manifests bring the tools it uses."""
+def test_an_example_describes_what_it_shows(folder):
+    """Its README names the commands; its manifests contain the tools that it uses."""
     objects = [obj for file in folder.glob("*.yaml") for obj in yaml.safe_load_all(file.read_text())]
     has = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "Tool"}
     steps = [step for obj in objects if obj["kind"] == "Orchestration" for step in obj["spec"]["steps"]]

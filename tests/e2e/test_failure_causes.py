@@ -1,4 +1,4 @@
-"""Why work failed or waits is told by every command that people ask (AGENT-3, GATE-1)."""
+"""Every command shows why work failed or waits (AGENT-3, GATE-1)."""
 
 import pytest
 import yaml
@@ -44,19 +44,19 @@ def laptop(tmp_path_factory):
 
 @pytest.mark.rule("AGENT-3")
 def test_causes_of_failed_steps_are_reported(laptop):
-    """B5, E12: by explain and describe, with the last lines that the program wrote."""
+    """B5, E12: by explain and describe, with the log tail of the program."""
     laptop.until(lambda: laptop.run("failing")["status"]["phase"] == "Failed")
     missing = "no-such-binary"
     assert missing in laptop.done("explain", "failing", "start")
-    said = laptop.done("describe", "failing")
-    assert f'could not start: exec: "{missing}"' in " ".join(said.split())
-    assert "Last log lines of complain:" in said
-    assert "  | cannot open /no/file" in said
+    output = laptop.done("describe", "failing")
+    assert f'could not start: exec: "{missing}"' in " ".join(output.split())
+    assert "Last log lines of complain:" in output
+    assert "  | cannot open /no/file" in output
 
 
 @pytest.mark.rule("AGENT-3")
 def test_a_pod_that_cannot_be_created_is_reported(laptop):
-    """E12: a service account that does not exist, by explain and doctor; the run goes on once it is there."""
+    """E12: a missing service account, by explain and doctor; the run continues once it exists."""
     laptop.until(lambda: "nobody-made-it" in laptop.jangar("explain", "waiting", "a").stdout)
     assert "FailedCreate" in laptop.done("explain", "waiting", "a")
     doctor = laptop.jangar("doctor")
@@ -66,7 +66,7 @@ def test_a_pod_that_cannot_be_created_is_reported(laptop):
 
 
 @pytest.mark.rule("GATE-1")
-def test_lint_refuses_what_is_not_built(laptop):
+def test_lint_rejects_features_that_are_not_built(laptop):
     """B1: with an exit code that stops a pipeline."""
     gate = {"name": "gate", "kind": "ApprovalGate", "policyRef": "p"}
     (laptop.home / "gated.yaml").write_text(yaml.safe_dump(a_run("gated", gate)))

@@ -1,10 +1,10 @@
-"""What the web page asks the HTTP API for: retries, nested runs, field errors, and what to do with an old link."""
+"""Data for the web page over HTTP: retries, nested runs, field errors, and expired links."""
 
 import json
 
 import pytest
 
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import LaptopProcess, run, step, tool
 
 pytestmark = pytest.mark.xdist_group("laptop")
@@ -54,85 +54,87 @@ def laptop(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def face(laptop):
-    return HttpFace(laptop)
+def http(laptop):
+    return LaptopClient(laptop)
 
 
-def test_a_run_names_its_retries_and_a_retry_its_origin(face):
-    """C4: both ways, also to whoever follows the run."""
-    with face.events(f"{R}/broken/watch") as events:
+def test_a_run_names_its_retries_and_a_retry_its_origin(http):
+    """C4: both ways, also in the stream of the run."""
+    with http.events(f"{R}/broken/watch") as events:
         assert next(events)[2]["retriedBy"] == []
-        made = face.ask("POST", f"{R}/broken/retry", {}).json["run"]["name"]
+        made = http.request("POST", f"{R}/broken/retry", {}).json["run"]["name"]
         assert next(data for _, _, data in events if data["retriedBy"])["retriedBy"] == [made]
-    assert face.get(f"{R}/broken")["retriedBy"] == [made]
-    assert face.get(f"{R}/{made}")["retryOf"] == "broken"
+    assert http.get(f"{R}/broken")["retriedBy"] == [made]
+    assert http.get(f"{R}/{made}")["retryOf"] == "broken"
 
 
-def test_a_run_is_repeated_with_other_parameters(face):
-    """C4: resubmit takes a whole new set of parameters, and checks it like a new run."""
+def test_a_run_is_resubmitted_with_other_parameters(http):
+    """C4: resubmit takes a complete set of parameters and validates it like a new run."""
     order = {"orchestration": "greeting", "name": "hello", "parameters": {"whom": "you"}}
-    assert face.ask("POST", R, order).status == 201
-    wrong = face.ask("POST", f"{R}/hello/resubmit", {"parameters": {"tone": "loud"}})
+    assert http.request("POST", R, order).status == 201
+    wrong = http.request("POST", f"{R}/hello/resubmit", {"parameters": {"tone": "loud"}})
     assert wrong.status == 422
     assert wrong.json["fields"] == {
         "parameters.whom": "Enter a value.",
         "parameters.tone": 'Use one of "kind", "stern".',
     }
-    made = face.ask("POST", f"{R}/hello/resubmit", {"parameters": {"whom": "me", "tone": "kind"}})
+    made = http.request("POST", f"{R}/hello/resubmit", {"parameters": {"whom": "me", "tone": "kind"}})
     assert made.status == 201, made.body
-    assert face.get(f"{R}/{made.json['run']['name']}")["parameters"] == {"whom": "me", "tone": "kind"}
-    same = face.ask("POST", f"{R}/hello/resubmit", {})
-    assert face.get(f"{R}/{same.json['run']['name']}")["parameters"] == {"whom": "you"}
+    assert http.get(f"{R}/{made.json['run']['name']}")["parameters"] == {"whom": "me", "tone": "kind"}
+    same = http.request("POST", f"{R}/hello/resubmit", {})
+    assert http.get(f"{R}/{same.json['run']['name']}")["parameters"] == {"whom": "you"}
 
 
-def test_what_is_wrong_is_reported_by_field(face):
-    """C8: a form can show it where it belongs."""
-    answer = face.ask("POST", R, {"orchestration": "greeting", "parameters": {"tune": "x"}})
+def test_problems_are_reported_by_field(http):
+    """C8: a form can show each problem at its field."""
+    answer = http.request("POST", R, {"orchestration": "greeting", "parameters": {"tune": "x"}})
     assert answer.json["fields"] == {
         "parameters.whom": "Enter a value.",
         "parameters.tune": "The orchestration does not declare this parameter.",
     }
-    taken = face.ask("POST", R, {"orchestration": "greeting", "parameters": {"whom": "x"}, "name": "broken"})
+    taken = http.request(
+        "POST", R, {"orchestration": "greeting", "parameters": {"whom": "x"}, "name": "broken"}
+    )
     assert taken.status == 409
     assert "exists" in taken.json["fields"]["name"]
 
 
-def test_an_old_link_opens_a_page_that_says_what_to_do(face, laptop):
+def test_an_expired_link_opens_a_page_with_instructions(http, laptop):
     """C7: a browser gets the page, a program a problem; neither gets a session."""
-    page = face.ask("GET", "/runs/default/broken?token=old", token=None, Accept=BROWSER)
+    page = http.request("GET", "/runs/default/broken?token=old", token=None, Accept=BROWSER)
     assert (page.status, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert b'data-refused="token"' in page.body
     assert "set-cookie" not in page.headers
-    program = face.ask("GET", "/?token=old", token=None)
+    program = http.request("GET", "/?token=old", token=None)
     assert program.status == 401
     assert program.json["fix"] == f"jangar status --data-dir '{laptop.data}' prints the current link"
-    opened = face.ask("GET", f"/?token={face.token}", token=None)
+    opened = http.request("GET", f"/?token={http.token}", token=None)
     session = opened.headers["set-cookie"].partition(";")[0]
-    known = face.ask("GET", "/kinds?token=old", token=None, Accept=BROWSER, Cookie=session)
+    known = http.request("GET", "/kinds?token=old", token=None, Accept=BROWSER, Cookie=session)
     assert (known.status, known.headers["location"]) == (303, "/kinds")
 
 
-def test_commands_name_the_data_directory(face, laptop):
-    """B9: where it is not the default one; before anybody has signed in, too."""
+def test_commands_name_the_data_directory(http, laptop):
+    """B9: if it is not the default one; also before sign-in."""
     command = f"jangar --data-dir '{laptop.data}'"
-    assert face.get("/v1/me")["commandPrefix"] == command
-    page = face.ask("GET", "/", token=None, Accept=BROWSER).body.decode()
+    assert http.get("/v1/me")["commandPrefix"] == command
+    page = http.request("GET", "/", token=None, Accept=BROWSER).body.decode()
     assert f'data-command="{command.replace(chr(39), "&#x27;")}"' in page
 
 
-def test_the_page_knows_how_long_history_is_kept(face):
-    """C3: the record for ever, the ends of logs for a week, unless the settings say otherwise."""
-    assert face.get("/v1/me")["history"] == {"recordSeconds": None, "logSeconds": 604800}
+def test_the_page_knows_how_long_history_is_kept(http):
+    """C3: rows without limit, log tails for a week, unless the settings differ."""
+    assert http.get("/v1/me")["history"] == {"recordSeconds": None, "logSeconds": 604800}
 
 
-def test_a_deleted_run_stays_readable_in_history(face, laptop):
-    """C3: what the dialog promises: the record and the end of the log."""
+def test_a_deleted_run_stays_readable_in_history(http, laptop):
+    """C3: as the dialog says: the row and the log tail."""
     laptop.apply(run("gone-soon", step("say", "say")))
     laptop.until(lambda: laptop.phase("gone-soon") == "Succeeded")
-    assert face.get(f"{R}/gone-soon")["retention"]["history"] == "On"
-    assert face.ask("DELETE", f"{R}/gone-soon").status == 200
-    laptop.until(lambda: face.get(f"{R}/gone-soon")["live"] is False)
-    past = face.get(f"{R}/gone-soon")
+    assert http.get(f"{R}/gone-soon")["retention"]["history"] == "On"
+    assert http.request("DELETE", f"{R}/gone-soon").status == 200
+    laptop.until(lambda: http.get(f"{R}/gone-soon")["live"] is False)
+    past = http.get(f"{R}/gone-soon")
     assert (past["phase"], past["expiresAt"]) == ("Succeeded", None)
-    log = face.get(f"{R}/gone-soon/logs?step=say")
+    log = http.get(f"{R}/gone-soon/logs?step=say")
     assert json.dumps(log["lines"]) == '["hello"]'

@@ -1,4 +1,4 @@
-"""The image's tar, from directories made here; `scripts/image/try` runs the real one."""
+"""The image's tar from directories created here; `scripts/image/try` runs the real one."""
 
 import gzip
 import hashlib
@@ -43,7 +43,7 @@ def layers_of(files):
 
 
 def test_the_same_files_give_the_same_image(trees, tmp_path):
-    """Whenever and by whomever they were made."""
+    """Regardless of time and user."""
     first = written(tmp_path / "a.tar", trees)
     os.utime(trees[0] / "bin/tool", (1, 1))
     assert written(tmp_path / "b.tar", trees) == first
@@ -66,7 +66,7 @@ def test_every_blob_is_named_by_its_content(trees, tmp_path):
     ]
 
 
-def test_files_are_roots_but_for_the_users_directories(trees, tmp_path):
+def test_files_are_owned_by_root_except_the_users_directories(trees, tmp_path):
     base, product = layers_of(written(tmp_path / "a.tar", trees))
     assert {item.uid for item in base} == {0}
     assert product.getmember("workspace").uid == USER
@@ -87,6 +87,6 @@ def test_the_dockerfile_describes_the_same_image():
     assert "RUN scripts/image/make-root /image" in text
 
 
-def test_the_image_runs_as_no_one_special():
-    """A user with a number, which Kubernetes can check, and not root."""
+def test_the_image_runs_as_an_unprivileged_user():
+    """A numeric user, which Kubernetes can check, and not root."""
     assert runpy.run_path(str(WRITER))["CONFIG"]["User"] == f"{USER}:{USER}"

@@ -1,4 +1,4 @@
-"""kubectl apply and diff: on the client, on the server, from one to the other, and the product's examples."""
+"""kubectl apply and diff: client-side, server-side, migration between both, and the product's examples."""
 
 import pytest
 
@@ -52,8 +52,8 @@ def deployment(**containers):
 
 
 def managers(k, what):
-    found = k.json(f"get {what} --show-managed-fields")["metadata"]["managedFields"]
-    return sorted((item["manager"], item["operation"]) for item in found)
+    entries = k.json(f"get {what} --show-managed-fields")["metadata"]["managedFields"]
+    return sorted((item["manager"], item["operation"]) for item in entries)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def managers(k, what):
         ),
     ],
 )
-def test_apply_creates_configures_and_leaves_alone(k, shown, first, second):
+def test_apply_reports_created_configured_and_unchanged(k, shown, first, second):
     assert k("apply -f -", first) == f"{shown} created\n"
     assert k("apply -f -", first) == f"{shown} unchanged\n"
     assert k("apply -f - --dry-run=server", second) == f"{shown} configured (server dry run)\n"
@@ -76,7 +76,7 @@ def test_apply_creates_configures_and_leaves_alone(k, shown, first, second):
     assert k("apply -f -", second) == f"{shown} unchanged\n"
 
 
-def test_apply_removes_what_is_not_said_any_more(k):
+def test_apply_removes_fields_that_left_the_manifest(k):
     k("apply -f -", config_map(a="1", b="2"))
     k('patch configmap settings --type=merge -p \'{"data":{"theirs":"3"}}\'')
     k("apply -f -", config_map(b="2"))
@@ -88,11 +88,11 @@ def test_apply_merges_containers_by_name(k):
     patch = '{"spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"three"}]}}}}'
     k(f"patch deployment web -p '{patch}'")
     k("apply -f -", deployment(a="one-and-a-half"))
-    found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert {item["name"]: item["image"] for item in found} == {"sidecar": "three", "a": "one-and-a-half"}
+    containers = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
+    assert {item["name"]: item["image"] for item in containers} == {"sidecar": "three", "a": "one-and-a-half"}
 
 
-def test_the_last_applied_configuration_can_be_seen_and_set(k):
+def test_the_last_applied_configuration_can_be_viewed_and_set(k):
     k("apply -f -", config_map(color="red"))
     assert k("apply view-last-applied configmap settings -o json") == (
         '{\n  "apiVersion": "v1",\n  "data": {\n    "color": "red"\n  },\n  "kind": "ConfigMap",\n'
@@ -113,7 +113,7 @@ def test_an_object_that_was_created_can_be_applied_with_a_warning(k):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "output"),
     [
         pytest.param(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "dat": {}},
@@ -144,11 +144,11 @@ def test_an_object_that_was_created_can_be_applied_with_a_warning(k):
         ),
     ],
 )
-def test_apply_refuses_with_the_words_of_kubernetes(k, body, said):
-    assert k.refused("apply -f -", body) == said
+def test_apply_is_rejected_with_the_messages_of_kubernetes(k, body, output):
+    assert k.refused("apply -f -", body) == output
 
 
-def test_apply_in_a_namespace_that_is_not_there_is_refused(kubectl):
+def test_apply_in_a_missing_namespace_is_rejected(kubectl):
     assert kubectl.within("nowhere").refused("apply -f -", config_map()) == (
         'Error from server (NotFound): error when creating "STDIN": namespaces "nowhere" not found\n'
     )
@@ -187,10 +187,10 @@ def test_diff_on_the_server_shows_what_server_side_apply_would_do(k):
     ]
 
 
-def test_server_side_apply_names_conflicts_and_takes_over_when_forced(k):
-    said = "configmap/settings serverside-applied\n"
-    assert k("apply --server-side -f -", config_map(color="red")) == said
-    assert k("apply --server-side --field-manager=ci -f -", config_map(color="red")) == said
+def test_server_side_apply_names_conflicts_and_takes_ownership_when_forced(k):
+    output = "configmap/settings serverside-applied\n"
+    assert k("apply --server-side -f -", config_map(color="red")) == output
+    assert k("apply --server-side --field-manager=ci -f -", config_map(color="red")) == output
     assert managers(k, "configmap settings") == [("ci", "Apply"), ("kubectl", "Apply")]
     assert k.refused("apply --server-side --field-manager=ci -f -", config_map(color="blue")) == (
         'error: Apply failed with 1 conflict: conflict with "kubectl": .data.color\n'
@@ -207,7 +207,7 @@ def test_server_side_apply_names_conflicts_and_takes_over_when_forced(k):
         "See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts\n"
     )
     forced = k("apply --server-side --field-manager=ci --force-conflicts -f -", config_map(color="blue"))
-    assert forced == said
+    assert forced == output
     assert managers(k, "configmap settings") == [("ci", "Apply")]
     assert k.json("get configmap settings")["data"] == {"color": "blue"}
 
@@ -226,11 +226,11 @@ def test_server_side_apply_drops_the_fields_that_its_manager_no_longer_names(k):
 def test_server_side_apply_merges_containers_by_name(k):
     k("apply --server-side -f -", deployment(a="one"))
     k("apply --server-side --field-manager=mesh -f -", deployment(sidecar="two"))
-    found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert [(item["name"], item["image"]) for item in found] == [("a", "one"), ("sidecar", "two")]
+    containers = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
+    assert [(item["name"], item["image"]) for item in containers] == [("a", "one"), ("sidecar", "two")]
     k("apply --server-side -f -", deployment(b="three"))
-    found = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
-    assert sorted(item["name"] for item in found) == ["b", "sidecar"]
+    containers = k.json("get deployment web")["spec"]["template"]["spec"]["containers"]
+    assert sorted(item["name"] for item in containers) == ["b", "sidecar"]
 
 
 def test_an_object_moves_from_client_side_to_server_side_apply(k):
@@ -238,7 +238,7 @@ def test_an_object_moves_from_client_side_to_server_side_apply(k):
     assert managers(k, "configmap settings") == [("kubectl-client-side-apply", "Update")]
     k("apply --server-side -f -", config_map(color="blue", size="small"))
     assert managers(k, "configmap settings") == [("kubectl", "Apply"), ("kubectl-last-applied", "Apply")]
-    # What the old way owned is the new one's now: leaving a field out removes it.
+    # The new manager owns the fields of the former one: leaving a field out removes it.
     k("apply --server-side -f -", config_map(color="blue"))
     assert k.json("get configmap settings")["data"] == {"color": "blue"}
     kept = k("apply view-last-applied configmap settings -o json")
@@ -250,8 +250,8 @@ def test_apply_prunes_what_left_the_set(k):
     for item in both:
         item["metadata"]["labels"] = {"set": "mine"}
     k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both)
-    said = k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both[:1])
-    assert said == "configmap/one unchanged\nconfigmap/two pruned\n"
+    output = k("apply -f - --prune -l set=mine --prune-allowlist=core/v1/ConfigMap", both[:1])
+    assert output == "configmap/one unchanged\nconfigmap/two pruned\n"
 
 
 def test_a_list_is_applied_item_by_item(k):
@@ -264,7 +264,7 @@ def test_a_list_is_applied_item_by_item(k):
     assert k("apply -f -", both) == "configmap/one unchanged\ntoolrun.tools.proompteng.ai/two unchanged\n"
 
 
-def test_every_example_of_the_product_is_taken_and_left_alone_the_second_time(k):
+def test_every_example_of_the_product_is_applied_and_unchanged_the_second_time(k):
     files = sorted(EXAMPLES.glob("*.yaml"))
     created = k(f"apply -f {EXAMPLES}").splitlines()
     assert len(created) == len(files) > 0

@@ -1,4 +1,4 @@
-"""kubectl where time passes: watches, waits, every cascade of a deletion, finalizers, namespaces."""
+"""kubectl over time: watches, waits, every cascade of a deletion, finalizers, namespaces."""
 
 import json
 import threading
@@ -41,24 +41,24 @@ def set_status(k, **status):
 
 
 def lines_until(process, last, *, seconds=30.0):
-    """What a command prints up to a line with these words."""
-    found, done = [], threading.Event()
+    """The output of a command up to a line with this text."""
+    lines, done = [], threading.Event()
 
     def read():
         for line in process.stdout:
-            found.append(line)
+            lines.append(line)
             if last in line:
                 break
         done.set()
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
-    assert done.wait(seconds), f"{last!r} was not printed within {seconds} s: {found}"
+    assert done.wait(seconds), f"{last!r} was not printed within {seconds} s: {lines}"
     reader.join(5)
-    return "".join(found)
+    return "".join(lines)
 
 
-def test_a_watch_shows_what_is_there_and_what_happens(k):
+def test_a_watch_shows_existing_objects_and_changes(k):
     k("create -f -", tool_run())
     watching = k.start("get toolruns --watch --output-watch-events")
     try:
@@ -74,11 +74,11 @@ def test_a_watch_shows_what_is_there_and_what_happens(k):
     assert ageless(third) == "DELETED greet Running greet Started AGE"
 
 
-def test_a_watch_of_what_matches_a_label(k):
+def test_a_watch_with_a_label_selector(k):
     k("create configmap plain")
     watching = k.start("get configmaps -l show=me --watch-only --output-watch-events")
     try:
-        time.sleep(0.5)  # the watch begins at an unknown moment; what happens before it is not told
+        time.sleep(0.5)  # the watch starts at an unknown time; earlier changes are not reported
         k("label configmap plain show=me")
         k("label configmap plain more=yes")
         k("label configmap plain show-")
@@ -122,7 +122,7 @@ def test_wait_for_a_value(k):
         ended(waiting)
 
 
-def test_wait_for_an_object_to_come_and_to_go(k):
+def test_wait_for_an_object_to_be_created_and_deleted(k):
     coming = k.start("wait configmap late --for=create --timeout=30s")
     try:
         k("create configmap late")
@@ -139,7 +139,7 @@ def test_wait_for_an_object_to_come_and_to_go(k):
     assert k("wait configmap late --for=delete --timeout=5s") == ""
 
 
-def test_delete_says_what_it_did(k):
+def test_delete_reports_what_it_did(k):
     k("create configmap plain")
     assert k("delete configmap plain --dry-run=server") == (
         f'configmap "plain" deleted from {k.namespace} namespace (server dry run)\n'
@@ -151,7 +151,7 @@ def test_delete_says_what_it_did(k):
     assert k("delete configmap plain --ignore-not-found") == ""
 
 
-def test_delete_takes_all_or_what_a_selector_means(k):
+def test_delete_by_all_or_by_selector(k):
     k("create -f -", [config_map(f"map-{n}", labels={"n": str(n)}) for n in range(4)])
     assert k("delete configmaps -l 'n in (1,2)'") == (
         f'configmap "map-1" deleted from {k.namespace} namespace\n'
@@ -167,7 +167,7 @@ def test_delete_takes_all_or_what_a_selector_means(k):
 
 @pytest.fixture
 def family(k):
-    """A run, its child, and the child of that."""
+    """A run, its child, and its grandchild."""
     k("create -f -", tool_run())
     k("create -f -", config_map("child", owner=k.json("get toolrun greet")))
     k("create -f -", config_map("grandchild", owner=k.json("get configmap child")))
@@ -179,7 +179,7 @@ def names(k):
     return sorted(name.partition("/")[2] for name in listed if "kube-root-ca" not in name)
 
 
-def test_background_deletion_takes_the_family_along(family):
+def test_background_deletion_removes_dependents(family):
     family("delete toolrun greet --cascade=background")
     wait_for(lambda: names(family) == [], what="the collection")
 
@@ -199,7 +199,7 @@ def test_foreground_deletion_waits_for_its_dependents(family):
     assert owner["finalizers"] == ["foregroundDeletion"]
     assert "deletionTimestamp" in owner
     family('patch configmap child --type=merge -p \'{"metadata":{"finalizers":null}}\'')
-    wait_for(lambda: names(family) == [], what="the end of the family")
+    wait_for(lambda: names(family) == [], what="the deletion of the owner and its dependents")
 
 
 def test_orphaning_deletion_leaves_the_children_without_owner(family):
@@ -228,7 +228,7 @@ def test_an_object_with_two_owners_stays_with_the_other(k):
     wait_for(lambda: names(k) == [], what="the collection")
 
 
-def test_an_object_whose_owner_never_was_is_collected(k):
+def test_an_object_with_a_nonexistent_owner_is_collected(k):
     no_one = tool_run("nobody") | {
         "metadata": {"name": "nobody", "uid": "00000000-0000-4000-8000-000000000000"}
     }
@@ -236,7 +236,7 @@ def test_an_object_whose_owner_never_was_is_collected(k):
     wait_for(lambda: names(k) == [], what="the collection")
 
 
-def test_finalizers_hold_an_object_until_they_are_gone(k):
+def test_finalizers_keep_an_object_until_they_are_removed(k):
     k("create -f -", config_map("held", finalizers=["example.com/hold"]))
     assert k("delete configmap held --wait=false") == (
         f'configmap "held" deleted from {k.namespace} namespace\n'
@@ -244,10 +244,10 @@ def test_finalizers_hold_an_object_until_they_are_gone(k):
     held = k.json("get configmap held")["metadata"]
     assert held["finalizers"] == ["example.com/hold"]
     assert held["deletionGracePeriodSeconds"] == 0
-    said = k.refused(
+    errors = k.refused(
         'patch configmap held --type=merge -p \'{"metadata":{"finalizers":["example.com/more"]}}\''
     )
-    assert said == (
+    assert errors == (
         'The ConfigMap "held" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object '
         'is being deleted, found new finalizers []string{"example.com/more"}\n'
     )
@@ -255,7 +255,7 @@ def test_finalizers_hold_an_object_until_they_are_gone(k):
     assert names(k) == []
 
 
-def test_a_pod_that_no_one_runs_goes_at_once(k):
+def test_a_pod_without_a_node_is_deleted_at_once(k):
     k("run once --image=busybox --restart=Never")
     assert k("delete pod once") == f'pod "once" deleted from {k.namespace} namespace\n'
     k("run twice --image=busybox --restart=Never")
@@ -264,7 +264,7 @@ def test_a_pod_that_no_one_runs_goes_at_once(k):
     assert "Immediate deletion does not wait" in ran.err
 
 
-def test_a_namespace_goes_with_all_it_holds(k):
+def test_a_namespace_is_deleted_with_its_objects(k):
     k("create configmap plain")
     k("create -f -", tool_run())
     k("run once --image=busybox --restart=Never")
@@ -275,7 +275,7 @@ def test_a_namespace_goes_with_all_it_holds(k):
     assert k("get toolruns,configmaps -o name") == ""
 
 
-def test_a_namespace_that_ends_takes_nothing_new(k):
+def test_a_terminating_namespace_accepts_nothing_new(k):
     k("create -f -", config_map("held", finalizers=["example.com/hold"]))
     k(f"delete namespace {k.namespace} --wait=false")
     assert k.json(f"get namespace {k.namespace}")["status"]["phase"] == "Terminating"
@@ -291,7 +291,7 @@ def test_a_namespace_that_ends_takes_nothing_new(k):
     )
 
 
-def test_a_kind_goes_with_its_objects(kubectl):
+def test_a_kind_is_deleted_with_its_objects(kubectl):
     group, plural = "life.example.com", "moths"
     crd = {
         "apiVersion": "apiextensions.k8s.io/v1",

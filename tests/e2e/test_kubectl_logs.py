@@ -1,4 +1,4 @@
-"""kubectl logs of pods whose containers somebody else runs: the log files are what a runtime would have written."""
+"""kubectl logs of pods without a node agent: the log files are written as a container runtime writes them."""
 
 import json
 import time
@@ -15,7 +15,7 @@ FIRST, SECOND, THIRD = (f"2026-02-07T12:00:0{n}.123456789Z" for n in range(3))
 
 
 class Logs:
-    """What the runtime of one pod does."""
+    """The container runtime of one pod."""
 
     def __init__(self, k, pod):
         self._k, self._pod = k, pod["metadata"]["name"]
@@ -53,7 +53,7 @@ def logs(k):
     return Logs(k, k.json("get pod once"))
 
 
-def test_logs_are_what_was_written(k, logs):
+def test_logs_return_what_was_written(k, logs):
     logs.write("once", f"{FIRST} stdout F one", f"{SECOND} stderr F two")
     logs.set_state(once="running")
     assert k("logs once") == "one\ntwo\n"
@@ -64,14 +64,14 @@ def test_logs_are_what_was_written(k, logs):
     assert k("logs once --since-time=2026-02-07T12:00:01Z") == "two\n"
 
 
-def test_parts_of_a_line_are_one_line(k, logs):
+def test_partial_lines_are_joined(k, logs):
     logs.write("once", f"{FIRST} stdout P half ", f"{SECOND} stdout F a line")
     logs.set_state(once="running")
     assert k("logs once") == "half a line\n"
 
 
-def test_logs_of_a_container_that_has_not_started_are_refused(k, logs):
-    assert k("logs once") == "", "nobody was asked to run it yet"
+def test_logs_of_a_container_that_has_not_started_are_rejected(k, logs):
+    assert k("logs once") == "", "it is not scheduled yet"
     k("""run placed --image=busybox --restart=Never --overrides='{"spec":{"nodeName":"n1"}}'""")
     assert k.refused("logs placed") == (
         'Error from server (BadRequest): container "placed" in pod "placed" is waiting to start: ContainerCreating\n'
@@ -81,7 +81,7 @@ def test_logs_of_a_container_that_has_not_started_are_refused(k, logs):
     )
 
 
-def test_logs_of_the_container_before(k, logs):
+def test_logs_of_the_previous_container(k, logs):
     logs.write("once", f"{FIRST} stdout F before", previous=True)
     logs.write("once", f"{SECOND} stdout F now")
     logs.set_state(once="running")
@@ -104,7 +104,7 @@ def test_logs_of_several_containers(k):
     assert k("logs pair -c b") == "from b\n"
     assert sorted(k("logs pair --all-containers").split("\n")) == ["", "from a", "from b"]
     assert k("logs -l app=pair --prefix -c a") == "[pod/pair/a] from a\n"
-    # Without a name kubectl takes the first and says so.
+    # Without a name kubectl uses the first container and says so.
     ran = k.run("logs pair")
     assert (ran.out, ran.err) == ("from a\n", 'Defaulted container "a" out of: a, b\n')
 
@@ -135,7 +135,7 @@ def test_the_logs_of_a_job_are_followed_to_their_end(k):
         ended(following)
 
 
-def test_following_ends_when_the_pod_goes(k, logs):
+def test_following_ends_when_the_pod_is_deleted(k, logs):
     logs.write("once", f"{FIRST} stdout F one")
     logs.set_state(once="running")
     following = k.start("logs -f once")

@@ -1,4 +1,4 @@
-"""kubectl's reads: get in every form, describe with events, explain, discovery, auth and raw paths."""
+"""kubectl's reads: get in every format, describe with events, explain, discovery, auth and raw paths."""
 
 import json
 
@@ -80,7 +80,7 @@ def test_get_configmaps(k, line, shown):
     assert k(f"get configmaps {line}") == shown
 
 
-def test_get_draws_tables(k):
+def test_get_prints_tables(k):
     assert ageless(k("get configmaps -l app=shop")) == (
         "NAME DATA AGE\napple 1 AGE\nbread 1 AGE\ncheese 1 AGE"
     )
@@ -111,12 +111,12 @@ def test_get_of_several_kinds_names_each(k):
     )
 
 
-def test_get_over_all_namespaces_names_them(k):
+def test_get_over_all_namespaces_shows_them(k):
     assert ageless(k("get pods -A --field-selector=metadata.name=worker")) == (
         f"NAMESPACE NAME READY STATUS RESTARTS AGE\n{k.namespace} worker 0/2 Pending 0 AGE"
     )
-    found = k.json("get configmaps -A -l app=shop")
-    assert [item["metadata"]["name"] for item in found["items"]] == ["apple", "bread", "cheese"]
+    result = k.json("get configmaps -A -l app=shop")
+    assert [item["metadata"]["name"] for item in result["items"]] == ["apple", "bread", "cheese"]
 
 
 def test_get_finds_pods_by_their_phase_and_node(k):
@@ -125,10 +125,10 @@ def test_get_finds_pods_by_their_phase_and_node(k):
     assert k("get pods --field-selector=spec.nodeName= -o name") == "pod/worker\n"
 
 
-def test_get_writes_the_object_whole(k):
-    found = k.json("get configmap apple")
-    assert (found["apiVersion"], found["kind"], found["data"]) == ("v1", "ConfigMap", {"size": "3"})
-    assert sorted(found["metadata"]) == [
+def test_get_prints_the_whole_object(k):
+    result = k.json("get configmap apple")
+    assert (result["apiVersion"], result["kind"], result["data"]) == ("v1", "ConfigMap", {"size": "3"})
+    assert sorted(result["metadata"]) == [
         "creationTimestamp",
         "labels",
         "name",
@@ -136,7 +136,7 @@ def test_get_writes_the_object_whole(k):
         "resourceVersion",
         "uid",
     ]
-    meta = found["metadata"]
+    meta = result["metadata"]
     assert k("get configmap apple -o yaml") == (
         'apiVersion: v1\ndata:\n  size: "3"\nkind: ConfigMap\nmetadata:\n'
         f'  creationTimestamp: "{meta["creationTimestamp"]}"\n'
@@ -145,7 +145,7 @@ def test_get_writes_the_object_whole(k):
     )
     listed = k.json("get configmaps -l app=shop")
     assert (listed["kind"], listed["apiVersion"], len(listed["items"])) == ("List", "v1", 3)
-    assert listed["items"][0] == found
+    assert listed["items"][0] == result
     managed = k.json("get configmap apple --show-managed-fields")["metadata"]["managedFields"]
     assert [(item["manager"], item["operation"], item["fieldsV1"]) for item in managed] == [
         (
@@ -160,7 +160,7 @@ def test_get_writes_the_object_whole(k):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "output"),
     [
         pytest.param("nosuch", 'error: the server doesn\'t have a resource type "nosuch"\n', id="kind"),
         pytest.param(
@@ -192,11 +192,11 @@ def test_get_writes_the_object_whole(k):
         ),
     ],
 )
-def test_get_refuses(k, line, said):
-    assert k.refused(f"get {line}") == said
+def test_get_is_rejected(k, line, output):
+    assert k.refused(f"get {line}") == output
 
 
-def test_nothing_found_is_said(k):
+def test_an_empty_result_is_reported(k):
     ran = k.run("get toolruns")
     assert (ran.code, ran.out, ran.err) == (0, "", f"No resources found in {k.namespace} namespace.\n")
 
@@ -269,7 +269,7 @@ def test_describe_of_our_kinds(k):
     k("delete toolrun described")
 
 
-def test_explain_knows_our_kinds(k):
+def test_explain_describes_our_kinds(k):
     assert k("explain toolrun.spec.onJobMissing") == (
         "GROUP:      tools.proompteng.ai\nKIND:       ToolRun\nVERSION:    v1alpha1\n\n"
         "FIELD: onJobMissing <string>\nENUM:\n    Fail\n    Retry\n\n"
@@ -285,7 +285,7 @@ def test_explain_knows_our_kinds(k):
     assert "    managedFields\t<[]ManagedFieldsEntry>\n      apiVersion\t<string>\n" in recursive
 
 
-def test_explain_knows_built_in_kinds(k):
+def test_explain_describes_built_in_kinds(k):
     shown = k("explain job.spec")
     assert shown.startswith(
         "GROUP:      batch\nKIND:       Job\nVERSION:    v1\n\nFIELD: spec <JobSpec>\n\n\nDESCRIPTION:\n    "
@@ -340,7 +340,7 @@ def test_the_category_lists_every_kind_and_agents_lists_agents(kubectl):
     }
 
 
-def test_api_resources_tells_verbs_and_categories(k):
+def test_api_resources_shows_verbs_and_categories(k):
     rows = ageless(k("api-resources --api-group=tools.proompteng.ai -o wide")).splitlines()
     verbs = "delete,deletecollection,get,list,patch,create,update,watch"
     assert rows == [
@@ -356,11 +356,11 @@ def test_api_resources_tells_verbs_and_categories(k):
 
 
 def test_api_versions_lists_groups(k):
-    found = set(k("api-versions").split())
-    assert {"v1", "apps/v1", "batch/v1", "apiextensions.k8s.io/v1", "tools.proompteng.ai/v1alpha1"} <= found
+    result = set(k("api-versions").split())
+    assert {"v1", "apps/v1", "batch/v1", "apiextensions.k8s.io/v1", "tools.proompteng.ai/v1alpha1"} <= result
 
 
-def test_auth_tells_who_asks_and_what_they_may(k):
+def test_auth_shows_the_user_and_its_permissions(k):
     assert k("auth can-i create pods") == "yes\n"
     assert k("auth can-i '*' '*'") == "yes\n"
     assert k("auth can-i delete toolruns --subresource=status") == "yes\n"
@@ -374,8 +374,8 @@ def test_raw_paths_are_answered(k):
     assert k("get --raw /livez") == "ok"
     version = json.loads(k("get --raw /version"))
     assert (version["major"], version["minor"]) == ("1", "35")
-    found = json.loads(k(f"get --raw /api/v1/namespaces/{k.namespace}/configmaps/apple"))
-    assert found["data"] == {"size": "3"}
+    result = json.loads(k(f"get --raw /api/v1/namespaces/{k.namespace}/configmaps/apple"))
+    assert result["data"] == {"size": "3"}
     assert k.refused("get --raw /nowhere") == (
         "Error from server (NotFound): the server could not find the requested resource\n"
     )
@@ -385,7 +385,7 @@ def test_raw_paths_are_answered(k):
     assert json.loads(k(f"delete --raw {path}/raw"))["status"] == "Success"
 
 
-def test_the_server_names_itself(k):
+def test_the_server_reports_its_version(k):
     assert k("cluster-info").startswith(f"Kubernetes control plane is running at {k.server.url}\n")
     shown = k("version")
     assert "Server Version: v1.35." in shown

@@ -65,7 +65,7 @@ def patch(target, body, *options):
         ),
     ],
 )
-def test_create_makes_each_kind_once(k, line, made):
+def test_create_creates_each_kind_once(k, line, made):
     name = made.partition("/")[2]
     refused = f'"{name}" already exists\n'
     words, dashes, command = line.partition(" -- ")
@@ -76,13 +76,13 @@ def test_create_makes_each_kind_once(k, line, made):
     assert k(f"delete {made}") == f'{made.partition("/")[0]} "{name}" deleted from {k.namespace} namespace\n'
 
 
-def test_create_makes_kinds_of_the_cluster(kubectl):
-    said = kubectl("create clusterrole looker --verb=get --resource=nodes")
-    assert said == "clusterrole.rbac.authorization.k8s.io/looker created\n"
-    said = kubectl("create clusterrolebinding lookers --clusterrole=looker --group=people")
-    assert said == "clusterrolebinding.rbac.authorization.k8s.io/lookers created\n"
-    said = kubectl("create priorityclass urgent --value=10 --description='Before others.'")
-    assert said == "priorityclass.scheduling.k8s.io/urgent created\n"
+def test_create_creates_cluster_scoped_kinds(kubectl):
+    output = kubectl("create clusterrole looker --verb=get --resource=nodes")
+    assert output == "clusterrole.rbac.authorization.k8s.io/looker created\n"
+    output = kubectl("create clusterrolebinding lookers --clusterrole=looker --group=people")
+    assert output == "clusterrolebinding.rbac.authorization.k8s.io/lookers created\n"
+    output = kubectl("create priorityclass urgent --value=10 --description='Before others.'")
+    assert output == "priorityclass.scheduling.k8s.io/urgent created\n"
     assert ageless(kubectl("get priorityclass urgent")) == (
         "NAME VALUE GLOBAL-DEFAULT AGE PREEMPTIONPOLICY\nurgent 10 false AGE PreemptLowerPriority"
     )
@@ -90,18 +90,18 @@ def test_create_makes_kinds_of_the_cluster(kubectl):
     assert ageless(kubectl("get namespace fresh")) == "NAME STATUS AGE\nfresh Active AGE"
 
 
-def test_what_was_created_reads_as_it_was_said(k):
+def test_created_objects_have_the_given_values(k):
     k("create configmap plain --from-literal=a=1 --from-literal=b=two")
     assert k.json("get configmap plain")["data"] == {"a": "1", "b": "two"}
     k("create secret generic token --from-literal=key=value")
-    found = k.json("get secret token")
-    assert (found["data"], found["type"]) == ({"key": "dmFsdWU="}, "Opaque")
+    created = k.json("get secret token")
+    assert (created["data"], created["type"]) == ({"key": "dmFsdWU="}, "Opaque")
     k("create cronjob nightly --image=busybox --schedule='0 3 * * *' -- echo hi")
     k("create job now --from=cronjob/nightly")
-    found = k.json("get job now")
-    assert found["metadata"]["annotations"] == {"cronjob.kubernetes.io/instantiate": "manual"}
-    assert found["metadata"]["ownerReferences"][0]["name"] == "nightly"
-    assert found["spec"]["template"]["spec"]["containers"][0]["command"] == ["echo", "hi"]
+    created = k.json("get job now")
+    assert created["metadata"]["annotations"] == {"cronjob.kubernetes.io/instantiate": "manual"}
+    assert created["metadata"]["ownerReferences"][0]["name"] == "nightly"
+    assert created["spec"]["template"]["spec"]["containers"][0]["command"] == ["echo", "hi"]
     k("create role reader --verb=get,list --resource=pods,jobs.batch")
     assert k.json("get role reader")["rules"] == [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
@@ -111,23 +111,23 @@ def test_what_was_created_reads_as_it_was_said(k):
 
 def test_a_job_gets_the_selector_and_labels_by_which_its_pods_are_found(k):
     k("create job hello --image=busybox -- echo hi")
-    found = k.json("get job hello")
-    uid = found["metadata"]["uid"]
+    created = k.json("get job hello")
+    uid = created["metadata"]["uid"]
     labels = {
         "batch.kubernetes.io/controller-uid": uid,
         "batch.kubernetes.io/job-name": "hello",
         "controller-uid": uid,
         "job-name": "hello",
     }
-    assert found["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
-    assert found["spec"]["template"]["metadata"]["labels"] == labels
-    assert found["metadata"]["labels"] == labels
+    assert created["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    assert created["spec"]["template"]["metadata"]["labels"] == labels
+    assert created["metadata"]["labels"] == labels
     assert {
-        name: found["spec"][name] for name in ("backoffLimit", "completions", "parallelism", "suspend")
+        name: created["spec"][name] for name in ("backoffLimit", "completions", "parallelism", "suspend")
     } == {"backoffLimit": 6, "completions": 1, "parallelism": 1, "suspend": False}
 
 
-def test_run_makes_a_pod_or_only_says_so(k):
+def test_run_creates_a_pod_or_only_prints_it_in_a_dry_run(k):
     line = "run once --image=busybox --restart=Never"
     assert k(f"{line} --dry-run=server") == "pod/once created (server dry run)\n"
     assert k.refused("get pod once") == 'Error from server (NotFound): pods "once" not found\n'
@@ -137,8 +137,8 @@ def test_run_makes_a_pod_or_only_says_so(k):
         "NAME READY STATUS RESTARTS AGE IP NODE NOMINATED NODE READINESS GATES\n"
         "once 0/1 Pending 0 AGE <none> <none> <none> <none>"
     )
-    found = k.json("get pod once")
-    assert (found["spec"]["serviceAccountName"], found["status"]["qosClass"]) == ("default", "BestEffort")
+    created = k.json("get pod once")
+    assert (created["spec"]["serviceAccountName"], created["status"]["qosClass"]) == ("default", "BestEffort")
 
 
 def test_a_custom_object_takes_merge_and_json_patches_and_no_strategic_ones(run):
@@ -157,7 +157,7 @@ def test_a_custom_object_takes_merge_and_json_patches_and_no_strategic_ones(run)
     )
 
 
-def test_a_patch_that_cannot_be_is_refused(run):
+def test_an_invalid_patch_is_rejected(run):
     ran = run.run(patch("toolrun greet", {"spec": {"suspended": True}}, "--type=merge"))
     assert (ran.code, ran.err) == (0, 'Warning: unknown field "spec.suspended"\n')
     assert ran.out == "toolrun.tools.proompteng.ai/greet patched (no change)\n"
@@ -177,10 +177,10 @@ def test_a_patch_that_cannot_be_is_refused(run):
     )
 
 
-def test_a_rule_of_our_own_is_reported_in_our_words(run):
-    said = run.refused(patch("toolrun greet", {"spec": {"toolRef": {"name": "other"}}}, "--type=merge"))
-    assert said.startswith('The ToolRun "greet" is invalid: spec: Invalid value')
-    assert "is immutable" in said
+def test_our_own_rule_is_reported_with_our_message(run):
+    output = run.refused(patch("toolrun greet", {"spec": {"toolRef": {"name": "other"}}}, "--type=merge"))
+    assert output.startswith('The ToolRun "greet" is invalid: spec: Invalid value')
+    assert "is immutable" in output
 
 
 def test_a_strategic_patch_merges_lists_by_their_keys(k):
@@ -198,13 +198,13 @@ def test_a_strategic_patch_merges_lists_by_their_keys(k):
     assert k(images) == "nginx:2"
 
 
-def test_status_is_written_through_its_own_door_only(run):
+def test_status_is_written_only_through_its_subresource(run):
     body = {"status": {"phase": "Running"}, "spec": {"suspend": True}}
     run(patch("toolrun greet", body, "--type=merge", "--subresource=status"))
-    found = run.json("get toolrun greet")
-    assert found["status"] == {"phase": "Running"}
-    assert found["spec"] == {"toolRef": {"name": "greet"}}
-    assert found["metadata"]["generation"] == 1
+    created = run.json("get toolrun greet")
+    assert created["status"] == {"phase": "Running"}
+    assert created["spec"] == {"toolRef": {"name": "greet"}}
+    assert created["metadata"]["generation"] == 1
     run(patch("toolrun greet", {"status": {"phase": "Failed"}}, "--type=merge"))
     assert run.json("get toolrun greet --subresource=status")["status"] == {"phase": "Running"}
 
@@ -224,10 +224,10 @@ def test_labels_and_annotations_are_set_changed_and_removed(run):
     assert run.json("get toolrun greet")["metadata"]["generation"] == 1
 
 
-def test_a_label_that_is_no_label_is_refused(run):
+def test_an_invalid_label_is_rejected(run):
     body = {"metadata": {"labels": {"team": "not a label"}}}
-    said = run.refused(patch("toolrun greet", body, "--type=merge"))
-    assert said == (
+    output = run.refused(patch("toolrun greet", body, "--type=merge"))
+    assert output == (
         'The ToolRun "greet" is invalid: metadata.labels: Invalid value: "not a label": a valid label must be an empty '
         "string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
         "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
@@ -235,7 +235,7 @@ def test_a_label_that_is_no_label_is_refused(run):
     )
 
 
-def test_replace_takes_the_newest_and_refuses_what_is_older(run):
+def test_replace_accepts_the_newest_version_and_rejects_others(run):
     old = run.json("get toolrun greet")
     new = run.json("get toolrun greet")
     new["spec"]["suspend"] = True
@@ -254,7 +254,7 @@ def test_replace_takes_the_newest_and_refuses_what_is_older(run):
     assert run.json("get toolrun greet")["metadata"]["uid"] != first
 
 
-def test_a_generated_name_is_answered(k):
+def test_a_generated_name_is_returned(k):
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "many-"}}
     names = {k("create -f - -o name", body) for _ in range(3)}
     assert len(names) == 3
@@ -264,7 +264,7 @@ def test_a_generated_name_is_answered(k):
     )
 
 
-def test_scale_and_rollout_read_what_is_stored(k):
+def test_scale_and_rollout_read_stored_objects(k):
     k("create deployment web --image=nginx --replicas=2")
     assert k.json("get deployment web")["spec"]["replicas"] == 2
     assert ageless(k("get deployments")) == "NAME READY UP-TO-DATE AVAILABLE AGE\nweb 0/2 0 0 AGE"

@@ -1,4 +1,4 @@
-"""`jangar up` and its life as real processes: start, second start, crash, stop, with work under way."""
+"""`jangar up` as real processes: start, second start, crash, stop, with running work."""
 
 import json
 import os
@@ -25,24 +25,24 @@ def laptop(tmp_path):
 
 @pytest.fixture
 def shared():
-    """A directory that the work sees too: its own /tmp is another one, and under root it is another user."""
+    """A directory that the work can access: pods have their own /tmp, and run as another user under root."""
     with tempfile.TemporaryDirectory(prefix="jangar-laptop-", dir="/var/tmp") as directory:
         Path(directory).chmod(0o777)
         yield Path(directory)
 
 
-def test_up_says_what_to_type_next_and_stops_cleanly(laptop):
-    """The hints name the kubeconfig; Ctrl-C ends it, and says that nothing runs."""
+def test_up_prints_the_next_commands_and_stops_cleanly(laptop):
+    """The hints name the kubeconfig; Ctrl-C ends it, and the output says that nothing runs."""
     laptop.start()
-    said = laptop.stop(signal.SIGINT)
-    assert f"export KUBECONFIG={laptop.data}/kubeconfig\n" in said
-    assert "jangar apply -f FILE" in said
-    assert said.endswith("jangar is down; no pods are running\n")
+    output = laptop.stop(signal.SIGINT)
+    assert f"export KUBECONFIG={laptop.data}/kubeconfig\n" in output
+    assert "jangar apply -f FILE" in output
+    assert output.endswith("jangar is down; no pods are running\n")
     assert laptop.up.returncode == 0
 
 
-def test_a_second_instance_is_refused_with_the_pid_and_what_to_do(laptop):
-    """One process has a data directory; in the background, being up already is what was asked for."""
+def test_a_second_instance_is_rejected_with_the_pid_and_what_to_do(laptop):
+    """A data directory has one process; with --detach, an instance that is already up is a success."""
     laptop.start()
     second = laptop.jangar("up")
     assert (second.returncode, second.stdout) == (1, "")
@@ -52,8 +52,8 @@ def test_a_second_instance_is_refused_with_the_pid_and_what_to_do(laptop):
     assert laptop.up.poll() is None
 
 
-def test_detached_it_outlives_the_command_and_tells_how_it_is(laptop):
-    """up --detach, status, logs --server, down: each exits 0 and says what is so."""
+def test_detached_it_outlives_the_command_and_reports_its_status(laptop):
+    """up --detach, status, logs --server, down: each exits 0 and prints the current state."""
     assert "is up: https://127.0.0.1:" in laptop.done("up", "--detach")
     state = json.loads(laptop.done("status", "-o", "json"))
     assert state["up"]
@@ -66,8 +66,8 @@ def test_detached_it_outlives_the_command_and_tells_how_it_is(laptop):
     assert laptop.done("down").startswith("jangar is not up")
 
 
-def test_detached_it_tells_why_it_could_not_start(laptop):
-    """A port that another program has is named, with what to do; the exit code tells."""
+def test_detached_it_reports_why_it_could_not_start(laptop):
+    """A port in use is named with instructions; the exit code is not 0."""
     laptop.start()
     port = json.loads(laptop.done("status", "-o", "json"))["server"].rpartition(":")[2]
     other = laptop.jangar("up", "--detach", "--data-dir", laptop.home / "other", "--port", port)
@@ -82,15 +82,15 @@ def free_port():
         return taken.getsockname()[1]
 
 
-def test_the_port_stays_and_another_directory_takes_the_next(laptop):
-    """A kubeconfig written once stays good over restarts."""
-    # Not the first port: another test may take that between two lives.
+def test_the_port_is_kept_and_another_directory_uses_the_next(laptop):
+    """A kubeconfig stays valid across restarts."""
+    # Not the first port: another test may take it between two starts.
     laptop.done("up", "--detach", "--port", free_port())
     first = json.loads(laptop.done("status", "-o", "json"))["server"]
-    beside = laptop.home / "other"
-    laptop.done("up", "--detach", "--data-dir", beside)
-    second = json.loads(laptop.done("status", "-o", "json", "--data-dir", beside))["server"]
-    laptop.done("down", "--data-dir", beside)
+    other = laptop.home / "other"
+    laptop.done("up", "--detach", "--data-dir", other)
+    second = json.loads(laptop.done("status", "-o", "json", "--data-dir", other))["server"]
+    laptop.done("down", "--data-dir", other)
     laptop.done("down")
     laptop.done("up", "--detach")
     assert second != first
@@ -99,7 +99,7 @@ def test_the_port_stays_and_another_directory_takes_the_next(laptop):
 
 
 @pytest.mark.rule("RUN-3")
-def test_killed_in_the_middle_of_a_run_it_goes_on_and_every_step_ran_once(laptop, shared):
+def test_killed_during_a_run_it_continues_and_every_step_ran_once(laptop, shared):
     """kill -9 loses nothing: the step that ran meanwhile counts, the next ones start after the restart."""
     marks = shared / "marks"
     laptop.start()
@@ -119,8 +119,8 @@ def test_killed_in_the_middle_of_a_run_it_goes_on_and_every_step_ran_once(laptop
     ]
 
 
-def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop, shared):
-    """Stopping the control plane stops no work, and says how much goes on."""
+def test_down_keeps_work_running_and_the_next_up_records_its_end(laptop, shared):
+    """Stopping the control plane stops no work, and prints how much continues."""
     finish, mark = shared / "finish", shared / "began"
     laptop.done("up", "--detach")
     script = f"echo up > {mark}; until [ -e {finish} ]; do sleep 0.05; done"
@@ -135,16 +135,16 @@ def test_down_leaves_work_running_and_the_next_up_records_its_end(laptop, shared
 
 
 def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop, shared):
-    """After it nothing of the work is left, and the run says that it was cancelled."""
+    """Afterwards no process of the work is left, and the run is Cancelled."""
     mark = shared / "began"
     laptop.done("up", "--detach")
     laptop.apply(
         tool("sleeps", f"echo up > {mark}; exec sleep 100"), run("long", step("only", "sleeps"), team="a")
     )
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
-    said = laptop.done("down", "--stop-work")
-    assert "cancelled 1 run: OrchestrationRun default/long" in said
-    assert said.endswith("jangar is down; no pods are running\n")
+    output = laptop.done("down", "--stop-work")
+    assert "cancelled 1 run: OrchestrationRun default/long" in output
+    assert output.endswith("jangar is down; no pods are running\n")
     assert not container_processes(laptop.data / "supervisor")
     laptop.done("up", "--detach")
     assert laptop.phase("long") == "Cancelled"
@@ -152,14 +152,14 @@ def test_down_with_stop_work_cancels_runs_and_ends_their_processes(laptop, share
 
 
 def test_up_with_stop_work_ends_work_when_it_is_stopped(laptop, shared):
-    """The same by Ctrl-C."""
+    """The same with Ctrl-C."""
     mark = shared / "began"
     laptop.start("--stop-work")
     laptop.apply(tool("sleeps", f"echo up > {mark}; exec sleep 100"), run("long", step("only", "sleeps")))
     laptop.until(lambda: mark.exists() and mark.read_text().strip())
-    said = laptop.stop(signal.SIGINT)
-    assert "cancelled 1 run" in said
-    assert said.endswith("nothing runs\n")
+    output = laptop.stop(signal.SIGINT)
+    assert "cancelled 1 run" in output
+    assert output.endswith("nothing runs\n")
     assert not container_processes(laptop.data / "supervisor")
 
 

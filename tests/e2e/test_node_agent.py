@@ -19,7 +19,7 @@ def agent(kubectl):
     agent = AgentProcess(
         server.directory, server.directory / "data", server.kubeconfig, "--max-pods", "30"
     ).start()
-    wait_for(lambda: kubectl.run("get nodes -o name").out.startswith("node/"), what="that the node is there")
+    wait_for(lambda: kubectl.run("get nodes -o name").out.startswith("node/"), what="that the node exists")
     yield agent
     agent.stop()
     agent.end_containers()
@@ -56,12 +56,12 @@ def over(k, pod):
 
 
 def condition(k, what, kind):
-    found = k.json(f"get {what}")["status"].get("conditions") or []
-    return next((item for item in found if item["type"] == kind and item["status"] == "True"), None)
+    conditions = k.json(f"get {what}")["status"].get("conditions") or []
+    return next((item for item in conditions if item["type"] == kind and item["status"] == "True"), None)
 
 
 def main_state(pod):
-    """Empty until the node has told of the pod."""
+    """Empty until the node has reported the pod."""
     return (pod["status"].get("containerStatuses") or [{"state": {}}])[0]["state"]
 
 
@@ -92,7 +92,7 @@ def test_a_job_runs_and_its_log_is_followed(k):
 
 
 def test_jobs_and_pods_have_the_events_of_a_cluster(k):
-    """D4: what `kubectl describe` and `kubectl events` show; the same again is one Event with a count."""
+    """D4: as in `kubectl describe` and `kubectl events`; repeated events are one Event with a count."""
     k("apply -f -", a_job("fine", "exit 0"))
     k("apply -f -", a_job("broken", "exit 3", backoffLimit=0))
     k("apply -f -", a_pod("asked", "sh", "-c", "trap 'exit 0' TERM; sleep 60 & wait"))
@@ -112,10 +112,10 @@ def test_jobs_and_pods_have_the_events_of_a_cluster(k):
         return {(obj["kind"], obj["name"], item["reason"]): item for obj, item in about}
 
     wait_for(lambda: wanted <= reported().keys(), what=f"the events {wanted - reported().keys()}")
-    found = reported()
-    assert found["Pod", "asked", "Killing"]["message"] == "Stopping container main"
-    assert {found[item]["count"] for item in wanted} == {1}
-    assert found["Job", "broken", "BackoffLimitExceeded"]["type"] == "Warning"
+    events = reported()
+    assert events["Pod", "asked", "Killing"]["message"] == "Stopping container main"
+    assert {events[item]["count"] for item in wanted} == {1}
+    assert events["Job", "broken", "BackoffLimitExceeded"]["type"] == "Warning"
     assert f"Created pod: {pod}" in k("describe job fine")
 
 
@@ -137,9 +137,9 @@ def test_an_empty_directory_at_tmp_does_not_hide_what_a_pod_needs(k):
 
 
 def test_a_pod_reaches_the_api_as_its_service_account(k):
-    """D3: the chart's hooks do. The token is the pod's own; without automount there is none."""
-    place = "/var/run/secrets/kubernetes.io/serviceaccount"
-    script = f"cat {place}/namespace; echo; echo $KUBERNETES_SERVICE_HOST; cat {place}/token"
+    """D3: like the chart's hooks. The token is the pod's own; without automount there is none."""
+    mount_path = "/var/run/secrets/kubernetes.io/serviceaccount"
+    script = f"cat {mount_path}/namespace; echo; echo $KUBERNETES_SERVICE_HOST; cat {mount_path}/token"
     k("create -f -", a_pod("known", "sh", "-c", script))
     k("create -f -", a_pod("unknown", "sh", "-c", script, automountServiceAccountToken=False))
     known, unknown = over(k, "known"), over(k, "unknown")
@@ -156,7 +156,7 @@ def test_a_pod_reaches_the_api_as_its_service_account(k):
     assert "Unauthorized" in k.run(f"--token={token} auth whoami").err
 
 
-def test_a_pod_gets_its_variables_volumes_and_last_words(k):
+def test_a_pod_gets_its_variables_volumes_and_termination_message(k):
     k("create configmap c --from-literal=file=config --from-literal=who=world")
     k("create secret generic s --from-literal=pw=hunter2")
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -197,8 +197,8 @@ def test_a_pod_gets_its_variables_volumes_and_last_words(k):
         assert k(f"logs {name} -c main") == f"confighunter2init\nworldhello-world {name}\n{claimed}"
 
 
-def test_deleting_a_pod_asks_and_waits(k):
-    """TERM first: the program says goodbye, and the pod goes when it has ended, long before its grace is over."""
+def test_deleting_a_pod_sends_sigterm_and_waits(k):
+    """The program shuts down, and the pod is deleted when it has ended, long before its grace period expires."""
     k(
         "create -f -",
         a_pod("polite", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"),
@@ -209,7 +209,7 @@ def test_deleting_a_pod_asks_and_waits(k):
     assert time.monotonic() - began < 10
 
 
-def test_what_ignores_term_is_killed_after_its_grace(k):
+def test_a_process_that_ignores_sigterm_is_killed_after_its_grace_period(k):
     pod = a_pod("stubborn", "sh", "-c", "trap '' TERM; echo up; sleep 100", terminationGracePeriodSeconds=1)
     pod["metadata"]["finalizers"] = ["example.com/hold"]
     k("create -f -", pod)
@@ -224,8 +224,10 @@ def test_what_ignores_term_is_killed_after_its_grace(k):
 
 
 @pytest.mark.rule("CAN-4")
-def test_a_suspended_job_keeps_its_pod_for_anyone_holds_it(k):
-    """As on a cluster: the pod ends with its grace, may have succeeded, and the job is neither complete nor failed."""
+def test_a_suspended_job_keeps_its_pod_while_a_finalizer_remains(k):
+    """As on a cluster: the pod ends within its grace period, may have succeeded, and the job is neither complete nor
+    failed.
+    """
     job = a_job("paused", "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done")
     job["spec"]["template"]["metadata"] = {"finalizers": ["example.com/hold"]}
     k("create -f -", job)
@@ -266,7 +268,7 @@ def test_a_job_with_many_completions_counts_them_all(k):
     assert len(k("get pods -l job-name=many -o name").split()) == 6
 
 
-def test_an_indexed_job_does_each_of_its_parts(k):
+def test_an_indexed_job_runs_each_index(k):
     k(
         "create -f -",
         a_job(
@@ -279,13 +281,13 @@ def test_an_indexed_job_does_each_of_its_parts(k):
     assert sorted(k("logs -l job-name=parts").splitlines()) == ["part 0", "part 1", "part 2"]
 
 
-def test_a_finished_job_goes_after_its_time_to_live(k):
+def test_a_finished_job_is_deleted_after_its_ttl(k):
     k("create -f -", a_job("brief", "true", ttlSecondsAfterFinished=1))
     k("wait --for=delete job/brief --timeout=20s")
     wait_for(lambda: k("get pods -l job-name=brief -o name") == "", what="that its pod is gone")
 
 
-def test_a_cron_job_makes_jobs(k):
+def test_a_cron_job_creates_jobs(k):
     job = a_job("x", "echo tick")["spec"]
     spec = {"schedule": "@every 1s", "jobTemplate": {"spec": job}, "successfulJobsHistoryLimit": 1}
     k(
@@ -297,7 +299,7 @@ def test_a_cron_job_makes_jobs(k):
     wait_for(lambda: k("get jobs -o name") == "", what="that its jobs are gone")
 
 
-def test_a_container_is_started_again_and_its_log_before_is_kept(k):
+def test_a_container_is_restarted_and_its_previous_log_is_kept(k):
     pod = a_pod(
         "again", "sh", "-c", "echo run $(cat n 2>/dev/null); echo x >> n; exit 1", restartPolicy="OnFailure"
     )
@@ -312,7 +314,7 @@ def test_a_container_is_started_again_and_its_log_before_is_kept(k):
     k("delete pod again")
 
 
-def test_a_sidecar_serves_until_the_work_is_done(k):
+def test_a_sidecar_runs_until_the_work_has_ended(k):
     side = {
         "name": "side",
         "image": "i",
@@ -325,8 +327,8 @@ def test_a_sidecar_serves_until_the_work_is_done(k):
     assert pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
 
 
-def test_what_cannot_be_honoured_is_refused_by_name(k):
-    """A pod without a command, privileged: both are named, and nothing runs."""
+def test_unsupported_fields_are_rejected_by_name(k):
+    """A privileged pod without a command: both are named, and nothing runs."""
     k("create -f -", a_pod("refused", container={"command": None, "securityContext": {"privileged": True}}))
     status = over(k, "refused")["status"]
     assert (status["phase"], status["reason"]) == ("Failed", "UnsupportedField")
@@ -334,14 +336,14 @@ def test_what_cannot_be_honoured_is_refused_by_name(k):
     assert "spec.containers[0].securityContext.privileged" in status["message"]
 
 
-def test_a_program_that_is_not_there_is_reported(k):
+def test_a_missing_program_is_reported(k):
     k("create -f -", a_pod("nowhere", "no-such-program"))
     ended = main_state(over(k, "nowhere"))["terminated"]
     assert (ended["exitCode"], ended["reason"]) == (128, "StartError")
     assert ended["message"] == 'exec: "no-such-program": executable file not found in $PATH'
 
 
-def test_a_missing_config_map_is_waited_for(k):
+def test_a_pod_waits_for_a_missing_config_map(k):
     env = [{"name": "X", "valueFrom": {"configMapKeyRef": {"name": "later", "key": "x"}}}]
     k("create -f -", a_pod("waits", "sh", "-c", "echo $X", container={"env": env}))
     wait_for(
@@ -350,15 +352,15 @@ def test_a_missing_config_map_is_waited_for(k):
             if k.json("get pod waits")["status"].get("containerStatuses")
             else False
         ),
-        what="that it is told",
+        what="that it is reported",
     )
     k("create configmap later --from-literal=x=here")
     over(k, "waits")
     assert k("logs waits") == "here\n"
 
 
-def test_pods_beyond_the_limit_wait_and_say_why(k):
-    """They are bound when there is room again."""
+def test_pods_beyond_the_limit_wait_and_report_why(k):
+    """They are bound when capacity is available again."""
     k(
         "create -f -",
         a_job("crowd", "while [ ! -e /tmp/none ]; do sleep 0.2; done", completions=31, parallelism=31),
@@ -380,16 +382,18 @@ def test_pods_beyond_the_limit_wait_and_say_why(k):
     k("delete job crowd --cascade=foreground --timeout=50s")
 
 
-def test_a_namespace_goes_with_all_that_runs_in_it(k):
-    """Jobs, their tracked pods and their processes; nothing holds the namespace back."""
+def test_a_namespace_is_deleted_with_everything_that_runs_in_it(k):
+    """Jobs, their tracked pods and their processes; nothing blocks the deletion."""
     k("create -f -", a_job("long", "sleep 1000", template={"terminationGracePeriodSeconds": 1}))
     k("create -f -", a_pod("alone", "sleep", "1000"))
     wait_for(lambda: phase(k, "alone") == "Running", what="its start")
     k(f"delete namespace {k.namespace} --timeout=30s")
 
 
-def test_a_job_that_is_held_is_deleted_and_its_pod_goes_on(k):
-    """As on a cluster: whoever holds the job must end its pod; with the job gone the pod is free of its mark."""
+def test_a_job_with_a_finalizer_is_deleted_and_its_pod_continues(k):
+    """As on a cluster: the owner of the finalizer must end the pod; once the Job is gone the pod's tracking finalizer
+    is removed.
+    """
     job = a_job("held", "echo up; sleep 1000", template={"terminationGracePeriodSeconds": 1})
     job["metadata"]["finalizers"] = ["example.com/hold"]
     k("create -f -", job)
@@ -403,8 +407,8 @@ def test_a_job_that_is_held_is_deleted_and_its_pod_goes_on(k):
     wait_for(lambda: k("get pods -l job-name=held -o name") == "", what="that its pod is gone with it")
 
 
-def test_a_second_agent_and_a_foreign_directory_are_refused(k, agent, tmp_path):
-    """Two would sweep each other's pods away; so would one with the directory of another API."""
+def test_a_second_agent_and_a_foreign_directory_are_rejected(k, agent, tmp_path):
+    """Two agents would delete each other's pods; so would one with the directory of another API."""
     data = k.server.directory / "data"
     foreign = tmp_path / "foreign"
     foreign.mkdir()
@@ -414,13 +418,13 @@ def test_a_second_agent_and_a_foreign_directory_are_refused(k, agent, tmp_path):
         (foreign, "a different Kubernetes API server"),
     ):
         other = AgentProcess(tmp_path, directory, k.server.kubeconfig).start()
-        wait_for(lambda other=other: other.child.has_ended, what="its refusal")
+        wait_for(lambda other=other: other.child.has_ended, what="its rejection")
         assert words in other.log
         assert "Traceback" not in other.log
     assert not agent.child.has_ended
 
 
-def test_deleting_by_force_ends_the_process(k, agent):
+def test_forced_deletion_ends_the_process(k, agent):
     k("create -f -", a_pod("forced", "sleep", "1000"))
     wait_for(lambda: phase(k, "forced") == "Running", what="its start")
     uid = value(k, "pod forced", ".metadata.uid")

@@ -1,4 +1,4 @@
-"""Volumes where no mount namespace can be had: paths are mapped, and the pod says so."""
+"""Volumes without mount namespaces: paths are mapped, and the pod reports it."""
 
 import pytest
 
@@ -16,14 +16,14 @@ def agent(kubectl):
     agent = AgentProcess(
         server.directory, server.directory / "data", server.kubeconfig, "--map-paths"
     ).start()
-    wait_for(lambda: kubectl.run("get nodes -o name").out.startswith("node/"), what="that the node is there")
+    wait_for(lambda: kubectl.run("get nodes -o name").out.startswith("node/"), what="that the node exists")
     yield agent
     agent.stop()
     agent.end_containers()
 
 
 def test_a_pod_reads_and_writes_its_volumes_at_mapped_paths(k):
-    """In arguments, variables and the working directory; its last words reach the status as well."""
+    """In arguments, variables and the working directory; its termination message reaches the status as well."""
     k("create configmap c --from-literal=file=content")
     container = {
         "name": "main",

@@ -1,4 +1,4 @@
-"""The agent's jobs on a real kube-apiserver: every status it writes must stand before the real validation."""
+"""The agent's jobs on a real kube-apiserver, which validates every status that the agent writes."""
 
 import json
 
@@ -52,10 +52,10 @@ def patch(client, name, body):
 
 def condition(client, name, kind):
     status = client.request("GET", f"{JOBS}/{name}").body["status"]
-    found = [
+    conditions = [
         item for item in status.get("conditions") or () if item["type"] == kind and item["status"] == "True"
     ]
-    return (found[0]["reason"], status) if found else None
+    return (conditions[0]["reason"], status) if conditions else None
 
 
 ENDS = [
@@ -94,12 +94,12 @@ ENDS = [
 )
 def test_jobs_end_with_a_status_that_a_real_server_accepts(client, name, script, spec, kind, reason, counts):
     make(client, name, script, **spec)
-    found, status = wait_for(lambda: condition(client, name, kind), what=f"{name} {kind}")
-    assert found == reason
+    conditions, status = wait_for(lambda: condition(client, name, kind), what=f"{name} {kind}")
+    assert conditions == reason
     assert {key: status.get(key) for key in counts} == counts
 
 
-def test_a_job_is_suspended_and_goes_on(client):
+def test_a_job_is_suspended_and_resumed(client):
     make(client, "pause", "trap 'exit 0' TERM; while :; do sleep 0.1; done")
 
     def active():
@@ -107,13 +107,13 @@ def test_a_job_is_suspended_and_goes_on(client):
 
     wait_for(active, what="its pod")
     patch(client, "pause", {"spec": {"suspend": True}})
-    wait_for(lambda: condition(client, "pause", "Suspended") and not active(), what="its rest")
+    wait_for(lambda: condition(client, "pause", "Suspended") and not active(), what="its other events")
     patch(client, "pause", {"spec": {"suspend": False}})
     wait_for(active, what="its next pod")
     patch(client, "pause", {"spec": {"suspend": True}})
     wait_for(lambda: not active(), what="its end")
 
 
-def test_a_finished_job_goes_with_its_time_to_live(client):
+def test_a_finished_job_is_deleted_after_its_ttl(client):
     make(client, "brief", "true", ttlSecondsAfterFinished=1)
     wait_for(lambda: client.request("GET", f"{JOBS}/brief").status == 404, what="that it is gone")

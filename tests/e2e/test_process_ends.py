@@ -1,4 +1,4 @@
-"""Processes that cannot start or go on: one sentence, an exit code, no traceback."""
+"""Processes that cannot start or continue: one sentence, an exit code, no traceback."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ import pytest
 
 JANGAR = str(Path(sys.executable).with_name("jangar"))
 FIRST_USER = 54_330
-"""Of nobody on any machine."""
+"""A uid without a user on any machine."""
 BAD = {"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS": "soon"}
 
 
@@ -43,7 +43,7 @@ def environment(home):
 
 
 def sentence(text):
-    """The one line of an error; before it may be warnings of the log."""
+    """The one line of an error; log warnings may precede it."""
     assert "Traceback" not in text, text
     assert "ExceptionGroup" not in text, text
     assert "internal error" not in text, text
@@ -53,15 +53,15 @@ def sentence(text):
 
 
 def test_a_bad_setting_is_one_sentence(tmp_path):
-    """B3: the variable, its value, and what may stand there; exit code 2."""
+    """B3: the variable, its value, and the allowed values; exit code 2."""
     ran = ended(tmp_path, "up", **BAD)
     assert ran.returncode == 2, ran.stderr
     assert "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS='soon'" in sentence(ran.stderr)
 
 
 @pytest.mark.parametrize("option", ["--port", "--web-port"])
-def test_a_taken_port_is_one_sentence(tmp_path, taken, option):
-    """B3, B9: the port and the option to choose another with; exit code 2."""
+def test_a_port_in_use_is_one_sentence(tmp_path, taken, option):
+    """B3, B9: the port and the option to choose another; exit code 2."""
     ran = ended(tmp_path, "up", option, taken)
     assert ran.returncode == 2, ran.stderr
     assert f"port {taken} cannot be used" in sentence(ran.stderr)
@@ -69,8 +69,8 @@ def test_a_taken_port_is_one_sentence(tmp_path, taken, option):
 
 
 @pytest.mark.parametrize("command", ["apiserver", "control-plane"])
-def test_a_taken_port_is_one_sentence_for_every_process(tmp_path, taken, command):
-    """B3: the same for the processes that run on their own."""
+def test_a_port_in_use_is_one_sentence_for_every_process(tmp_path, taken, command):
+    """B3: also for the processes that run separately."""
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(
         '{"clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1"}}], "users": [], '
@@ -85,20 +85,20 @@ def test_a_taken_port_is_one_sentence_for_every_process(tmp_path, taken, command
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
 @pytest.mark.parametrize("processes", [1, 3, 5, 8])
 def test_too_few_processes_are_one_sentence_wherever_they_are_missed(tmp_path, processes):
-    """E4: a thread or a process that cannot be started names the limit, at whichever point it is missed.
+    """E4: an error about a thread or process that cannot be started names the limit, at every point of the start.
 
-    The limit counts what the user has, and each case has a user of its own. Where the limit is enough, it comes up.
+    The limit counts the user's processes, and each case has its own user. If the limit suffices, the process starts.
     """
     user_id = FIRST_USER + processes
     tmp_path.chmod(0o755)
     home = tmp_path / "home"
     home.mkdir()
     os.chown(home, user_id, user_id)
-    # The installation may lie below a directory of root's: this user may read it, and nothing else.
+    # The installation may be below a directory of root's: this user may only read it.
     reading = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
     user = ("setpriv", f"--reuid={user_id}", f"--regid={user_id}", "--clear-groups", *reading)
-    said, errors = (tmp_path / "said", tmp_path / "errors")
-    with said.open("w") as out, errors.open("w") as err:
+    output, errors = (tmp_path / "said", tmp_path / "errors")
+    with output.open("w") as out, errors.open("w") as err:
         process = subprocess.Popen(
             [*user, "prlimit", f"--nproc={processes}", JANGAR, "up"],
             env=environment(home),
@@ -108,7 +108,7 @@ def test_too_few_processes_are_one_sentence_wherever_they_are_missed(tmp_path, p
         )
     try:
         deadline = time.monotonic() + 120
-        while process.poll() is None and "is up:" not in said.read_text():
+        while process.poll() is None and "is up:" not in output.read_text():
             assert time.monotonic() < deadline, errors.read_text()
             time.sleep(0.05)
         if process.poll() is None:
@@ -121,7 +121,7 @@ def test_too_few_processes_are_one_sentence_wherever_they_are_missed(tmp_path, p
 
 
 def end_all_of(user):
-    """Its supervisor is a process of its own, and outlives the test otherwise."""
+    """Its supervisor is a separate process that would outlive the test."""
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             if entry.name.isdecimal() and entry.stat().st_uid == user:

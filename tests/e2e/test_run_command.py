@@ -1,4 +1,4 @@
-"""`jangar run`, `watch`, `logs` and `doctor` as a user types them, against a control plane of their own."""
+"""`jangar run`, `watch`, `logs` and `doctor` as a user types them, on their own control plane."""
 
 import json
 import os
@@ -35,7 +35,7 @@ TOOLS = (
 
 @pytest.fixture(scope="module")
 def laptop(tmp_path_factory):
-    """Not up: the first run starts it."""
+    """Not started: the first run starts it."""
     made = LaptopProcess(tmp_path_factory.mktemp("home"))
     yield made
     made.jangar("down", "--stop-work")
@@ -51,8 +51,8 @@ def file(laptop):
     return write
 
 
-def name_in(said):
-    return re.search(r"^(\S+) (?:succeeded|failed|was cancelled) after", said, re.MULTILINE)[1]
+def name_in(output):
+    return re.search(r"^(\S+) (?:succeeded|failed|was cancelled) after", output, re.MULTILINE)[1]
 
 
 class Terminal:
@@ -72,13 +72,13 @@ class Terminal:
             start_new_session=True,
         )
         os.close(theirs)
-        self.said = ""
+        self.text = ""
 
     def until(self, text, times=1, seconds=60):
-        """Reads on until this was said so often."""
+        """Read until the text appeared this often."""
         deadline = time.monotonic() + seconds
-        while self.said.count(text) < times:
-            assert time.monotonic() < deadline, f"{text!r} was not said: {self.said!r}"
+        while self.text.count(text) < times:
+            assert time.monotonic() < deadline, f"{text!r} was not printed: {self.text!r}"
             self._read(0.2)
 
     def press(self, key):
@@ -88,10 +88,10 @@ class Terminal:
         self.process.send_signal(signal.SIGINT)
 
     def end(self):
-        """Its exit code, with everything read."""
+        """Its exit code after all output is read."""
         deadline = time.monotonic() + 60
         while self.process.poll() is None:
-            assert time.monotonic() < deadline, self.said
+            assert time.monotonic() < deadline, self.text
             self._read(0.2)
         while self._read(0.2):
             pass
@@ -102,15 +102,15 @@ class Terminal:
         if not select.select([self._ours], [], [], seconds)[0]:
             return False
         try:
-            found = os.read(self._ours, 65536)
+            data = os.read(self._ours, 65536)
         except OSError:
             return False
-        self.said += found.decode(errors="replace")
-        return bool(found)
+        self.text += data.decode(errors="replace")
+        return bool(data)
 
 
 def test_one_command_from_nothing_to_a_finished_run(laptop, file):
-    """Without any API one is started, said in a line, and stays up: what ran can be found afterwards."""
+    """Without an API `run` starts one, prints a line about it, and leaves it up: the run can be read afterwards."""
     hello = orchestration("hello", step("a", "greets"), step("b", "greets", "a"))
     ran = laptop.jangar("run", file(*TOOLS, hello))
     assert ran.returncode == 0, ran.stderr
@@ -126,8 +126,8 @@ def test_one_command_from_nothing_to_a_finished_run(laptop, file):
     assert laptop.done("logs", name, "b", "--tail", "1") == "there\n"
 
 
-def test_a_failed_run_ends_with_1_and_says_what_failed(laptop, file):
-    """With the last lines of the log and what to type next."""
+def test_a_failed_run_exits_with_1_and_names_the_failure(laptop, file):
+    """With the log tail and the next command to type."""
     ran = laptop.jangar(
         "run", file(*TOOLS, orchestration("bad", step("a", "fails"), step("b", "greets", "a")))
     )
@@ -153,8 +153,8 @@ def test_nothing_is_applied_if_the_file_has_problems(laptop, file):
     assert laptop.jangar("get", "tool", "unseen").returncode == 4
 
 
-def test_a_run_of_the_file_is_started_again_under_a_new_name(laptop, file):
-    """Running a file twice is running it twice; a live run of the name is not disturbed."""
+def test_running_a_file_again_uses_a_new_name(laptop, file):
+    """Running a file twice creates two runs; a live run with the name is not affected."""
     once = {
         "apiVersion": "orchestration.proompteng.ai/v1alpha1",
         "kind": "OrchestrationRun",
@@ -180,13 +180,13 @@ def test_a_run_of_the_file_is_started_again_under_a_new_name(laptop, file):
 
 
 @pytest.mark.rule("RUN-4")
-def test_ctrl_c_asks_and_cancels(laptop, file):
-    """A tree on the terminal, a question, and the outcome as the exit code."""
+def test_ctrl_c_prompts_and_cancels(laptop, file):
+    """A tree on the terminal, a prompt, and the outcome as the exit code."""
     shown = Terminal(
         laptop, "run", file(*TOOLS, orchestration("asked", step("a", "sleeps"), step("b", "greets", "a")))
     )
     shown.until("asleep")
-    assert "● " in shown.said
+    assert "● " in shown.text
     shown.interrupt()
     shown.until("go on watching (g)?")
     shown.press(b"g")
@@ -195,11 +195,11 @@ def test_ctrl_c_asks_and_cancels(laptop, file):
     shown.until("go on watching (g)?", 2)
     shown.press(b"xc")
     assert shown.end() == 3
-    assert "was cancelled after" in shown.said
+    assert "was cancelled after" in shown.text
 
 
-def test_a_second_ctrl_c_leaves_the_run_alone(laptop, file):
-    """It goes on, and the message says how to find it."""
+def test_a_second_ctrl_c_keeps_the_run_alive(laptop, file):
+    """The run continues, and the message says how to follow it."""
     shown = Terminal(
         laptop, "run", file(*TOOLS, orchestration("left", step("a", "sleeps"))), "--name", "left"
     )
@@ -208,13 +208,13 @@ def test_a_second_ctrl_c_leaves_the_run_alone(laptop, file):
     shown.until("go on watching (g)?")
     shown.interrupt()
     assert shown.end() == 130
-    assert "left keeps running: jangar watch left" in shown.said
+    assert "left keeps running: jangar watch left" in shown.text
     assert laptop.phase("left") == "Running"
     laptop.done("cancel", "left", "--wait")
 
 
-def test_a_script_that_is_interrupted_leaves_the_run_alone(laptop, file):
-    """Nobody can be asked: the run goes on, and the code says that its outcome is not known."""
+def test_an_interrupted_script_keeps_the_run_alive(laptop, file):
+    """Without a terminal there is no prompt: the run continues, and the exit code means an unknown outcome."""
     given = file(*TOOLS, orchestration("piped", step("a", "sleeps")))
     piped = subprocess.Popen(
         [JANGAR, "run", given, "--name", "piped"],
@@ -228,9 +228,9 @@ def test_a_script_that_is_interrupted_leaves_the_run_alone(laptop, file):
     while "a Running" not in piped.stdout.readline():
         assert piped.poll() is None
     piped.send_signal(signal.SIGINT)
-    _, said = piped.communicate(timeout=60)
+    _, output = piped.communicate(timeout=60)
     assert piped.returncode == 130
-    assert "piped keeps running" in said
+    assert "piped keeps running" in output
     laptop.done("cancel", "piped", "--wait")
 
 
@@ -240,8 +240,8 @@ def test_ci_and_dumb_terminals_get_lines(laptop, file):
     for environment in ({"CI": "true"}, {"TERM": "dumb"}):
         shown = Terminal(laptop, "run", hello, **environment)
         assert shown.end() == 0
-        assert "\x1b" not in shown.said
-        assert "a Succeeded" in shown.said
+        assert "\x1b" not in shown.text
+        assert "a Succeeded" in shown.text
 
 
 def test_no_color_turns_off_colors_and_keeps_the_live_view(laptop, file):
@@ -249,24 +249,24 @@ def test_no_color_turns_off_colors_and_keeps_the_live_view(laptop, file):
     hello = file(*TOOLS, orchestration("colorless", step("a", "greets")))
     shown = Terminal(laptop, "run", hello, NO_COLOR="1")
     assert shown.end() == 0
-    assert "✓ a" in shown.said
-    assert "\x1b[" in shown.said
-    assert not re.search(r"\x1b\[[0-9;]*(?:3[0-9]|4[0-9]|9[0-7])m", shown.said)
+    assert "✓ a" in shown.text
+    assert "\x1b[" in shown.text
+    assert not re.search(r"\x1b\[[0-9;]*(?:3[0-9]|4[0-9]|9[0-7])m", shown.text)
 
 
 def test_logs_are_followed_from_the_start_to_the_end(laptop, file):
-    """Steps that start later too."""
+    """Including steps that start later."""
     slow = tool("slow", "for i in 1 2 3; do echo part $i; sleep 0.5; done")
     given = file(*TOOLS, slow, orchestration("told", step("a", "slow"), step("b", "greets", "a")))
     laptop.done("run", given, "--no-watch", "--name", "told")
-    found = [line.split(" | ") for line in laptop.done("logs", "told", "-f").splitlines()]
-    said = [(step.strip(), text) for step, text in found]
-    assert [text for step, text in said if step == "a"] == ["part 1", "part 2", "part 3"]
-    assert [text for step, text in said if step == "b"] == ["hello", "", "there"]
+    lines = [line.split(" | ") for line in laptop.done("logs", "told", "-f").splitlines()]
+    output = [(step.strip(), text) for step, text in lines]
+    assert [text for step, text in output if step == "a"] == ["part 1", "part 2", "part 3"]
+    assert [text for step, text in output if step == "b"] == ["hello", "", "there"]
 
 
-def test_a_last_line_without_an_end_is_followed_too(laptop, file):
-    """Also one that is the same as the line before it."""
+def test_a_last_line_without_a_newline_is_followed(laptop, file):
+    """Also if it equals the line before it."""
     given = file(
         tool("stops-short", "echo again; sleep 1; printf again"), orchestration("s", step("a", "stops-short"))
     )
@@ -275,21 +275,21 @@ def test_a_last_line_without_an_end_is_followed_too(laptop, file):
 
 
 @pytest.mark.rule("GC-6")
-def test_logs_are_there_after_the_pod_is_gone(laptop, file):
-    """The kept tail, and a word about it."""
+def test_logs_are_available_after_the_pod_is_gone(laptop, file):
+    """The stored tail, with a note about it."""
     name = name_in(laptop.done("run", file(*TOOLS, orchestration("kept", step("a", "greets")))))
     uid = laptop.run(name)["metadata"]["uid"]
     selector = f"jangar.proompteng.ai/run-uid={uid}"
-    found = json.loads(laptop.done("get", "pods", "-l", selector, "-o", "json"))["items"]
+    findings = json.loads(laptop.done("get", "pods", "-l", selector, "-o", "json"))["items"]
     laptop.until(lambda: list((laptop.data / "log-tails" / "default").glob("*.log")))
-    for pod in found:
+    for pod in findings:
         laptop.done("delete", "pod", pod["metadata"]["name"])
     ran = laptop.jangar("logs", name, "a")
     assert (ran.returncode, ran.stdout) == (0, "hello\n\nthere\n")
     assert "its pod is gone" in ran.stderr
 
 
-def test_logs_say_why_there_are_none(laptop, file):
+def test_logs_report_why_there_are_none(laptop, file):
     """Exit code 4."""
     given = file(*TOOLS, orchestration("none", step("a", "fails"), step("b", "greets", "a")))
     name = name_in(laptop.jangar("run", given).stdout)
@@ -301,29 +301,29 @@ def test_logs_say_why_there_are_none(laptop, file):
     assert laptop.jangar("logs").returncode == 2
 
 
-def test_the_doctor_finds_nothing_wrong_with_a_laptop_that_works(laptop, file):
-    """And says what it looked at."""
+def test_the_doctor_finds_no_problem_on_a_working_laptop(laptop, file):
+    """And lists its checks."""
     laptop.done("run", file(*TOOLS, orchestration("well", step("a", "greets"))))
-    said = laptop.done("doctor")
-    assert said.endswith("no problems\n")
-    assert re.search(r"^ok +kinds +20 kinds installed$", said, re.MULTILINE)
+    output = laptop.done("doctor")
+    assert output.endswith("no problems\n")
+    assert re.search(r"^ok +kinds +20 kinds installed$", output, re.MULTILINE)
     assert json.loads(laptop.done("doctor", "-o", "json"))["healthy"] is True
 
 
-def test_the_doctor_cannot_reach_what_is_not_up(laptop, tmp_path):
+def test_the_doctor_reports_an_api_that_is_not_up(laptop, tmp_path):
     """Exit code 5, with what to do."""
     ran = laptop.jangar("doctor", HOME=str(tmp_path))
     assert ran.returncode == 5
     assert "jangar up" in ran.stderr
 
 
-def test_the_doctor_tells_scripts_that_the_api_does_not_answer(laptop, tmp_path):
-    """As a finding in JSON, with the fix; the exit code stays 5."""
+def test_the_doctor_reports_an_unavailable_api_to_scripts(laptop, tmp_path):
+    """As a JSON finding with the fix; the exit code stays 5."""
     ran = laptop.jangar("doctor", "-o", "json", HOME=str(tmp_path))
     assert (ran.returncode, ran.stderr) == (5, "")
-    found = json.loads(ran.stdout)
-    assert found["healthy"] is False
-    [check] = found["checks"]
+    findings = json.loads(ran.stdout)
+    assert findings["healthy"] is False
+    [check] = findings["checks"]
     [problem] = check["problems"]
     assert check["name"] == "API"
     assert "jangar up" in problem["fix"]

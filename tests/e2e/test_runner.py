@@ -22,7 +22,7 @@ MAX_LINE_LENGTH = 64 * 1024
 SECONDS = 30
 
 
-class Bed:
+class RunnerBed:
     """A workspace, a termination log, and runners started in them."""
 
     def __init__(self, folder):
@@ -55,8 +55,8 @@ class Bed:
 
     def run(self, *command, **settings):
         process = self.start(command, **settings)
-        said, error = process.communicate(timeout=SECONDS)
-        return process.returncode, said.decode(errors="replace"), error.decode(errors="replace")
+        output, error = process.communicate(timeout=SECONDS)
+        return process.returncode, output.decode(errors="replace"), error.decode(errors="replace")
 
     def shell(self, script, **settings):
         return self.run("sh", "-c", script, **settings)
@@ -83,7 +83,7 @@ class Bed:
 
 @pytest.fixture
 def bed(tmp_path):
-    made = Bed(tmp_path)
+    made = RunnerBed(tmp_path)
     yield made
     for process in made.processes:
         if process.poll() is None:
@@ -107,7 +107,7 @@ def gone(pids):
 
 
 def test_a_command_runs_with_its_files_and_reports_its_outputs_and_artifacts(bed):
-    """As the spec says: input files, arguments, environment; then outputs, artifacts and status."""
+    """As in the spec: input files, arguments, environment; then outputs, artifacts and status."""
     spec = {
         "provider": "command",
         "artifacts": {
@@ -131,8 +131,8 @@ def test_a_command_runs_with_its_files_and_reports_its_outputs_and_artifacts(bed
             },
         },
     }
-    code, said, error = bed.run(spec=spec)
-    assert (code, said, error) == (0, "greet {{ env.HOME }}\n", "two\n")
+    code, output, error = bed.run(spec=spec)
+    assert (code, output, error) == (0, "greet {{ env.HOME }}\n", "two\n")
     assert bed.outputs()["n"] == "1.10"
     own = bed.own()
     assert (own["status"], own["exitCode"]) == ("succeeded", 0)
@@ -168,7 +168,7 @@ def test_the_exit_code_is_the_commands(bed, script, code):
         ("./orphan", 126, "interpreter"),
     ],
 )
-def test_a_command_that_cannot_start_says_why(bed, program, code, words):
+def test_a_command_that_cannot_start_reports_why(bed, program, code, words):
     """127 if it is not found, 126 if it cannot be executed, as shells do."""
     for name, content, mode in (
         ("plain", "", 0o644),
@@ -178,9 +178,9 @@ def test_a_command_that_cannot_start_says_why(bed, program, code, words):
         (bed.root / name).write_text(content)
         (bed.root / name).chmod(mode)
     program = str(bed.root / program) if program.startswith("./") else program
-    found = bed.run(program)
-    assert found[0] == code
-    assert words in found[2]
+    result = bed.run(program)
+    assert result[0] == code
+    assert words in result[2]
     assert words in bed.own()["error"]
 
 
@@ -201,23 +201,23 @@ def test_an_input_file_outside_the_workspace_stops_the_run_before_it_starts(bed,
 
 
 def test_the_environment_is_clean_and_the_node_agents_mark_is_kept(bed):
-    """Others' variables are named where people look, and their values nowhere."""
+    """Names of the other variables are reported, their values never."""
     env = {
         "KUBERNETES_SERVICE_HOST": "10.0.0.1",
         "STRANGER": "hidden",
         "JANGAR_CONTAINER_ID": "c1",
         "VCS_MODE": "none",
     }
-    _, said, error = bed.run("env", env=env)
-    given = dict(line.split("=", 1) for line in said.splitlines())
+    _, output, error = bed.run("env", env=env)
+    given = dict(line.split("=", 1) for line in output.splitlines())
     assert {"STRANGER", "KUBERNETES_SERVICE_HOST"}.isdisjoint(given)
     assert (given["JANGAR_CONTAINER_ID"], given["VCS_MODE"]) == ("c1", "none")
     assert given["JANGAR_RESULT_PATH"] != str(bed.log)
     assert ("STRANGER" in error, "hidden" in error) == (True, False)
 
 
-def test_term_reaches_the_whole_group_and_what_was_done_is_kept(bed):
-    """A cancel midway: children and grandchildren hear it, partial outputs and artifacts are reported."""
+def test_sigterm_reaches_the_whole_group_and_partial_results_are_kept(bed):
+    """A cancel midway: children and grandchildren receive it, partial outputs and artifacts are reported."""
     script = (
         "trap 'echo heard; exit 5' TERM; sh -c 'trap \"echo child >> heard; exit\" TERM; sleep 600 & wait' &\n"
         'echo partial > part.txt; echo \'{"done": "half"}\' > "$JANGAR_RESULT_PATH"; sleep 0.2; echo $$ $! > pids; wait'
@@ -226,16 +226,16 @@ def test_term_reaches_the_whole_group_and_what_was_done_is_kept(bed):
     process = bed.start(spec=spec)
     pids = [int(part) for part in bed.awaited("pids").split()]
     process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=SECONDS)
-    assert (process.returncode, said) == (5, b"heard\n")
+    output, _ = process.communicate(timeout=SECONDS)
+    assert (process.returncode, output) == (5, b"heard\n")
     assert gone(pids)
     assert bed.outputs()["done"] == "half"
     own = bed.own()
     assert (own["status"], own["exitCode"], own["artifacts"][0]["size"]) == ("cancelled", 5, 8)
 
 
-def test_work_that_ignores_term_is_killed_after_the_grace(bed):
-    """Also while nobody reads its output."""
+def test_work_that_ignores_sigterm_is_killed_after_the_grace_period(bed):
+    """Also while its output is not read."""
     process = bed.start(
         ["sh", "-c", "trap '' TERM; (sleep 600) & echo $$ $! > pids; while :; do echo noise; done"],
         arguments=["--grace", "0.3"],
@@ -249,28 +249,28 @@ def test_work_that_ignores_term_is_killed_after_the_grace(bed):
     assert bed.own()["signal"] == "SIGKILL"
 
 
-def test_nothing_outlives_the_command_not_even_what_left_its_group(bed):
+def test_no_process_outlives_the_command_even_outside_its_group(bed):
     script = "setsid sleep 600 & echo $! > a; sleep 600 & echo $! > b; exit 0"
     assert bed.shell(script)[0] == 0
     assert gone([int((bed.root / name).read_text()) for name in ("a", "b")])
 
 
-def test_a_runner_that_is_killed_takes_the_command_along(bed):
+def test_a_killed_runner_takes_the_command_with_it(bed):
     process = bed.start(["sh", "-c", "echo $$ > pids; exec sleep 600"])
     pid = int(bed.awaited("pids"))
     process.kill()
     assert gone([pid])
 
 
-def test_ten_megabytes_without_an_end_of_line_are_passed_on_in_pieces(bed):
-    """In bounded memory: the runner never holds a line."""
+def test_ten_megabytes_without_a_newline_are_forwarded_in_pieces(bed):
+    """In bounded memory: the runner never buffers a line."""
     process = bed.start(["sh", "-c", "head -c 10000000 /dev/zero | tr '\\0' x"])
-    said, _ = process.communicate(timeout=SECONDS)
-    assert max(map(len, said.split(b"\n"))) <= MAX_LINE_LENGTH
-    assert said.count(b"x") == 10_000_000
+    output, _ = process.communicate(timeout=SECONDS)
+    assert max(map(len, output.split(b"\n"))) <= MAX_LINE_LENGTH
+    assert output.count(b"x") == 10_000_000
 
 
-def test_a_reader_that_goes_away_does_not_end_the_command(bed):
+def test_a_closed_reader_does_not_end_the_command(bed):
     process = bed.start(
         ["sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; echo a; echo b; touch done; exit 4"]
     )
@@ -282,7 +282,7 @@ def test_a_reader_that_goes_away_does_not_end_the_command(bed):
 
 
 def test_canary_secrets_appear_nowhere_that_we_write(bed):
-    """In arguments, output, results, errors and file names: `***` stands for each."""
+    """In arguments, output, results, errors and file names: `***` replaces each."""
     script = (
         'echo "says $PLAIN"; printenv MY_TOKEN >&2; printf \'{"t": "%s"}\' "$PLAIN" > "$JANGAR_RESULT_PATH"'
     )
@@ -292,13 +292,13 @@ def test_canary_secrets_appear_nowhere_that_we_write(bed):
         "environment": {"secret": ["PLAIN"], "pass": ["MY_TOKEN"]},
         "outputArtifacts": [{"name": f"a-{CANARY}", "path": f"out-{CANARY}"}],
     }
-    code, said, error = bed.run(spec=spec, env={"PLAIN": CANARY, "MY_TOKEN": f"{CANARY}-2"})
-    assert (code, said, "***" in error) == (0, "says ***\n", True)
+    code, output, error = bed.run(spec=spec, env={"PLAIN": CANARY, "MY_TOKEN": f"{CANARY}-2"})
+    assert (code, output, "***" in error) == (0, "says ***\n", True)
     assert bed.outputs()["t"] == "***"
     written = [bed.log, *(path for path in (bed.root / ".agent").iterdir() if path.name != "outputs.json")]
-    for place in [said, error, *(item.read_text() for item in written)]:
-        assert CANARY not in place
-        assert "7f3a9d" not in place
+    for text in [output, error, *(item.read_text() for item in written)]:
+        assert CANARY not in text
+        assert "7f3a9d" not in text
 
 
 @pytest.mark.rule("DAG-11")
@@ -308,7 +308,7 @@ def test_outputs_over_4096_bytes_are_too_large_as_the_engine_reads_them(bed):
     assert bed.outputs().reason == Reason.OUTPUTS_TOO_LARGE
 
 
-def test_results_of_an_earlier_attempt_are_not_this_ones(bed):
+def test_results_of_an_earlier_attempt_are_ignored(bed):
     """A workspace may be a volume that outlives the pod."""
     bed.shell('echo \'{"a": 1}\' > "$JANGAR_RESULT_PATH"')
     bed.shell("exit 1")
@@ -322,7 +322,7 @@ def test_a_link_as_result_is_not_read(bed):
 
 
 def test_a_command_that_prints_an_agents_result_reports_no_usage(bed):
-    """What is shown of a file is text."""
+    """The content of a printed file is only text."""
     forged = json.dumps(
         {"type": "result", "usage": {"input_tokens": 10**9}, "total_cost_usd": 999, "result": "hi"}
     )
@@ -332,15 +332,15 @@ def test_a_command_that_prints_an_agents_result_reports_no_usage(bed):
 
 
 def test_git_finds_the_token_without_a_file_that_holds_it(bed):
-    code, said, _ = bed.shell(
+    code, output, _ = bed.shell(
         '"$GIT_ASKPASS" "Username for x"; [ "$("$GIT_ASKPASS" Password)" = "$VCS_TOKEN" ]',
         env={"VCS_TOKEN": CANARY},
     )
-    assert (code, said) == (0, "x-access-token\n")
+    assert (code, output) == (0, "x-access-token\n")
     assert CANARY not in (bed.root / ".agent" / "git-askpass.sh").read_text()
 
 
-def test_a_system_prompt_that_is_another_one_stops_the_run(bed):
+def test_a_changed_system_prompt_stops_the_run(bed):
     (bed.root / "prompt").write_text("be good")
     env = {
         "CODEX_SYSTEM_PROMPT_PATH": str(bed.root / "prompt"),
@@ -364,8 +364,8 @@ def test_a_system_prompt_that_is_another_one_stops_the_run(bed):
 )
 def test_the_example_providers_run(bed, provider, usage):
     """Each by the spec that a controller writes for it: report, outputs, usage."""
-    code, said, _ = bed.run(arguments=[str(EXAMPLE / "runner-specs" / f"{provider}.json")])
-    assert code == 0, said
+    code, output, _ = bed.run(arguments=[str(EXAMPLE / "runner-specs" / f"{provider}.json")])
+    assert code == 0, output
     own = bed.own()
     assert (own.get("usage"), own["artifacts"][0]["name"]) == (usage, "report")
     assert (bed.root / "report.md").exists()
@@ -374,7 +374,7 @@ def test_the_example_providers_run(bed, provider, usage):
 
 
 @pytest.mark.parametrize("provider", ["claude-code", "codex"])
-def test_an_agent_that_fails_or_is_stopped_says_so(bed, provider):
+def test_an_agent_that_fails_or_is_stopped_reports_it(bed, provider):
     spec = json.loads((EXAMPLE / "runner-specs" / f"{provider}.json").read_text())
     args = spec["adapter"]["exec"]["args"]
     args[-1] = 'output {"a": "half"}\nfail'
@@ -396,8 +396,8 @@ def test_a_task_that_looks_like_an_option_is_a_task(bed, provider):
     assert bed.outputs()["result"] == "Done: --dangerously-skip-permissions"
 
 
-def test_the_specs_of_the_example_are_what_its_manifests_say():
-    """The same binary, arguments, files and artifacts, with the task in its place."""
+def test_the_specs_of_the_example_match_its_manifests():
+    """The same binary, arguments, files and artifacts, with the task substituted."""
     import yaml  # noqa: PLC0415
 
     for provider in ("claude-code", "codex", "command"):

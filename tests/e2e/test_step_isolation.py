@@ -1,6 +1,7 @@
-"""Steps on a laptop try to get out: as root's steps and as a plain user's. Every row of the guide's table is tried.
+"""Escape attempts of steps on a laptop, as root and as a plain user. Every row of the guide's table is tried.
 
-E8, E10, E13, A1, A12: what a step starts ends with it, it sees no other step and reads nothing of the control plane.
+E8, E10, E13, A1, A12: processes of a step end with it, and it can neither see other steps nor read anything of the
+control plane.
 """
 
 import json
@@ -25,7 +26,7 @@ STARTS = {
     "a double fork": "(setsid sh -c 'sleep {token} & exit 0' &);",
     "a daemon": "env -i setsid sh -c 'cd /; (trap \"\" HUP TERM; sleep {token}) </dev/null >/dev/null 2>&1 &'",
 }
-"""How a process gets away from the one that started it; the sleep is known by its argument."""
+"""Ways in which a process leaves its parent; the sleep is identified by its argument."""
 READS = {
     "the API's database": "cat {data}/objects.db {data}/*.db {data}/*.sqlite",
     "the kubeconfig": "cat {data}/kubeconfig",
@@ -79,19 +80,19 @@ def _node(laptop):
 
 def alive(token):
     """Processes of this machine that have the token as an argument."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else ()
         except OSError:
             continue
         if token.encode() in words:
-            found.append(int(entry.name))
-    return found
+            pids.append(int(entry.name))
+    return pids
 
 
 def a_token(name):
-    """Seconds to sleep that nobody else sleeps."""
+    """A unique number of seconds to sleep."""
     return f"4011.{os.getpid()}{abs(hash((name, time.monotonic_ns()))) % 10**9}"
 
 
@@ -100,7 +101,7 @@ def finished(laptop, name, phase="Succeeded"):
     assert laptop.phase(name) == phase, laptop.jangar("logs", name).stdout
 
 
-def test_nothing_that_a_step_started_survives_it(laptop):
+def test_no_process_of_a_step_survives_it(laptop):
     """E10: however it was started, once the step has ended by itself."""
     tokens = {name: a_token(name) for name in STARTS}
     tools = [
@@ -115,7 +116,7 @@ def test_nothing_that_a_step_started_survives_it(laptop):
 @pytest.mark.rule("CAN-4")
 @pytest.mark.parametrize("end", ["cancel", "timeout"])
 def test_nothing_survives_a_cancel_or_a_timeout(laptop, end):
-    """E10: what ignores TERM is killed, and what left its group and session with it."""
+    """E10: processes that ignore SIGTERM or left their group and session are killed."""
     tokens = [a_token(end) for _ in STARTS]
     script = " ".join(item.format(token=token) for item, token in zip(STARTS.values(), tokens, strict=True))
     only = step("only", f"stays-{end}")
@@ -129,8 +130,8 @@ def test_nothing_survives_a_cancel_or_a_timeout(laptop, end):
     laptop.until(lambda: not any(alive(token) for token in tokens))
 
 
-def test_a_step_reads_and_reaches_nothing_of_others(laptop):
-    """E8, E13, A12: the rows of the guide's table, tried while another step runs beside."""
+def test_a_step_cannot_read_or_reach_anything_of_others(laptop):
+    """E8, E13, A12: the rows of the guide's table, tried while another step runs."""
     victim = a_token("victim")
     scripts = [read.format(data=laptop.data, victim=victim[1:]) for read in (READS | TRIES).values()]
     tries = [
@@ -145,28 +146,28 @@ def test_a_step_reads_and_reaches_nothing_of_others(laptop):
         run("escape", step("victim", "victim"), step("kills", "kills"), step("tries", "tries")),
     )
     finished(laptop, "escape")
-    said = laptop.done("logs", "escape")
-    got = dict(zip(READS | TRIES, re.findall(r"try-\d+:(.*)", said), strict=True))
+    output = laptop.done("logs", "escape")
+    got = dict(zip(READS | TRIES, re.findall(r"try-\d+:(.*)", output), strict=True))
     assert got == dict.fromkeys(READS | TRIES, "[]")
-    assert re.search(r"victim .*alive", said)
+    assert re.search(r"victim .*alive", output)
 
 
-def test_a_step_gains_no_rights_and_may_still_make_sandboxes(laptop):
+def test_a_step_gains_no_privileges_and_may_still_create_sandboxes(laptop):
     """E8, A1: no_new_privs is set, volumes do not cover the system, and user namespaces work."""
     script = "grep NoNewPrivs /proc/self/status; unshare -Ur true && echo namespace; pwd; git init -q . && echo git"
     if shutil.which("bwrap"):
         script += "; bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --unshare-net echo sandbox"
     laptop.apply(tool("rights", script), run("rights", step("only", "rights")))
     finished(laptop, "rights")
-    said = laptop.done("logs", "rights")
-    assert re.search(r"NoNewPrivs:\s*1", said)
-    assert "namespace" in said
-    assert ("sandbox" in said) == bool(shutil.which("bwrap"))
-    assert ("git" in said) == bool(shutil.which("git"))
+    output = laptop.done("logs", "rights")
+    assert re.search(r"NoNewPrivs:\s*1", output)
+    assert "namespace" in output
+    assert ("sandbox" in output) == bool(shutil.which("bwrap"))
+    assert ("git" in output) == bool(shutil.which("git"))
 
 
 def test_the_guide_lists_every_attempt():
-    """Each is held, or stands there with the reason why it is not."""
+    """Each attempt is listed as prevented, or with the reason why it is not."""
     rows = re.findall(r"^\| (.+?) \| (held|not held) \|", GUIDE.read_text(), re.MULTILINE)
     held = {name for name, verdict in rows if verdict == "held"}
     assert held == {*STARTS, *READS, *TRIES, SIGNALS, "volumes over the machine's system"}

@@ -1,7 +1,7 @@
-"""Kill -9 at random moments under load: what was acknowledged is there, nothing is told twice, nothing is left out.
+"""Kill -9 at random moments under load: acknowledged writes survive, no event is repeated or missing.
 
-The record of what was promised is kept by this process, in a file of its own; the store has no part in it.
-`JANGAR_CRASH_TRIALS=200` for the whole proof.
+This process keeps the record of acknowledgements in its own file; the store is not involved.
+`JANGAR_CRASH_TRIALS=200` for the full proof.
 """
 
 import asyncio
@@ -30,15 +30,15 @@ class Promise(NamedTuple):
 
 
 class Record:
-    """What children said before they died: an append-only file, synced before it is believed."""
+    """Output of the children before they died: an append-only file, synced before use."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab+")
         self.acknowledged: list[Promise] = []
         self.watched: list[Promise] = []
 
-    def take(self, said: bytes) -> None:
-        whole = said[: said.rfind(b"\n") + 1]
+    def take(self, output: bytes) -> None:
+        whole = output[: output.rfind(b"\n") + 1]
         self._file.write(whole)
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -59,35 +59,35 @@ def test_a_killed_store_keeps_every_promise(tmp_path):
     record = Record(tmp_path / "promises.log")
     path = tmp_path / "store.db"
     for trial in range(TRIALS):
-        record.take(said_until_killed(path, record.last_watched, rng))
-        # Every other time the next child finds the file as the last one left it.
+        record.take(output_until_killed(path, record.last_watched, rng))
+        # Every other time the next child opens the file as the last one left it.
         if trial % 2 or trial == TRIALS - 1:
             asyncio.run(check(path, record))
     assert len(record.acknowledged) > TRIALS, "the children did work"
     record.close()
 
 
-def said_until_killed(path: Path, since: int, rng: random.Random) -> bytes:
+def output_until_killed(path: Path, since: int, rng: random.Random) -> bytes:
     command = [sys.executable, str(TESTS / "e2e" / "storage_crash_child.py"), str(path), str(since)]
     environment = os.environ | {"PYTHONPATH": str(TESTS)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
         assert child.stdout is not None
-        said = bytearray()
+        output = bytearray()
         # Mostly at work, sometimes while it starts or recovers.
         at_work = rng.random() < 0.85
-        while at_work and not said and (more := os.read(child.stdout.fileno(), 65536)):
-            said += more
+        while at_work and not output and (more := os.read(child.stdout.fileno(), 65536)):
+            output += more
         end = time.monotonic() + rng.uniform(0, 0.5)
         while (left := end - time.monotonic()) > 0:
             if select.select([child.stdout], [], [], left)[0]:
                 more = os.read(child.stdout.fileno(), 65536)
                 assert more, "the child ended by itself"
-                said += more
+                output += more
         assert child.poll() is None, "the child ended by itself"
         child.send_signal(signal.SIGKILL)
         while more := os.read(child.stdout.fileno(), 65536):
-            said += more
-    return bytes(said)
+            output += more
+    return bytes(output)
 
 
 async def check(path: Path, record: Record) -> None:
@@ -98,7 +98,7 @@ async def check(path: Path, record: Record) -> None:
             stored = event.object
             reported = Promise(stored.revision, stored.key.name, fingerprint(stored.data), event.type.value)
             record.watched.append(reported)
-    # All watches, one after the other over every crash, are one stream: no gap, no repeat, no revision used again.
+    # All watches in sequence, across every crash, are one stream: no gap, no repeat, no revision reused.
     assert [reported.revision for reported in record.watched] == list(range(2, store.revision + 1))
     for kept in record.acknowledged:
         reported = record.watched[kept.revision - 2]
@@ -110,6 +110,6 @@ async def check(path: Path, record: Record) -> None:
         expected.pop(reported.name, None)
         if reported.type != "DELETED":
             expected[reported.name] = (reported.revision, reported.fingerprint)
-    found = {s.key.name: (s.revision, fingerprint(s.data)) for s in store.list("pods").objects}
-    assert found == expected
+    stored_pods = {s.key.name: (s.revision, fingerprint(s.data)) for s in store.list("pods").objects}
+    assert stored_pods == expected
     await store.close()

@@ -1,4 +1,4 @@
-"""scripts/agents/validate-agents.sh: it passes on our tree and fails on copies that are broken."""
+"""scripts/agents/validate-agents.sh: it passes on our tree and fails on broken copies."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ spec:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of what the script looks at."""
+    """A copy of the files that the script checks."""
     for part in COPIED:
         shutil.copytree(ROOT / part, tmp_path / part)
     return tmp_path
@@ -78,7 +78,7 @@ def test_a_broken_example_fails_and_is_named(tree):
     assert "nowhere" in ran.stdout
 
 
-def test_finding_nothing_to_check_is_a_failure(tree):
+def test_an_empty_check_is_a_failure(tree):
     for folder in ("charts/agents/crds", "charts/agents/examples"):
         shutil.rmtree(tree / folder)
         (tree / folder).mkdir()

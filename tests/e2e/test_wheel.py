@@ -1,4 +1,4 @@
-"""The wheel, installed where no source tree is: what `pip`, `pipx` and `uv tool install` give people."""
+"""The wheel installed without a source tree, as `pip`, `pipx` and `uv tool install` do."""
 
 import os
 import re
@@ -36,28 +36,28 @@ def run(*words, cwd, **environment):
 def wheel(tmp_path_factory):
     directory = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", directory, cwd=ROOT)
-    (found,) = directory.glob("jangar-*.whl")
-    return found
+    (wheel_file,) = directory.glob("jangar-*.whl")
+    return wheel_file
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """The command, in an environment of its own that has the dependencies of this one and nothing of this tree."""
-    place = tmp_path_factory.mktemp("installed") / "venv"
-    run(sys.executable, "-m", "venv", place, cwd="/")
-    python = place / "bin" / "python"
+    """The command in its own environment with the same dependencies and nothing of this tree."""
+    directory = tmp_path_factory.mktemp("installed") / "venv"
+    run(sys.executable, "-m", "venv", directory, cwd="/")
+    python = directory / "bin" / "python"
     run(python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel, cwd="/")
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd="/").strip())
     shared = [item for item in sys.path if item.endswith(("site-packages", "dist-packages"))]
     assert sysconfig.get_path("purelib") in shared
     (site / "shared.pth").write_text("\n".join(shared))
     where = run(python, "-c", "import jangar; print(jangar.__file__)", cwd="/").strip()
-    assert Path(where).is_relative_to(place)
-    return place / "bin" / "jangar"
+    assert Path(where).is_relative_to(directory)
+    return directory / "bin" / "jangar"
 
 
-def test_the_wheel_holds_everything_that_the_package_has(wheel):
-    """B12: the web page, schemas, CRDs and migrations too; no tests and no caches."""
+def test_the_wheel_contains_everything_of_the_package(wheel):
+    """B12: including the web page, schemas, CRDs and migrations; no tests and no caches."""
     with zipfile.ZipFile(wheel) as opened:
         names = {item for item in opened.namelist() if ".dist-info/" not in item}
         entries = opened.read(
@@ -74,8 +74,8 @@ def test_the_wheel_holds_everything_that_the_package_has(wheel):
     assert {"jangar", "kubectl-jangar"} == set(re.findall(r"^([\w-]+) =", entries, re.MULTILINE))
 
 
-def test_a_run_goes_through_without_a_source_tree(installed, tmp_path):
-    """B12: control plane, node agent, web page and runs, from a directory that has nothing in it."""
+def test_a_run_succeeds_without_a_source_tree(installed, tmp_path):
+    """B12: control plane, node agent, web page and runs, from an empty directory."""
     home = {"HOME": str(tmp_path)}
     example = ROOT / "examples" / "01-hello-dag"
     assert run(installed, "version", cwd=tmp_path, **home).startswith("jangar ")

@@ -1,4 +1,5 @@
-"""Requests that nobody should send, made from good ones. Knows HTTP and the shapes of Kubernetes; sends nothing.
+"""Hostile HTTP requests derived from valid ones. Generates requests in the forms of the Kubernetes API; sends
+nothing.
 
 Everything follows from a seed: the same number is the same request, byte for byte.
 """
@@ -423,7 +424,7 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hostile:
-    """One request, as bytes, and what is known of its answer beforehand."""
+    """One request as bytes, and the known part of its response."""
 
     number: int
     line: str
@@ -455,7 +456,7 @@ class Generator:
 
     def request(self, number: int) -> Hostile:
         rng = random.Random(f"{self._seed}/{number}")  # noqa: S311 - nothing is secret here
-        # All the heavy ones come early, so that memory is compared with what they have cost once.
+        # All expensive requests come early, so that their one-time memory cost is part of the baseline.
         every = 50 if number < 1000 else 400
         if number % every == 7:
             method, path, headers, body = _heavy(number // every)
@@ -463,7 +464,7 @@ class Generator:
             method, path, headers, body = rng.choice(self._forms)(rng)
         path = path.replace("{ns}", NS)
         if method == "DELETE" and path.partition("?")[0].strip("/").endswith(f"namespaces/{NS}"):
-            method = "GET"  # what everything else happens in stays
+            method = "GET"  # the namespace of all other requests stays
         fields = {"Host": "127.0.0.1", "Authorization": f"Bearer {self._token}"} | headers
         if "Transfer-Encoding" not in fields and "Content-Length" not in fields:
             fields["Content-Length"] = str(len(body))
@@ -527,11 +528,11 @@ class Generator:
         parts = rng.choice((*COLLECTIONS, *OTHER_PATHS)).split("/")
         for _ in range(rng.randrange(1, 4)):
             bad = rng.choice((*BAD_NAMES, *NAMES, ""))
-            place = rng.randrange(1, len(parts) + 1)
+            position = rng.randrange(1, len(parts) + 1)
             if rng.random() < 0.5:
-                parts.insert(place, bad)
+                parts.insert(position, bad)
             else:
-                parts[place - 1 if place == len(parts) else place] = bad
+                parts[position - 1 if position == len(parts) else position] = bad
         path = "/".join(parts)
         if not path.startswith("/"):
             path = "/" + path
@@ -614,7 +615,7 @@ def _object(collection: str, rng: random.Random) -> dict[str, Any]:
 
 
 def mutate(document: Any, rng: random.Random) -> None:
-    """One change somewhere in a document: a value, a key, a list twice as long, something taken away."""
+    """One random change in a document: a value, a key, a doubled list, or a removal."""
     holders = list(_holders(document))
     if not holders:
         return
@@ -726,7 +727,7 @@ _LAUGHS = b"".join(
         *(b"%c: &%c [%s]\n" % (n + 1, n + 1, b",".join([b"*%c" % n] * 8)) for n in range(ord("a"), ord("i"))),
     ]
 )
-"""Little text that names a hundred million things."""
+"""A short text that references a hundred million nodes."""
 
 _BROKEN: tuple[Callable[[bytes, random.Random], bytes], ...] = (
     _cut,
@@ -767,7 +768,7 @@ _BROKEN: tuple[Callable[[bytes, random.Random], bytes], ...] = (
     ),
 )
 
-# -- few, but large ------------------------------------------------------------------------------------------------
+# -- few, but large -------------------------------------------------------------------------------------------
 
 DEEP = 100_000
 

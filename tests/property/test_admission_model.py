@@ -1,4 +1,4 @@
-"""Admission against a small model of it, on random crowds of runs."""
+"""Admission compared with a small model on random sets of runs."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ NAMESPACES, AGENTS, REPOSITORIES = "abcd", ("x", "y", "z"), (None, "o/one", "o/t
 
 
 def a_crowd(seed):
-    """Some live, some admitted lately, some waiting, and limits that bite."""
+    """Some live, some recently admitted, some waiting runs, and limits that apply."""
     rng = Random(f"crowd {seed}")  # noqa: S311
     at = lambda most: NOON - timedelta(seconds=rng.randint(-90, most))  # noqa: E731
     live = [
@@ -62,22 +62,22 @@ def a_crowd(seed):
 
 @in_blocks
 def test_admission_allows_what_the_model_allows(block):
-    """The same runs, however many limits bite at once; so nothing that could start is kept back."""
+    """The same runs, however many limits apply at once; so no admissible run is blocked."""
     for seed in seeds(block):
-        seen, policy = a_crowd(seed)
-        verdicts = admit(seen, policy, NOON)
-        assert verdicts.keys() == {run.uid for run in seen.waiting}
+        observed, policy = a_crowd(seed)
+        verdicts = admit(observed, policy, NOON)
+        assert verdicts.keys() == {run.uid for run in observed.waiting}
         allowed = {uid for uid, verdict in verdicts.items() if isinstance(verdict, Allow)}
-        assert allowed == set(model(seen, policy, NOON))
+        assert allowed == set(model(observed, policy, NOON))
 
 
 @in_blocks
-def test_the_queue_keeps_its_bounds_and_times_are_worth_waiting_for(block):
-    """No more places than there are; places of a namespace are counted without gaps, oldest first."""
+def test_the_queue_keeps_its_limits_and_positions(block):
+    """No more slots than configured; positions in a namespace have no gaps and are ordered by age."""
     for seed in seeds(block):
-        seen, policy = a_crowd(seed)
-        verdicts = admit(seen, policy, NOON)
-        runs = {run.uid: run for run in seen.waiting}
+        observed, policy = a_crowd(seed)
+        verdicts = admit(observed, policy, NOON)
+        runs = {run.uid: run for run in observed.waiting}
         placed = {
             uid: verdict.position
             for uid, verdict in verdicts.items()
@@ -90,8 +90,10 @@ def test_the_queue_keeps_its_bounds_and_times_are_worth_waiting_for(block):
         assert not bounds.namespace or all(item <= bounds.namespace for item in per_namespace.values())
         assert not bounds.repo or all(item <= bounds.repo for item in per_repo.values())
         for namespace in per_namespace:
-            own = sorted((place, uid) for uid, place in placed.items() if runs[uid].namespace == namespace)
-            assert [place for place, _ in own] == list(range(1, len(own) + 1))
+            own = sorted(
+                (position, uid) for uid, position in placed.items() if runs[uid].namespace == namespace
+            )
+            assert [position for position, _ in own] == list(range(1, len(own) + 1))
             ages = [(runs[uid].created_at, runs[uid].name) for _, uid in own]
             assert ages == sorted(ages)
         assert all(
@@ -102,13 +104,16 @@ def test_the_queue_keeps_its_bounds_and_times_are_worth_waiting_for(block):
 
 
 @in_blocks
-def test_the_order_in_which_runs_are_seen_decides_nothing(block):
-    """A process that was just started decides as the one before it would have."""
+def test_the_order_of_observed_runs_has_no_effect(block):
+    """A restarted process decides like the one before it."""
     for seed in seeds(block):
-        seen, policy = a_crowd(seed)
-        shuffled = list(seen.waiting)
+        observed, policy = a_crowd(seed)
+        shuffled = list(observed.waiting)
         Random(seed).shuffle(shuffled)  # noqa: S311
         again = Observation(
-            live=seen.live[::-1], admitted=seen.admitted[::-1], waiting=shuffled, served_at=seen.served_at
+            live=observed.live[::-1],
+            admitted=observed.admitted[::-1],
+            waiting=shuffled,
+            served_at=observed.served_at,
         )
-        assert admit(again, policy, NOON) == admit(seen, policy, NOON)
+        assert admit(again, policy, NOON) == admit(observed, policy, NOON)

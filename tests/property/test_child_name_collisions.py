@@ -1,4 +1,4 @@
-"""DAG-9: a million names (a fifth of them outside `make prove`), easy to confuse, and no two alike."""
+"""DAG-9: a million easily confused names (a fifth of them outside `make prove`), and no two alike."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ PAIRS = 25_000 * len(ATTEMPTS)
 
 
 def adversarial_steps():
-    """5,000 names that a careless slug, cut or separator would confuse with each other."""
+    """5,000 names that a careless slug, cut or separator would confuse."""
     letters = ("a", "A", "-", "_", "1")
     short = ["".join(parts) for length in range(1, 6) for parts in product(letters, repeat=length)]
     long = [f"{'x' * 55}{'-_'[number % 2]}{number}" for number in range(5000 - len(short))]
@@ -22,7 +22,7 @@ def adversarial_steps():
 
 @pytest.mark.rule("DAG-9")
 def test_a_million_attempts_have_a_million_names():
-    """DAG-9: names differ whenever uid, step or attempt differ, however alike they look."""
+    """DAG-9: names differ whenever uid, step or attempt differ."""
     steps = adversarial_steps()
     assert len(set(steps)) == len(steps)
     names = {child_name("r", uid, step, attempt) for uid, step, attempt in product(UIDS, steps, ATTEMPTS)}

@@ -1,4 +1,4 @@
-"""AgentRuns that somebody made to get more than they may: their Jobs stay within what every Job is held to."""
+"""Hostile AgentRuns: their Jobs stay within the restrictions of every Job."""
 
 from support.hostile_agents import OURS, attacked, attacks, secrets_of
 from support.proving import FULL, prove
@@ -8,13 +8,13 @@ TRIALS = 1000 if FULL else 200
 
 
 def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
-    """Pod Security `restricted`, no token, a deadline, no retries, and our labels, whatever was asked for."""
+    """Pod Security `restricted`, no token, a deadline, no retries, and our labels, whatever the run requests."""
 
     def holds(attack):
-        found = attacked(attack)
-        if found.job is None:
+        result = attacked(attack)
+        if result.job is None:
             return
-        job = found.job
+        job = result.job
         assert job["spec"].keys() == {
             "backoffLimit",
             "podReplacementPolicy",
@@ -22,11 +22,11 @@ def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
             "template",
         }
         assert job["spec"]["backoffLimit"] == 0
-        for labelled in (job, job["spec"]["template"], found.files):
+        for labelled in (job, job["spec"]["template"], result.files):
             assert OURS.items() <= labelled["metadata"]["labels"].items()
         pod = job["spec"]["template"]["spec"]
         assert pod["automountServiceAccountToken"] is False
-        # Runtime classes are admitted by the operator's list, before any Job (test_pod_rules.py).
+        # The operator's list admits runtime classes before any Job is created (test_pod_rules.py).
         assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC", "initContainers"}
         assert pod["securityContext"] == {
             "runAsNonRoot": True,
@@ -47,30 +47,30 @@ def test_the_job_of_a_hostile_agent_stays_restricted(record_property):
     prove(record_property, "security: Jobs of attacker-made AgentRuns", TRIALS, attacks, holds)
 
 
-def test_no_secret_is_given_that_admission_was_not_asked_about(record_property):
+def test_no_secret_is_mounted_without_admission(record_property):
     """So none is read without a SecretBinding: variables, files, prompts, sign-in, memory and images."""
 
     def holds(attack):
-        found = attacked(attack)
-        if found.job is not None:
-            assert set(secrets_of(found.job)) <= {use.name for use in found.ask.secrets}
+        result = attacked(attack)
+        if result.job is not None:
+            assert set(secrets_of(result.job)) <= {use.name for use in result.ask.secrets}
 
     prove(record_property, "security: Secrets of attacker-made AgentRuns", TRIALS, attacks, holds)
 
 
-def test_admission_judges_the_repository_image_and_account_that_are_used(record_property):
-    """By whatever name a run gives them."""
+def test_admission_checks_the_repository_image_and_account_that_are_used(record_property):
+    """Under every name by which a run can specify them."""
 
     def holds(attack):
-        found = attacked(attack)
-        if found.job is None:
+        result = attacked(attack)
+        if result.job is None:
             return
-        pod = found.job["spec"]["template"]["spec"]
+        pod = result.job["spec"]["template"]["spec"]
         (container,) = pod["containers"]
         reported = {item["name"]: item.get("value") for item in container["env"]}
         if repository := reported.get("VCS_REPOSITORY"):
-            assert repository.replace("$$", "$").lower() in {item.lower() for item in found.ask.repositories}
-        assert container["image"] == "jangar" or container["image"] in found.ask.images
-        assert pod.get("serviceAccountName", "") == found.ask.service_account
+            assert repository.replace("$$", "$").lower() in {item.lower() for item in result.ask.repositories}
+        assert container["image"] == "jangar" or container["image"] in result.ask.images
+        assert pod.get("serviceAccountName", "") == result.ask.service_account
 
     prove(record_property, "security: what attacker-made AgentRuns use is judged", TRIALS, attacks, holds)

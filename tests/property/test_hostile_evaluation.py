@@ -1,6 +1,6 @@
-"""What a user writes is evaluated within a bound, however it is written (E2, E3).
+"""The evaluation of user input is bounded, however it is written (E2, E3).
 
-Bounds are in CPU time of this thread, which a loaded machine does not stretch.
+Limits are in CPU time of this thread, which is independent of the machine's load.
 """
 
 import resource
@@ -23,7 +23,7 @@ from jangar.domain.toolrun.tool import NoCommand, command_of
 from jangar.lint.conditions import compile_when
 from support.builders import NOON, a_definition, a_run, a_step, at
 
-MAX_LENGTH = 0.5  # twice what it takes at most, for a slow machine
+MAX_LENGTH = 0.5  # twice the maximum, for a slow machine
 LARGE = 65_536
 
 
@@ -35,7 +35,7 @@ def quickly(seconds=MAX_LENGTH):
 
 
 def repeated(text, times=200, length=9_900):
-    """The expression as often as it fits, each one asked."""
+    """The expression repeated as often as it fits."""
     return " || ".join(text.replace("%", str(n)) for n in range(min(times, length // (len(text) + 6))))
 
 
@@ -85,8 +85,8 @@ PARAMETERS = {
 
 @pytest.mark.rule("DAG-5")
 @pytest.mark.parametrize("name", EXPRESSIONS)
-def test_a_condition_has_an_answer_or_an_error_in_time(name):
-    """E2: a `when` ends at once, whatever it asks of values of 64 KiB."""
+def test_a_condition_has_a_result_or_an_error_in_time(name):
+    """E2: a `when` ends at once, whatever it evaluates on values of 64 KiB."""
     when = EXPRESSIONS[name]
     with quickly():
         try:
@@ -105,8 +105,8 @@ def test_a_condition_has_an_answer_or_an_error_in_time(name):
 
 
 @pytest.mark.rule("DAG-5")
-def test_patterns_are_read_as_kubernetes_reads_them():
-    """RE2's own syntax works in find, findAll and matches, patterns that the old engine refused included."""
+def test_patterns_have_the_syntax_of_kubernetes():
+    """RE2's own syntax works in find, findAll and matches, including patterns that the former engine rejected."""
     for when in (
         "'xaab'.find('(?i)A+b') == 'aab'",
         r"'a1b22'.findAll('[0-9]+') == ['1', '22'] && 'a1b22'.findAll('[0-9]+', 1) == ['1']",
@@ -121,16 +121,16 @@ def test_patterns_are_read_as_kubernetes_reads_them():
 
 
 @pytest.mark.rule("AGENT-2")
-def test_a_condition_sees_values_up_to_64_kib():
-    """AGENT-2: a larger value that it names is ConditionError; one that it does not name is none of its business."""
+def test_a_condition_reads_values_up_to_64_kib():
+    """AGENT-2: a larger value is a ConditionError if the condition references it, and ignored otherwise."""
     definition = a_definition({"name": "a", "kind": "Checkpoint", "when": "True"})
     step = definition.steps[0]
     state = initial_states(definition, {}, NOON)[0]
     scope = Scope(definition, {"fits": "é" * (MAX_CONDITION_VALUE_BYTES // 2), "big": "x" * 65_537}, [state])
 
     def phase_of(when):
-        found = evaluate_when(_with(step, compile_when(when)), state, scope, at(1))
-        return found.phase, found.reason, found.message
+        result = evaluate_when(_with(step, compile_when(when)), state, scope, at(1))
+        return result.phase, result.reason, result.message
 
     assert phase_of("parameters.fits != ''") == (state.phase, state.reason, state.message)
     too_large = (
@@ -149,24 +149,24 @@ def _with(step, when):
 
 
 @pytest.mark.rule("AGENT-2")
-def test_a_template_bomb_fails_its_step_and_holds_no_memory():
-    """E3: 200 KB filled in 5,000 times is Failed/TooLarge, and nothing of that size is ever allocated."""
+def test_a_template_bomb_fails_its_step_and_uses_no_memory():
+    """E3: 200 KB inserted 5,000 times is Failed/TooLarge, and nothing of that size is ever allocated."""
     definition = a_definition(a_step("a", **{"with": {"bomb": "{{ parameters.p }}" * 5_000}}))
     scope = Scope(definition, {"p": "x" * 200_000}, initial_states(definition, {}, NOON))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with quickly():
-        found = start_attempt(
+        result = start_attempt(
             definition.steps[0], initial_states(definition, {}, NOON)[0], a_run(), Limits(), scope, at(1)
         )
-    assert (found.phase, found.reason) == (StepPhase.FAILED, Reason.TOO_LARGE)
-    assert "1,000,000 bytes" in found.message
-    assert found.next_retry_at is None
+    assert (result.phase, result.reason) == (StepPhase.FAILED, Reason.TOO_LARGE)
+    assert "1,000,000 bytes" in result.message
+    assert result.next_retry_at is None
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
 
 
 @pytest.mark.rule("AGENT-2")
 def test_the_inputs_of_a_step_are_bounded_together():
-    """E3: many names, and parameters that are handed on, count as well; what escapes to more bytes counts as JSON."""
+    """E3: many names, and passed parameters, count as well; the JSON size counts, with escapes."""
     for inputs, given in (
         ({f"n{n}": "{{ parameters.p }}" for n in range(6)}, {"p": "x" * 200_000}),
         ({"a": "{{ parameters.p }}"}, {"p": "\x01" * 200_000}),
@@ -174,20 +174,20 @@ def test_the_inputs_of_a_step_are_bounded_together():
     ):
         definition = a_definition(a_step("a", **{"with": inputs}))
         states = initial_states(definition, {}, NOON)
-        found = start_attempt(
+        result = start_attempt(
             definition.steps[0], states[0], a_run(), Limits(), Scope(definition, given, states), at(1)
         )
-        assert found.reason == Reason.TOO_LARGE, given
+        assert result.reason == Reason.TOO_LARGE, given
 
 
 @pytest.mark.rule("AGENT-2")
-def test_a_tool_and_a_task_have_the_same_bound():
-    """E3: the command of a ToolRun and the text of an AgentRun are TooLarge, not made."""
+def test_a_tool_and_a_task_have_the_same_limit():
+    """E3: the command of a ToolRun and the text of an AgentRun are TooLarge without being built."""
     tool = ToolSpec.model_validate({"image": "i", "command": ["sh"], "args": ["{{ parameters.p }}" * 5_000]})
     with quickly():
-        found = command_of(tool, {"p": "x" * 200_000})
-    assert isinstance(found, NoCommand)
-    assert found.reason == Reason.TOO_LARGE
+        result = command_of(tool, {"p": "x" * 200_000})
+    assert isinstance(result, NoCommand)
+    assert result.reason == Reason.TOO_LARGE
     text = ImplementationText(text="{{ parameters.p }}" * 7_000)
     with quickly():
         assert task_of(text, {"p": "x" * 2_048}).too_large
@@ -196,8 +196,8 @@ def test_a_tool_and_a_task_have_the_same_bound():
 @pytest.mark.parametrize(
     "external_id", ["/" * 40_000, "a/" * 20_000, "a/b#" * 10_000, "a" * 40_000 + "#1", "#" * 40_000]
 )
-def test_an_external_id_is_read_once(external_id):
-    """E2: 40 KB of slashes took six minutes at every pass."""
+def test_an_external_id_is_parsed_in_linear_time(external_id):
+    """E2: 40 KB of slashes took six minutes in every reconcile."""
     task = ImplementationText.model_validate(
         {"text": "t", "source": {"provider": "github", "externalId": external_id}}
     )
@@ -245,15 +245,15 @@ def test_an_issue_of_github_is_a_repository_and_a_number(external_id, expected):
         "{{ x }}" * 100_000,
     ],
 )
-def test_a_template_of_a_provider_is_checked_in_time(text):
-    """E2: `{{` thirty thousand times was quadratic. Good or bad, the answer comes at once."""
+def test_a_provider_template_is_checked_in_time(text):
+    """E2: `{{` thirty thousand times was quadratic. Valid or invalid, the result is immediate."""
     with quickly(0.1):
         template_problem(text)
     with quickly(0.2), suppress(TemplateError):
         Templates({"a": "x", "x": "y"}).fill(text)
 
 
-def test_a_template_of_a_provider_stops_where_its_room_ends():
+def test_a_provider_template_stops_at_its_size_limit():
     """E3: a hundred expressions of 400 KB each stop at the third, not after 40 MB."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(TemplateError, match=f"more than {MAX_RENDERED:,} characters"):

@@ -1,7 +1,7 @@
-"""Bad input: whatever the bytes, lint answers with problems, in good time, and never with an exception.
+"""Lint returns problems for any input bytes in bounded time and never raises an exception.
 
-Five thousand files are made from good ones by breaking them in every way that users, editors and attackers do,
-with a fixed seed. The large ones run in a process of their own, whose memory is measured.
+Five thousand files are derived from valid ones with the mistakes of users, editors and attackers, with a fixed seed.
+The large ones run in a separate process whose memory is measured.
 """
 
 import json
@@ -29,9 +29,9 @@ EXAMPLES = [
 CASES = 5_000
 SEEDS = 10
 TYPICAL_SECONDS = 0.1
-"""What users are promised for one bad file, process start aside."""
+"""The documented limits for one bad file, without process start."""
 WORST_SECONDS = 1.0
-"""No case at all may take longer. Times are of the processor: other processes share the cores."""
+"""No case may take longer. Times are CPU times: other processes share the cores."""
 
 ORCHESTRATION = """\
 apiVersion: orchestration.proompteng.ai/v1alpha1
@@ -87,54 +87,54 @@ def good_texts() -> list[str]:
 
 
 def in_text(text: str, rng: random.Random) -> bytes:
-    """Breaks the text itself: lines moved, repeated, cut, indented, words put in the place of others."""
+    """Changes text: lines moved, repeated, cut, indented, words replaced by others."""
     lines = text.splitlines()
     for _ in range(rng.randint(1, 4)):
-        place = rng.randrange(len(lines))
+        position = rng.randrange(len(lines))
         match rng.randrange(8):
             case 0:
-                lines.insert(rng.randrange(len(lines)), lines[place])
+                lines.insert(rng.randrange(len(lines)), lines[position])
             case 1:
-                del lines[place]
+                del lines[position]
             case 2:
-                lines[place] = " " * rng.randint(0, 9) + lines[place].lstrip()
+                lines[position] = " " * rng.randint(0, 9) + lines[position].lstrip()
             case 3:
-                lines[place] = lines[place].replace(" ", "\t", 1)
+                lines[position] = lines[position].replace(" ", "\t", 1)
             case 4:
-                key, colon, _ = lines[place].partition(": ")
-                lines[place] = f"{key}{colon}{rng.choice(WORDS)}"
+                key, colon, _ = lines[position].partition(": ")
+                lines[position] = f"{key}{colon}{rng.choice(WORDS)}"
             case 5:
-                words = lines[place].split(" ")
+                words = lines[position].split(" ")
                 words[rng.randrange(len(words))] = rng.choice(WORDS)
-                lines[place] = " ".join(words)
+                lines[position] = " ".join(words)
             case 6:
-                lines[place] = lines[place][: rng.randrange(len(lines[place]) + 1)]
+                lines[position] = lines[position][: rng.randrange(len(lines[position]) + 1)]
             case _:
-                lines.insert(place, rng.choice(WORDS))
+                lines.insert(position, rng.choice(WORDS))
         lines = lines or [""]
     return "\n".join(lines).encode()
 
 
 def in_bytes(text: str, rng: random.Random) -> bytes:
-    """Breaks bytes: flipped, removed, repeated, cut off."""
+    """Changes bytes: flipped, removed, repeated, cut off."""
     data = bytearray(text.encode())
     for _ in range(rng.randint(1, 8)):
-        place = rng.randrange(len(data))
+        position = rng.randrange(len(data))
         match rng.randrange(4):
             case 0:
-                data[place] = rng.randrange(256)
+                data[position] = rng.randrange(256)
             case 1:
-                del data[place : place + rng.randint(1, 20)]
+                del data[position : position + rng.randint(1, 20)]
             case 2:
-                data[place:place] = data[place : place + 50] * rng.randint(1, 5)
+                data[position:position] = data[position : position + 50] * rng.randint(1, 5)
             case _:
-                data = data[: place + 1]
+                data = data[: position + 1]
         data = data or bytearray(b"x")
     return bytes(data)
 
 
 def in_values(text: str, rng: random.Random) -> bytes:
-    """Breaks values: wrong types, absent and unknown fields, wrong names; written as JSON or as YAML."""
+    """Changes values: wrong types, missing and unknown fields, wrong names; written as JSON or as YAML."""
     documents = list(yaml.safe_load_all(text))
     for _ in range(rng.randint(1, 4)):
         holder = rng.choice(documents)
@@ -155,7 +155,7 @@ def in_values(text: str, rng: random.Random) -> bytes:
 
 
 def tangled(_: str, rng: random.Random) -> bytes:
-    """Graphs with every kind of wrong edge: cycles, unknown and repeated names, edges to oneself."""
+    """Graphs with every kind of invalid edge: cycles, unknown and repeated names, edges to oneself."""
     names = [
         rng.choice(["a", "b", "c", "名", "A_1", "-x", "", "s" * 64, f"s{n}"])
         for n in range(rng.randint(1, 12))
@@ -192,13 +192,13 @@ def linted(data: bytes) -> Report:
 
 @pytest.fixture(scope="module", autouse=True)
 def warm():
-    """Compiling schemas belongs to the start of a process, which the promise leaves out."""
+    """Compiles schemas, which belongs to the start of a process and not to the limit."""
     for text in good_texts():
         assert linted(text.encode()).errors == 0
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_broken_files_give_problems_in_good_time_and_never_an_exception(seed):
+def test_broken_files_give_problems_in_time_and_never_an_exception(seed):
     rng, texts, slow = random.Random(seed), good_texts(), []  # noqa: S311 - repeatable, not secret
     for number in range(CASES // SEEDS):
         data = rng.choice(BREAKERS)(rng.choice(texts), rng)
@@ -216,8 +216,8 @@ def test_broken_files_give_problems_in_good_time_and_never_an_exception(seed):
 
 
 @pytest.mark.parametrize("command", ["lint", "graph"])
-def test_broken_files_end_commands_with_a_code_and_a_line(command):
-    """The whole command, fewer times: exit codes of the table, no traceback, nothing unprintable."""
+def test_broken_files_end_commands_with_an_exit_code_and_a_line(command):
+    """The whole command, fewer times: documented exit codes, no traceback, no unprintable output."""
     rng, texts, runner = random.Random(99), good_texts(), CliRunner()  # noqa: S311 - repeatable, not secret
     for _ in range(150):
         data = rng.choice(BREAKERS)(rng.choice(texts), rng)
@@ -280,15 +280,15 @@ print(took, grown, report.errors, sys.argv[2] in "\\n".join(each.message for eac
 
 
 @pytest.mark.parametrize(("make", "message"), HOSTILE.values(), ids=list(HOSTILE))
-def test_hostile_files_are_refused_within_the_promised_time_and_memory(tmp_path, make, message):
-    """100 ms of processor time and 100 MB, measured in a process of its own that has linted before."""
+def test_hostile_files_are_rejected_within_the_documented_time_and_memory(tmp_path, make, message):
+    """100 ms of CPU time and 100 MB, measured in a separate process that has linted before."""
     file = tmp_path / "case.yaml"
     file.write_bytes(make())
-    # A neighbour on the same core costs time that is not ours: the best of a few tries is what reading costs.
+    # A process on the same core adds time: the best of a few tries is the actual cost.
     times = []
     while not times or (times[-1] >= TYPICAL_SECONDS and len(times) < TRIES):
-        took, grown, errors, said = _measured(file, message)
-        assert said == b"True"
+        took, grown, errors, output = _measured(file, message)
+        assert output == b"True"
         assert int(errors) >= 1
         assert int(grown) * _RSS_UNIT < 100_000_000
         times.append(float(took))

@@ -1,7 +1,7 @@
-"""Requests that nobody should send: answered each within a second, none with a failure of the server.
+"""Hostile requests: each gets a response within a second, and none causes a server error.
 
-Ten thousand of them where JANGAR_SIMULATION is all, else a sample.
-`JANGAR_HOSTILE_REQUESTS` for more of them, `JANGAR_HOSTILE_SEED` for others.
+Ten thousand of them if JANGAR_SIMULATION is all, otherwise a sample. `JANGAR_HOSTILE_REQUESTS` changes the number,
+`JANGAR_HOSTILE_SEED` the seed.
 """
 
 import asyncio
@@ -28,31 +28,31 @@ GROWTH_MB = 50
 CRD = Path(__file__).parents[2] / "charts/agents/crds/tools.proompteng.ai_toolruns.yaml"
 
 AS_KUBERNETES = (
-    # Failures that kube-apiserver 1.35 answers to the same requests with, too.
+    # kube-apiserver 1.35 answers the same requests with these errors, too.
     (500, re.compile(r"failed to create typed patch object|strconv\.Parse\w+: parsing")),
     (500, re.compile(r"resourceVersion should not be set on objects to be created|content is not a list")),
     (500, re.compile(r"unable to find api field in struct|list element types are not identical")),
     (500, re.compile(r"does not contain declared merge key|unknown patch type|is not a valid patch")),
     (504, re.compile(r"Too large resource version")),
-    # Refused by name: subresources that only kubelets and controllers could serve.
+    # Rejected by name: subresources that only kubelets and controllers can serve.
     (501, re.compile(r"^$|is not served|not implemented|does not implement|not supported")),
 )
 
 
 class Broken(AssertionError):
-    """The server did what it must not do."""
+    """The server violated a rule."""
 
 
 class Caller:
-    """Sends raw requests over a connection that is kept as long as the server keeps it."""
+    """Sends raw requests on a connection that is kept as long as the server keeps it."""
 
     def __init__(self, port: int, trust: ssl.SSLContext) -> None:
         self._port, self._trust = port, trust
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
-    async def ask(self, request: Hostile) -> tuple[int, bytes, float]:
-        """Status, the beginning of the body, and the seconds until the answer was whole, or had begun to stream."""
+    async def send(self, request: Hostile) -> tuple[int, bytes, float]:
+        """Status, start of the body, and the seconds until the response was complete or started to stream."""
         if self._writer is None or self._writer.is_closing():
             await self.connect()
         assert self._reader is not None
@@ -63,7 +63,8 @@ class Caller:
             status, headers = await self._head()
             body = await self._body(request, status, headers)
         except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
-            # A server may hang up on what is no HTTP, or before a body that is too long was sent whole.
+            # A server may close the connection on invalid HTTP, or before an oversized body is sent
+            # completely.
             self.hang_up()
             return 0, b"", time.perf_counter() - began
         seconds = time.perf_counter() - began
@@ -99,7 +100,7 @@ class Caller:
             return await self._reader.readexactly(int(headers["content-length"]))
         if headers.get("transfer-encoding") == "chunked":
             if request.may_stream:
-                # A watch goes on for as long as its client likes: this one hangs up without a word.
+                # A watch lasts as long as its client reads: this client disconnects without notice.
                 self.hang_up()
                 return b""
             return await self._chunks()
@@ -107,16 +108,16 @@ class Caller:
 
     async def _chunks(self) -> bytes:
         assert self._reader is not None
-        found = b""
+        body = b""
         while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
-            found += await self._reader.readexactly(size)
+            body += await self._reader.readexactly(size)
             await self._reader.readexactly(2)
         await self._reader.readexactly(2)
-        return found
+        return body
 
 
 class Trial:
-    """All the requests, and what was wrong with the answers."""
+    """All requests, and the problems of their responses."""
 
     def __init__(self, server) -> None:
         self._server = server
@@ -134,8 +135,8 @@ class Trial:
         async with asyncio.TaskGroup() as group:
             for _ in range(CALLERS):
                 group.create_task(self._call(numbers))
-        await self._look_again_at_slow_ones()
-        await asyncio.sleep(0.1)  # connections that were hung up on are let go by the loop
+        await self._retry_slow_requests()
+        await asyncio.sleep(0.1)  # the loop releases connections that the client closed
 
     async def _call(self, numbers) -> None:
         caller = Caller(self._port, self._trust)
@@ -145,7 +146,7 @@ class Trial:
             request = self._generator.request(number)
             try:
                 async with asyncio.timeout(10):
-                    status, body, seconds = await caller.ask(request)
+                    status, body, seconds = await caller.send(request)
             except (TimeoutError, ConnectionRefusedError) as error:
                 self._note(request, f"no answer: {type(error).__name__}")
                 caller.hang_up()
@@ -162,13 +163,13 @@ class Trial:
                 self._note(request, f"{status} for {len(request.body)} bytes")
         caller.hang_up()
 
-    async def _look_again_at_slow_ones(self) -> None:
-        """Others share the cores, and one request waits for another: alone, what counts is the processor's time."""
+    async def _retry_slow_requests(self) -> None:
+        """Repeat slow requests alone and measure CPU time: other processes and requests share the cores."""
         caller = Caller(self._port, self._trust)
         for number in self._slow:
             request, before = self._generator.request(number), self._server.cpu_seconds
             async with asyncio.timeout(30):
-                await caller.ask(request)
+                await caller.send(request)
             used = self._server.cpu_seconds - before
             if used > WORST_SECONDS:
                 self._note(request, f"{used:.2f} s of the processor")
@@ -208,7 +209,7 @@ def client(server):
     client.close()
 
 
-def test_hostile_requests_are_answered_and_leave_the_server_well(server, client):
+def test_hostile_requests_are_answered_and_do_not_harm_the_server(server, client):
     trial = Trial(server)
     began = time.monotonic()
     asyncio.run(trial.run())
@@ -225,7 +226,7 @@ def test_hostile_requests_are_answered_and_leave_the_server_well(server, client)
 
 
 def _is_well(server, client) -> None:
-    """Everything still works, and nothing was reported as a bug of the server."""
+    """Check that everything still works, and that the log has no internal error."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "after"}}
     sent(client, "POST", "/api/v1/namespaces", namespace)
     for collection in OBJECTS:
@@ -240,7 +241,7 @@ def _is_well(server, client) -> None:
         only = "fieldSelector=metadata.name=well"
         with client.stream(f"{path}?watch=true&{only}&resourceVersion={since}") as watch:
             sent(client, "DELETE", f"{path}/well?gracePeriodSeconds=0")
-            # A Job is marked first: without other orders its pods are orphaned.
+            # Jobs are deleted in the background: by default their pods are orphaned.
             while (event := watch.next(seconds=5))["type"] != "DELETED":
                 assert event["type"] == "MODIFIED"
         assert send(client, "GET", f"{path}/well").status == 404
@@ -283,26 +284,26 @@ def _is_well(server, client) -> None:
         pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {0, 400, 401, 404, 505}, id="http2-preface"),
     ],
 )
-def test_what_is_no_http_is_refused_or_hung_up_on(server, client, wire, statuses):
-    async def ask() -> int:
+def test_invalid_http_is_rejected_or_disconnected(server, client, wire, statuses):
+    async def send_request() -> int:
         trust = ssl.create_default_context(cafile=str(server.ca))
         caller = Caller(int(server.url.rpartition(":")[2]), trust)
         request = Hostile(number=0, line="", head=wire, body=b"", closes=True)
         try:
             async with asyncio.timeout(2):
-                status, _, _ = await caller.ask(request)
+                status, _, _ = await caller.send(request)
         except TimeoutError:
-            # It waits for the rest of a request: allowed, as long as others are served.
+            # The server waits for the rest of a request: allowed while other requests are served.
             status = 0
         caller.hang_up()
         await asyncio.sleep(0.01)
         return status
 
-    assert asyncio.run(ask()) in statuses
+    assert asyncio.run(send_request()) in statuses
     assert send(client, "GET", "/readyz").status == 200
 
 
-def test_a_body_is_taken_up_to_its_limit_and_not_a_byte_more(client):
+def test_a_body_is_accepted_up_to_exactly_its_limit(client):
     path = f"/api/v1/namespaces/{NS}/configmaps"
     for size, expected in ((BODY_LIMIT + 1, {413}), (BODY_LIMIT, {422, 400})):
         body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"big"},"data":{"a":"'
@@ -314,7 +315,7 @@ def test_a_body_is_taken_up_to_its_limit_and_not_a_byte_more(client):
         client.close()
 
 
-def test_a_crowd_of_watchers_that_leave_costs_nothing_that_stays(server):
+def test_many_disconnecting_watchers_leak_nothing(server):
     async def crowd() -> None:
         trust = ssl.create_default_context(cafile=str(server.ca))
         port = int(server.url.rpartition(":")[2])
@@ -331,7 +332,7 @@ def test_a_crowd_of_watchers_that_leave_costs_nothing_that_stays(server):
                 writer.transport.abort()
             await asyncio.sleep(0.01)
 
-    # What leaves in cycles is collected in generations: memory settles after a few rounds, and a leak never does.
+    # Cyclic garbage is collected by generation: memory settles after a few rounds; a leak never does.
     growth = []
     while not growth or (growth[-1] >= 20 and len(growth) < 6):
         before = server.resident_mb
@@ -348,8 +349,8 @@ def test_a_crowd_of_watchers_that_leave_costs_nothing_that_stays(server):
 
 
 @pytest.mark.parametrize("watched", [True, False], ids=["watch", "list"])
-def test_clients_that_do_not_read_hold_little_memory(tmp_path, watched):
-    """Fifty of them, of 20 MiB each: what is not read yet is not kept for each one."""
+def test_clients_that_do_not_read_use_little_memory(tmp_path, watched):
+    """Fifty clients with 20 MiB each: unread data is not buffered per client."""
 
     async def crowd(server) -> None:
         trust = ssl.create_default_context(cafile=str(server.ca))

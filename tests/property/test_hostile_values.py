@@ -1,4 +1,4 @@
-"""What agents and people say is data: templates in values stay text, and no forged result changes how work ended."""
+"""Output of agents and users is data: templates in values stay text, and no forged result changes an outcome."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -47,28 +47,28 @@ class Given:
 
 
 def expanded(text, env):
-    """`$(NAME)` and `$$` as a kubelet reads them, from Kubernetes' own rules."""
-    found, place = [], 0
-    while place < len(text):
-        if text[place] == "$" and place + 1 < len(text):
-            after = text[place + 1]
+    """`$(NAME)` and `$$` expanded as by a kubelet, according to Kubernetes' own rules."""
+    parts, position = [], 0
+    while position < len(text):
+        if text[position] == "$" and position + 1 < len(text):
+            after = text[position + 1]
             if after == "$":
-                found.append("$")
-                place += 2
+                parts.append("$")
+                position += 2
                 continue
-            end = text.find(")", place)
+            end = text.find(")", position)
             if after == "(" and end > 0:
-                name = text[place + 2 : end]
-                found.append(env.get(name, f"$({name})"))
-                place = end + 1
+                name = text[position + 2 : end]
+                parts.append(env.get(name, f"$({name})"))
+                position = end + 1
                 continue
-        found.append(text[place])
-        place += 1
-    return "".join(found)
+        parts.append(text[position])
+        position += 1
+    return "".join(parts)
 
 
 def test_templates_in_prompts_and_parameters_stay_data(record_property):
-    """In an orchestration's `with`, a tool's command, a provider's templates and the pod: filled in once, as it is."""
+    """In an orchestration's `with`, a tool's command, a provider's templates and the pod: inserted once, unchanged."""
 
     def holds(payload):
         assert render(parse_template("a {{ parameters.x }} {{ steps.s.outputs.o }}"), Given(payload)) == (
@@ -163,14 +163,14 @@ lines = st.lists(
 ends = st.tuples(results, lines, st.integers(0, 255))
 
 
-def test_no_forged_result_changes_how_work_ended(record_property):
-    """Phase and exit code are the container's; the runner's word is the runner's; numbers are possible ones."""
+def test_no_forged_result_changes_an_outcome(record_property):
+    """Phase and exit code come from the container; runner fields come from the runner; numbers are plausible."""
 
     def holds(end):
-        written, said, code = end
+        written, output, code = end
         reader = UsageReader("auto")
         taker = Lines(Mask(), reader.take)
-        shown = b"".join([*map(taker.take, (item + b"\n" for item in said)), taker.end()])
+        shown = b"".join([*map(taker.take, (item + b"\n" for item in output)), taker.end()])
         assert all(len(line) <= MAX_LENGTH for line in shown.split(b"\n"))
         reported = reader.usage.counts.values() if reader.usage else ()
         assert all(type(count) is int and 0 <= count <= MAX_TOKENS for count in reported)

@@ -1,6 +1,6 @@
-"""Every pattern in the code reads hostile text in linear time (E2).
+"""Every pattern in the code matches hostile text in linear time (E2).
 
-Finds the patterns by importing every module, and the methods that are called on them in its source.
+Collects the patterns by importing every module, and the called methods from its source.
 """
 
 import ast
@@ -16,7 +16,7 @@ import jangar
 
 LENGTH = 20_000
 MAX_LENGTH = 0.5
-"""Seconds of CPU for one text; a quadratic pattern takes several."""
+"""CPU seconds for one text; a quadratic pattern takes several."""
 METHODS = {"match", "fullmatch", "search", "sub", "finditer", "findall", "split"}
 PUMPS = (
     *(
@@ -94,7 +94,7 @@ def modules():
 
 
 def patterns_of(module):
-    """Name and pattern of every compiled one that the module holds itself."""
+    """Name and pattern of every compiled pattern of the module."""
     for name, value in vars(module).items():
         held = (
             value.values()
@@ -111,8 +111,8 @@ def patterns_of(module):
 
 
 def methods_in(module):
-    """What each name is asked, in the module's own source; and the patterns that are given to `re` itself."""
-    asked = {}
+    """The methods called on each name in the module's own source, and the patterns passed to `re` directly."""
+    methods = {}
     direct = []
     for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
         if not (
@@ -130,28 +130,28 @@ def methods_in(module):
             and isinstance(node.args[0].value, str)
         ):
             direct.append((node.func.attr, re.compile(node.args[0].value)))
-        asked.setdefault(owner.id, set()).add(node.func.attr)
-    return asked, direct
+        methods.setdefault(owner.id, set()).add(node.func.attr)
+    return methods, direct
 
 
-def found():
-    seen = {}
+def patterns_found():
+    uses = {}
     for module in modules():
-        asked, direct = methods_in(module)
+        methods, direct = methods_in(module)
         for method, pattern in direct:
-            seen.setdefault((pattern, method), f"{module.__name__}:{pattern.pattern[:40]}")
+            uses.setdefault((pattern, method), f"{module.__name__}:{pattern.pattern[:40]}")
         patterns = list(patterns_of(module))
-        # Patterns in a table are asked by the name of a loop variable: by any of the others.
-        by_others = set().union(*asked.values()) | {"fullmatch"}
+        # Patterns in a table are used through a loop variable: by any of the other names.
+        by_others = set().union(*methods.values()) | {"fullmatch"}
         for name, pattern in patterns:
-            for method in sorted(asked.get(name, by_others)):
-                seen.setdefault((pattern, method), f"{module.__name__}.{name}")
+            for method in sorted(methods.get(name, by_others)):
+                uses.setdefault((pattern, method), f"{module.__name__}.{name}")
     return [
-        pytest.param(pattern, method, id=f"{where}-{method}") for (pattern, method), where in seen.items()
+        pytest.param(pattern, method, id=f"{where}-{method}") for (pattern, method), where in uses.items()
     ]
 
 
-def ask(pattern, method, text):
+def apply_pattern(pattern, method, text):
     match method:
         case "sub":
             pattern.sub("", text)
@@ -162,19 +162,20 @@ def ask(pattern, method, text):
             getattr(pattern, method)(text)
 
 
-@pytest.mark.parametrize(("pattern", "method"), found())
-def test_a_pattern_reads_hostile_text_in_linear_time(pattern, method):
-    """E2: no pattern that a user's text is held against goes back over it."""
+@pytest.mark.parametrize(("pattern", "method"), patterns_found())
+def test_a_pattern_matches_hostile_text_in_linear_time(pattern, method):
+    """E2: no pattern that is applied to user input backtracks over it."""
     slow = []
     budget = time.thread_time() + 2 * MAX_LENGTH
     for pump, prefix, suffix in itertools.product(PUMPS, PREFIXES, SUFFIXES):
         short = prefix + pump * (LENGTH // 20 // len(pump)) + suffix
         began = time.thread_time()
-        ask(pattern, method, short)
-        # A twentieth of the text in a four-hundredth of the time, if it is quadratic: only these are worth the whole.
+        apply_pattern(pattern, method, short)
+        # A quadratic pattern needs a four-hundredth of the time for a twentieth of the text: only slow ones
+        # get the whole.
         if time.thread_time() - began > MAX_LENGTH / 400:
             began = time.thread_time()
-            ask(pattern, method, prefix + pump * (LENGTH // len(pump)) + suffix)
+            apply_pattern(pattern, method, prefix + pump * (LENGTH // len(pump)) + suffix)
             if time.thread_time() - began > MAX_LENGTH:
                 slow.append((prefix, pump, suffix))
         if slow or time.thread_time() > budget:

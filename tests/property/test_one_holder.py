@@ -1,4 +1,4 @@
-"""At most one process holds a Lease, whatever the wire, the clocks and the processes do."""
+"""At most one process holds a Lease, whatever the network, clocks and processes do."""
 
 import asyncio
 from random import Random
@@ -13,7 +13,7 @@ FAULTS = ["cut", "mend", "kill", "stop", "nothing", "nothing", "nothing"]
 
 
 class World:
-    """Some processes, their wires, and every moment at which two of them held."""
+    """Some processes, their connections, and every moment at which two of them held the lease."""
 
     def __init__(self, rng, count):
         self.rng = rng
@@ -70,8 +70,10 @@ class World:
 
 @settings(deadline=None)
 @given(seed=st.integers(0, 2**32), count=st.integers(2, 3))
-def test_two_never_hold_at_once(seed, count):
-    """Delays up to 40 s each way, cuts, kills, restarts and wrong wall clocks: one at most; in calm, one."""
+def test_a_lease_never_has_two_holders(seed, count):
+    """With delays up to 40 s each way, disconnects, kills, restarts and wrong wall clocks there is at most one
+    holder; without faults there is one.
+    """
 
     async def main():
         rng = Random(seed)  # noqa: S311 - a replayable history, not a secret

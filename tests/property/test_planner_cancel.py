@@ -1,4 +1,4 @@
-"""A cancel always ends the run, in time, and tells what it could not end; a finished run it leaves alone."""
+"""A cancel always ends the run in time and reports what could not be stopped; it does not change a finished run."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -17,7 +17,7 @@ A_SECOND = timedelta(seconds=1)
 
 
 def cancelled_scenario(seed, *, late=False):
-    """A scenario that somebody cancels at any time of its life, or after it."""
+    """A scenario with a cancel at any time of its life or after it."""
     random = Random(seed)  # noqa: S311 - a script, not a secret
     scenario = a_scenario(seed, most_steps=10, cancel_at=None, total_timeout=None)
     if late:
@@ -29,11 +29,11 @@ def cancelled_scenario(seed, *, late=False):
 
 @pytest.mark.rule("CAN-2", "CAN-3", "CAN-5", "CAN-6", "CAN-8", "GC-9")
 @in_blocks
-def test_a_cancel_ends_the_run_within_the_bound(block):
-    """Waiting to retry, pending, suspended, not begun, or with children that ignore it: terminal at the deadline.
+def test_a_cancel_ends_the_run_within_the_deadline(block):
+    """Waiting to retry, pending, suspended, not started, or with children that ignore it: terminal at the deadline.
 
-    `support.planner_invariants` checks besides that nothing is created after it, that whatever still runs at the
-    end is listed as left behind, and that clean-up goes on until nothing is.
+    `support.planner_invariants` also checks that nothing is created after the cancel, that everything that still runs
+    at the end is listed as left behind, and that cleanup continues until nothing is.
     """
     for seed in seeds(block):
         scenario = cancelled_scenario(seed)
@@ -52,18 +52,18 @@ def test_a_cancel_ends_the_run_within_the_bound(block):
         listed = {item.name for item in simulation.recorded.left_behind}
         assert {state.child for state in simulation.recorded.steps if state.name in late} <= listed
         if scenario.cancel_by is Requester.DELETION:
-            assert simulation.released is not None, "GC-9: a deleted run is let go"
+            assert simulation.released is not None, "GC-9: the finalizer of a deleted run is removed"
 
 
 @pytest.mark.rule("CAN-7", "ST-2", "ST-4")
 @in_blocks
-def test_a_cancel_of_a_finished_run_says_that_it_is_ignored_and_no_more(block):
+def test_a_cancel_of_a_finished_run_is_only_reported_as_ignored(block):
     """I8: CancelIgnored, observedGeneration, updatedAt and the generations of the conditions change, nothing else."""
     for seed in seeds(block):
         scenario = cancelled_scenario(seed, late=True)
         simulation = Simulation(scenario).run()
-        asked = moment(scenario.cancel_at)
-        before = [version for when, version in simulation.versions if moment(when) < asked][-1]
+        requested_at = moment(scenario.cancel_at)
+        before = [version for when, version in simulation.versions if moment(when) < requested_at][-1]
         after = simulation.recorded
         assert before.lifecycle.phase in TERMINAL
         assert replace(after, lifecycle=before.lifecycle, left_behind=()) == replace(before, left_behind=())
@@ -79,7 +79,7 @@ def test_a_cancel_of_a_finished_run_says_that_it_is_ignored_and_no_more(block):
 
 
 def _without_request(lifecycle):
-    """All that a late request may not touch."""
+    """The status without the fields that a late request may change."""
     kept = [condition for condition in lifecycle.conditions if condition.type != "CancelIgnored"]
     conditions = tuple(replace(item, observed_generation=None) for item in kept)
     return replace(lifecycle, conditions=conditions, observed_generation=None, updated_at=None)

@@ -1,4 +1,4 @@
-"""The same observation and time give the same plan, however the observation is laid out and whatever came before."""
+"""The same observation and time give the same plan, regardless of order and of previous plans."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -16,24 +16,26 @@ from support.trials import in_blocks, seeds
 @pytest.mark.rule("DAG-8")
 @in_blocks
 def test_a_plan_depends_on_the_observation_and_the_time_only(block):
-    """At every pass: planned on top of the plan before, from scratch, twice, or from shuffled copies, it is equal."""
+    """In every pass: planned incrementally, from scratch, twice, or from shuffled copies, it is equal."""
     for seed in seeds(block):
         simulation = Simulation(a_scenario(seed, most_steps=10), Faults(idle_looks=0.2, crashes=0.1))
         random = Random(seed)  # noqa: S311 - an order, not a secret
 
-        def look(seen, found, simulation=simulation, random=random):
+        def look(observation, planned, simulation=simulation, random=random):
             now, previous = moment(simulation.now), simulation.previous
-            children = list(seen.children.items())
+            children = list(observation.children.items())
             random.shuffle(children)
-            copied = replace(seen, children={name: replace(child) for name, child in children})
-            assert plan(seen, now) == found, "incremental differs from cold"
-            assert plan(copied, now, previous) == found, "the order of children matters"
+            copied = replace(observation, children={name: replace(child) for name, child in children})
+            assert plan(observation, now) == planned, "incremental differs from cold"
+            assert plan(copied, now, previous) == planned, "the order of children matters"
             if random.random() < 0.2:
-                assert plan(seen, now, previous) == found, "planning twice differs"
+                assert plan(observation, now, previous) == planned, "planning twice differs"
                 earlier = now - timedelta(milliseconds=random.randrange(5000))
-                assert plan(seen, earlier, previous) == plan(seen, earlier), "a clock that goes back matters"
-            if found.basis is not None:
-                assert found.basis.progress.tally.document() == Counts.of(found.status.steps).document()
+                assert plan(observation, earlier, previous) == plan(observation, earlier), (
+                    "a clock that goes back changes the plan"
+                )
+            if planned.basis is not None:
+                assert planned.basis.progress.tally.document() == Counts.of(planned.status.steps).document()
 
         simulation.on_plan = look
         simulation.run()

@@ -1,4 +1,4 @@
-"""Nothing to do means nothing done: no write, no action, no early look."""
+"""Without changes there is no write, no action and no early requeue."""
 
 from datetime import timedelta
 from random import Random
@@ -13,24 +13,26 @@ from support.trials import in_blocks, seeds
 
 @pytest.mark.rule("ST-3", "ST-7")
 @in_blocks
-def test_without_news_nothing_is_written(block):
-    """At any time before the next event or timer the recorded status comes back itself, and no look is due at once."""
+def test_without_changes_nothing_is_written(block):
+    """At any time before the next event or timer the recorded status is returned unchanged, and no requeue is due at
+    once.
+    """
     for seed in seeds(block):
         simulation = Simulation(a_scenario(seed, most_steps=15))
         random = Random(seed)  # noqa: S311 - a time, not a secret
 
         def look(until, simulation=simulation, random=random):
-            seen = simulation.observation()
+            observation = simulation.observation()
             for when in (simulation.now, random.randrange(simulation.now, until)):
-                again = plan(seen, moment(when), simulation.previous)
-                assert again.status is seen.recorded, f"a write without news at {when} ms"
+                again = plan(observation, moment(when), simulation.previous)
+                assert again.status is observation.recorded, f"a write without news at {when} ms"
                 assert again.look_again_at is None or again.look_again_at > moment(when)
 
         simulation.on_quiet = look
         simulation.run()
-        seen = simulation.observation()
+        observation = simulation.observation()
         for days in (0, 1, 30):
-            again = plan(seen, moment(simulation.now) + timedelta(days=days))
-            assert again.status is seen.recorded, "a finished run is written again"
+            again = plan(observation, moment(simulation.now) + timedelta(days=days))
+            assert again.status is observation.recorded, "a finished run is written again"
             assert not again.actions
             assert again.look_again_at is None

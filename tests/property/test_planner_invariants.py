@@ -1,4 +1,4 @@
-"""What holds at every recorded version and for every action, whatever goes wrong around the planner."""
+"""Invariants of every recorded version and every action under all faults of the planner's environment."""
 
 import pytest
 
@@ -12,9 +12,9 @@ from support.trials import in_blocks, seeds
 )
 @in_blocks
 def test_invariants_hold_at_every_version(block):
-    """I1-I7 hold with a late and forgetful cache, crashes anywhere, pauses after them and creates on the wire.
+    """I1-I7 hold with a stale and forgetful cache, crashes anywhere, downtime after them and creates in flight.
 
-    The checks themselves are in `support.planner_invariants`; every simulation of every property makes them.
+    The checks are in `support.planner_invariants`; every simulation of every property makes them.
     """
     for seed in seeds(block):
         faults = Faults(lag=4000, crashes=0.3, on_the_wire=0.7, down=9000, idle_looks=0.2)

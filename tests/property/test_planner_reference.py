@@ -1,4 +1,4 @@
-"""The planner against the reference scheduler: the same ends, for the same reasons, after the same attempts."""
+"""The planner compared with the reference scheduler: the same outcomes, reasons and attempts."""
 
 import pytest
 
@@ -14,8 +14,8 @@ from support.trials import in_blocks, seeds
     "DAG-1", "DAG-4", "DAG-5", "DAG-6", "DAG-7", "DAG-8", "DAG-9", "DAG-10", "DAG-15", "CAN-2", "CAN-6"
 )
 @in_blocks
-def test_runs_end_as_the_contract_says(block, record_property):
-    """Phases, reasons, causes, attempts and what is left behind are those of a scheduler written from the contract."""
+def test_runs_end_as_the_contract_requires(block, record_property):
+    """Phases, reasons, causes, attempts and leftover children equal those of a scheduler written from the contract."""
     tried = []
     for seed in seeds(block):
         scenario = a_scenario(seed)
@@ -28,10 +28,10 @@ def test_runs_end_as_the_contract_says(block, record_property):
 
 @pytest.mark.rule("DAG-4", "DAG-5", "DAG-9", "DAG-12", "GC-2")
 @in_blocks
-def test_a_late_cache_changes_when_things_happen_and_not_what(block):
-    """With caches seconds behind, duplicate events and restarts, every step still ends the same way.
+def test_a_stale_cache_changes_only_the_timing(block):
+    """With caches seconds behind, duplicate events and restarts, every step still has the same outcome.
 
-    Limits in time and number are left out: what they cut depends on when it is seen.
+    Time and parallelism limits are left out: their effect depends on the time of observation.
     """
     for seed in seeds(block):
         scenario = timeless(a_scenario(seed, most_steps=8))

@@ -1,4 +1,4 @@
-"""A controller may die anywhere: it ends with the same status, and no attempt has two children."""
+"""A controller may crash anywhere: the status is the same in the end, and no attempt has two children."""
 
 import pytest
 
@@ -11,14 +11,14 @@ EXHAUSTIVE = 20
 
 
 def the_end(simulation):
-    """The final record, and which children were created."""
+    """The final record and the created children."""
     return simulation.recorded, sorted(simulation.world.children)
 
 
 @pytest.mark.rule("DAG-9", "CAN-8", "RUN-3")
 @in_blocks
 def test_losing_every_pass_twice_changes_nothing(block):
-    """Each pass is lost before its status is recorded, then after that and before its actions, and then done."""
+    """Each pass is lost before its status is recorded, then between record and actions, and then completed."""
     for seed in seeds(block):
         scenario = a_scenario(seed, most_steps=6)
         clean = Simulation(scenario).run()
@@ -28,7 +28,7 @@ def test_losing_every_pass_twice_changes_nothing(block):
 @pytest.mark.rule("DAG-9", "CAN-8", "RUN-3", "ST-6")
 @in_blocks
 def test_crashes_at_random_points_change_nothing(block):
-    """Restarts, lost actions, half-done actions and refused writes, several in a run and some during recovery."""
+    """Restarts, lost actions, partial actions and rejected writes, several per run and some during recovery."""
     for seed in seeds(block):
         scenario = a_scenario(seed, most_steps=6)
         clean = Simulation(scenario).run()
@@ -44,5 +44,5 @@ def test_a_crash_at_each_point_changes_nothing(block):
         clean = Simulation(scenario).run()
         for number in range(1, clean.passes + 1):
             for crash in Crash:
-                found = Simulation(scenario, Faults(crash_at=(number, crash))).run()
-                assert the_end(found) == the_end(clean), f"seed {seed}, pass {number}: {crash}"
+                simulation = Simulation(scenario, Faults(crash_at=(number, crash))).run()
+                assert the_end(simulation) == the_end(clean), f"seed {seed}, pass {number}: {crash}"

@@ -1,4 +1,4 @@
-"""A retry keeps what succeeded and repeats the rest, with all that depends on it."""
+"""A retry keeps succeeded steps and repeats the others with all their dependents."""
 
 from dataclasses import replace
 from random import Random
@@ -14,7 +14,7 @@ from support.trials import in_blocks, seeds
 
 
 def repeated_steps(scenario, phases, from_step):
-    """By the words of DAG-16: what did not succeed or was named, and whoever needs something that is repeated."""
+    """By DAG-16: steps that did not succeed or were named, and all dependents of a repeated step."""
     repeated = {step.name for step in scenario.steps if phases.get(step.name) != "Succeeded"}
     repeated |= {from_step} - {None}
     before = set()
@@ -29,7 +29,7 @@ def repeated_steps(scenario, phases, from_step):
 @pytest.mark.rule("DAG-16")
 @in_blocks
 def test_a_retry_repeats_what_did_not_succeed_and_its_dependents(block):
-    """Kept steps are Succeeded/Reused with their outputs and never start; the rest runs as in any other run."""
+    """Kept steps are Succeeded/Reused with their outputs and never start; the others run as in any other run."""
     for seed in seeds(block):
         random = Random(seed)  # noqa: S311 - a script, not a secret
         scenario = a_scenario(seed)

@@ -1,4 +1,4 @@
-"""Secret values do not survive redaction, whatever form a program writes them in."""
+"""Redaction removes Secret values in every form in which a program writes them."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ edges = st.binary(max_size=7).map(lambda data: data.hex().encode())
 
 
 def forms(text):
-    """As programs write it: each with a name for the failure."""
+    """The forms in which programs write a value, named for failure messages."""
     data = text.encode()
     yield "plain", data
     yield "upper", text.upper().encode()
@@ -37,8 +37,8 @@ def forms(text):
 
 @pytest.mark.rule("GC-6")
 @given(values, edges, edges)
-def test_no_form_of_a_value_survives(value, before, after):
-    """B14, E15: neither the value nor one of its lines, plain, escaped or in hex; runner and history agree."""
+def test_every_form_of_a_value_is_redacted(value, before, after):
+    """B14, E15: the value and each of its lines, plain, escaped or in hex; runner and history agree."""
     runner, history = Mask([value]), Redactor([value.encode()])
     for part in {value, *value.splitlines()}:
         for name, form in forms(part):
@@ -49,8 +49,8 @@ def test_no_form_of_a_value_survives(value, before, after):
 
 @pytest.mark.rule("GC-6")
 @given(values, st.binary(max_size=5), st.binary(max_size=5))
-def test_no_base64_of_a_value_survives_within_something_longer(value, before, after):
-    """B14: at any alignment, of the whole and of one line, in both alphabets, also where lines are wrapped."""
+def test_base64_of_a_value_within_longer_data_is_redacted(value, before, after):
+    """B14: at any alignment, whole or one line, in both alphabets, also in wrapped lines."""
     redactor = Redactor([value.encode()])
     for part in {value, *value.splitlines()}:
         data = part.encode()
@@ -67,8 +67,8 @@ def test_no_base64_of_a_value_survives_within_something_longer(value, before, af
 
 @pytest.mark.rule("GC-6")
 @given(values, st.integers(min_value=4), st.booleans())
-def test_a_tail_that_was_cut_within_a_value_shows_nothing_of_it(value, cut, at_start):
-    """The log's tail begins at any byte, also within a value or its hex form."""
+def test_a_tail_cut_within_a_value_shows_nothing_of_it(value, cut, at_start):
+    """The log tail starts at any byte, also within a value or its hex form."""
     for data in (value.encode(), value.encode().hex().encode()):
         size = 4 + cut % (len(data) - 4)
         if at_start:
@@ -86,18 +86,20 @@ def test_a_tail_that_was_cut_within_a_value_shows_nothing_of_it(value, cut, at_s
         pytest.param("é".encode() * 300_000, id="escaped"),
     ],
 )
-def test_the_largest_secret_costs_seconds_at_most(value):
-    """E10: a tail of 256 KiB against a Secret of one MiB, both as unfavorable as they can be."""
+def test_redacting_the_largest_secret_takes_seconds_at_most(value):
+    """E10: a tail of 256 KiB and a Secret of one MiB in the worst case for both."""
     tail = (value + value)[: 256 * 1024]
-    begun = time.process_time()
+    prefix = time.process_time()
     shown = masked(tail, [value])
-    assert time.process_time() - begun < 20
+    assert time.process_time() - prefix < 20
     assert value[:4096] not in shown
 
 
 @pytest.mark.rule("GC-6")
-def test_a_secret_of_very_many_lines_is_known_line_by_line():
-    """Of more lines than are known in every form, each is known plain, and the whole in every form."""
+def test_a_secret_with_very_many_lines_is_redacted_line_by_line():
+    """Beyond the number of lines that are redacted in every form, each line is redacted as plain text, and the whole
+    value in every form.
+    """
     secret = [f"line-{number:06d}-{number * 7919:x}" for number in range(MAX_ENCODED_LINES + 10)]
     redactor = Redactor(["\n".join(secret).encode()])
     assert redactor.redact(f"read {secret[-1]}".encode()) == b"read ***"

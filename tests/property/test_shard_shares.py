@@ -1,4 +1,4 @@
-"""Shares of shards: even, the same for everybody, and steady when members come and go."""
+"""Shares of shards are even, the same for every member, and stable when members join and leave."""
 
 import asyncio
 from collections import Counter
@@ -19,8 +19,8 @@ FAULTS = ["cut", "mend", "kill", "stop", "join", "nothing", "nothing"]
 
 @pytest.mark.rule("CHART-4")
 @given(shards=SHARDS, members=MEMBERS, seed=st.integers(0, 1000))
-def test_each_holds_the_floor_or_the_ceiling(shards, members, seed):
-    """All shards are assigned, and the order in which members are known does not matter."""
+def test_each_member_holds_the_floor_or_the_ceiling(shards, members, seed):
+    """All shards are assigned, and the order of members does not matter."""
     shuffled = sorted(members)
     Random(seed).shuffle(shuffled)  # noqa: S311 - an order, not a secret
     shares = assignment(shards, shuffled)
@@ -31,15 +31,15 @@ def test_each_holds_the_floor_or_the_ceiling(shards, members, seed):
 
 
 @given(shards=SHARDS, members=MEMBERS, name=st.text("xyz", min_size=1, max_size=4))
-def test_few_shards_move_when_a_member_comes_or_goes(shards, members, name):
-    """Never all of them, and never more than three times what cannot be helped and a few."""
+def test_few_shards_move_when_a_member_joins_or_leaves(shards, members, name):
+    """Never all of them, and never more than three times the minimum and a few."""
     before, after = assignment(shards, members), assignment(shards, {*members, name})
     moved = sum(before[shard] != after[shard] for shard in range(shards))
     assert moved <= 3 * -(-shards // (len(members) + 1)) + 4
 
 
-def test_moves_are_near_the_least_on_the_whole():
-    """Over many memberships less than twice the share of the one who came."""
+def test_moves_are_close_to_the_minimum_on_average():
+    """Over many memberships less than twice the share of the new member."""
     rng = Random(8)  # noqa: S311
     for count in (2, 3, 5, 8):
         moved = 0
@@ -51,19 +51,19 @@ def test_moves_are_near_the_least_on_the_whole():
 
 
 def test_names_are_spread_evenly():
-    """Runs that are numbered, in some namespaces: no shard has twice its part."""
+    """Numbered runs in some namespaces: no shard has twice its share."""
     load = Counter(shard_of(f"team-{n % 7}", f"nightly-{n}", 12) for n in range(12_000))
     assert set(load) == set(range(12))
     assert max(load.values()) < 1.3 * 1000
 
 
-def test_a_name_has_its_shard_for_ever():
-    """Two versions side by side must agree: these never change."""
+def test_the_shard_of_a_name_never_changes():
+    """Two versions that run side by side must agree."""
     assert [shard_of("default", f"run-{n}", 12) for n in range(6)] == [6, 4, 2, 8, 3, 9]
 
 
 class World:
-    """Some processes, their wires, and every moment at which two of them held one shard."""
+    """Some processes, their connections, and every moment at which two of them held one shard."""
 
     def __init__(self, rng, count):
         self.rng = rng
@@ -121,7 +121,9 @@ class World:
 @settings(deadline=None, max_examples=10)
 @given(seed=st.integers(0, 2**32), count=st.integers(2, 3))
 def test_no_shard_has_two_holders(seed, count):
-    """Delays, cuts, kills, restarts, newcomers with other counts: one at most; in calm, even shares of all."""
+    """With delays, disconnects, kills, restarts and members with other shard counts there is at most one holder;
+    without faults, all shards are evenly shared.
+    """
 
     async def main():
         rng = Random(seed)  # noqa: S311 - a replayable history, not a secret

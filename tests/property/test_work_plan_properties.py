@@ -1,4 +1,4 @@
-"""What holds of every plan for a child's work, whatever is recorded and whatever is seen."""
+"""Properties of every plan for a child's Job, for any record and any observation."""
 
 import json
 from dataclasses import replace
@@ -112,7 +112,7 @@ retentions = st.builds(
 
 @st.composite
 def records(draw):
-    """What some earlier pass may have recorded; more than it really would."""
+    """What an earlier pass may have recorded; a superset of the possible records."""
     phase = draw(st.sampled_from([None, Phase.PENDING, Phase.RUNNING, *Phase]))
     job = draw(st.one_of(st.none(), notes))
     started = draw(whole)
@@ -237,8 +237,10 @@ times = st.integers(0, 200_000).map(lambda item: NOON + timedelta(milliseconds=i
 @pytest.mark.rule("CAN-2", "GC-2", "GC-9")
 @settings(max_examples=300)
 @given(observations(), times)
-def test_no_job_is_created_for_a_child_that_ends_waits_or_is_not_held(observation, now):
-    """A create is planned only for a held, wanted, unsuspended child of a run that was read and goes on."""
+def test_no_job_is_created_for_a_child_that_ends_waits_or_has_no_finalizer(observation, now):
+    """A create is planned only for a wanted, unsuspended child with our finalizer, of a run that was read and is
+    active.
+    """
     plan = plan_work(observation, now)
     creates = [action for action in plan.actions if isinstance(action, CreateJob)]
     if not creates:
@@ -258,8 +260,8 @@ def test_no_job_is_created_for_a_child_that_ends_waits_or_is_not_held(observatio
 
 @settings(max_examples=300)
 @given(observations(), times)
-def test_a_plan_that_asks_does_nothing_else_and_asks_once(observation, now):
-    """Nothing is recorded or done before the reads, and what was read is not asked for again."""
+def test_a_plan_that_reads_does_nothing_else_and_reads_once(observation, now):
+    """Nothing is recorded or done before the reads, and nothing is read twice."""
     plan = plan_work(observation, now)
     if plan.reads:
         assert not plan.actions
@@ -272,15 +274,15 @@ def test_a_plan_that_asks_does_nothing_else_and_asks_once(observation, now):
 @pytest.mark.rule("GC-1")
 @settings(max_examples=300)
 @given(observations(), times)
-def test_nothing_is_let_go_before_its_end_is_recorded(observation, now):
-    """Finalizers, TTLs and deletions belong to ended work: what is planned about others stops or starts it."""
+def test_nothing_is_released_before_its_end_is_recorded(observation, now):
+    """Finalizer removals, TTLs and deletions belong to ended work: actions on other work only stop or start it."""
     plan = plan_work(observation, now)
     recorded = observation.recorded
     if recorded.lifecycle.is_terminal:
         return
     assert not any(isinstance(action, DeleteChild | RemoveChildFinalizer) for action in plan.actions)
     if any(isinstance(action, SetTtl | ReleaseJob | DeleteJob) for action in plan.actions):
-        # An attempt that another one follows.
+        # An attempt that is followed by another.
         assert recorded.job.attempt in {attempt.attempt for attempt in recorded.attempts}
     if any(isinstance(action, ReleasePod) for action in plan.actions):
         assert plan.status.attempts[-1].attempt == plan.status.job.attempt
@@ -290,7 +292,7 @@ def test_nothing_is_let_go_before_its_end_is_recorded(observation, now):
 @settings(max_examples=300)
 @given(observations(), times)
 def test_an_end_is_final_and_times_are_set_once(observation, now):
-    """A terminal phase, its outcome and the times of start and end never change."""
+    """A terminal phase, its outcome and the start and end times never change."""
     before, after = observation.recorded, plan_work(observation, now).status
     if before.lifecycle.is_terminal:
         assert after.lifecycle.phase is before.lifecycle.phase
@@ -307,8 +309,8 @@ def test_an_end_is_final_and_times_are_set_once(observation, now):
 @pytest.mark.rule("GC-9")
 @settings(max_examples=300)
 @given(observations(), times)
-def test_a_child_goes_only_when_nothing_is_held_or_its_time_is_over(observation, now):
-    """A deleted child is let go after a live look, with nothing of ours held, or past the bound together with it."""
+def test_a_child_is_released_only_when_its_work_is_or_after_the_deadline(observation, now):
+    """A deleted child is released after a live read without any of our finalizers, or with them after the deadline."""
     plan = plan_work(observation, now)
     if not any(isinstance(action, RemoveChildFinalizer) for action in plan.actions):
         return
@@ -329,8 +331,8 @@ def test_a_child_goes_only_when_nothing_is_held_or_its_time_is_over(observation,
 @pytest.mark.rule("ST-7")
 @settings(max_examples=300)
 @given(observations(), times)
-def test_a_plan_without_effect_does_not_look_again_at_once(observation, now):
-    """What changes nothing now is not looked at again before something changes or time has passed."""
+def test_a_plan_without_effect_is_not_requeued_at_once(observation, now):
+    """Without an effect, the next pass waits for a change or a timer."""
     plan = plan_work(observation, now)
     if plan.status is observation.recorded and not plan.actions and not plan.reads:
         assert plan.look_again_at is None or plan.look_again_at > now
@@ -340,7 +342,7 @@ def test_a_plan_without_effect_does_not_look_again_at_once(observation, now):
 @settings(max_examples=300)
 @given(observations(), times)
 def test_a_plan_reads_back_as_it_was_recorded(observation, now):
-    """The status as JSON gives the same record, so that a pass after it has nothing to write."""
+    """The status as JSON gives the same record, so that the next pass writes nothing."""
     plan = plan_work(observation, now)
     written = json.loads(json.dumps(work_document(plan.status, name="build", namespace="default")))
     read = work_record(written)
@@ -354,14 +356,14 @@ def test_a_plan_reads_back_as_it_was_recorded(observation, now):
 
 
 @given(records())
-def test_every_record_is_read_back_as_it_is(record):
-    """What a record says is in the document, whole."""
+def test_every_record_is_read_back_unchanged(record):
+    """The document contains the whole record."""
     written = json.loads(json.dumps(work_document(record, name="build", namespace="default")))
     assert work_record(written) == record
 
 
-def test_the_observations_reach_what_the_properties_speak_of():
-    """Otherwise they would hold of nothing."""
+def test_the_observations_cover_the_properties():
+    """Otherwise the properties would hold trivially."""
     reached = set()
 
     @settings(max_examples=500, database=None, derandomize=True)

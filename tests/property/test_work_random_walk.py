@@ -1,4 +1,4 @@
-"""A child's work through random lives: deaths between record and act, lagging views, cancels, deletions, lost Jobs."""
+"""A child's Job through random lives: crashes between record and act, stale caches, cancels, deletions, lost Jobs."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -17,7 +17,8 @@ from support.work_world import ENDED, STEP_ENDED, Death, a_world
 
 STEPS = 40
 MAX_ENDS = 4
-"""Ends that may follow each other with nothing done in between: of a Job, and of the child that was told to stop."""
+"""Recorded ends that may follow each other without actions in between: of a Job, and of the child that was stopped.
+"""
 CODES = (0, 0, 0, 1, 137)
 COURSES = (
     (),
@@ -78,19 +79,19 @@ class Walk:
             self.check(before)
 
     def check_repeats(self):
-        """A pass that died after its write is repeated by the next one: the same actions, and nothing to write."""
+        """Repeat a pass that crashed after its write: the same actions, and no write."""
         world = self.world
         if world.gone:
             return
-        seen, plan = world.planned()
+        observation, plan = world.planned()
         for _ in range(MAX_ENDS):
-            ended = is_new_end(seen.recorded, plan.status)
+            ended = is_new_end(observation.recorded, plan.status)
             world = replace(world, status=world.recorded(plan))
-            before, (seen, plan) = plan, world.planned()
+            before, (observation, plan) = plan, world.planned()
             if not ended:
                 break
         assert plan.actions == before.actions, "another pass does something else"
-        assert seen.recorded is plan.status or seen.recorded == plan.status, "written once more"
+        assert observation.recorded is plan.status or observation.recorded == plan.status, "written once more"
 
     def check(self, before):
         after = self.world.status
@@ -107,14 +108,14 @@ class Walk:
         assert len({item.name.rsplit("-", 1)[0] for item in alive}) <= 1, "two attempts run at once"
 
     def check_stages(self, before, after):
-        """In order, one at a time, and none is left again once it has ended."""
+        """Stages run in order, one at a time, and none is released again after it ended."""
         old, new = (((item.get("workflow") or {}).get("steps") or ()) for item in (before, after))
         for one, other in zip(old, new, strict=False):
             if one["phase"] in STEP_ENDED:
                 assert one == other, "a stage was changed after its end"
-        begun = [item["name"] for item in new if item.get("job")]
-        assert begun == [item["name"] for item in new][: len(begun)], "a stage began before its turn"
-        for item in new[: len(begun) - 1] if begun else ():
+        started = [item["name"] for item in new if item.get("job")]
+        assert started == [item["name"] for item in new][: len(started)], "a stage began before its turn"
+        for item in new[: len(started) - 1] if started else ():
             assert item["phase"] == "Succeeded", "a stage began after one that did not succeed"
 
     def cluster(self):
@@ -153,8 +154,8 @@ class Walk:
         world, random = self.world, self.random
         match random.randrange(10):
             case 0:
-                asked = world.child.requested_by | {Requester.CANCEL}
-                world.child = replace(world.child, requested_by=asked, generation=2)
+                requesters = world.child.requested_by | {Requester.CANCEL}
+                world.child = replace(world.child, requested_by=requesters, generation=2)
             case 1 if random.random() < 0.5:
                 self.delete_child()
             case 2 | 3:
@@ -182,11 +183,11 @@ class Walk:
     def delete_child(self):
         child = self.world.child
         if child.deleted_at is None:
-            asked = child.requested_by | {Requester.DELETION}
-            self.world.child = replace(child, requested_by=asked, deleted_at=self.world.now)
+            requesters = child.requested_by | {Requester.DELETION}
+            self.world.child = replace(child, requested_by=requesters, deleted_at=self.world.now)
 
     def settle(self):
-        """People leave it alone, and it comes to its end."""
+        """Without further user actions the child reaches its end."""
         world = self.world
         world.lagging = False
         world.child = replace(world.child, suspend=False)
@@ -214,7 +215,7 @@ class Walk:
 
 
 def is_new_end(before, after):
-    """Whether the end of a Job was recorded: what follows it is done by the passes after it."""
+    """Whether the end of a Job was recorded: later passes perform its actions."""
     if after.lifecycle.is_terminal or len(after.attempts) > len(before.attempts):
         return not before.lifecycle.is_terminal
     moved = after.stage is not None and not after.stage.owns(after.job)
@@ -224,7 +225,7 @@ def is_new_end(before, after):
 @pytest.mark.rule("RUN-3", "GC-1", "GC-2", "CAN-2", "DAG-9")
 @in_blocks
 def test_no_life_starts_work_twice_or_loses_an_outcome(block):
-    """One Job for each attempt, none after a stop, an outcome before every release, and nothing held in the end."""
+    """One Job for each attempt, none after a stop, an outcome before every release, and no finalizer in the end."""
     for seed in seeds(block):
         try:
             Walk(seed).run()
@@ -233,8 +234,8 @@ def test_no_life_starts_work_twice_or_loses_an_outcome(block):
             raise
 
 
-def test_a_world_can_be_walked_at_all():
-    """The walks reach every end: otherwise they would prove nothing."""
+def test_the_walks_reach_every_outcome():
+    """Otherwise they would prove nothing."""
     ends = set()
     for seed in range(150):
         walk = Walk(seed)

@@ -1,4 +1,4 @@
-"""AgentRuns on the simulated server: many of them, a stand-in for what runs them, and a check of every commit."""
+"""AgentRuns on the simulated server: many of them, a stand-in for their controller, and a check of every commit."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ HERE = Namespaces.of("default")
 
 
 def an_agentrun(name: str, namespace: str, agent: str = "coder", **spec: Any) -> Obj:
-    """The least that is a run."""
+    """A minimal run."""
     return {
         "apiVersion": AGENTRUNS.api_version,
         "kind": AGENTRUNS.kind,
@@ -52,25 +52,25 @@ def an_agentrun(name: str, namespace: str, agent: str = "coder", **spec: Any) ->
 
 @dataclass(slots=True)
 class Workers:
-    """Stands for the controller of AgentRuns: starts what is admitted, ends it, fails what is denied."""
+    """A stand-in for the AgentRun controller: starts admitted runs, ends them, fails denied ones."""
 
     client: Client
     takes: Callable[[str], float]
-    """Seconds that the work of a run takes, by its name."""
+    """Seconds of work by the name of the run."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _begun: set[str] = field(default_factory=set)
+    _started: set[str] = field(default_factory=set)
 
     async def run(self) -> None:
         informer = Informer(self.client, AGENTRUNS, namespaces=Namespaces.every())
-        informer.subscribe(self._heard)
+        informer.subscribe(self._on_change)
         await informer.run()
 
-    def _heard(self, change: Change) -> None:
-        if change.new is None or change.new.uid in self._begun:
+    def _on_change(self, change: Change) -> None:
+        if change.new is None or change.new.uid in self._started:
             return
         admission = (change.new.view.get("status") or {}).get("admission") or {}
         if admission.get("phase") in ("Admitted", "Denied"):
-            self._begun.add(change.new.uid)
+            self._started.add(change.new.uid)
             work = self._work(change.new.namespace, change.new.name, change.new.uid, admission["phase"])
             task = asyncio.create_task(work)
             self._tasks.add(task)
@@ -92,7 +92,7 @@ class Workers:
 
 @dataclass(slots=True)
 class AdmissionBed:
-    """A server, workers, and lives of the controllers one after another."""
+    """A server, workers, and successive lives of the controllers."""
 
     server: SimulatedServer
     client: Client
@@ -106,43 +106,43 @@ class AdmissionBed:
         async with asyncio.timeout(seconds):
             for run in self.server.history.all_newest("agentruns"):
                 while (self.newest(run).get("status") or {}).get("phase") not in TERMINAL:
-                    await self.server.history.goes_on()
+                    await self.server.history.next_commit()
 
     def newest(self, run: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The run as it was last committed."""
+        """The last committed version of the run."""
         return self.server.history.newest("agentruns", run["metadata"]["name"]) or {}
 
     async def create(self, kind: Kind, name: str, namespace: str, spec: Mapping[str, Any]) -> None:
-        """Any object of the product."""
+        """Create any object of the product."""
         meta = {"name": name, "namespace": namespace}
         obj = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": meta, "spec": dict(spec)}
         await self.client.create(resource_of(kind), obj)
 
     async def start(self, name: str, namespace: str, agent: str = "coder", **spec: Any) -> None:
-        """A run."""
+        """Create a run."""
         await self.client.create(AGENTRUNS, an_agentrun(name, namespace, agent, **spec))
 
     async def change(self, name: str, namespace: str, spec: Mapping[str, Any]) -> None:
-        """As a person does."""
+        """Change an object as a user does."""
         run = await self.client.get(AGENTRUNS, name, namespace)
         body = {"metadata": {"uid": run["metadata"]["uid"]}, "spec": dict(spec)}
         await self.client.patch(AGENTRUNS, name, namespace, body, kind=PatchKind.MERGE)
 
     def admission(self, name: str) -> Mapping[str, Any]:
-        """What was said about a run last."""
+        """The last recorded admission of a run."""
         run = self.server.history.newest("agentruns", name) or {}
-        found: Mapping[str, Any] = (run.get("status") or {}).get("admission") or {}
-        return found
+        admission_status: Mapping[str, Any] = (run.get("status") or {}).get("admission") or {}
+        return admission_status
 
     def begin(self, faults: Faults | None = None, *, candidate: str = "") -> Life:
-        """A life of the controllers beside whatever else lives; it ends with the bed."""
+        """Start a life of the controllers alongside others; it ends with the bed."""
         life = Life(self.server, self.settings, faults or Faults(), self.random, EPOCH, candidate=candidate)
         self.lives.append(life)
         self.tasks.append(asyncio.create_task(life.run()))
         return life
 
     async def live(self, faults: Sequence[Faults]) -> None:
-        """One life after another with these faults, the last one without any; each begins with nothing in memory."""
+        """Start successive lives with these faults, and a last one without; each starts with empty memory."""
         for fault in [*faults, Faults()]:
             life = Life(self.server, self.settings, fault, self.random, EPOCH)
             self.lives.append(life)
@@ -151,7 +151,7 @@ class AdmissionBed:
 
 
 async def install_kinds(client: Client) -> None:
-    """The kinds that admission watches beside those that every simulation has."""
+    """Install the kinds that admission watches in addition to those of every simulation."""
     for kind in watched_kinds(AdmissionPolicy()):
         if kind.plural in NEEDED:
             continue
@@ -163,7 +163,7 @@ async def install_kinds(client: Client) -> None:
 async def admission_bed(
     seed: int, policy: AdmissionPolicy, namespaces: Sequence[str], takes: Callable[[str], float]
 ) -> AsyncIterator[AdmissionBed]:
-    """With the kinds that admission needs installed and an Agent for every name that a test may use."""
+    """A bed with the kinds that admission needs, and an Agent for every name that a test may use."""
     random = Random(seed)  # noqa: S311 - a simulation repeats
     # Jitter of the product itself.
     seed_everything(seed)
@@ -187,8 +187,8 @@ async def admission_bed(
 
 
 def violations(versions: Sequence[Version], policy: AdmissionPolicy) -> list[str]:
-    """Where a limit was broken at a commit, and what was admitted twice or taken back."""
-    found: list[str] = []
+    """Commits that violate a limit, and runs that were admitted twice or revoked."""
+    problems: list[str] = []
     live: dict[str, tuple[str, str]] = {}
     admitted: dict[str, str] = {}
     most = policy.concurrency
@@ -201,28 +201,28 @@ def violations(versions: Sequence[Version], policy: AdmissionPolicy) -> list[str
             "Admitted",
             admitted[uid],
         ):
-            found.append(f"{uid} was admitted and then {admission}")
+            problems.append(f"{uid} was admitted and then {admission}")
         if admission.get("phase") == "Admitted":
             admitted[uid] = admission["admittedAt"]
         if admission.get("phase") == "Admitted" and status.get("phase") not in TERMINAL and not version.gone:
             live[uid] = (version.obj["metadata"]["namespace"], version.obj["spec"]["agentRef"]["name"])
         else:
             live.pop(uid, None)
-        in_namespace, of_agent = Counter(place for place, _ in live.values()), Counter(live.values())
+        in_namespace, of_agent = Counter(namespace for namespace, _ in live.values()), Counter(live.values())
         if (
             len(live) > most.cluster
             or max(in_namespace.values(), default=0) > most.namespace
             or max(of_agent.values(), default=0) > most.agent
         ):
-            found.append(f"at {version.at}: {len(live)} live, {in_namespace}, {of_agent}")
-    return found + _rate_violations(admitted.values(), policy)
+            problems.append(f"at {version.at}: {len(live)} live, {in_namespace}, {of_agent}")
+    return problems + _rate_violations(admitted.values(), policy)
 
 
 def _rate_violations(admitted: Any, policy: AdmissionPolicy) -> list[str]:
     times = sorted(parse_rfc3339(item) for item in admitted)
     most, window = policy.rate.cluster, policy.rate.window
     return [
-        f"{most + 1} were admitted within {times[place + most] - first}"
-        for place, first in enumerate(times[: -most or None] if most else ())
-        if times[place + most] - first < window
+        f"{most + 1} were admitted within {times[index + most] - first}"
+        for index, first in enumerate(times[: -most or None] if most else ())
+        if times[index + most] - first < window
     ]

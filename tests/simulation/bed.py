@@ -36,7 +36,7 @@ Scripts = Callable[[str, int], Work]
 
 @dataclass(slots=True)
 class Bed:
-    """Everything that a simulation touches."""
+    """All parts of a simulation."""
 
     server: SimulatedServer
     client: Client
@@ -44,7 +44,7 @@ class Bed:
     random: Random
     settings: EngineSettings
     rng: Random
-    """What people draw from."""
+    """Random source of the users' actions."""
     start: datetime
     lives: list[Life] = field(default_factory=list)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Bed:
     async def until(
         self, holds: Callable[[dict[str, Any]], bool], name: str = "run", *, seconds: float = 600
     ) -> dict[str, Any]:
-        """The run as soon as that holds. Looks at what was committed: asking the server would cost most of a trial."""
+        """Wait for the run to match. Reads commits: requests to the server would dominate the cost of a trial."""
         async with asyncio.timeout(seconds):
             looked_at: Mapping[str, Any] | None = None
             while True:
@@ -87,7 +87,7 @@ class Bed:
                 if run is not looked_at and holds(dict(run)):
                     return dict(run)
                 looked_at = run
-                await self.server.history.goes_on()
+                await self.server.history.next_commit()
 
     async def ended(self, name: str = "run", *, seconds: float = 600) -> dict[str, Any]:
         return await self.until(
@@ -95,19 +95,19 @@ class Bed:
         )
 
     async def over(self, name: str = "run", *, seconds: float = 600) -> None:
-        """Until the run has ended or is gone."""
+        """Wait until the run has ended or is gone."""
         with contextlib.suppress(NotFound):
             await self.ended(name, seconds=seconds)
 
     async def delete(self, name: str = "run") -> None:
-        """As a person does."""
+        """Delete an object as a user does."""
         self.server.history.deleted_by_people = True
         with contextlib.suppress(NotFound):
             run = await self.run_object(name)
             await self.client.delete(RUNS, name, NAMESPACE, uid=run["metadata"]["uid"])
 
     async def job_of(self, name: str, *, seconds: float = 600) -> dict[str, Any]:
-        """The newest Job of that step, as soon as there is one."""
+        """The newest Job of that step, once it exists."""
         async with asyncio.timeout(seconds):
             while True:
                 jobs = [
@@ -117,14 +117,14 @@ class Bed:
                 ]
                 if jobs:
                     return dict(jobs[-1])
-                await self.server.history.goes_on()
+                await self.server.history.next_commit()
 
     # The controllers' lives.
 
     def start_controllers(
         self, faults: Faults | None = None, *, candidate: str = "", shards: int = 1
     ) -> Life:
-        """A new process with empty memory."""
+        """Start a new process with empty memory."""
         life = Life(
             self.server,
             self.settings,
@@ -139,7 +139,7 @@ class Bed:
         return life
 
     async def dead(self) -> None:
-        """Until the controllers that were started last have died."""
+        """Wait until the last started controllers have died."""
         task = self._tasks[-1]
         await asyncio.wait({task})
         task.result()
@@ -151,7 +151,7 @@ class Bed:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def stays_alive(self, lives: Sequence[Faults] = ()) -> None:
-        """Start the controllers anew whenever they have died, until cancelled; the next lives have these faults."""
+        """Restart the controllers whenever they have died, until cancelled; the next lives have these faults."""
         coming = iter(lives)
         while True:
             await self.dead()
@@ -211,7 +211,7 @@ async def bed(
 
 
 def step(name: str, *needs: str, work: str = "", **more: Any) -> dict[str, Any]:
-    """A step of an orchestration that does the work of its own name."""
+    """A step that does the work of its own name."""
     given = {"work": work or name, **more.pop("given", {})}
     return {
         "name": name,

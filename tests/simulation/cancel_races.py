@@ -1,4 +1,4 @@
-"""Scenarios in which a request to stop meets everything else, and work that does not stop: rows 13 and 14."""
+"""Scenarios with cancel races and work that does not stop: rows 13 and 14."""
 
 import asyncio
 import contextlib
@@ -50,8 +50,8 @@ async def _only_delete(made: Bed) -> None:
 
 
 def _raced(**most_starts: int) -> Judge:
-    """A run that has ended in one of its ways, and tells what it did with the request; unless it was deleted before
-    anything had started.
+    """The run has one of its outcomes and reports how it handled the request; unless it was deleted before anything
+    started.
     """
 
     def judge(reported: TrialResult, _: End) -> Iterable[str]:
@@ -148,8 +148,8 @@ def _held_by_others(resource: Resource) -> Callable[[Bed], Awaitable[None]]:
     async def people(made: Bed) -> None:
         await made.until(is_now("b", "Running"))
         job = (await made.job_of("b"))["metadata"]["name"]
-        found = await made.client.list(resource, NAMESPACE)
-        held = next(item for item in found if item["metadata"]["name"].startswith(job))
+        children = await made.client.list(resource, NAMESPACE)
+        held = next(item for item in children if item["metadata"]["name"].startswith(job))
         await _set_finalizers(made, resource, held, [*held["metadata"]["finalizers"], OTHERS])
         await asyncio.sleep(5 * made.rng.random())
         await made.cancel()
@@ -171,7 +171,7 @@ async def _set_finalizers(made: Bed, resource: Resource, obj: dict[str, Any], fi
 
 
 def _cancelled(*reasons: str, left_behind: bool = False) -> Judge:
-    """In time or not, and what was left behind is seen to its end."""
+    """In time or not, and leftover children are followed to their end."""
 
     def judge(reported: TrialResult, _: End) -> Iterable[str]:
         if reported.end.phase != "Cancelled" or reported.end.reason not in reasons:
@@ -240,7 +240,7 @@ STUBBORN = {
 }
 
 
-# Work that had ended before it was told to.
+# Work that had ended before it was stopped.
 
 
 async def _cancel_what_has_ended(made: Bed) -> None:
@@ -255,7 +255,7 @@ def _reported_late(exit_code: int) -> Callable[[Random], Scripts]:
 
 
 def _keeps(phase: str, reason: str) -> Judge:
-    """What b came to by itself counts, and what depends on it is not started any more."""
+    """The own outcome of b counts, and its dependents are not started."""
 
     def judge(reported: TrialResult, _: End) -> Iterable[str]:
         if reported.end.steps["b"][:2] != (phase, reason):
@@ -268,7 +268,7 @@ def _keeps(phase: str, reason: str) -> Judge:
 
 OWN_END = 4.0
 LONG_BEFORE = 16.0
-"""Seconds between the end and the request; a node's clock is not believed to the second once it was caught lying."""
+"""Seconds between the end and the request; a node's clock that was wrong is not trusted to the second."""
 
 TRUTHFUL = {
     story.name: story

@@ -1,6 +1,6 @@
-"""Every committed version of every object of a simulation, and the invariants that hold at each (reliability.md).
+"""Every committed version of every object of a simulation, and the invariants of each version (reliability.md).
 
-Walks the versions in the order of their commit; knows nothing of how they came about.
+Checks the versions in commit order, independent of how they were produced.
 """
 
 import asyncio
@@ -39,15 +39,15 @@ class Version:
 
 @dataclass(slots=True)
 class History:
-    """What was committed, and what is wrong with it."""
+    """All commits and the violations in them."""
 
     versions: list[Version] = field(default_factory=list)
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of each step of the orchestration, what it depends on."""
+    """Dependencies of each step of the orchestration."""
     forgiving: frozenset[str] = frozenset()
     """Steps whose failure is ignored."""
     taken_away: set[str] = field(default_factory=set)
-    """Uids of objects that people freed of their finalizers by force."""
+    """Uids of objects whose finalizers users removed by force."""
     deleted_by_people: bool = False
     _newest: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
@@ -65,19 +65,19 @@ class History:
                 item.set_result(None)
         self._waiting.clear()
 
-    async def goes_on(self) -> None:
-        """Until something is committed, and the moment that people need to see it."""
+    async def next_commit(self) -> None:
+        """Wait for the next commit plus the reaction time of users."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
         await waiting
         await asyncio.sleep(0.01)
 
     def newest(self, resource: str, name: str) -> Mapping[str, Any] | None:
-        """The object as it is now."""
+        """The current version of the object."""
         return self._newest.get((resource, name))
 
     def all_newest(self, resource: str) -> list[Mapping[str, Any]]:
-        """In the order of their creation."""
+        """In order of creation."""
         return [obj for (kind, _), obj in self._newest.items() if kind == resource]
 
     def violations(self) -> list[str]:
@@ -185,7 +185,7 @@ class _Walk:
                 yield "I7: a child was created for a run that has ended, is ending, or is not there"
 
     def _expired(self, run: Version) -> Iterator[str]:
-        """A time to live is never cut short, by true time."""
+        """A TTL is never cut short, by true time."""
         if run.status.get("phase") in TERMINAL:
             self._ended_at.setdefault(run.uid, run.at)
         ttl = (run.obj.get("spec") or {}).get("ttlSecondsAfterFinished")
@@ -206,7 +206,7 @@ class _Walk:
 
 
 def _ignored_cancel(new: Version, old: Version | None) -> Iterator[str]:
-    """I8: a request to a run that has ended changes one condition, observedGeneration and updatedAt."""
+    """I8: a request to an ended run changes one condition, observedGeneration and updatedAt."""
     if old is None or old.status.get("phase") not in TERMINAL:
         return
     if old.status.get("observedGeneration") == new.status.get("observedGeneration"):
@@ -230,7 +230,7 @@ def _ignored_cancel(new: Version, old: Version | None) -> Iterator[str]:
 
 
 def _reported(version: Version) -> tuple[object, ...]:
-    """Everything of it that says something."""
+    """The significant fields of the status."""
     meta = {name: value for name, value in version.obj["metadata"].items() if name not in BOOKKEEPING}
     status = {name: value for name, value in version.status.items() if name != "updatedAt"}
     return (meta, version.obj.get("spec"), status)

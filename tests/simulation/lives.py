@@ -1,4 +1,4 @@
-"""One process of the controllers, from an empty memory to its end."""
+"""One process of the controllers, from empty memory to its end."""
 
 import asyncio
 from collections.abc import Callable

@@ -14,24 +14,32 @@ from typing import Any, Self, TypeVar
 
 from jangar.domain.times import parse_rfc3339, rfc3339
 from simulation.cancel_races import RACES, STUBBORN, TRUTHFUL
+from simulation.disruptions import DISRUPTED, VANISHING
 from simulation.faults import Faults
-from simulation.misfortunes import BEFALLEN, VANISHING
 from simulation.stories import SHORT_LIVED, STORIES
-from simulation.story import Story, TrialResult, tell
+from simulation.story import Story, TrialResult, run_story
 from support.reliability_page import record_trials
 from support.virtual_time import EPOCH, run_virtual
 
-EVERY: dict[str, Story] = {**STORIES, **SHORT_LIVED, **RACES, **STUBBORN, **TRUTHFUL, **VANISHING, **BEFALLEN}
+EVERY: dict[str, Story] = {
+    **STORIES,
+    **SHORT_LIVED,
+    **RACES,
+    **STUBBORN,
+    **TRUTHFUL,
+    **VANISHING,
+    **DISRUPTED,
+}
 ALL = os.environ.get("JANGAR_SIMULATION") == "all"
 BLOCKS = 8
 T = TypeVar("T")
 _played = count(1)
 COLLECTED = 16
-"""Trials after which garbage is collected; within one it costs a sixth of the time."""
+"""Trials between garbage collections; collecting within a trial costs a sixth of the time."""
 
 
 def undisturbed(trial: Coroutine[Any, Any, T]) -> T:
-    """What comes of it. Nobody reads what a trial logs, and collecting garbage waits for its end."""
+    """Run without logging and garbage collection; return the result."""
     gc.disable()
     silenced = logging.root.manager.disable
     logging.disable()
@@ -51,35 +59,35 @@ class Plan:
     story: str
     seed: int = 0
     lives: Sequence[Faults] = ()
-    """The first one's faults, then those of each life that follows a death."""
+    """The first life's faults, then those of each life that follows a crash."""
     start: datetime = EPOCH
     node_clock: float = 0.0
     """Seconds by which the nodes' clock is ahead."""
 
     def as_json(self) -> str:
-        found: dict[str, Any] = {"story": self.story, "seed": self.seed}
+        document: dict[str, Any] = {"story": self.story, "seed": self.seed}
         if self.lives:
-            found["lives"] = [live.as_json() for live in self.lives]
+            document["lives"] = [live.as_json() for live in self.lives]
         if self.start != EPOCH:
-            found["start"] = rfc3339(self.start)
+            document["start"] = rfc3339(self.start)
         if self.node_clock:
-            found["node_clock"] = self.node_clock
-        return json.dumps(found)
+            document["node_clock"] = self.node_clock
+        return json.dumps(document)
 
     @classmethod
     def of_json(cls, text: str) -> Self:
-        found = json.loads(text)
+        document = json.loads(text)
         return cls(
-            story=found["story"],
-            seed=found.get("seed", 0),
-            lives=tuple(Faults.of_json(live) for live in found.get("lives", ())),
-            start=parse_rfc3339(found["start"]) if "start" in found else EPOCH,
-            node_clock=found.get("node_clock", 0.0),
+            story=document["story"],
+            seed=document.get("seed", 0),
+            lives=tuple(Faults.of_json(live) for live in document.get("lives", ())),
+            start=parse_rfc3339(document["start"]) if "start" in document else EPOCH,
+            node_clock=document.get("node_clock", 0.0),
         )
 
     def play(self) -> TrialResult:
         return undisturbed(
-            tell(
+            run_story(
                 EVERY[self.story],
                 lives=self.lives,
                 seed=self.seed,
@@ -91,12 +99,12 @@ class Plan:
 
 @functools.cache
 def clean(story: str) -> TrialResult:
-    """What it comes to when nothing goes wrong."""
+    """The result without faults."""
     return Plan(story=story).play()
 
 
 def problems(plan: Plan) -> list[str]:
-    """What is wrong with what came of it."""
+    """The violations of its result."""
     try:
         reported = plan.play()
         return [
@@ -111,18 +119,18 @@ def problems(plan: Plan) -> list[str]:
 
 
 def block_of(block: int, trials: int, sample: int) -> range:
-    """The seeds of one of `BLOCKS` parts: all trials where everything is proven, else the first few of them."""
+    """The seeds of one of `BLOCKS` parts: all trials in a full proof, otherwise the first few of them."""
     return range(block, trials if ALL else sample, BLOCKS)
 
 
 def prove(
     row: str, plans: Iterable[Plan], record_property: Callable[[str, object], None], *, bed: str = "S"
 ) -> None:
-    """Play all of them; each that fails is told as a line that reproduces it."""
+    """Run all plans; print each failing one as a line that reproduces it."""
     played, failed = [], []
     for plan in plans:
         played.append(plan.seed)
-        if found := problems(plan):
-            failed.append(f"{found}\n  replay, in tests: python -m simulation.replay '{plan.as_json()}'")
+        if violations := problems(plan):
+            failed.append(f"{violations}\n  replay, in tests: python -m simulation.replay '{plan.as_json()}'")
     record_trials(record_property, row=row, bed=bed, seeds=played, failures=len(failed))
     assert not failed, "\n".join([f"{len(failed)} of {len(played)} trials failed", *failed[:5]])

@@ -1,4 +1,4 @@
-"""`python -m simulation.replay PLAN`, in tests: play one trial again; PLAN is its JSON, or a file that has it."""
+"""`python -m simulation.replay PLAN` in tests: run one trial again; PLAN is its JSON, or a file with it."""
 
 import sys
 from pathlib import Path
@@ -9,9 +9,9 @@ from simulation.plans import Plan, problems
 
 def main(given: str) -> int:
     plan = Plan.of_json(given if given.lstrip().startswith("{") else Path(given).read_text())
-    found = problems(plan)
-    sys.stdout.write(pformat(plan.play().end) + "\n" + "\n".join(found or ["nothing is wrong"]) + "\n")
-    return 1 if found else 0
+    violations = problems(plan)
+    sys.stdout.write(pformat(plan.play().end) + "\n" + "\n".join(violations or ["no violations"]) + "\n")
+    return 1 if violations else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What a cluster does with Jobs, in virtual time: the Job controller, the TTL controller, a scheduler and a kubelet.
+"""A simulated cluster for Jobs in virtual time: the Job controller, the TTL controller, a scheduler and a kubelet.
 
-Behaves as a real 1.35 was seen to behave. Work is a script: how long it waits, runs and takes to end, what it
-returns, what it does when it is told to stop. Every start of a container is counted: that is the side effect.
+Behaves like a real 1.35. Work is a script: how long it waits, runs and takes to end, its result, and its reaction to
+SIGTERM. Every container start is counted: that is the side effect.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ from support.virtual_time import wall_clock
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 WORK = "WORK"
-"""The variable by which a test names a piece of work."""
+"""The variable with which a test names a piece of work."""
 KILLED, TERMINATED = 137, 143
 
 
 class OnTerm(StrEnum):
-    """What a program does when it is told to stop."""
+    """The reaction of a program to SIGTERM."""
 
     OBEYS = "ends with 143"
     SUCCEEDS = "ends with 0"
@@ -38,7 +38,7 @@ class OnTerm(StrEnum):
 
 
 class Fate(StrEnum):
-    """What happens to a pod besides its program."""
+    """Events that affect a pod besides its program."""
 
     ORDINARY = "nothing"
     EVICTED = "the kubelet evicts it"
@@ -61,22 +61,22 @@ class Work:
     ends_in: float = 0.1
     fate: Fate = Fate.ORDINARY
     reported_late: float = 0.0
-    """By how much its own end is told late: the node cannot be reached."""
+    """Delay of its reported end: the node is unreachable."""
 
 
 @dataclass(slots=True)
 class SimulatedCluster:
-    """Runs Jobs. `scripts` are asked by the name of the work and how often it was started before."""
+    """Runs Jobs. `scripts` are looked up by the name of the work and its number of previous starts."""
 
     client: Client
     scripts: Callable[[str, int], Work] = lambda _name, _before: Work()
     starts: Counter[str] = field(default_factory=Counter)
-    """How often each piece of work was started."""
+    """The number of starts of each piece of work."""
     jobs: Informer = field(init=False)
     pods: Informer = field(init=False)
     now: Callable[[], Any] = field(default_factory=wall_clock)
     node_clock: float = 0.0
-    """Seconds by which the node's clock is ahead of everybody's."""
+    """Seconds by which the node's clock is ahead of true time."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _lives: dict[str, asyncio.Event] = field(default_factory=dict)
     _busy: set[str] = field(default_factory=set)
@@ -263,11 +263,11 @@ class SimulatedCluster:
             now = self.pods.cache.get(pod.namespace, pod.name)
             if now is None or TRACKING not in now.finalizers:
                 return
-            place = f"/metadata/finalizers/{now.finalizers.index(TRACKING)}"
+            path = f"/metadata/finalizers/{now.finalizers.index(TRACKING)}"
             body = [
                 {"op": "test", "path": "/metadata/uid", "value": pod.uid},
-                {"op": "test", "path": place, "value": TRACKING},
-                {"op": "remove", "path": place},
+                {"op": "test", "path": path, "value": TRACKING},
+                {"op": "remove", "path": path},
             ]
             try:
                 await self.client.patch(PODS, pod.name, pod.namespace, body, kind=PatchKind.JSON)
@@ -301,7 +301,7 @@ class SimulatedCluster:
             await self._lose_node(pod)
             return
         elif work.fate is not Fate.ORDINARY:
-            code = await self._befall(pod, work)
+            code = await self._apply_fate(pod, work)
         ended = {
             "exitCode": code,
             "reason": "OOMKilled"
@@ -334,8 +334,8 @@ class SimulatedCluster:
             case _:
                 pass
 
-    async def _befall(self, pod: Cached, work: Work) -> int:
-        """What ends a pod that was not asked to; the exit code of its container."""
+    async def _apply_fate(self, pod: Cached, work: Work) -> int:
+        """End a pod without a stop request; return the exit code of its container."""
         match work.fate:
             case Fate.EVICTED:
                 await self._set_pod(
@@ -361,7 +361,7 @@ class SimulatedCluster:
         await self.client.delete(PODS, pod.name, pod.namespace, uid=pod.uid)
 
     async def _lose_node(self, pod: Cached) -> None:
-        """Taints evict, nobody answers, and the garbage collector of pods gives up on it."""
+        """Taints evict the pod, the node does not respond, and the pod garbage collector deletes it."""
         await self._disrupt(pod, "DeletionByTaintManager")
         await asyncio.sleep(60)
         await self._set_pod(
@@ -430,5 +430,5 @@ async def _within(event: Coroutine[Any, Any, Any], seconds: float) -> bool:
 
 
 def _second(moment: Any) -> str:
-    """Kubernetes' own times have whole seconds."""
+    """Timestamps of Kubernetes have whole seconds."""
     return rfc3339(parse_rfc3339(rfc3339(moment)) - timedelta(microseconds=moment.microsecond))

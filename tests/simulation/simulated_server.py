@@ -1,4 +1,4 @@
-"""The embedded API server without sockets, disk or threads: its own handlers and storage, in virtual time."""
+"""The embedded API server without sockets, disk or threads: its own handlers and storage in virtual time."""
 
 import asyncio
 import atexit
@@ -44,7 +44,7 @@ NEEDED = (
     *("orchestrations", "orchestrationruns", "tools", "toolruns"),
     *(kind.plural for kind in KINDS if kind.name in KINDS_NOT_BUILT),
 )
-"""What every engine watches."""
+"""The kinds that every engine watches."""
 _MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a name is drawn inside
 NO_USERS: Mapping[str, User] = {}
 ADMIN = User(name="simulation", groups=("system:masters",))
@@ -70,7 +70,7 @@ class SimulatedServer:
         return AsgiTransport(self.application)
 
     async def forget_past(self) -> None:
-        """Whoever asks for a version before this moment hears 410 Gone."""
+        """Compact: requests for earlier versions get 410 Gone."""
         await self.store.compact(self.store.revision)
 
     def client(self, manager: str, token: str = "") -> Client:
@@ -79,13 +79,13 @@ class SimulatedServer:
 
 @functools.cache
 def _types(definition: bytes) -> Any:
-    """Kinds are compiled once, not once in each of thousands of simulations."""
+    """Compile the kinds once instead of in each of thousands of simulations."""
     return resource_types_of(orjson.loads(definition))
 
 
 @functools.cache
 def _prepared() -> Path:
-    """A database in which the product's kinds are installed, to be copied."""
+    """A database with the installed kinds of the product, to be copied."""
     path = Path(tempfile.mkdtemp(prefix="jangar-simulation-")) / "objects.db"
     atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
 
@@ -110,7 +110,7 @@ async def simulated_server(
     now: Callable[[], datetime] | None = None,
     users: Mapping[str, User] = NO_USERS,
 ) -> AsyncIterator[SimulatedServer]:
-    """With the product's kinds installed and the namespace `default`. `users` sign in with their tokens."""
+    """A server with the product's kinds and the namespace `default`. `users` authenticate with their tokens."""
     directory = Path(tempfile.mkdtemp(prefix="jangar-simulation-", dir=_MEMORY))
     try:
         shutil.copy(_prepared(), directory)
@@ -147,7 +147,7 @@ async def _serving(
     history = History()
     loop = asyncio.get_running_loop()
     made.serving.listeners.append(
-        lambda heard: history.add(Version(heard.resource.plural, heard.object, heard.gone, loop.time()))
+        lambda event: history.add(Version(event.resource.plural, event.object, event.gone, loop.time()))
     )
     server = SimulatedServer(store, Application(made.dispatcher, failures.append), history, failures)
     tasks = [asyncio.create_task(follower.run(), name=type(follower).__name__) for follower in made.followers]

@@ -1,4 +1,4 @@
-"""Twelve scenarios that come to the same end each time, whatever goes wrong."""
+"""Twelve scenarios with the same outcome under all faults."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -43,7 +43,7 @@ async def _delete_job(made: Bed) -> None:
 
 
 def _same_but_perhaps_not_started(reported: TrialResult, clean: End) -> Iterable[str]:
-    """Faults may take so long that the time limit is reached before the work has started."""
+    """Faults may take so long that the timeout expires before the work has started."""
     started = reported.end if reported.end.starts else replace(reported.end, starts=clean.starts)
     return same_end(replace(reported, end=started), clean)
 

@@ -1,4 +1,4 @@
-"""A scenario: an orchestration, how its work behaves, what people do meanwhile; how it is played, and what is left."""
+"""A scenario: an orchestration, the scripts of its work, the actions of users, how it runs, and its result."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from support.virtual_time import EPOCH
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """What is left of a story."""
+    """The result of a story."""
 
     phase: str
     reason: str
@@ -29,7 +29,7 @@ class End:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """A story and what came of it."""
+    """A story and its result."""
 
     end: End
     writes: int
@@ -38,13 +38,13 @@ class TrialResult:
     lives: int
     left_over: Sequence[str]
     status: Mapping[str, Any]
-    """The run's last."""
+    """The last status of the run."""
     children: Mapping[str, Mapping[str, Any]]
     """The last status of each ToolRun, by name."""
 
 
 Judge: TypeAlias = Callable[[TrialResult, End], Iterable[str]]
-"""What is wrong with what came of it; told also the end without faults."""
+"""The violations of a result; the result without faults is an argument, too."""
 
 
 async def _nothing(_: Bed) -> None:
@@ -56,7 +56,7 @@ def _good(_: Random) -> Scripts:
 
 
 def same_end(reported: TrialResult, clean: End) -> Iterable[str]:
-    """Nothing that went wrong may show."""
+    """No fault may be visible in the result."""
     if reported.end != clean:
         yield f"the end is {reported.end}, not {clean}"
 
@@ -75,7 +75,7 @@ class Story:
     """More of the run's spec."""
     judge: Judge = same_end
     settle_seconds: float = 120
-    """Seconds in which everything is let go."""
+    """Seconds until all objects are released."""
 
     @property
     def needs(self) -> dict[str, tuple[str, ...]]:
@@ -87,16 +87,16 @@ class Story:
 
 
 def scripted(**scripts: Work | tuple[Work, ...]) -> Callable[[Random], Scripts]:
-    """Work by its name; several are its attempts."""
+    """Work by its name; several entries are its attempts."""
 
     def script(name: str, before: int) -> Work:
-        found = scripts.get(name, Work())
-        return found if isinstance(found, Work) else found[min(before, len(found) - 1)]
+        work = scripts.get(name, Work())
+        return work if isinstance(work, Work) else work[min(before, len(work) - 1)]
 
     return lambda _: script
 
 
-async def tell(
+async def run_story(
     story: Story,
     *,
     lives: Sequence[Faults] = (),
@@ -104,7 +104,7 @@ async def tell(
     start: datetime = EPOCH,
     node_clock: float = 0.0,
 ) -> TrialResult:
-    """Play it to its end and a while longer, so that everything is let go."""
+    """Run it to its end and a while longer, so that all objects are released."""
     async with bed(seed, drawn=story.work, start=start, node_clock=node_clock) as made:
         made.server.history.needs, made.server.history.forgiving = story.needs, story.forgiving
         if story.nested:
@@ -123,7 +123,7 @@ async def tell(
 
 
 async def play(story: Story, made: Bed, *, longer: float = 0.0) -> None:
-    """From the request to the last trace; who has a clock that is behind lets go so much later."""
+    """From the request until all objects are released; a clock that is behind delays that."""
     await made.start_run(**story.run)
     await story.people(made)
     await made.over()
@@ -153,16 +153,16 @@ async def trial_result(made: Bed, *, writes: int) -> TrialResult:
 
 
 async def _left_over(made: Bed) -> list[str]:
-    """Objects that still carry our finalizer though all is over, and Jobs that run on."""
-    found = []
+    """Objects that still have our finalizer after the end, and Jobs that still run."""
+    remaining = []
     for resource in (JOBS, PODS):
         for item in await made.client.list(resource, NAMESPACE, labels=CHILD_UID):
             name = f"{resource.kind} {item['metadata']['name']}"
             if OUTCOME_FINALIZER in (item["metadata"].get("finalizers") or ()):
-                found.append(f"{name} is still held")
+                remaining.append(f"{name} still has our finalizer")
             if (item.get("status") or {}).get("active"):
-                found.append(f"{name} still runs")
-    return found
+                remaining.append(f"{name} still runs")
+    return remaining
 
 
 def _end(run: Mapping[str, Any], made: Bed) -> End:

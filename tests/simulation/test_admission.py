@@ -1,6 +1,7 @@
-"""A thousand AgentRuns against limits of 5 a namespace, 3 an Agent and 10 in all, while the one who decides dies.
+"""A thousand AgentRuns with limits of 5 per namespace, 3 per Agent and 10 in total, while the admission process
+crashes.
 
-A sample of them where JANGAR_SIMULATION is not all.
+A sample of them unless JANGAR_SIMULATION is all.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ async def _agents(bed):
 
 
 def _lives(rng, count):
-    """Deaths in the midst of writes and between them, over a connection that loses and delays."""
+    """Crashes during and between writes, on a connection with losses and delays."""
     deaths = list(Death)
     for _ in range(count):
         yield Faults(
@@ -58,12 +59,12 @@ async def _thousand(seed):
         await _agents(bed)
         deciding = asyncio.create_task(bed.live(list(_lives(rng, 12))))
         for name in takes:
-            # Half of them in one namespace: the others must not wait behind it.
+            # Half of them are in one namespace: the others must not wait behind it.
             team = TEAMS[0] if rng.random() < 0.5 else rng.choice(TEAMS)
             await bed.start(name, team, rng.choice(AGENTS))
             if rng.random() < 0.02:
                 await asyncio.sleep(rng.uniform(0.0, 2.0))
-        # 1,000 runs of 2.1 s, at most 10 at once, half of them 5 at once: 210 s; deaths and losses come on top.
+        # 1,000 runs of 2.1 s, at most 10 at once, half of them 5 at once: 210 s, plus crashes and losses.
         await bed.ended(seconds=900)
         deciding.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -76,8 +77,8 @@ async def _thousand(seed):
 
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_limits_hold_at_every_commit_and_every_run_gets_its_turn(seed, record_property):
-    """However often the deciding process dies, no limit is broken, no admission is taken back, and all runs end."""
+def test_limits_hold_at_every_commit_and_every_run_is_admitted(seed, record_property):
+    """However often the admission process crashes, no limit is violated, no admission is revoked, and all runs end."""
     broken, runs, lives, writes = undisturbed(_thousand(seed))
     record_property("writes", writes)
     record_trials(

@@ -1,4 +1,4 @@
-"""The pass of admission on a server: what it writes, whom it lets pass, and what it reads before it is sure."""
+"""The admission pass on a server: its writes, its decisions, and its reads before a decision."""
 
 import asyncio
 from collections import Counter
@@ -24,7 +24,7 @@ async def _agent(bed, namespace="team-a", **spec):
     await bed.create(AGENT, "coder", namespace, {"providerRef": {"name": "any"}, **spec})
 
 
-def test_a_queue_in_which_nothing_happens_costs_no_write():
+def test_an_idle_queue_costs_no_write():
     """For an hour; and the next in line starts when the one before it has ended."""
 
     async def story():
@@ -43,15 +43,15 @@ def test_a_queue_in_which_nothing_happens_costs_no_write():
             assert bed.admission("r39")["position"] == 50
             await asyncio.sleep(600)
             assert bed.admission("r01")["phase"] == "Admitted"
-            # The one that starts, and those at 1, 2, 5, 10 and 20.
+            # The one that starts, and those at positions 1, 2, 5, 10 and 20.
             assert len(life.wire.writes) - before == 6
 
     undisturbed(story())
 
 
 @pytest.mark.rule("CAN-8", "DAG-15")
-def test_a_held_run_that_is_cancelled_deleted_or_suspended_is_passed_over():
-    """It keeps no place from others, and is not admitted."""
+def test_a_blocked_run_that_is_cancelled_deleted_or_suspended_is_skipped():
+    """It takes no slot from others and is not admitted."""
 
     async def story():
         async with admission_bed(2, ONE, TEAMS, lambda _: 20.0) as bed:
@@ -77,8 +77,8 @@ def test_a_held_run_that_is_cancelled_deleted_or_suspended_is_passed_over():
     undisturbed(story())
 
 
-def test_a_run_waits_for_its_agent_and_goes_on_when_it_appears():
-    """A reference that does not exist yet is no mistake."""
+def test_a_run_waits_for_its_agent_and_continues_when_it_appears():
+    """A missing reference is not an error."""
 
     async def story():
         async with admission_bed(3, WIDE, TEAMS, lambda _: 1.0) as bed:
@@ -95,8 +95,8 @@ def test_a_run_waits_for_its_agent_and_goes_on_when_it_appears():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_denial_rests_on_what_the_server_says_not_on_a_cache_that_is_behind(seed):
-    """The binding was made before the run, but the watch of runs may be quicker than that of bindings."""
+def test_a_denial_is_based_on_the_server_and_not_on_a_stale_cache(seed):
+    """The binding was created before the run, but the watch of runs may be faster than that of bindings."""
 
     async def story():
         async with admission_bed(seed, WIDE, TEAMS, lambda _: 1.0) as bed:
@@ -117,8 +117,8 @@ def test_a_denial_rests_on_what_the_server_says_not_on_a_cache_that_is_behind(se
     undisturbed(story())
 
 
-def test_what_runs_already_when_admission_comes_is_let_be_and_counted():
-    """Nothing is stopped, and nothing is admitted beyond the limit."""
+def test_running_runs_are_counted_and_not_stopped():
+    """When admission starts, nothing is stopped, and nothing is admitted beyond the limit."""
 
     async def story():
         async with admission_bed(4, ONE, TEAMS, lambda _: 1.0) as bed:
@@ -140,8 +140,8 @@ def test_what_runs_already_when_admission_comes_is_let_be_and_counted():
 
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("seed", range(3))
-def test_the_next_holder_of_the_lease_counts_what_the_last_one_admitted(seed):
-    """Two processes, one lease: the holder is killed while its rival's watches are behind."""
+def test_the_next_holder_of_the_lease_counts_earlier_admissions(seed):
+    """Two processes, one lease: the holder is killed while the other's watches are behind."""
     policy = AdmissionPolicy(concurrency=Concurrency(namespace=5, agent=3, cluster=6))
 
     async def story():
@@ -164,7 +164,7 @@ def test_the_next_holder_of_the_lease_counts_what_the_last_one_admitted(seed):
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_new_holder_reads_the_runs_before_it_decides(seed):
-    """Its watch of one namespace is behind: there the last holder has given the only place away."""
+    """Its watch of one namespace is behind: there the last holder has admitted the only possible run."""
 
     async def story():
         async with admission_bed(seed, ONE, TEAMS, lambda _: 600.0) as bed:
@@ -185,8 +185,8 @@ def test_a_new_holder_reads_the_runs_before_it_decides(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_write_of_unknown_fate_is_looked_up_before_the_next_decision(seed):
-    """The answers to admissions are lost and the watch is behind: the places are taken all the same."""
+def test_a_write_with_unknown_result_is_read_before_the_next_decision(seed):
+    """The responses to admissions are lost and the watch is behind: the slots are taken nevertheless."""
     policy = AdmissionPolicy(concurrency=Concurrency(namespace=5, agent=5, cluster=2))
 
     async def story():

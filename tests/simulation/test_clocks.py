@@ -1,4 +1,4 @@
-"""Clocks that are wrong, jump, or show an awkward moment: row 9 of the matrix."""
+"""Clocks that are wrong, jump, or show an unusual time: row 9 of the matrix."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -42,14 +42,14 @@ TIMES = {
 
 @pytest.mark.rule("ST-4")
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_wrong_clocks_move_no_time_that_is_written(block, record_property):
-    """Ahead, behind, or set back while a run goes on: no end changes, and nothing is deleted early."""
+def test_wrong_clocks_change_no_recorded_outcome(block, record_property):
+    """Ahead, behind, or set back during a run: no outcome changes, and nothing is deleted early."""
     prove("9: clocks are wrong and are set back", _wrong(block_of(block, 200, 3)), record_property)
 
 
 @pytest.mark.rule("ST-4")
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_awkward_times_are_times(block, record_property):
+def test_unusual_times_are_handled(block, record_property):
     plans = (
         Plan(
             story=STORIES[seed % len(STORIES)],
@@ -63,8 +63,8 @@ def test_awkward_times_are_times(block, record_property):
 
 @pytest.mark.rule("CAN-7", "GC-3")
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_a_nodes_clock_decides_no_end(block, record_property):
-    """Seconds to minutes behind or ahead: what was stopped is no success and no failure, and what had ended before
+def test_a_nodes_clock_decides_no_outcome(block, record_property):
+    """Seconds to minutes behind or ahead: stopped work neither succeeds nor fails, and work that had ended before
     keeps its result.
     """
     prove("9: the nodes' clocks are wrong", _nodes(block_of(block, 300, 3)), record_property)

@@ -1,6 +1,6 @@
-"""Kill the controllers at every write they make, and start them again: the same end, and no work done twice (RUN-3).
+"""The controllers are killed at every write and restarted: the same outcome, and no work is repeated (RUN-3).
 
-Rows 1 and 2 of the matrix. `JANGAR_SIMULATION=all` plays every point; else a sample that moves with the stories.
+Rows 1 and 2 of the matrix. `JANGAR_SIMULATION=all` runs every point; otherwise a sample that depends on the story.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def test_a_second_crash_while_recovering_changes_nothing(block, record_property)
 
 
 def _twice(seeds: range) -> Iterator[Plan]:
-    """Anywhere the first time; within the first writes or the first moments of the next lives."""
+    """Anywhere the first time; within the first writes or seconds of the next lives."""
     for seed in seeds:
         rng = Random(f"second crash {seed}")  # noqa: S311
         name = list(STORIES)[seed % len(STORIES)]

@@ -1,6 +1,6 @@
-"""What goes wrong between controllers and API server changes no end: rows 3 to 7 and 10 of the matrix.
+"""Faults between controllers and API server change no outcome: rows 3 to 7 and 10 of the matrix.
 
-`JANGAR_SIMULATION=all` plays as many trials as the matrix names; else a sample.
+`JANGAR_SIMULATION=all` runs as many trials as the matrix names; otherwise a sample.
 """
 
 import pytest
@@ -50,7 +50,7 @@ SAMPLE = 3
 @pytest.mark.rule("DAG-12", "RUN-3", "ST-6")
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_faults_change_no_end(row, block, record_property):
+def test_faults_change_no_outcome(row, block, record_property):
     faults, trials = ROWS[row]
     first = list(ROWS).index(row) * SAMPLE
     names = list(STORIES)

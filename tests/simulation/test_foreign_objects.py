@@ -1,4 +1,4 @@
-"""Objects that others made under the names of a run's own: never adopted, and never waited for (E1, E11)."""
+"""Foreign objects with the names of a run's own are neither adopted nor waited for (E1, E11)."""
 
 import base64
 
@@ -29,7 +29,7 @@ def owner_of(run):
 
 
 async def forge(made: Bed, run, step_name, *, attempt=1, work="forged", name=None, tool="work"):
-    """A ToolRun as somebody writes it who may create ToolRuns and read runs."""
+    """A ToolRun as a user can write it who may create ToolRuns and read runs."""
     uid = run["metadata"]["uid"]
     return await made.client.create(
         TOOL_RUNS,
@@ -52,8 +52,8 @@ def states(run):
 
 
 @pytest.mark.rule("DAG-9")
-def test_a_squatted_child_is_not_adopted_and_the_step_says_which_object_it_is():
-    """E11: the run neither takes the outputs of a ToolRun that somebody else made nor waits for it."""
+def test_a_squatted_child_is_not_adopted_and_the_step_names_the_object():
+    """E11: the run neither uses the outputs of a foreign ToolRun nor waits for it."""
 
     async def simulate():
         async with bed(scripts=lambda _name, _before: Work(result='{"x": "injected"}')) as made:
@@ -73,7 +73,7 @@ def test_a_squatted_child_is_not_adopted_and_the_step_says_which_object_it_is():
     run_virtual(simulate())
 
 
-def test_a_squatted_name_costs_one_attempt_where_the_step_may_retry():
+def test_a_squatted_name_costs_one_attempt_if_the_step_may_retry():
     """E11: the next attempt has another name."""
 
     async def simulate():
@@ -98,18 +98,21 @@ def test_a_squatted_name_costs_one_attempt_where_the_step_may_retry():
     ],
 )
 def test_a_forged_child_never_runs(step_name, attempt, name):
-    """E1: an owner reference alone gives nothing; the object is refused and says so."""
+    """E1: an owner reference alone is not enough; the object is rejected with a reason."""
 
     async def simulate():
         async with bed(scripts=lambda name, _before: Work(runs=30.0)) as made:
             await made.orchestration("o", STEPS)
             await made.start_run()
             made.start_controllers()
-            run = await made.until(lambda seen: bool((seen.get("status") or {}).get("stepStatuses")))
+            run = await made.until(lambda current: bool((current.get("status") or {}).get("stepStatuses")))
             forged = await forge(made, run, step_name, attempt=attempt, name=name)
             await made.ended()
-            seen = await made.client.get(TOOL_RUNS, forged["metadata"]["name"], NAMESPACE)
-            assert (seen["status"]["phase"], seen["status"]["reason"]) == ("Failed", "OwnerNotConfirmed")
+            current = await made.client.get(TOOL_RUNS, forged["metadata"]["name"], NAMESPACE)
+            assert (current["status"]["phase"], current["status"]["reason"]) == (
+                "Failed",
+                "OwnerNotConfirmed",
+            )
             assert made.cluster.starts["forged"] == 0
 
     run_virtual(simulate())
@@ -117,8 +120,8 @@ def test_a_forged_child_never_runs(step_name, attempt, name):
 
 @pytest.mark.rule("RUN-3", "DAG-9")
 @pytest.mark.parametrize("is_restarted", [False, True], ids=["running on", "restarted"])
-def test_a_run_that_lost_its_status_goes_on_with_the_children_that_it_made(is_restarted):
-    """E11: after a restore without the run's status, children that have ended are adopted and nothing runs twice."""
+def test_a_run_that_lost_its_status_continues_with_its_children(is_restarted):
+    """E11: after a restore without the run's status, ended children are adopted and nothing runs twice."""
 
     async def simulate():
         async with bed(scripts=lambda name, _before: Work(result=f'{{"of": "{name}"}}')) as made:
@@ -135,7 +138,9 @@ def test_a_run_that_lost_its_status_goes_on_with_the_children_that_it_made(is_re
             if is_restarted:
                 made.start_controllers()
             version = int(lost["metadata"]["resourceVersion"])
-            await made.until(lambda seen: int(seen["metadata"]["resourceVersion"]) > version, seconds=30)
+            await made.until(
+                lambda current: int(current["metadata"]["resourceVersion"]) > version, seconds=30
+            )
             after = await made.ended()
             assert after["status"]["phase"] == "Succeeded"
             assert states(after)["b"]["outputs"] == {"of": "b"}
@@ -146,8 +151,8 @@ def test_a_run_that_lost_its_status_goes_on_with_the_children_that_it_made(is_re
 
 @pytest.mark.rule("DAG-3")
 @pytest.mark.parametrize("has_owner", [True, False], ids=["forged owner", "no owner"])
-def test_a_snapshot_that_somebody_else_made_is_not_executed(has_owner):
-    """E1: a ConfigMap under the name of the run's snapshot is not adopted; the run says which object it is."""
+def test_a_foreign_snapshot_is_not_executed(has_owner):
+    """E1: a ConfigMap with the name of the run's snapshot is not adopted; the run names the object."""
 
     async def simulate():
         async with bed() as made:
@@ -183,8 +188,8 @@ async def squat_snapshot(made, run, steps, *, owners):
 
 @pytest.mark.rule("DAG-16")
 @pytest.mark.parametrize("spec", [{"orchestrationRef": {"name": "o"}}, {"orchestration": {"steps": STEPS}}])
-def test_a_retry_does_not_say_to_be_another_orchestrations(spec):
-    """E1: it executes the retried run's snapshot, so it may not name an Orchestration that this is not of."""
+def test_a_retry_cannot_claim_another_orchestration(spec):
+    """E1: it executes the retried run's snapshot, so it must not name an Orchestration with another definition."""
 
     async def simulate():
         async with bed() as made:
@@ -202,7 +207,7 @@ def test_a_retry_does_not_say_to_be_another_orchestrations(spec):
 
 
 @pytest.mark.rule("DAG-3", "DAG-16")
-def test_the_source_of_a_snapshot_is_recorded_and_handed_on_to_a_retry():
+def test_the_source_of_a_snapshot_is_recorded_and_passed_to_a_retry():
     """E1: the Orchestration's name and uid; a definition of the run's own has none."""
 
     async def simulate():

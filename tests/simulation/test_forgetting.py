@@ -1,4 +1,4 @@
-"""What a controller remembers of an ended run can be lost at any time: nothing is done otherwise without it."""
+"""A controller's memory of an ended run can be lost at any time without changing its behavior."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from simulation.test_faults import ROWS
 
 @pytest.mark.rule("ST-3", "ST-4", "RUN-3")
 @pytest.mark.parametrize("story", STORIES)
-def test_a_run_that_is_forgotten_as_it_ends_stays_as_it_ended(story, monkeypatch):
-    """Events that come late meet a run that nobody remembers; so does a request that cannot reach the server."""
+def test_a_forgotten_run_keeps_its_outcome(story, monkeypatch):
+    """Late events meet a run without cached state; so does a request that cannot reach the server."""
     monkeypatch.setattr(memory, "MAX_ENDED", 0)
     faults, _ = ROWS["3-7: everything at once"]
     late, _ = ROWS["10: events come twice, late and in another order"]
-    found = [
+    violations = [
         problems(Plan(story=story, seed=seed, lives=(item,))) for seed, item in enumerate((faults, late))
     ]
-    assert found == [[], []]
+    assert violations == [[], []]

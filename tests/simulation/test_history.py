@@ -1,4 +1,4 @@
-"""The checker of histories sees what it is there for: without that, no failures would mean nothing."""
+"""The history checker reports violations: otherwise the absence of failures would mean nothing."""
 
 import pytest
 
@@ -73,12 +73,12 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("reported", BROKEN)
-def test_a_broken_invariant_is_seen(reported):
-    found = History(versions=BROKEN[reported], needs={"b": ("a",)}).violations()
-    assert any(reported in item for item in found), found
+def test_a_violated_invariant_is_reported(reported):
+    violations = History(versions=BROKEN[reported], needs={"b": ("a",)}).violations()
+    assert any(reported in item for item in violations), violations
 
 
-def test_a_good_history_is_good():
+def test_a_valid_history_has_no_violations():
     child = {**INTENT, "phase": "Succeeded", "outcome": {"phase": "Succeeded"}, "finishedAt": NOON}
     ignored = {**ENDED, "observedGeneration": 2, "conditions": [{"type": "CancelIgnored", "status": "True"}]}
     versions = [

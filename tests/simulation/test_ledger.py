@@ -1,4 +1,4 @@
-"""Each bug that a trial found keeps its plan, and stays mended. And a plan reproduces what it was written for."""
+"""The plan of each bug that a trial found keeps passing, and a plan reproduces its trial."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ LEDGER = sorted((Path(__file__).parent / "ledger").glob("*.json"))
 
 
 @pytest.mark.parametrize("file", LEDGER, ids=lambda file: file.stem)
-def test_a_mended_bug_stays_mended(file):
+def test_a_fixed_bug_stays_fixed(file):
     assert problems(Plan.of_json(file.read_text())) == []
 
 
@@ -29,7 +29,7 @@ def test_a_plan_survives_its_file():
     assert Plan.of_json(plan.as_json()) == plan
 
 
-def test_a_plan_comes_to_the_same_end_each_time():
+def test_a_plan_has_the_same_result_each_time():
     plan = Plan(
         story="retry",
         seed=11,

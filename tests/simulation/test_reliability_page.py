@@ -1,4 +1,4 @@
-"""The page of what was proven counts what tests told, wherever they ran."""
+"""The reliability page counts the results that tests recorded, in any process."""
 
 import pytest
 
@@ -6,33 +6,33 @@ from support.reliability_page import page, record_trials, rows, write_reliabilit
 
 
 def reported(row, seeds, failures=0, bed="S"):
-    found = []
+    result = []
     record_trials(
-        lambda name, value: found.append((name, value)), row=row, bed=bed, seeds=seeds, failures=failures
+        lambda name, value: result.append((name, value)), row=row, bed=bed, seeds=seeds, failures=failures
     )
-    return found
+    return result
 
 
 def test_parts_of_a_row_are_one_line():
     """Blocks may have run in different processes."""
-    found = rows(
+    result = rows(
         [
             *reported("3: watches are cut", range(0, 1000, 2)),
             *reported("3: watches are cut", range(1, 1000, 2)),
         ]
     )
-    assert [item.line() for item in found] == [
+    assert [item.line() for item in result] == [
         "| 3: watches are cut | S | I2 I14 | 1,000 | 0 | 0.003 | 0 to 999 |"
     ]
 
 
 def test_rows_follow_the_matrix():
-    """By number, not by letter, and each bed by itself."""
+    """By number, not alphabetically, and each bed separately."""
     given = ["10: late", "2: again", "1: killed", "3-7: all"]
-    found = rows(
+    result = rows(
         [*(item for row in given for item in reported(row, [0])), *reported("1: killed", [4], bed="P")]
     )
-    assert [(item.row, item.bed) for item in found] == [
+    assert [(item.row, item.bed) for item in result] == [
         ("1: killed", "P"),
         ("1: killed", "S"),
         ("2: again", "S"),
@@ -41,14 +41,14 @@ def test_rows_follow_the_matrix():
     ]
 
 
-def test_a_failure_bounds_nothing():
+def test_a_failure_gives_no_confidence_bound():
     assert (
         rows(reported("1: killed", range(10), failures=2))[0].line()
         == "| 1: killed | S | I1 I2 I3 I9 | 10 | 2 | - | 0 to 9 |"
     )
 
 
-def test_the_page_says_where_and_when():
+def test_the_page_names_machine_and_date():
     text = page(rows(reported("1: killed", range(10))), commit="abc", date="2026-01-01", machine="Linux")
     assert "Commit `abc`, 2026-01-01, Linux:\n10 trials, 0 failed." in text
     assert "| 1: killed | S | I1 I2 I3 I9 | 10 | 0 | 0.3 | 0 to 9 |\n" in text
@@ -71,12 +71,12 @@ class Terminal:
 
 @pytest.fixture(autouse=True)
 def no_records(monkeypatch):
-    """What these tests make up does not belong to what a whole proof counts beside them."""
+    """The results that these tests invent must not be counted."""
     monkeypatch.delenv("JANGAR_PROVE_RECORDS", raising=False)
 
 
 def test_a_test_that_failed_before_it_counted_is_reported(tmp_path, monkeypatch):
-    """Else a page could say that nothing failed."""
+    """Otherwise a page could report no failures."""
     target = tmp_path / "page.md"
     monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
@@ -88,7 +88,7 @@ def test_a_test_that_failed_before_it_counted_is_reported(tmp_path, monkeypatch)
 
 
 def test_beds_that_ran_one_after_another_are_on_one_page(tmp_path, monkeypatch):
-    """One needs a quiet machine for an hour, the other does not."""
+    """One needs an idle machine for an hour, the other does not."""
     target = tmp_path / "page.md"
     monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
@@ -99,8 +99,8 @@ def test_beds_that_ran_one_after_another_are_on_one_page(tmp_path, monkeypatch):
     assert "15 trials, 0 failed." in target.read_text()
 
 
-def test_a_worker_leaves_the_telling_to_the_one_who_has_all_reports(tmp_path, monkeypatch):
-    """Else every trial would be counted twice."""
+def test_a_worker_leaves_the_report_to_the_controller_process(tmp_path, monkeypatch):
+    """Otherwise every trial would be counted twice."""
     target = tmp_path / "page.md"
     monkeypatch.setenv("JANGAR_PROVE_PAGE", str(target))
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")

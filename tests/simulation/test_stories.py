@@ -1,4 +1,4 @@
-"""What each story comes to when nothing goes wrong."""
+"""The outcome of each story without faults."""
 
 import pytest
 
@@ -23,8 +23,8 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_story_comes_to_its_end(name):
-    """The run ends as it should, every invariant holds at every version, and nothing stays held."""
+def test_a_story_has_its_outcome(name):
+    """The run has the expected outcome, every invariant holds at every version, and no finalizer remains."""
     reported = clean(name)
     assert (reported.end.phase, reported.end.reason) == ENDS[name]
     assert reported.violations == []
@@ -32,8 +32,8 @@ def test_a_story_comes_to_its_end(name):
 
 
 @pytest.mark.rule("CAN-7", "GC-3")
-def test_a_job_deleted_by_hand_fails_its_step():
-    """The work is stopped, what it left is recorded, and what depends on it is skipped."""
+def test_deleting_a_job_by_hand_fails_its_step():
+    """The work is stopped, its result is recorded, and its dependents are skipped."""
     end: End = clean("Job deleted by hand").end
     assert end.steps["b"][:2] == ("Failed", "JobDeleted")
     assert end.steps["c"][:2] == ("Skipped", "DependencyFailed")
@@ -47,13 +47,13 @@ def test_a_step_that_takes_too_long_is_stopped():
 
 
 @pytest.mark.rule("DAG-9")
-def test_attempts_follow_each_other():
+def test_attempts_run_one_after_another():
     end = clean("retry").end
     assert end.steps["a"][:3] == ("Succeeded", "Succeeded", 3)
     assert end.starts == {"a": 3, "b": 1}
 
 
 @pytest.mark.parametrize("name", ["diamond", "cancel midway", "retry"])
-def test_the_same_seed_gives_the_same_story(name):
+def test_the_same_seed_gives_the_same_result(name):
     """I14: same inputs and seed give the same status."""
     assert Plan(story=name, seed=7).play() == Plan(story=name, seed=7).play()

@@ -1,4 +1,4 @@
-"""A Tool that goes or changes while its ToolRun runs, in virtual time."""
+"""A Tool that is deleted or changed while its ToolRun runs, in virtual time."""
 
 import asyncio
 
@@ -10,18 +10,18 @@ from simulation.bed import ENDED, NAMESPACE, TOOL_RUNS, TOOLS, bed
 from simulation.simulated_cluster import Work
 from support.virtual_time import run_virtual
 
-SAID = {"image": "none", "command": ["work"], "timeoutSeconds": 20, "ttlSecondsAfterFinished": 77}
+TOOL = {"image": "none", "command": ["work"], "timeoutSeconds": 20, "ttlSecondsAfterFinished": 77}
 
 
 async def outlive(meanwhile, *, runs=600, **spec):
-    """The end of a ToolRun whose Tool that happens to while it runs, and the time to live that its Job got."""
+    """The end of a ToolRun whose Tool is deleted or changed while it runs, and the TTL of its Job."""
     async with bed(scripts=lambda _name, _before: Work(runs=runs)) as made:
         made.start_controllers()
-        tool = await made.create(TOOLS, "short", SAID | spec)
+        tool = await made.create(TOOLS, "short", TOOL | spec)
         await made.create(TOOL_RUNS, "tr", {"toolRef": {"name": "short"}})
-        await _until(made, lambda found: found.get("phase") == "Running")
+        await _until(made, lambda current: current.get("phase") == "Running")
         await meanwhile(made, tool["metadata"]["uid"])
-        await _until(made, lambda found: found.get("phase") in ENDED)
+        await _until(made, lambda current: current.get("phase") in ENDED)
         await asyncio.sleep(5)
         status = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE))["status"]
         jobs = await made.client.list(JOBS, NAMESPACE)
@@ -31,9 +31,9 @@ async def outlive(meanwhile, *, runs=600, **spec):
 async def _until(made, holds):
     async with asyncio.timeout(300):
         while True:
-            found = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE)).get("status") or {}
-            if holds(found):
-                return found
+            current = (await made.client.get(TOOL_RUNS, "tr", NAMESPACE)).get("status") or {}
+            if holds(current):
+                return current
             await asyncio.sleep(0.1)
 
 
@@ -48,8 +48,8 @@ async def _changed(made, uid):
 
 @pytest.mark.rule("DAG-3", "DAG-10")
 @pytest.mark.parametrize("meanwhile", [_deleted, _changed], ids=["deleted", "changed"])
-def test_a_run_keeps_the_terms_that_it_was_started_under(meanwhile):
-    """The time limit of the tool and how long its Job is kept are read once for each attempt."""
+def test_a_run_keeps_the_limits_with_which_it_started(meanwhile):
+    """The timeout of the tool and the TTL of its Job are read once per attempt."""
     status, _ = run_virtual(outlive(meanwhile))
     assert (status["phase"], status["reason"]) == ("Failed", "StepTimedOut")
     assert status["job"]["terms"] == {"timeoutSeconds": 20, "ttlSecondsAfterFinished": 77}
@@ -58,7 +58,7 @@ def test_a_run_keeps_the_terms_that_it_was_started_under(meanwhile):
 
 
 @pytest.mark.rule("DAG-3")
-def test_a_time_limit_that_a_tool_gets_later_is_the_next_attempts():
+def test_a_changed_timeout_of_a_tool_applies_to_the_next_attempt():
     status, kept = run_virtual(outlive(_changed, timeoutSeconds=None, runs=30))
     assert (status["phase"], status["reason"]) == ("Succeeded", "Succeeded")
     assert kept == [77]

@@ -1,4 +1,4 @@
-"""One admission for all kinds of runs: what operators say holds for ToolRuns, also for those of steps (E9)."""
+"""One admission for all kinds of runs: the operator's policies apply to ToolRuns too, also to those of steps (E9)."""
 
 import asyncio
 
@@ -29,7 +29,7 @@ def settings(policy):
     ],
 )
 def test_a_denied_tool_run_never_starts(policy, reason):
-    """E9: neither one that somebody creates nor one of a step."""
+    """E9: neither one that a user creates nor one of a step."""
 
     async def simulate():
         async with bed(settings=settings(policy)) as made:
@@ -47,8 +47,8 @@ def test_a_denied_tool_run_never_starts(policy, reason):
     run_virtual(simulate())
 
 
-def test_a_step_has_the_labels_that_policy_requires_from_its_run():
-    """E9: else no orchestration could run where labels are required."""
+def test_a_step_gets_the_labels_that_policy_requires_from_its_run():
+    """E9: otherwise no orchestration could run where labels are required."""
 
     async def simulate():
         policy = AdmissionPolicy(labels=Labels(required=("team",)))
@@ -69,8 +69,8 @@ def test_a_step_has_the_labels_that_policy_requires_from_its_run():
     run_virtual(simulate())
 
 
-def test_tool_runs_wait_for_each_other_where_limits_count_them():
-    """E9: with one place, three steps and a run of somebody's own run one after another."""
+def test_tool_runs_wait_for_each_other_if_limits_count_them():
+    """E9: with one slot, three steps and another user's run execute one after another."""
 
     async def simulate():
         policy = AdmissionPolicy(concurrency=Concurrency(namespace=1), counts_tool_runs=True)

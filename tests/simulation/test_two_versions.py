@@ -1,4 +1,4 @@
-"""Two versions of the controllers side by side: each keeps what only the other knows of a status."""
+"""Two versions of the controllers side by side: each keeps the other's status fields."""
 
 import asyncio
 
@@ -12,12 +12,12 @@ from simulation.simulated_server import DEFINITIONS
 
 FUTURE = {"score": 7, "notes": ["kept"]}
 INSIDE = {RUNS: ("counts", "stepStatuses"), TOOL_RUNS: ("job", "conditions")}
-"""Of each kind an object and a list of objects that this version writes, and that another one knows more of."""
+"""For each kind an object and a list of objects that this version writes and a newer one extends."""
 ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 async def _know_the_future(made):
-    """As the definitions of a newer version do: they are installed before its controllers."""
+    """Install the CRDs of a newer version before its controllers."""
     for resource in (RUNS, TOOL_RUNS):
         crd = await made.client.get(DEFINITIONS, f"{resource.plural}.{resource.group}")
         for version in crd["spec"]["versions"]:
@@ -30,7 +30,7 @@ async def _know_the_future(made):
 
 
 async def _write_the_future(made, resource, name):
-    """As the controllers of a newer version do."""
+    """Write status fields as the controllers of a newer version do."""
     obj = await made.client.get(resource, name, NAMESPACE)
     single, listed = INSIDE[resource]
     status = {
@@ -43,7 +43,7 @@ async def _write_the_future(made, resource, name):
 
 
 def _future_of(obj, resource):
-    """Everything that the other version wrote."""
+    """All fields that the other version wrote."""
     single, listed = (obj["status"][name] for name in INSIDE[resource])
     return [item["future"] for item in (obj["status"], single, *listed)]
 
@@ -51,7 +51,7 @@ def _future_of(obj, resource):
 @pytest.mark.rule("ST-1", "CHART-4")
 @pytest.mark.parametrize("shards", [1, 12])
 def test_fields_of_another_version_survive_every_write_of_this_one(shards):
-    """Written in the midst of a run, by turns with ours, over a hand-over: they are there when it has ended."""
+    """Written during a run, alternating with ours, across a handover: they exist when the run has ended."""
 
     async def story():
         async with bed(1, scripts=lambda *_: Work(runs=20.0)) as made:

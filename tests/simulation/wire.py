@@ -1,6 +1,6 @@
-"""The connection of one life of the controllers: it counts writes, does what the faults say, and can end that life.
+"""The connection of one life of the controllers: it counts writes, injects the faults, and can end that life.
 
-What a dead process still has to say reaches nobody.
+Requests of a dead process have no effect.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Wire:
     random: Random
     on_death: Callable[[], None]
     on_write: Callable[[str], None] = _nothing
-    """TrialResult of each write at the moment that the process decides to send it, leases aside."""
+    """The time and request of each write when the process decides to send it, without leases."""
     writes: list[str] = field(default_factory=list)
     dead: bool = False
     _cut: asyncio.Event = field(default_factory=asyncio.Event)
@@ -64,53 +64,53 @@ class Wire:
             )
 
         if "/leases" in path or "/events" in path:
-            answer = await self._carried(send, timeout)
+            answer = await self._carry(send, timeout)
         elif method in READS:
-            answer = await self._asked(method, send, timeout)
+            answer = await self._exchange(method, send, timeout)
         else:
-            answer = await self._written(method, path, send, timeout)
+            answer = await self._write(method, path, send, timeout)
         self._check_alive()
         return answer
 
-    async def _written(self, method: str, path: str, send: Send, timeout: float) -> Response:  # noqa: ASYNC109
+    async def _write(self, method: str, path: str, send: Send, timeout: float) -> Response:  # noqa: ASYNC109
         self.on_write(f"{method} {path}")
         self.writes.append(f"{method} {path}")
         at = self.faults.die_at
         death = at[1] if at is not None and at[0] == len(self.writes) else None
         if death is Death.BEFORE_SEND:
             await self._die()
-        answer = await self._asked(method, send, timeout)
+        answer = await self._exchange(method, send, timeout)
         if death is Death.AFTER_COMMIT:
             await self._die()
         if death is Death.AFTER_ANSWER:
             asyncio.get_running_loop().call_soon(self.end)
         if self._happens(self.faults.lost_answers):
             await asyncio.sleep(self.random.choice((0.0, timeout)))
-            raise Ambiguous("the answer was lost on order")
+            raise Ambiguous("the response was lost by a fault")
         return answer
 
-    async def _asked(self, method: str, send: Send, timeout: float) -> Response:  # noqa: ASYNC109
+    async def _exchange(self, method: str, send: Send, timeout: float) -> Response:  # noqa: ASYNC109
         if self.faults.slow and self._is_open():
             await asyncio.sleep(self.random.random() * self.faults.slow)
         if self._happens(self.faults.lost_requests):
-            raise Ambiguous("the request was lost on order")
+            raise Ambiguous("the request was lost by a fault")
         if self._happens(self.faults.hangs):
             await asyncio.sleep(timeout)
-            raise Ambiguous("the request hung on order")
+            raise Ambiguous("the request hung by a fault")
         refusal = self._refusal(method)
         if refusal is not None:
             await asyncio.sleep(0.01)
             return refusal
-        return await self._carried(send, timeout)
+        return await self._carry(send, timeout)
 
-    async def _carried(self, send: Send, timeout: float) -> Response:  # noqa: ASYNC109
-        """There and back, unless the process stands still or cannot be reached."""
+    async def _carry(self, send: Send, timeout: float) -> Response:  # noqa: ASYNC109
+        """Send and receive, unless the process is paused or disconnected."""
         await self._stand_still()
         await self._be_away(timeout)
         answer = await send()
         if _inside(self.faults.away):
             await asyncio.sleep(timeout)
-            raise Ambiguous("the answer was lost on order")
+            raise Ambiguous("the response was lost by a fault")
         await self._stand_still()
         return answer
 
@@ -128,7 +128,7 @@ class Wire:
         await self.transport.close()
 
     def cut_watches(self) -> None:
-        """All of them, now."""
+        """Cut all watches now."""
         self._cut.set()
         self._cut = asyncio.Event()
 
@@ -142,14 +142,14 @@ class Wire:
         before = b""
         async for line in _cuttable(self._cut, lines) if self.faults.compactions else lines:
             if self._happens(self.faults.cut_watches):
-                raise Ambiguous("the watch was cut on order")
+                raise Ambiguous("the watch was cut by a fault")
             if self._happens(self.faults.silent_watches):
                 await asyncio.sleep(idle_timeout)
-                raise Ambiguous("the watch was silent on order")
+                raise Ambiguous("the watch was silent by a fault")
             if self.faults.lag and self._is_open():
                 await asyncio.sleep(self.random.random() * self.faults.lag)
             await self._stand_still()
-            await _until_over(self.faults.away)
+            await _until_end(self.faults.away)
             yield line
             if self._happens(self.faults.repeats):
                 yield line
@@ -158,12 +158,12 @@ class Wire:
             before = line
 
     async def _stand_still(self) -> None:
-        await _until_over(self.faults.paused)
+        await _until_end(self.faults.paused)
 
     async def _be_away(self, timeout: float) -> None:  # noqa: ASYNC109 - what the caller waits for
         if _inside(self.faults.away):
             await asyncio.sleep(timeout)
-            raise NotSent("no route, on order")
+            raise NotSent("no route: injected fault")
 
     def _refusal(self, method: str) -> Response | None:
         if method not in READS and method != "POST" and self._happens(self.faults.conflicts):
@@ -200,7 +200,7 @@ async def _cuttable(cut: asyncio.Event, lines: AsyncIterator[bytes]) -> AsyncIte
                     reading.cancel()
                     await asyncio.gather(reading, return_exceptions=True)
             if cut.is_set():
-                raise Ambiguous("the watch was cut on order")
+                raise Ambiguous("the watch was cut by a fault")
             line = reading.result()
             if line is None:
                 return
@@ -215,17 +215,19 @@ async def _next(lines: AsyncIterator[bytes]) -> bytes | None:
 
 
 def _inside(windows: Sequence[Window]) -> float:
-    """Seconds until the end of the window that it is in; 0 outside."""
+    """Seconds until the end of the current window; 0 outside."""
     if not windows:
         return 0.0
     now = asyncio.get_running_loop().time()
     return max((end - now for start, end in windows if start <= now < end), default=0.0)
 
 
-async def _until_over(windows: Sequence[Window]) -> None:
+async def _until_end(windows: Sequence[Window]) -> None:
     await asyncio.sleep(_inside(windows))
 
 
 def _status(code: int, reason: str) -> Response:
-    body = f'{{"kind":"Status","status":"Failure","code":{code},"reason":"{reason}","message":"on order"}}'
+    body = (
+        f'{{"kind":"Status","status":"Failure","code":{code},"reason":"{reason}","message":"injected fault"}}'
+    )
     return Response(code, {}, body.encode())

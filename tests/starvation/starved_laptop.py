@@ -1,4 +1,4 @@
-"""`jangar up` on a machine that runs out of something, a run of many steps on it, and what became of each step."""
+"""`jangar up` on a machine that runs out of a resource, a run with many steps on it, and the outcome of each step."""
 
 import json
 import random
@@ -45,11 +45,11 @@ with open(result, "w") as file:
     file.write('{"name": "%s"}' % name)
 note("end")
 """
-"""The same for a machine without processes: a shell that cannot fork ends with exit code 2, and so would the step."""
+"""The same for a machine without processes: a shell that cannot fork exits with 2, and so would the step."""
 
 
 class StarvedLaptop(LaptopProcess):
-    """One control plane, and a ledger beside it in which each step writes that it began and that it ended."""
+    """One control plane, and a ledger in which each step records its start and end."""
 
     def __init__(self, home: Path, ledger: Path, prefix: tuple[str, ...] = (), **environment: str) -> None:
         super().__init__(home)
@@ -61,14 +61,14 @@ class StarvedLaptop(LaptopProcess):
         ledger.chmod(0o666)
 
     def connect(self) -> None:
-        """Read how its API is reached: asking by commands would need what is missing."""
+        """Read the API's address and token: commands would need the missing resource."""
         config = yaml.safe_load((self.data / "kubeconfig").read_text())
         self._server = config["clusters"][0]["cluster"]["server"]
         self._token = config["users"][0]["user"]["token"]
-        # It is on loopback, and its certificate is of another day where the clock is set.
+        # It is on loopback, and its certificate is expired where the clock is changed.
         self._context = ssl._create_unverified_context()  # noqa: S323 - see above
 
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         request = urllib.request.Request(  # noqa: S310 - ours
             f"{self._server}{path}",
             method=method,
@@ -82,7 +82,7 @@ class StarvedLaptop(LaptopProcess):
             return error.code, json.loads(error.read() or b"{}")
 
     def submit(self, name: str, steps: int, seed: int) -> None:
-        rng = random.Random(seed)  # noqa: S311 - a trial that can be played again
+        rng = random.Random(seed)  # noqa: S311 - a trial that can be repeated
         tool = {
             "apiVersion": "tools.proompteng.ai/v1alpha1",
             "kind": "Tool",
@@ -105,17 +105,17 @@ class StarvedLaptop(LaptopProcess):
             "spec": spec,
         }
         for path, body in ((TOOLS, tool), (RUNS, run)):
-            status, answer = self.ask("POST", path, body)
+            status, answer = self.request("POST", path, body)
             assert status == 201, answer
 
     def ended(self) -> int:
-        """How many steps have written that they ended."""
+        """The number of steps that recorded their end."""
         return self.ledger.read_text().count("end ")
 
     def has_ended(self, name: str) -> bool:
-        """Whether the run is over; False while the API cannot be asked."""
+        """Whether the run has ended; False while the API is unavailable."""
         with suppress(OSError):
-            status, run = self.ask("GET", f"{RUNS}/{name}")
+            status, run = self.request("GET", f"{RUNS}/{name}")
             return status == OK and (run.get("status") or {}).get("phase") in ENDS
         return False
 
@@ -124,16 +124,16 @@ class StarvedLaptop(LaptopProcess):
         deadline = time.monotonic() + RUN_SECONDS
         while True:
             assert self.up is not None
-            assert self.up.poll() is None, f"it ended:\n{self.said()}"
+            assert self.up.poll() is None, f"it ended:\n{self.log()}"
             meanwhile()
             with suppress(OSError):
-                status, run = self.ask("GET", f"{RUNS}/{name}")
+                status, run = self.request("GET", f"{RUNS}/{name}")
                 if status == OK and (run.get("status") or {}).get("phase") in ENDS:
                     return run
-            assert time.monotonic() < deadline, f"{self.ended()} steps ended:\n{self.said()}"
+            assert time.monotonic() < deadline, f"{self.ended()} steps ended:\n{self.log()}"
             time.sleep(0.3)
 
-    def said(self) -> str:
+    def log(self) -> str:
         with suppress(OSError):
             return (self.data / "server.log").read_text()[-4000:]
         return ""
@@ -155,19 +155,19 @@ def a_step(number: int, rng: random.Random) -> dict[str, Any]:
 
 
 def wrongs(run: dict[str, Any], ledger: Path, steps: int) -> list[str]:
-    """Every step that was lost, done twice, or recorded as what it was not."""
-    found = []
+    """Every step that was lost, repeated, or recorded with a wrong outcome."""
+    problems = []
     lines = Counter(ledger.read_text().splitlines())
     recorded = steps_of(run["status"])
     for number in range(steps):
         name = f"s{number:02d}"
         step = recorded.get(name, {})
         if lines[f"start {name}"] > 1:
-            found.append(f"{name} ran {lines[f'start {name}']} times")
+            problems.append(f"{name} ran {lines[f'start {name}']} times")
         if lines[f"end {name}"] != 1:
-            found.append(f"{name} ended {lines[f'end {name}']} times")
+            problems.append(f"{name} ended {lines[f'end {name}']} times")
         if step.get("phase") != "Succeeded":
-            found.append(f"{name} is {step.get('phase')}: {step.get('reason')} {step.get('message')}")
+            problems.append(f"{name} is {step.get('phase')}: {step.get('reason')} {step.get('message')}")
         elif (step.get("outputs") or {}).get("name") != name:
-            found.append(f"{name} lost its output: {step.get('outputs')}")
-    return found
+            problems.append(f"{name} lost its output: {step.get('outputs')}")
+    return problems

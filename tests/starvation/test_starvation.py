@@ -1,8 +1,8 @@
-"""E4, E5, E15: a machine that runs out of something loses no step, does none twice, and records none wrongly.
+"""E4, E5, E15: a machine that runs out of a resource loses no step, repeats none, and records none wrongly.
 
-Every trial is a run of 60 steps through `jangar up`, on real resources that are used up and given back while it is
-under way. Nothing is restarted. `JANGAR_SIMULATION=all` plays as many trials as the matrix names; else one small one of
-some of them.
+Every trial is a run of 60 steps with `jangar up`, on real resources that are used up and released while it is active.
+Nothing is restarted. `JANGAR_SIMULATION=all` runs as many trials as the matrix names; otherwise a small one for some
+of them.
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from starvation.shortages_made import (
+from starvation.shortages import (
     USER,
     as_user,
     end_all_of,
@@ -39,8 +39,8 @@ TRIALS = int(os.environ.get("JANGAR_STARVATION_TRIALS", "20" if FULL else "1"))
 STEPS = 60 if FULL else 12
 SHORTAGE_SECONDS = 4.0 if FULL else 1.0
 JUMPS = (-400 * 86_400, 400 * 86_400, -3600, 3600)
-"""Seconds by which the clock is set."""
-full_only = pytest.mark.skipif(not FULL, reason="played with JANGAR_SIMULATION=all")
+"""Seconds by which the clock is changed."""
+full_only = pytest.mark.skipif(not FULL, reason="runs with JANGAR_SIMULATION=all")
 
 Bed = Callable[[Path, ExitStack], StarvedLaptop]
 Trouble = Callable[[StarvedLaptop, random.Random], None]
@@ -48,7 +48,7 @@ Trouble = Callable[[StarvedLaptop, random.Random], None]
 
 @contextmanager
 def directories() -> Iterator[tuple[Path, Path]]:
-    """A home, and a ledger beside it that the steps can reach whoever they run as."""
+    """A home directory, and a ledger directory that the steps can write to as any user."""
     with tempfile.TemporaryDirectory(prefix="jangar-starved-", dir="/var/tmp") as name:
         root = Path(name)
         root.chmod(0o755)
@@ -59,12 +59,12 @@ def directories() -> Iterator[tuple[Path, Path]]:
 
 
 def play(record_property, row: str, bed: Bed, trouble: Trouble) -> None:
-    """Every trial; fails with what became of the first that went wrong."""
+    """Run every trial; fail with the problems of the first failing one."""
     failed: dict[int, list[str]] = {}
     for seed in range(TRIALS):
-        found = trial(seed, bed, trouble)
-        if found:
-            failed[seed] = found
+        problems = trial(seed, bed, trouble)
+        if problems:
+            failed[seed] = problems
     record_trials(record_property, row=row, bed="P", seeds=range(TRIALS), failures=len(failed))
     assert not failed, json.dumps(failed, indent=1)
 
@@ -77,7 +77,7 @@ def trial(seed: int, bed: Bed, trouble: Trouble) -> list[str]:
         laptop.start("--data-dir", str(laptop.data))
         laptop.connect()
         laptop.submit("starved", STEPS, seed)
-        trouble(laptop, random.Random(seed))  # noqa: S311 - a trial that can be played again
+        trouble(laptop, random.Random(seed))  # noqa: S311 - a trial that can be repeated
         run = laptop.outcome("starved")
         return wrongs(run, ledger, STEPS)
 
@@ -93,12 +93,12 @@ _LEDGERS: dict[Path, Path] = {}
 
 
 def under_way(laptop: StarvedLaptop, steps: int) -> None:
-    """Until so many steps have ended, or the run has: then some of them failed, and the trial reports which."""
+    """Wait until this many steps have ended, or the run has: then some of them failed, and the trial reports which."""
     laptop.until(lambda: laptop.ended() >= steps or laptop.has_ended("starved"), seconds=240)
 
 
-def test_a_full_disk_costs_no_step(record_property):
-    """E4: what ended while nothing could be written is recorded once there is room."""
+def test_a_full_disk_loses_no_step(record_property):
+    """E4: ends that could not be written are recorded once there is space."""
 
     def bed(home: Path, made: ExitStack) -> StarvedLaptop:
         laptop = StarvedLaptop(home, _LEDGERS[home])
@@ -110,7 +110,7 @@ def test_a_full_disk_costs_no_step(record_property):
             under_way(laptop, steps)
             with full_disk(laptop.data):
                 time.sleep(SHORTAGE_SECONDS)
-                status, answer = laptop.ask(
+                status, answer = laptop.request(
                     "POST",
                     "/api/v1/namespaces/default/configmaps",
                     {
@@ -123,7 +123,7 @@ def test_a_full_disk_costs_no_step(record_property):
                 if status != 201:
                     assert (status, answer["reason"]) == (429, "InsufficientStorage"), answer
                     assert "no space left on device" in answer["message"]
-                assert laptop.ask("GET", "/api/v1/namespaces")[0] == 200, "reads go on"
+                assert laptop.request("GET", "/api/v1/namespaces")[0] == 200, "reads continue"
 
     play(record_property, "starvation: full disk", bed, trouble)
 
@@ -131,8 +131,8 @@ def test_a_full_disk_costs_no_step(record_property):
 @pytest.mark.parametrize(
     "descriptors", [256, pytest.param(512, marks=full_only), pytest.param(1024, marks=full_only)]
 )
-def test_few_descriptors_cost_no_step(record_property, descriptors):
-    """E4, E5: a stranger's connections beyond the limit end nothing and nobody."""
+def test_few_descriptors_lose_no_step(record_property, descriptors):
+    """E4, E5: other clients' connections beyond the limit end no process and no run."""
 
     def bed(home: Path, _: ExitStack) -> StarvedLaptop:
         return StarvedLaptop(home, _LEDGERS[home], ("prlimit", f"--nofile={descriptors}:{descriptors}"))
@@ -149,8 +149,8 @@ def test_few_descriptors_cost_no_step(record_property, descriptors):
 
 
 @full_only
-def test_no_processes_cost_no_step(record_property):
-    """E4: steps that cannot be started wait, and start when processes can."""
+def test_a_process_limit_loses_no_step(record_property):
+    """E4: steps that cannot be started wait, and start when processes are available."""
     prefix = as_user(150)
 
     def bed(home: Path, made: ExitStack) -> StarvedLaptop:
@@ -170,8 +170,8 @@ def test_no_processes_cost_no_step(record_property):
 
 
 @full_only
-def test_memory_pressure_costs_no_step(record_property):
-    """E4: whoever takes the memory is ended for it, and the work goes on."""
+def test_memory_pressure_loses_no_step(record_property):
+    """E4: the process that uses the memory is killed, and the work continues."""
 
     def bed(home: Path, made: ExitStack) -> StarvedLaptop:
         group = made.enter_context(memory_cgroup(f"jangar-starved-{os.getpid()}", 700))
@@ -188,8 +188,8 @@ def test_memory_pressure_costs_no_step(record_property):
     play(record_property, "starvation: memory", bed, trouble)
 
 
-def test_a_clock_that_jumps_costs_no_step(record_property):
-    """E15: neither a year back nor a year forward ends a step early, or lets it wait for ever."""
+def test_a_clock_jump_loses_no_step(record_property):
+    """E15: neither a year back nor a year forward ends a step early or lets it wait forever."""
 
     def bed(home: Path, _: ExitStack) -> StarvedLaptop:
         clock, environment = movable_clock(home.parent)

@@ -1,4 +1,4 @@
-"""Admission in thirty lines, slow and plain: try every waiting run again after each one that was admitted."""
+"""Admission in thirty lines, slow and plain: try every waiting run again after each admission."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -10,21 +10,23 @@ PATIENCE = timedelta(minutes=5)
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-def model(seen: Observation, policy: AdmissionPolicy, now) -> list[str]:
-    """The uids that may start, in their order. Nothing is missing, denied or suspended here."""
-    live = [(run.namespace, run.agent) for run in seen.live]
+def model(observation: Observation, policy: AdmissionPolicy, now) -> list[str]:
+    """The uids that may start in order. No run here has missing references, is denied or is suspended."""
+    live = [(run.namespace, run.agent) for run in observation.live]
     window = policy.rate.window
     times = [
-        (run.namespace, run.repository) for run in seen.admitted if now - window < run.at <= now + window
+        (run.namespace, run.repository)
+        for run in observation.admitted
+        if now - window < run.at <= now + window
     ]
-    served, left, order = dict(seen.served_at), list(seen.waiting), []
+    served, left, order = dict(observation.served_at), list(observation.waiting), []
 
     def fits(run):
         most, rate = policy.concurrency, policy.rate
-        spaces, pairs = Counter(place for place, _ in live), Counter(live)
+        spaces, pairs = Counter(namespace for namespace, _ in live), Counter(live)
         rates = [
             (rate.cluster, len(times)),
-            (rate.namespace, sum(place == run.namespace for place, _ in times)),
+            (rate.namespace, sum(namespace == run.namespace for namespace, _ in times)),
         ]
         if run.ask.repository:
             rates.append((rate.repo, sum(repo == run.ask.repository for _, repo in times)))
@@ -38,7 +40,7 @@ def model(seen: Observation, policy: AdmissionPolicy, now) -> list[str]:
     def turn(run):
         since = max(served.get(run.namespace, run.created_at), run.created_at)
         starved = since <= now - PATIENCE
-        busy = sum(place == run.namespace for place, _ in live)
+        busy = sum(namespace == run.namespace for namespace, _ in live)
         last = served.get(run.namespace, NEVER)
         return (not starved, since if starved else now, busy, last, run.created_at, run.namespace, run.name)
 

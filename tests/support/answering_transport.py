@@ -1,4 +1,4 @@
-"""A transport that remembers what it was asked and answers from a list: the seam under the client."""
+"""A transport that records requests and answers from a list, below the client."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import orjson
 from kubekit.client.transport import Response
 
 
-class Asked(NamedTuple):
+class RecordedRequest(NamedTuple):
     """One request."""
 
     method: str
@@ -17,20 +17,22 @@ class Asked(NamedTuple):
 
 
 class AnsweringTransport:
-    """Answers in order: an exception is raised, bytes are a body, a number refuses with that status."""
+    """Answers in order: an exception is raised, bytes are a body, a number is an error with that status."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
         self.asked = []
 
     async def request(self, method, path, *, query=None, body=None, content_type="", timeout=0.0):  # noqa: ASYNC109 - the protocol's
-        self.asked.append(Asked(method, path, dict(query or {}), orjson.loads(body) if body else None))
+        self.asked.append(
+            RecordedRequest(method, path, dict(query or {}), orjson.loads(body) if body else None)
+        )
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, int):
-            said = {"kind": "Status", "status": "Failure", "code": answer, "message": "on order"}
-            return Response(answer, {}, orjson.dumps(said))
+            status_body = {"kind": "Status", "status": "Failure", "code": answer, "message": "on order"}
+            return Response(answer, {}, orjson.dumps(status_body))
         return Response(200, {}, answer if isinstance(answer, bytes) else orjson.dumps(answer))
 
     async def close(self):

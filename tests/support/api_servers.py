@@ -1,7 +1,8 @@
-"""API servers that tests start: a real one (etcd, kube-apiserver, controllers on demand) and ours, behind one face.
+"""API servers that tests start: a real one (etcd, kube-apiserver, controllers on demand) and ours, with one
+interface.
 
-Loopback only, free ports, an own certificate authority. Processes are ended by their ids; a directory is kept when a
-server did not come up, so that its logs can be read.
+Loopback only, free ports, a new certificate authority. Processes are ended by their ids; the directory is kept if a
+server did not start, so that its logs can be read.
 """
 
 import base64
@@ -32,12 +33,13 @@ CONTROLLERS = (
     "serviceaccount-controller",
     "clusterrole-aggregation-controller",
 )
-"""What an API server alone cannot do and ours does itself: end namespaces, collect garbage, make default accounts,
-fill aggregated ClusterRoles."""
+"""Functions that our server has and a real API server needs controllers for: namespace deletion, garbage collection,
+default accounts, aggregated ClusterRoles.
+"""
 
 
 class ApiServer(Protocol):
-    """What a test may know of an API server."""
+    """The parts of an API server that tests may use."""
 
     name: str
     url: str
@@ -48,19 +50,19 @@ class ApiServer(Protocol):
     def client(self, *, token: str | None = None) -> HttpClient: ...
 
     def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
-        """Called when the kinds of the test are installed. Nothing to do where the server does that work itself."""
+        """Called when the kinds of the test are installed. Does nothing if the server has these functions itself."""
 
     def forget_history(self) -> None:
-        """Compact: everything before now is too old to be asked for."""
+        """Compact: all earlier revisions expire."""
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
-        """What a process of this server said before it ended unasked; None while it runs."""
+    def last_output(self, *, seconds: float = 0) -> str | None:
+        """The last output of a process of this server that ended unexpectedly; None while all run."""
 
     def stop(self) -> None: ...
 
 
 class _Bed:
-    """A directory and the processes in it, started one after another and stopped in reverse."""
+    """A directory and the processes in it, started one after another and stopped in reverse order."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -72,26 +74,26 @@ class _Bed:
         self._children.append(child)
         return child
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
-        """Of the first process that ended by itself, looked for during `seconds`; None while all run."""
+    def last_output(self, *, seconds: float = 0) -> str | None:
+        """The last output of the first process that ended by itself within `seconds`; None while all run."""
         deadline = time.monotonic() + seconds
         while (
             not (ended := [child for child in self._children if child.has_ended])
             and time.monotonic() < deadline
         ):
             time.sleep(0.05)
-        return f"{ended[0].name} ended:\n{ended[0].last_words()}" if ended else None
+        return f"{ended[0].name} ended:\n{ended[0].last_output()}" if ended else None
 
     def end(self, *, keep_logs: bool = False) -> None:
         for child in reversed(self._children):
-            # etcd's data is thrown away: no reason to wait for a graceful end of a bed.
+            # etcd's data is deleted: no need to wait for a graceful shutdown.
             child.stop(first=SIGKILL)
         if not keep_logs:
             shutil.rmtree(self.directory, ignore_errors=True)
 
 
 class RealApiServer:
-    """etcd and kube-apiserver, from the binaries in KUBEBUILDER_ASSETS or the cache of `make envtest`."""
+    """etcd and kube-apiserver from the binaries in KUBEBUILDER_ASSETS or the cache of `make envtest`."""
 
     name = "real"
 
@@ -136,8 +138,8 @@ class RealApiServer:
         assert done.is_success, done.content
         etcd.close()
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
-        return self._bed.last_words(seconds=seconds)
+    def last_output(self, *, seconds: float = 0) -> str | None:
+        return self._bed.last_output(seconds=seconds)
 
     def stop(self) -> None:
         self._bed.end()
@@ -185,7 +187,8 @@ class RealApiServer:
             "--service-account-signing-key-file=accounts.key",
             "--service-account-key-file=accounts.pub",
             "--allow-privileged=true",
-            # One caller at a time needs no fairness, and its bootstrap objects cost seconds of start-up.
+            # A single client needs no priority and fairness, whose bootstrap objects cost seconds of
+            # start-up.
             "--enable-priority-and-fairness=false",
             "--profiling=false",
         )
@@ -193,7 +196,7 @@ class RealApiServer:
 
 
 class EmbeddedApiServer:
-    """`jangar apiserver` as a process of its own, over TLS, as a user's kubectl would meet it."""
+    """`jangar apiserver` as a separate process over TLS, as a user's kubectl accesses it."""
 
     name = "embedded"
 
@@ -211,13 +214,13 @@ class EmbeddedApiServer:
         return HttpClient(url=self.url, token=self.token if token is None else token, ca=self.ca)
 
     def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
-        """It ends namespaces and collects garbage itself."""
+        """It deletes namespaces and collects garbage itself."""
 
     def forget_history(self) -> None:
         """It keeps no history from before its first start."""
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
-        return self._bed.last_words(seconds=seconds)
+    def last_output(self, *, seconds: float = 0) -> str | None:
+        return self._bed.last_output(seconds=seconds)
 
     def stop(self) -> None:
         self._bed.end()
@@ -243,10 +246,10 @@ class EmbeddedApiServer:
         server.wait_until(lambda: _is_up(self.client(), "/readyz"), seconds=START)
 
 
-def wait_for(found: Any, *, seconds: float = 30.0, what: str = "it") -> Any:
-    """Call `found` every 50 ms until it answers something true; a failed assertion at the deadline."""
+def wait_for(condition: Any, *, seconds: float = 30.0, what: str = "it") -> Any:
+    """Call `condition` every 50 ms until its result is true; fail at the deadline."""
     deadline = time.monotonic() + seconds
-    while not (answer := found()):
+    while not (answer := condition()):
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds:.0f} s"
         time.sleep(0.05)
     return answer
@@ -262,7 +265,7 @@ def _is_up(client: HttpClient, path: str) -> bool:
 
 
 def _trusting_no_one() -> Any:
-    """A health check of a process that made its own certificate a moment ago."""
+    """A health check of a process with a new self-made certificate."""
     import ssl  # noqa: PLC0415 - the one place that looks away
 
     context = ssl.create_default_context()

@@ -15,7 +15,7 @@ NOON = datetime(2026, 2, 7, 12, 0, 0, tzinfo=UTC)
 
 
 def at(seconds: float) -> datetime:
-    """A moment that many seconds after noon."""
+    """The time that many seconds after noon."""
     return NOON + timedelta(seconds=seconds)
 
 
@@ -55,11 +55,11 @@ def a_step(name: str, *needs: str, graph: bool = True, **fields: Any) -> dict[st
 
 
 def a_definition(*steps: Mapping[str, Any], **spec: Any) -> Definition:
-    """A checked definition of these steps; a mistake in it fails the test."""
+    """A validated definition of these steps; a mistake in it fails the test."""
     written = OrchestrationSpec.model_validate({"steps": list(steps), **spec})
-    found = define(written, compile_condition=compile_python)
-    assert isinstance(found, Definition), [str(item) for item in found]
-    return found
+    definition = define(written, compile_condition=compile_python)
+    assert isinstance(definition, Definition), [str(item) for item in definition]
+    return definition
 
 
 def a_run(**facts: Any) -> RunFacts:

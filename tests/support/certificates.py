@@ -1,4 +1,4 @@
-"""A certificate authority for one test bed, made with the openssl command. Loopback only, good for two days."""
+"""A certificate authority for one test bed, created with the openssl command. Loopback only, valid for two days."""
 
 import subprocess
 from pathlib import Path
@@ -23,7 +23,7 @@ authorityKeyIdentifier = keyid
 
 
 def make_authority(directory: Path) -> None:
-    """Leaves ca.crt, serving.crt, serving.key, accounts.key and accounts.pub in `directory`."""
+    """Write ca.crt, serving.crt, serving.key, accounts.key and accounts.pub to `directory`."""
     for name in ("ca", "serving"):
         (directory / f"{name}.cnf").write_text(_EXTENSIONS.format(name=f"test-{name}"))
     for name in ("ca", "serving", "accounts"):

@@ -12,11 +12,11 @@ GRACE = 10.0
 
 
 class NeverReady(AssertionError):
-    """A process ended or stayed silent where an answer was waited for."""
+    """A process ended or did not respond before the deadline."""
 
 
 def free_port() -> int:
-    """A loopback port that nobody held a moment ago."""
+    """A loopback port that was free a moment ago."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", 0))
@@ -24,12 +24,12 @@ def free_port() -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, except that bytecode is kept as in any installation: without it every start compiles everything."""
+    """The current environment with bytecode caching as in an installation: otherwise every start compiles all code."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class Child:
-    """One process, its log in `directory/name.log`."""
+    """One process with its log in `directory/name.log`."""
 
     def __init__(
         self,
@@ -60,20 +60,20 @@ class Child:
         return self._process.poll() is not None
 
     def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> None:
-        """Look every 10 ms until `ready`; give up at the deadline or when the process ends."""
+        """Poll every 10 ms until `ready`; fail at the deadline or when the process ends."""
         deadline = time.monotonic() + seconds
         while not ready():
             if self.has_ended:
-                raise NeverReady(f"{self.name} ended with {self._process.returncode}:\n{self.last_words()}")
+                raise NeverReady(f"{self.name} ended with {self._process.returncode}:\n{self.last_output()}")
             if time.monotonic() > deadline:
-                raise NeverReady(f"{self.name} was not ready after {seconds:.0f} s:\n{self.last_words()}")
+                raise NeverReady(f"{self.name} was not ready after {seconds:.0f} s:\n{self.last_output()}")
             time.sleep(0.01)
 
-    def last_words(self, lines: int = 30) -> str:
+    def last_output(self, lines: int = 30) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def stop(self, *, first: signal.Signals = signal.SIGTERM) -> None:
-        """Ask, wait, insist. Only this one process."""
+        """Send SIGTERM, wait, send SIGKILL. Only to this process."""
         if self.has_ended:
             return
         self._process.send_signal(first)

@@ -1,22 +1,22 @@
-"""Real Kubernetes clients for the nightly tests: where they are installed, and what a run without them says."""
+"""Real Kubernetes clients for the nightly tests: where they are installed, and what a run without them prints."""
 
 import os
 from pathlib import Path
 from typing import Any, Final
 
 VARIABLE: Final = "JANGAR_NIGHTLY"
-"""Names the environment of the clients; `make nightly` makes it and sets this."""
+"""The directory of the clients' environment; `make nightly` creates it and sets this variable."""
 WHY_NOT: Final = "real clients run every night: make nightly"
 
 
 def clients() -> Path | None:
-    """The directory of the environment; None in an ordinary run."""
-    found = os.environ.get(VARIABLE)
-    return Path(found) if found else None
+    """The directory of the environment; None in a normal run."""
+    directory = os.environ.get(VARIABLE)
+    return Path(directory) if directory else None
 
 
 def write_clients_summary(terminal: Any) -> None:
-    """Name what was not run."""
+    """Print the skipped tests."""
     names = sorted(
         {
             report.nodeid.rpartition("/")[2].partition(".py")[0].removeprefix("test_")

@@ -1,6 +1,6 @@
-"""The last lines of a test run: how many cases of the Kubernetes API are equal on which server, and what was not asked.
+"""Test summary: the number of equal conformance cases per server, and what was not run.
 
-Works from test reports alone, so that it also counts what the workers of pytest-xdist did.
+Works from test reports only, so that it also counts results of pytest-xdist workers.
 """
 
 from collections import Counter
@@ -25,15 +25,15 @@ def write_conformance_summary(terminal: Any) -> None:
     ]
     if not reports:
         return
-    asked = {server: {report.nodeid for on, report in reports if on == server} for server in ON.values()}
+    played = {server: {report.nodeid for on, report in reports if on == server} for server in ON.values()}
     equal = Counter(
         on
         for on, report in reports
         for key, _ in report.user_properties
         if key == EQUAL and report.when == "call"
     )
-    words = [f"{equal[on]} of {len(asked[on])} equal on the {on} server" for on in asked if asked[on]]
-    if not asked["real"] and (missing := missing_parts()):
-        words.append(f"the real server was not asked: no {', '.join(missing)} in {assets()} (make envtest)")
+    words = [f"{equal[on]} of {len(played[on])} equal on the {on} server" for on in played if played[on]]
+    if not played["real"] and (missing := missing_parts()):
+        words.append(f"the real server was not tested: no {', '.join(missing)} in {assets()} (make envtest)")
     terminal.write_sep("-", "Kubernetes API conformance")
     terminal.write_line("; ".join(words))

@@ -1,6 +1,6 @@
-"""The last lines of a test run: on which beds the engine was proven, and why not on the others.
+"""Test summary: the beds on which the engine was tested, and why not on the others.
 
-Works from test reports alone, so that it also counts what the workers of pytest-xdist did.
+Works from test reports only, so that it also counts results of pytest-xdist workers.
 """
 
 import re
@@ -16,23 +16,23 @@ def write_engine_summary(terminal: Any) -> None:
     missing: dict[str, str] = {}
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminal.stats.get(outcome, []):
-            found = BED.search(report.nodeid)
-            if found is None:
+            match = BED.search(report.nodeid)
+            if match is None:
                 continue
             if outcome != "skipped":
-                ran.setdefault(found[1], Counter())[outcome] += 1
+                ran.setdefault(match[1], Counter())[outcome] += 1
             elif reason := WHY_NOT.search(_words(report.longrepr)):
-                missing.setdefault(found[1], reason[1])
+                missing.setdefault(match[1], reason[1])
     if not ran and not missing:
         return
     terminal.write_sep("-", "The engine on its beds")
     for bed, counts in ran.items():
-        asked = sum(counts.values())
-        terminal.write_line(f"{bed}: {counts['passed']} of {asked} tests passed")
+        total = sum(counts.values())
+        terminal.write_line(f"{bed}: {counts['passed']} of {total} tests passed")
     for bed, reason in missing.items():
         terminal.write_line(f"{bed}: not run: {reason}")
 
 
 def _words(skipped: Any) -> str:
-    """A skip is told with its place: file, line, reason."""
+    """A skip report has file, line and reason."""
     return str(skipped[-1] if isinstance(skipped, tuple | list) else skipped)

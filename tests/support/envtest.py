@@ -1,4 +1,4 @@
-"""Where the real Kubernetes parts are. Knows the script that provides them; builds nothing."""
+"""Locates the real Kubernetes binaries through the script that provides them; builds nothing."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ API_SERVER_PARTS = ("etcd", "kube-apiserver", "kube-controller-manager")
 
 @cache
 def assets() -> Path:
-    """The directory that holds the parts, whether or not they are there."""
+    """The directory of the binaries, whether or not they exist."""
     if given := os.environ.get("KUBEBUILDER_ASSETS"):
         return Path(given)
     reported = subprocess.run([BUILD, "--where"], check=True, capture_output=True, text=True, timeout=30)

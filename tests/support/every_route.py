@@ -1,4 +1,4 @@
-"""Every route of the table, with a request that is at fault in nothing but its caller: none can be forgotten."""
+"""Every route of the table with a request that is valid except for its caller: no route can be left out."""
 
 from jangar.server.http.identity import Right
 from jangar.server.http.routes import ROUTES
@@ -6,12 +6,12 @@ from jangar.server.http.table import OPEN, Entry
 
 GUARDED = [entry for entry in ROUTES if entry.access is not OPEN]
 OF_NO_NAMESPACE = {"/v1/me", "/v1/control-plane/status", "/v1/kinds", "/v1/kinds/{kind}"}
-"""Known callers may ask these: they tell nothing of any object."""
+"""Open to all authenticated callers: they return nothing about objects."""
 PLACED = [entry for entry in GUARDED if entry.path not in OF_NO_NAMESPACE]
 
 
 def address(entry: Entry, namespace: str, name: str) -> str:
-    """With the namespace where the route takes it."""
+    """With the namespace if the route takes it."""
     parts = {"{namespace}": namespace, "{name}": name, "{id}": name, "{kind}": "OrchestrationRun"}
     path = entry.path
     for part, value in parts.items():
@@ -43,7 +43,7 @@ def body_of(entry: Entry, namespace: str) -> dict | None:
 
 
 def wanted(entry: Entry) -> str:
-    """The right that a refusal must name."""
+    """The permission that an error must name."""
     if isinstance(entry.access, Right):
         return str(entry.access)
     return "may not get" if "{name}" in entry.path else "may not list"

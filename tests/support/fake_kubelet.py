@@ -1,6 +1,6 @@
-"""A kubelet for tests on a real API server: binds pods, runs their commands as processes, reports as a node would.
+"""A kubelet for tests on a real API server: binds pods, runs their commands as processes, and reports like a node.
 
-Behaves by default; `Manners` make it misbehave on order. No images, volumes or probes: what a test needs is in the
+Behaves normally by default; `Manners` make it misbehave on demand. No images, volumes or probes: tests use only the
 command. A container finds the path for its result in JANGAR_RESULT_PATH.
 """
 
@@ -31,26 +31,26 @@ RESULT_LIMIT = 4096
 
 
 class Fate(StrEnum):
-    """What a node does to a pod."""
+    """An action of the node on a pod."""
 
     LIVES = "Lives"
     EVICTED = "Evicted"
-    """Ended a second after it began, because the node needs room."""
+    """Ended a second after its start because the node needs resources."""
     OUT_OF_MEMORY = "OutOfMemory"
-    """Killed by the kernel a second after it began."""
+    """Killed by the kernel a second after its start."""
     NO_IMAGE = "NoImage"
-    """Never begins: its image cannot be pulled."""
+    """Never starts: its image cannot be pulled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """How it treats pods; each is asked with the pod."""
+    """How the kubelet treats pods; each function gets the pod."""
 
     starts: Callable[[Cached], bool] = lambda _: True
     reports_end: Callable[[Cached], bool] = lambda _: True
     fate: Callable[[Cached], Fate] = lambda _: Fate.LIVES
     delay: float = 0.0
-    """Between the end of a container and its report."""
+    """Delay between the end of a container and its report."""
 
 
 @dataclass(slots=True)
@@ -58,11 +58,11 @@ class _Running:
     task: asyncio.Task[None]
     pod: Cached
     process: asyncio.subprocess.Process | None = None
-    asked_to_stop: asyncio.Event = field(default_factory=asyncio.Event)
+    stop_requested: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class FakeKubelet:
-    """One node for all namespaces. `run` ends by cancellation and kills what it started."""
+    """One node for all namespaces. `run` ends by cancellation and kills the processes that it started."""
 
     def __init__(self, client: Client, manners: Manners | None = None) -> None:
         self._client = client
@@ -74,7 +74,7 @@ class FakeKubelet:
 
     async def run(self) -> None:
         await self._register()
-        self.pods.subscribe(self._heard)
+        self.pods.subscribe(self._on_change)
         try:
             await self.pods.run()
         finally:
@@ -87,7 +87,7 @@ class FakeKubelet:
         with contextlib.suppress(AlreadyExists):
             await self._client.create(NODES, node)
 
-    def _heard(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         pod = change.new
         if pod is None:
             gone = self._running.pop(change.subject.uid, None)
@@ -98,7 +98,7 @@ class FakeKubelet:
         if running is not None:
             running.pod = pod
             if pod.is_being_deleted:
-                running.asked_to_stop.set()
+                running.stop_requested.set()
         elif self._is_new(pod) and self.manners.starts(pod):
             self._running[pod.uid] = _Running(task=asyncio.create_task(self._live(pod)), pod=pod)
         elif pod.is_being_deleted:
@@ -109,7 +109,7 @@ class FakeKubelet:
         return not pod.is_being_deleted and status.get("phase", "Pending") == "Pending"
 
     async def _bury(self, pod: Cached) -> None:
-        """A deleted pod that never ran, or whose end was reported, goes at once."""
+        """Delete a terminating pod that never ran, or whose end was reported, at once."""
         status = pod.decode().get("status") or {}
         if status.get("phase") not in ("Succeeded", "Failed"):
             await self._report(pod, {"phase": "Failed", "reason": "NeverStarted"})
@@ -126,14 +126,14 @@ class FakeKubelet:
                 await self._execute(pod, container, Path(directory) / "result")
             running = self._running.get(pod.uid)
             if running is not None and self.manners.reports_end(running.pod):
-                await running.asked_to_stop.wait()
+                await running.stop_requested.wait()
                 await self._remove(running.pod)
 
     async def _never_pull(self, pod: Cached, container: dict[str, Any]) -> None:
         waiting = {"reason": "ImagePullBackOff", "message": f"cannot pull {container.get('image')}"}
         await self._report(pod, _status("Pending", container, {"waiting": waiting}))
         running = self._running[pod.uid]
-        await running.asked_to_stop.wait()
+        await running.stop_requested.wait()
         await self._report(pod, {"phase": "Failed"})
         await self._remove(running.pod)
 
@@ -168,7 +168,7 @@ class FakeKubelet:
         began = _now()
         await self._report(pod, _status("Running", container, {"running": {"startedAt": began}}))
         fate = self.manners.fate(pod)
-        await self._until_over(running, process, fate)
+        await self._until_end(running, process, fate)
         finished = _now()
         if self.manners.delay:
             await asyncio.sleep(self.manners.delay)
@@ -180,16 +180,16 @@ class FakeKubelet:
             "reason": "OOMKilled" if fate is Fate.OUT_OF_MEMORY else "Completed" if code == 0 else "Error",
             "startedAt": began,
             "finishedAt": finished,
-            **_last_words(result),
+            **_termination_message(result),
         }
         phase = "Succeeded" if code == 0 else "Failed"
         evicted = {"reason": "Evicted", "message": "The node was low on resource: memory."}
         reported = _status(phase, container, {"terminated": ended})
         await self._report(pod, reported | evicted if fate is Fate.EVICTED else reported)
 
-    async def _until_over(self, running: _Running, process: asyncio.subprocess.Process, fate: Fate) -> None:
+    async def _until_end(self, running: _Running, process: asyncio.subprocess.Process, fate: Fate) -> None:
         over = asyncio.create_task(process.wait())
-        stop = asyncio.create_task(running.asked_to_stop.wait())
+        stop = asyncio.create_task(running.stop_requested.wait())
         try:
             bound = None if fate is Fate.LIVES else 1.0
             await asyncio.wait({over, stop}, return_when=asyncio.FIRST_COMPLETED, timeout=bound)
@@ -239,13 +239,13 @@ def _message(result: Path) -> dict[str, str]:
     return {"message": result.read_text()[:RESULT_LIMIT]} if result.exists() else {}
 
 
-def _last_words(result: Path) -> dict[str, str]:
-    """As a kubelet reads them: the end of what was written, without a word about the rest."""
+def _termination_message(result: Path) -> dict[str, str]:
+    """As a kubelet reads them: the end of the file, truncated silently."""
     return {"message": result.read_text()[-RESULT_LIMIT:]} if result.exists() else {}
 
 
 def _not_found(program: str) -> dict[str, Any]:
-    """As containerd tells of a program that the image does not have."""
+    """The message of containerd for a program that the image does not have."""
     message = f'exec: "{program}": executable file not found in $PATH'
     return {
         "exitCode": 128,

@@ -1,4 +1,4 @@
-"""The part of GitHub's API that apps sign in to, as a real HTTP server on this machine: it checks what it is sent."""
+"""The part of GitHub's API that apps use to sign in, as a real HTTP server on this machine; it validates requests."""
 
 import base64
 import json
@@ -17,11 +17,11 @@ MAX_SIGN_IN = 600
 
 @dataclass
 class GitHubApi:
-    """Gives tokens to whoever signs in with the key of the app; `failures` of its next answers are 503."""
+    """Issues tokens to callers with the app's key; the next `failures` responses are 503."""
 
     failures: int = 0
-    asked: list[dict] = field(default_factory=list)
-    """The bodies of good requests."""
+    requests: list[dict] = field(default_factory=list)
+    """The bodies of valid requests."""
     given: list[str] = field(default_factory=list)
 
     def __post_init__(self):
@@ -69,16 +69,16 @@ class GitHubApi:
             return 401, {"message": "A JSON web token could not be decoded"}
         if path != f"/app/installations/{INSTALLATION}/access_tokens":
             return 404, {"message": "Not Found"}
-        self.asked.append(json.loads(body))
+        self.requests.append(json.loads(body))
         self.given.append(f"ghs_{len(self.given)}canary{int(time.time() * 1000)}")
         return 201, {"token": self.given[-1], "expires_at": "2099-01-01T00:00:00Z", "permissions": {}}
 
     def _is_signed_in(self, authorization):
         try:
-            said, _, signature = authorization.removeprefix("Bearer ").rpartition(".")
-            claims = json.loads(_decoded(said.split(".")[1]))
+            signed, _, signature = authorization.removeprefix("Bearer ").rpartition(".")
+            claims = json.loads(_decoded(signed.split(".")[1]))
             self._key.public_key().verify(
-                _decoded(signature), said.encode(), padding.PKCS1v15(), hashes.SHA256()
+                _decoded(signature), signed.encode(), padding.PKCS1v15(), hashes.SHA256()
             )
         except (InvalidSignature, ValueError, IndexError):
             return False

@@ -1,4 +1,4 @@
-"""The last lines of a test run: why history was not proven on PostgreSQL, where it was not. Works from test reports."""
+"""Test summary: why history was not tested on PostgreSQL, if so. Works from test reports only."""
 
 import re
 from typing import Any

@@ -1,6 +1,6 @@
-"""AgentRuns that somebody made to get more than they may, with all that they name: strategies, and what would run.
+"""Hostile AgentRuns with all that they reference: strategies, and the Jobs that would run.
 
-The manifest comes about as in the product: the run is read beside what it names, and its command becomes a Job.
+The manifest is built as in the product: the run is read together with its references, and its command becomes a Job.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from kubekit.cache.object_cache import Cache, Cached
 
 KINDS = ("Agent", "AgentProvider", "ImplementationSpec", "Memory", "VersionControlProvider")
 OURS = {**MANAGED_BY, CHILD_UID: "u1"}
-TOKEN_PLACE = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a path
+TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a path
 
 words = st.text(max_size=12)
 secrets = st.sampled_from(["agents-controllers-token", "admin", "db-password", "mine"])
@@ -70,7 +70,7 @@ volumes = st.lists(
             "type": st.sampled_from(["emptyDir", "pvc", "secret"]),
             "name": st.one_of(words, names, secrets),
             "mountPath": st.one_of(
-                words, st.sampled_from(["/", "/workspace", TOKEN_PLACE, "/proc", "/../etc"])
+                words, st.sampled_from(["/", "/workspace", TOKEN_PATH, "/proc", "/../etc"])
             ),
         },
         optional={"secretName": secrets, "claimName": names, "medium": words, "readOnly": st.booleans()},
@@ -161,12 +161,12 @@ runs = st.fixed_dictionaries(
 attacks = st.fixed_dictionaries(
     {"run": runs, "agent": agents, "provider": providers, "vcs": hosts, "memory": secrets}
 )
-"""A run and what it names."""
+"""A run and its references."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attacked:
-    """What admission is asked, and what would be created if it said yes; no Job where the run is refused as it is."""
+    """The input of admission, and the Job that would be created on approval; no Job if the run itself is rejected."""
 
     ask: RunRequest
     job: dict[str, Any] | None
@@ -174,7 +174,7 @@ class Attacked:
 
 
 def attacked(attack: Mapping[str, Any]) -> Attacked:
-    """As the product sees it."""
+    """Process the attack as the product does."""
     there = {
         "Agent": {"a": attack["agent"]},
         "AgentProvider": {"p": attack["provider"]},
@@ -204,7 +204,7 @@ def attacked(attack: Mapping[str, Any]) -> Attacked:
 
 
 def secrets_of(job: Mapping[str, Any]) -> Iterator[str]:
-    """Every Secret that the Job's pod would be given, wherever it is named."""
+    """Every Secret that the Job's pod would get, wherever it is referenced."""
     pod = job["spec"]["template"]["spec"]
     for container in pod["containers"]:
         for variable in container.get("env") or ():

@@ -1,6 +1,6 @@
-"""Objects of every kind as a hostile tenant would write them: valid by shape, adversarial in content. Seeded.
+"""Objects of every kind as a hostile tenant would write them: valid by schema, adversarial in content. Seeded.
 
-Made from the schemas of the kinds, so a new field is attacked without a change here.
+Generated from the schemas of the kinds, so a new field is attacked without a change here.
 """
 
 import json
@@ -17,7 +17,7 @@ from jangar.crdgen.crd import root_schema
 JsonObject = dict[str, Any]
 
 MAX_SIZE = 1_200_000
-"""Bytes of one object; the API server takes 1.5 MB."""
+"""Bytes of one object; the API server accepts 1.5 MB."""
 REFERENCES = {
     "agentRef": "agent",
     "implementationSpecRef": "implementationspec",
@@ -102,13 +102,13 @@ def pairs() -> Iterator[tuple[Kind, ...]]:
 
 
 def hostile_object(rng: random.Random, kind: Kind, name: str, known: dict[str, str]) -> JsonObject:
-    """An object of the kind; `known` are names that its references find, by kind."""
+    """An object of the kind; `known` are names that its references resolve to, by kind."""
     spec = _value(rng, _spec_schema(kind.name), "spec", known)
     crafted = _CRAFTED.get(kind.name)
     if crafted and rng.random() < 0.5:
         spec |= crafted(rng, known)
     for _ in range(rng.choice((1, 1, 2, 4))):
-        # Items that were multiplied are one object here; each is attacked for itself.
+        # Repeated items share one object here; each is attacked separately.
         spec = json.loads(written) if len(written := json.dumps(spec)) < MAX_SIZE else spec
         if len(written) < MAX_SIZE // 4:
             _attack(rng, spec)
@@ -128,8 +128,8 @@ def hostile_object(rng: random.Random, kind: Kind, name: str, known: dict[str, s
 
 @cache
 def _spec_schema(kind: str) -> JsonObject:
-    found: JsonObject = next(root_schema(item) for item in KINDS if item.name == kind)["properties"]["spec"]
-    return found
+    schema: JsonObject = next(root_schema(item) for item in KINDS if item.name == kind)["properties"]["spec"]
+    return schema
 
 
 def _value(rng: random.Random, node: JsonObject, field: str, known: dict[str, str]) -> Any:
@@ -176,11 +176,11 @@ def _text(rng: random.Random, most: int) -> str:
 
 
 def _attack(rng: random.Random, spec: JsonObject) -> None:
-    """Blow up one place of the spec."""
-    places = list(_places(spec))
-    if not places:
+    """Inflate one field of the spec."""
+    parents = list(_parents(spec))
+    if not parents:
         return
-    holder, key = rng.choice(places)
+    holder, key = rng.choice(parents)
     value = holder[key]
     match value:
         case str():
@@ -204,11 +204,11 @@ def _deep(rng: random.Random) -> Any:
     return {"deep": made}
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def _parents(value: Any) -> Iterator[tuple[Any, Any]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
         yield value, key
-        yield from _places(item)
+        yield from _parents(item)
 
 
 def _expression(rng: random.Random) -> str:

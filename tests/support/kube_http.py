@@ -1,6 +1,6 @@
-"""HTTP as a test sees it: one request, its status, headers and body; and a watch read line by line.
+"""HTTP for tests: one request, its status, headers and body; and a watch read line by line.
 
-Standard library only, so that nothing between the test and the wire tidies an answer up.
+Standard library only, so that no client library normalizes a response.
 """
 
 import http.client
@@ -19,7 +19,7 @@ _SAFE = "/?=&,:!%~-_.*'@$;"
 
 
 class TooLate(AssertionError):
-    """The server did not say what was waited for before the deadline."""
+    """The server did not send the expected data before the deadline."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Answer:
 
     @cached_property
     def body(self) -> Any:
-        """Parsed when it is JSON, text otherwise; None when there is none."""
+        """Parsed if it is JSON, text otherwise; None if there is none."""
         if not self.content:
             return None
         if "json" in self.headers.get_content_type():
@@ -44,7 +44,7 @@ class Answer:
 
 @dataclass(kw_only=True)
 class HttpClient:
-    """Requests over one kept connection. Not shared between threads."""
+    """Requests over one persistent connection. Not shared between threads."""
 
     url: str
     token: str | None = None
@@ -68,7 +68,7 @@ class HttpClient:
                     content = response.read()
                 return Answer(status=response.status, headers=response.headers, content=content)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-                self.close()  # a kept connection may have been closed by the server between two requests
+                self.close()  # the server may have closed an idle connection between two requests
                 if is_fresh or attempt == 2:
                     raise
             except TimeoutError as error:
@@ -82,7 +82,7 @@ class HttpClient:
     def stream(
         self, path: str, headers: dict[str, str] | None = None, *, seconds: float = DEADLINE
     ) -> "Stream":
-        """Open a watch on a connection of its own. It has begun when this returns."""
+        """Open a watch on its own connection. It has started when this returns."""
         connection = self._connect(seconds)
         try:
             connection.request("GET", quoted(path), headers=self._headers(headers))
@@ -129,7 +129,7 @@ class Stream:
         self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse, path: str
     ) -> None:
         self._connection = connection
-        # The response may own the socket alone (Connection: close), so it is kept from here.
+        # The response may own the socket (Connection: close), so it is kept from here.
         self._socket: socket.socket | None = connection.sock
         self._response = response
         self.path = path
@@ -147,7 +147,7 @@ class Stream:
         return json.loads(line) if line.strip() else None
 
     def rest(self, *, seconds: float = DEADLINE) -> list[Any]:
-        """Everything until the server ends the stream."""
+        """All lines until the server ends the stream."""
         deadline, events = time.monotonic() + seconds, []
         while (event := self.next(seconds=max(deadline - time.monotonic(), 0.01))) is not None:
             events.append(event)
@@ -168,5 +168,5 @@ class Stream:
 
 
 def quoted(path: str) -> str:
-    """Readable paths go over the wire escaped: spaces, brackets and quotes; what is escaped already stays."""
+    """Percent-encode a readable path: spaces, brackets and quotes; existing escapes stay."""
     return quote(path, safe=_SAFE)

@@ -1,4 +1,4 @@
-"""Who runs `jangar up` in a test: its own user, and where that is root, a plain user too."""
+"""The users that run `jangar up` in a test: the current user, and under root also a plain user."""
 
 import os
 import shutil
@@ -24,11 +24,11 @@ user=$3
 shift 3
 exec setpriv --reuid=$user --regid=$user --clear-groups "$@"
 """
-"""Root's Python often lies below a home that others may not enter: here they may, in a mount namespace of a test."""
+"""Root's Python is often below a private home: here it is readable, in a mount namespace of a test."""
 
 
 def laptop_users():
-    """Parameters of a fixture: the command that starts every `jangar`; none for the user of the tests."""
+    """Parameters of a fixture: the command prefix of every `jangar`; none for the current user."""
     if os.geteuid() != 0:
         return [pytest.param((), id="plain")]
     closed = inaccessible_parent(sys.base_prefix) or ""
@@ -38,7 +38,7 @@ def laptop_users():
 
 
 def give_to_plain_user(home: Path, prefix: tuple[str, ...]) -> None:
-    """The home directory; skips where the plain user cannot start this installation."""
+    """Give the home directory to the plain user; skip if that user cannot start this installation."""
     if shutil.which("setpriv") is None or shutil.which("unshare") is None:
         pytest.skip("setpriv or unshare is missing: install util-linux")
     os.chown(home, PLAIN_USER, PLAIN_USER)

@@ -1,4 +1,4 @@
-"""Candidates for a Lease, and a server and wires between them that a test can slow down, cut and kill."""
+"""Candidates for a Lease, and a server and connections between them that a test can slow down, cut and kill."""
 
 import asyncio
 from copy import deepcopy
@@ -11,7 +11,7 @@ TIMING = LeaseTiming(duration=30, renew_deadline=20, retry_period=5)
 
 
 class Records:
-    """The Leases as a server keeps them."""
+    """The Leases of a server."""
 
     def __init__(self):
         self.leases = {}
@@ -48,7 +48,7 @@ class Records:
 
 
 class Wire:
-    """One process's way to the records: each direction has its delay, and may be cut."""
+    """A process's connection to the records: each direction has its delay, and may be cut."""
 
     def __init__(self, records, *, there=lambda: 0.001, back=lambda: 0.001):
         self.records, self.there, self.back = records, there, back
@@ -71,7 +71,7 @@ class Wire:
             await asyncio.sleep(10)
             raise NotSent("no route")
         committed = asyncio.get_running_loop().create_future()
-        # What is on the wire arrives, whether or not the sender still waits for it.
+        # A request in flight arrives even if its sender does not wait for it.
         asyncio.get_running_loop().call_later(self.there(), _commit, act, committed)
         answer = await asyncio.shield(committed)
         await asyncio.sleep(self.back())

@@ -1,4 +1,4 @@
-"""What a watch of one path showed, from its making until `stop`. Knows nothing of what it follows."""
+"""All objects that a watch of one path showed, from construction until `stop`. Independent of the kind."""
 
 import contextlib
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ AGAIN = 0.2
 
 
 class ObjectFollower(ABC):
-    """Lists and watches in a thread of its own; every version of every object that is seen goes to `take`."""
+    """Lists and watches in its own thread; every version of every object goes to `take`."""
 
     def __init__(self, client: HttpClient, path: str) -> None:
         self._client, self._path = client, path
@@ -21,7 +21,7 @@ class ObjectFollower(ABC):
         self._thread.start()
 
     @abstractmethod
-    def take(self, seen: dict[str, Any]) -> None:
+    def take(self, version: dict[str, Any]) -> None:
         """One version of one object; called with the lock held."""
 
     def stop(self) -> None:
@@ -51,6 +51,6 @@ class ObjectFollower(ABC):
                     return
                 self._take(event["object"])
 
-    def _take(self, seen: dict[str, Any]) -> None:
+    def _take(self, version: dict[str, Any]) -> None:
         with self._lock:
-            self.take(seen)
+            self.take(version)

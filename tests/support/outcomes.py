@@ -1,4 +1,4 @@
-"""The end of a run as plain values, so that a prediction and a simulation can be compared field by field."""
+"""The outcome of a run as plain values, so that a prediction and a simulation can be compared field by field."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ MAX_CAUSES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcome:
-    """How a step ended."""
+    """The outcome of a step."""
 
     phase: str
     reason: str
@@ -22,7 +22,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended."""
+    """The outcome of a run."""
 
     phase: str
     reason: str
@@ -31,7 +31,7 @@ class Outcome:
 
 
 def expected_outcome(expected: Expected) -> Outcome:
-    """What the reference scheduler predicts."""
+    """The prediction of the reference scheduler."""
     names = [step.script.name for step in expected.steps]
     steps = {
         step.script.name: StepOutcome(
@@ -52,7 +52,7 @@ def expected_outcome(expected: Expected) -> Outcome:
 
 
 def recorded_outcome(simulation: Simulation) -> Outcome:
-    """What was recorded in the end, and how many children there really were."""
+    """The final record, and the actual number of children."""
     recorded, children = simulation.recorded, simulation.world.children.values()
     created = Counter(child.step for child in children)
     left = {item.name for item in recorded.left_behind}
@@ -75,5 +75,5 @@ def recorded_outcome(simulation: Simulation) -> Outcome:
 
 
 def untimed(outcome: Outcome) -> tuple[str, dict[str, tuple[str, int]]]:
-    """What does not depend on which of two ends was seen first: phases and the number of attempts."""
+    """Fields independent of the order of observation: phases and the number of attempts."""
     return outcome.phase, {name: (step.phase, step.children) for name, step in outcome.steps.items()}

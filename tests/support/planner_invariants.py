@@ -1,6 +1,6 @@
-"""The rules that hold at every recorded version and for every action, whatever goes wrong (I1-I8 of reliability.md).
+"""The rules for every recorded version and every action under all faults (I1-I8 of reliability.md).
 
-Looks at a simulation from outside: what is recorded, what the world really holds, what the planner asks for.
+Checks a simulation from outside: the record, the actual state, and the planner's actions.
 """
 
 from datetime import timedelta
@@ -49,7 +49,7 @@ TRUE_IN = {
 
 
 def check_version(simulation: "Simulation", old: RunRecord, new: RunRecord) -> None:
-    """What may follow what."""
+    """The allowed transitions."""
     before, after = old.lifecycle, new.lifecycle
     assert after.phase in NEXT_PHASES[before.phase], f"I2: {before.phase} -> {after.phase}"
     _check_times("run", before, after)
@@ -126,7 +126,7 @@ def _check_whole(simulation: "Simulation", new: RunRecord) -> None:
 
 
 def check_action(simulation: "Simulation", action: Action) -> None:
-    """What may be asked for, given what is recorded and what is true."""
+    """The allowed actions for the record and the actual state."""
     recorded = simulation.recorded
     match action:
         case StartChild():
@@ -155,7 +155,7 @@ def check_action(simulation: "Simulation", action: Action) -> None:
 
 def _check_needs(simulation: "Simulation", state: StepState) -> None:
     scenario = simulation.scenario
-    index = next(place for place, step in enumerate(scenario.steps) if step.name == state.name)
+    index = next(position for position, step in enumerate(scenario.steps) if step.name == state.name)
     for need in scenario.needs()[index]:
         other = simulation.recorded.steps[need]
         forgiven = other.phase is StepPhase.FAILED and scenario.steps[need].forgiven
@@ -166,7 +166,7 @@ def _check_needs(simulation: "Simulation", state: StepState) -> None:
 
 
 def check_end(simulation: "Simulation") -> None:
-    """What holds when nothing happens any more."""
+    """The final state once nothing happens any more."""
     recorded = simulation.recorded
     finished = recorded.lifecycle.finished_at
     assert finished is not None
@@ -175,12 +175,12 @@ def check_end(simulation: "Simulation") -> None:
         attempt.child for step in recorded.steps for attempt in step.attempts
     }
     for child in simulation.world.children.values():
-        seen = child.seen()
+        shown = child.observed()
         assert not child.is_live, f"I7: {child.name} runs on"
-        if child.name in known and child.name not in left and seen is not None:
-            assert seen.finished_at <= finished, f"I3: {child.name} ended after its run"
+        if child.name in known and child.name not in left and shown is not None:
+            assert shown.finished_at <= finished, f"I3: {child.name} ended after its run"
     assert all(item.ended_at is not None for item in recorded.left_behind), (
-        "CAN-6: clean-up goes on to the end"
+        "CAN-6: cleanup continues to the end"
     )
     unseen = any(state.attempt and state.child_uid is None for state in recorded.steps)
     if recorded.cancel is not None and unseen:

@@ -1,4 +1,4 @@
-"""A real PostgreSQL in a directory of its own, started and stopped by tests, as a user who is not root."""
+"""A real PostgreSQL in a temporary directory, started and stopped by tests, as a user who is not root."""
 
 import os
 import pwd
@@ -13,20 +13,20 @@ from support.child_processes import Child, free_port
 
 USER = "postgres"
 START_SECONDS = 60.0
-PLACES = "/usr/lib/postgresql"
+LOCATIONS = "/usr/lib/postgresql"
 
 
 def binaries() -> Path | None:
     """Where the server's programs are; Debian keeps them off the path."""
-    found = sorted(Path(PLACES).glob("*/bin/initdb"), key=lambda item: int(item.parts[-3]))
-    if found:
-        return found[-1].parent
+    candidates = sorted(Path(LOCATIONS).glob("*/bin/initdb"), key=lambda item: int(item.parts[-3]))
+    if candidates:
+        return candidates[-1].parent
     on_path = shutil.which("initdb")
     return Path(on_path).resolve().parent if on_path else None
 
 
 def why_no_postgres() -> str | None:
-    """What keeps one from running on this machine; None when nothing does."""
+    """Why it cannot run on this machine; None if it can."""
     if binaries() is None:
         return "no PostgreSQL server (Debian package postgresql)"
     if os.geteuid() == 0:
@@ -38,7 +38,7 @@ def why_no_postgres() -> str | None:
 
 
 class PostgresServer:
-    """One server on a loopback port; what it holds survives `kill` and `start`."""
+    """One server on a loopback port; its data survives `kill` and `start`."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="jangar-pg-"))
@@ -64,7 +64,7 @@ class PostgresServer:
         self._process.wait_until(self._answers, seconds=START_SECONDS)
 
     def kill(self) -> None:
-        """At once: whoever is connected loses the connection, what was committed stays."""
+        """Stop immediately: clients lose their connections, committed data stays."""
         if self._process is not None:
             self._process.stop(first=signal.SIGQUIT)
 
@@ -85,10 +85,10 @@ class PostgresServer:
 
     def _answers(self) -> bool:
         time.sleep(0.05)
-        asked = subprocess.run(
+        result = subprocess.run(
             [self._programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False
         )
-        return asked.returncode == 0
+        return result.returncode == 0
 
     def _run(self, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         words = [*self._as, str(self._programs / program), *(str(argument) for argument in arguments)]

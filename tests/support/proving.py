@@ -1,6 +1,6 @@
-"""A property tried on generated input as often as the matrix says, and counted on the page of what was proven.
+"""Runs a property on generated input as often as the matrix requires, and counts it on the reliability page.
 
-`JANGAR_SIMULATION=all` asks for the full counts.
+`JANGAR_SIMULATION=all` selects the full counts.
 """
 
 import os
@@ -26,7 +26,7 @@ def prove(
     *,
     bed: str = "G",
 ) -> None:
-    """Fails with the smallest example that does not hold; then nothing is counted, and the page says so."""
+    """Fail with the smallest counterexample; then nothing is counted, and the page reports it."""
     tried = 0
 
     @settings(max_examples=trials, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,6 +1,6 @@
-"""A slow scheduler written from the words of the contract alone; the planner is compared with it.
+"""A slow scheduler written only from the contract; the planner is compared with it.
 
-It knows the whole script of a run and steps through its moments one by one. It shares no code with the planner.
+It knows the whole script of a run and steps through time. It shares no code with the planner.
 """
 
 from collections.abc import Collection
@@ -23,10 +23,10 @@ SKIPPED_BY_NEED = {"DependencyFailed", "DependencySkipped"}
 
 @dataclass(slots=True)
 class ExpectedStep:
-    """What is predicted of a step, and what the prediction needs on its way."""
+    """The prediction for a step, and its intermediate state."""
 
     script: ScriptedStep
-    phase: str = "Waiting"  # or Live, Retrying, and the ends
+    phase: str = "Waiting"  # or Live, Retrying, and the terminal phases
     reason: str = ""
     causes: list[int] = field(default_factory=list)
     """All of them; the record keeps the first ten."""
@@ -35,16 +35,16 @@ class ExpectedStep:
     began: int = 0
     retry_at: int = 0
     stop: tuple[str, int, int] | None = None
-    """Reason, since when, until when."""
+    """Reason, start, end."""
 
     def ends(self) -> tuple[int, str, bool]:
-        """When the live attempt ends, how, and whether it leaves work behind."""
+        """When and how the live attempt ends, and whether it leaves work behind."""
         does = self.script.attempt(self.attempt)
         alone = ordered = self.began + does.pending_for + does.runs_for
         if does.end is End.REFUSED:
             return self.began, does.end, False
         if does.end is End.DELETED_BY_HAND:
-            alone += does.grace  # its work is stopped before it goes
+            alone += does.grace  # its work is stopped before it is deleted
         if self.stop is None:
             return alone, does.end, False
         reason, since, until = self.stop
@@ -61,7 +61,7 @@ class ExpectedStep:
 
 @dataclass(slots=True)
 class Expected:
-    """What is predicted of a run."""
+    """The prediction for a run."""
 
     phase: str = "Running"
     reason: str = ""
@@ -71,7 +71,7 @@ class Expected:
 
 
 class Reference:
-    """One prediction under way."""
+    """One prediction in progress."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -91,19 +91,19 @@ class Reference:
         return self.run
 
     def times(self) -> list[int]:
-        """Every time at which something may change, so far as it is known now."""
+        """Every known time at which something may change."""
         scenario = self.scenario
-        found = [scenario.defined_at, scenario.cancel_at or 0, scenario.total_timeout or 0]
-        found += [edge for span in scenario.suspended for edge in span]
+        candidates = [scenario.defined_at, scenario.cancel_at or 0, scenario.total_timeout or 0]
+        candidates += [edge for span in scenario.suspended for edge in span]
         for step in self.steps:
             if step.phase == "Live":
-                found += [step.ends()[0], step.began + (step.script.timeout or 0)]
+                candidates += [step.ends()[0], step.began + (step.script.timeout or 0)]
             if step.phase == "Retrying":
-                found.append(step.retry_at)
-        return found
+                candidates.append(step.retry_at)
+        return candidates
 
     def finished(self, now: int) -> bool:
-        """Let everything happen that happens at this moment; an end comes before whatever is asked."""
+        """Apply everything that happens at this time; ends come before requests."""
         if now < self.scenario.defined_at:
             return self.ended_undefined(now)
         before = None
@@ -114,7 +114,7 @@ class Reference:
                     self.attempt_ends(step, now)
                 elif step.phase == "Live" and not step.stop and limit and step.began + limit <= now:
                     step.stop = ("StepTimedOut", now, now + CANCEL_TIMEOUT)
-            self.skip_dependents(judging=False)
+            self.skip_dependents(evaluating=False)
             self.stop_the_run(now)
             if not self.cancelled and not self.timed_out:
                 self.start_steps(now)
@@ -123,7 +123,7 @@ class Reference:
         return self.run.phase != "Running"
 
     def ended_undefined(self, now: int) -> bool:
-        """What a run that waits for its definition can still do."""
+        """The remaining outcomes of a run that waits for its definition."""
         self.stop_the_run(now)
         if self.cancelled or self.timed_out:
             self.fold(now)
@@ -145,7 +145,7 @@ class Reference:
         elif how == "Cancelled":
             step.phase, step.reason = "Cancelled", "CancelTimedOut" if leaves_work else "RunCancelled"
         elif again and self.cancelled and not self.timed_out:
-            step.phase, step.reason = "Cancelled", "RunCancelled"  # CAN-2: as one that waits to retry
+            step.phase, step.reason = "Cancelled", "RunCancelled"  # CAN-2: like one that waits to retry
         elif again and not self.timed_out:
             step.phase, step.retry_at = "Retrying", now + step.script.backoff
         else:
@@ -153,23 +153,23 @@ class Reference:
             gone = {End.DELETED_BY_HAND: "ChildDeleted", End.VANISHES: "ChildDeleted"}
             step.phase, step.reason = "Failed", (named | gone).get(how, how)
 
-    def skip_dependents(self, *, judging: bool) -> None:
-        """DAG-5: each step after all that it needs, so that whatever follows at this moment follows at once."""
+    def skip_dependents(self, *, evaluating: bool) -> None:
+        """DAG-5: each step after all its dependencies, so that consequences at this time are applied at once."""
         for index in self.order:
             step = self.steps[index]
             if step.phase == "Waiting" and (bad := [need for need in self.needs[index] if self.bars(need)]):
                 self.skip_for(step, bad)
-            elif judging and self.may_start(index) and step.script.when is When.FALSE:
+            elif evaluating and self.may_start(index) and step.script.when is When.FALSE:
                 step.phase, step.reason = "Skipped", "ConditionFalse"
-            elif judging and self.may_start(index) and step.script.when is When.ERROR:
+            elif evaluating and self.may_start(index) and step.script.when is When.ERROR:
                 step.phase, step.reason = "Failed", "ConditionError"
 
     def may_start(self, index: int) -> bool:
         """DAG-4."""
-        return self.steps[index].phase == "Waiting" and all(map(self.lets_start, self.needs[index]))
+        return self.steps[index].phase == "Waiting" and all(map(self.condition_allows, self.needs[index]))
 
     def fail_fast(self) -> None:
-        """DAG-6. What has started goes on, and so do its retries."""
+        """DAG-6. Started steps continue, and so do their retries."""
         if self.scenario.fail_fast and any(map(self.is_unforgiven, self.steps)):
             for step in self.steps:
                 if step.phase == "Waiting":
@@ -186,7 +186,7 @@ class Reference:
         return (step.phase == "Failed" and not step.script.forgiven) or step.phase == "Cancelled"
 
     def skip_for(self, step: ExpectedStep, bad: list[int]) -> None:
-        """The nearest failed ancestors; where there is none, the nearest whose own condition was false."""
+        """The nearest failed ancestors; without one, the nearest with a false condition of their own."""
         roots: set[int] = set()
         for need in bad:
             by_need = self.steps[need].reason in SKIPPED_BY_NEED
@@ -217,9 +217,9 @@ class Reference:
                 step.stop = (reason, now, now + CANCEL_TIMEOUT)
 
     def start_steps(self, now: int) -> None:
-        """DAG-8: in list order, as long as there are places. DAG-15: nothing while suspended."""
+        """DAG-8: in list order, up to the parallelism limit. DAG-15: nothing while suspended."""
         held = any(begin <= now < end for begin, end in self.scenario.suspended)
-        self.skip_dependents(judging=not held)
+        self.skip_dependents(evaluating=not held)
         self.fail_fast()
         for index, step in enumerate(() if held else self.steps):
             due = step.phase == "Retrying" and step.retry_at <= now
@@ -227,10 +227,10 @@ class Reference:
             if (self.may_start(index) or due) and live < (self.scenario.max_parallel or len(self.steps)):
                 self.start(step, now)
                 if step.phase != "Live":
-                    return self.start_steps(now)  # somebody further up may be free now
+                    return self.start_steps(now)  # an earlier step may be unblocked now
         return None
 
-    def lets_start(self, need: int) -> bool:
+    def condition_allows(self, need: int) -> bool:
         step = self.steps[need]
         passed_over = self.scenario.sequential and step.reason == "ConditionFalse"
         forgiven = step.phase == "Failed" and step.script.forgiven
@@ -260,7 +260,7 @@ class Reference:
 
 
 def predict(scenario: Scenario, kept: Collection[str] = ()) -> Expected:
-    """How the run of this scenario ends if nothing is late and nothing is lost; `kept` steps succeeded before it."""
+    """The outcome of this scenario without delays and losses; `kept` steps succeeded before it."""
     reference = Reference(scenario)
     for step in reference.steps:
         if step.script.name in kept:

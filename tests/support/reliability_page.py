@@ -1,8 +1,8 @@
-"""The page of what was proven: of each row of the matrix the trials, the failures, and what that says.
+"""The reliability page: for each row of the matrix the trials, the failures, and the resulting confidence.
 
-Works from test reports alone, so that it also counts what the workers of pytest-xdist did. Written where
-JANGAR_PROVE_PAGE says. Beds may be run one after another: where JANGAR_PROVE_RECORDS names a directory, each run leaves
-there what it counted, and the page tells of all runs of the same commit.
+Works from test reports only, so that it also counts results of pytest-xdist workers. Written to JANGAR_PROVE_PAGE.
+Beds may run separately: if JANGAR_PROVE_RECORDS names a directory, each run stores its counts there, and the page
+includes all runs of the same commit.
 """
 
 import json
@@ -19,7 +19,7 @@ PAGE = "JANGAR_PROVE_PAGE"
 DATE = "JANGAR_PROVE_DATE"
 RECORDS = "JANGAR_PROVE_RECORDS"
 WORKER = "PYTEST_XDIST_WORKER"
-"""Set in a process whose reports another one has, too."""
+"""Set in a process whose reports another process also has."""
 
 HOLDS = {
     1: "I1 I2 I3 I9",
@@ -43,15 +43,15 @@ HOLDS = {
     23: "I11",
     24: "status unaffected",
 }
-"""What each row is there for; every simulated trial checks all of them."""
-HOLDS_BESIDE = {
+"""The purpose of each row; every simulated trial checks all of them."""
+OTHER_PURPOSES = {
     "admission": "no limit broken, none starved",
     "hostile tenant": "/livez within 250 ms, memory below 1 GiB, the others' runs succeed",
     "security": "no more rights than allowed",
     "starvation": "no step lost, done twice or recorded wrongly; no restart",
     "tenants": "no Secret without a binding, nothing foreign adopted",
 }
-"""The same for rows that are not of the matrix, by what stands before the colon."""
+"""The same for rows that are not in the matrix, by the text before the colon."""
 
 INVARIANTS = {
     "I1": "at most one live Job for a run, step and attempt; none is created for a run that has ended",
@@ -97,9 +97,9 @@ def record_trials(
     seeds: Sequence[int],
     failures: int,
 ) -> None:
-    """Have these trials counted. Called once in a test, before it fails."""
+    """Record these trials for the page. Called once in a test, before it fails."""
     if seeds:
-        found = {
+        results = {
             "row": row,
             "bed": bed,
             "trials": len(seeds),
@@ -107,7 +107,7 @@ def record_trials(
             "first": min(seeds),
             "last": max(seeds),
         }
-        record_property(TRIALS, json.dumps(found))
+        record_property(TRIALS, json.dumps(results))
 
 
 @dataclass(slots=True)
@@ -128,28 +128,30 @@ class Row:
     def line(self) -> str:
         bound = f"{3 / self.trials:.2g}" if not self.failures else "-"
         seeds = f"{min(self.seeds)} to {max(self.seeds)}"
-        holds = HOLDS.get(self.number[0]) or HOLDS_BESIDE.get(self.row.split(":")[0], "")
+        holds = HOLDS.get(self.number[0]) or OTHER_PURPOSES.get(self.row.split(":")[0], "")
         return (
             f"| {self.row} | {self.bed} | {holds} | {self.trials:,} | {self.failures} | {bound} | {seeds} |"
         )
 
 
 def rows(properties: Iterable[tuple[str, Any]]) -> list[Row]:
-    """What the tests of each row came to, in the order of the matrix."""
-    found: dict[tuple[str, str], Row] = {}
+    """The results of the tests of each row in the order of the matrix."""
+    by_row: dict[tuple[str, str], Row] = {}
     for name, value in properties:
         if name == TRIALS:
             reported = json.loads(value)
-            row = found.setdefault((reported["row"], reported["bed"]), Row(reported["row"], reported["bed"]))
+            row = by_row.setdefault((reported["row"], reported["bed"]), Row(reported["row"], reported["bed"]))
             row.trials += reported["trials"]
             row.failures += reported["failures"]
             row.seeds += [reported["first"], reported["last"]]
-    return sorted(found.values(), key=lambda item: (item.number, item.bed))
+    return sorted(by_row.values(), key=lambda item: (item.number, item.bed))
 
 
-def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounted: Sequence[str] = ()) -> str:
-    """The text of it; `uncounted` are tests that failed before they had counted their trials."""
-    trials, failures = sum(item.trials for item in found), sum(item.failures for item in found)
+def page(
+    page_rows: Sequence[Row], *, commit: str, date: str, machine: str, uncounted: Sequence[str] = ()
+) -> str:
+    """The text of the page; `uncounted` are tests that failed before they recorded their trials."""
+    trials, failures = sum(item.trials for item in page_rows), sum(item.failures for item in page_rows)
     return "\n".join(
         [
             "# Reliability",
@@ -169,7 +171,7 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
             "",
             "| Fault | Bed | Invariants | Trials | Failures | Bound | Seeds |",
             "|---|---|---|---:|---:|---:|---|",
-            *(item.line() for item in found),
+            *(item.line() for item in page_rows),
             "",
             NOT_DONE,
             "",
@@ -187,7 +189,7 @@ def page(found: Sequence[Row], *, commit: str, date: str, machine: str, uncounte
 
 
 def write_reliability_page(terminal: Any) -> None:
-    """At the end of a test run, if it is asked for and there is something to tell."""
+    """Write the page at the end of a test run, if requested and if there are results."""
     if os.environ.get(WORKER):
         return
     target = os.environ.get(PAGE)
@@ -204,17 +206,17 @@ def write_reliability_page(terminal: Any) -> None:
         return
     commit = _commit()
     reported, uncounted = _with_other_runs(reported, _uncounted(reports), commit)
-    found = rows((TRIALS, value) for value in reported)
+    results = rows((TRIALS, value) for value in reported)
     text = page(
-        found, commit=commit, date=os.environ.get(DATE, ""), machine=_machine(), uncounted=sorted(uncounted)
+        results, commit=commit, date=os.environ.get(DATE, ""), machine=_machine(), uncounted=sorted(uncounted)
     )
     Path(target).write_text(text)
     terminal.write_sep("-", "reliability")
-    terminal.write_line(f"{sum(item.trials for item in found)} trials are told in {target}")
+    terminal.write_line(f"{sum(item.trials for item in results)} trials are reported in {target}")
 
 
 def _with_other_runs(reported: list[str], uncounted: list[str], commit: str) -> tuple[list[str], list[str]]:
-    """What this run counted and what others of the same commit did."""
+    """The counts of this run and of other runs of the same commit."""
     if not os.environ.get(RECORDS):
         return reported, uncounted
     directory = Path(os.environ[RECORDS])
@@ -229,7 +231,7 @@ def _with_other_runs(reported: list[str], uncounted: list[str], commit: str) -> 
 
 
 def _uncounted(reports: Sequence[Any]) -> list[str]:
-    """Tests without a count that failed, in files whose tests count."""
+    """Failed tests without a count in files whose tests count."""
 
     def counts(report: Any) -> bool:
         return any(name == TRIALS for name, _ in report.user_properties)

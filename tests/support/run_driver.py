@@ -1,7 +1,7 @@
-"""A controller in miniature: observe, plan, record. Children are whatever the test says they are.
+"""A minimal controller: observe, plan, record. Tests control the children.
 
-Every tick also holds promises of the planner: the plan before changes the cost of a plan and nothing else; a controller
-that dies after recording asks for the same again and has nothing new to write; each transition has its time.
+Every tick also checks guarantees of the planner: the previous plan changes only the cost; a controller that crashes
+after recording plans the same actions and no write; each transition has its timestamp.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from support.builders import NOON, a_run
 
 
 class Driver:
-    """A run, told as a story: `run.tick(); run.child("a").succeeds(); run.tick(5)`."""
+    """A run driven step by step: `run.tick(); run.child("a").succeeds(); run.tick(5)`."""
 
     def __init__(self, definition: Any, *, limits: Limits | None = None, **facts: Any) -> None:
         self.definition = definition
@@ -45,7 +45,7 @@ class Driver:
         self.plan: Plan | None = None
 
     def tick(self, seconds: float = 0) -> Plan:
-        """Let that much time pass, plan and record."""
+        """Advance the time, plan and record."""
         self.now += timedelta(seconds=seconds)
         observation = self.observation()
         made = plan(observation, self.now, self.plan)
@@ -80,7 +80,7 @@ class Driver:
         )
 
     def change(self, **facts: Any) -> None:
-        """Somebody edits the run."""
+        """Change the run as a user does."""
         self.run = replace(self.run, **facts)
 
     def cancel(self, *by: Requester) -> None:
@@ -129,13 +129,13 @@ class Driver:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Counts that are not zero."""
+        """Nonzero counts."""
         return {name: count for name, count in Counts.of(self.record.steps).document().items() if count}
 
     def condition(self, kind: str) -> str | None:
         """A condition as `Status/Reason`, or None."""
-        found = self.whole_condition(kind)
-        return f"{found.status}/{found.reason}" if found else None
+        state = self.whole_condition(kind)
+        return f"{state.status}/{state.reason}" if state else None
 
     def whole_condition(self, kind: str) -> Condition | None:
         return next(
@@ -144,7 +144,7 @@ class Driver:
 
 
 class DrivenChild:
-    """What happens to one child. Nothing is noticed before the next tick."""
+    """Controls one child. Changes are observed by the next tick."""
 
     def __init__(self, run: Driver, name: str) -> None:
         self.run = run

@@ -1,6 +1,6 @@
-"""Random scripts of runs: a definition, what each attempt of each step does, and what people do meanwhile.
+"""Random scripts of runs: a definition, the behavior of each attempt, and user actions.
 
-Times are milliseconds since the run's creation. A script says nothing of what should follow from it.
+Times are milliseconds since the run's creation. A script contains no expected outcome.
 """
 
 from dataclasses import dataclass, replace
@@ -14,15 +14,15 @@ from support.builders import a_definition, a_step
 
 SECOND = 1000
 FIRST_LOOK = 250
-"""When the controller sees the run first, so that nothing falls together with the run's total timeout."""
+"""The controller's first observation, so that nothing coincides with the run's total timeout."""
 CANCEL_TIMEOUT = 60 * SECOND
 CHILD_MARGIN = 2 * SECOND
 OWNERS_PATIENCE = 20 * SECOND
-"""How long a parent run that asks for a stop waits."""
+"""How long a parent run waits after a stop request."""
 
 
 class End(StrEnum):
-    """How an attempt ends if it is left alone."""
+    """How an attempt ends if it is not stopped."""
 
     SUCCEEDS = "succeeds"
     FAILS = "fails"
@@ -33,7 +33,7 @@ class End(StrEnum):
 
 
 class OnStop(StrEnum):
-    """What a child does when it is asked to stop."""
+    """The reaction of a child to a stop request."""
 
     OBEYS = "obeys after its grace"
     WORK_IGNORES = "gives up at its deadline: its work goes on"
@@ -41,7 +41,7 @@ class OnStop(StrEnum):
 
 
 class When(StrEnum):
-    """What the step's condition says."""
+    """The value of the step's condition."""
 
     TRUE = "1 < 2"
     FALSE = "1 > 2"
@@ -50,7 +50,7 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What one attempt of a step does."""
+    """The behavior of one attempt of a step."""
 
     end: End = End.SUCCEEDS
     pending_for: int = 0
@@ -58,7 +58,7 @@ class Attempt:
     on_stop: OnStop = OnStop.OBEYS
     grace: int = SECOND
     names_the_limit: bool = False
-    """Stopped for a time limit, it ends as Failed with that reason and not as Cancelled."""
+    """Stopped by a timeout, it ends as Failed with that reason and not as Cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class ScriptedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A run, its definition and what happens to it."""
+    """A run, its definition and its events."""
 
     seed: int
     steps: tuple[ScriptedStep, ...]
@@ -126,14 +126,14 @@ class Scenario:
         )
 
     def needs(self) -> list[tuple[int, ...]]:
-        """Edges as DAG-1 and DAG-4 resolve them."""
+        """Edges resolved by DAG-1 and DAG-4."""
         if self.sequential:
             return [(index - 1,) if index else () for index in range(len(self.steps))]
         return [step.needs for step in self.steps]
 
 
 def a_scenario(seed: int, *, most_steps: int = 25, **fixed: object) -> Scenario:
-    """The scenario of this seed: 1-25 steps, any density, each misfortune common in some and absent in others."""
+    """The scenario of this seed: 1-25 steps, any density, each fault common in some and absent in others."""
     random = Random(seed)  # noqa: S311 - a script, not a secret
     count = min(most_steps, random.choice((1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 25)))
     sequential = random.random() < 0.2
@@ -158,7 +158,7 @@ def a_scenario(seed: int, *, most_steps: int = 25, **fixed: object) -> Scenario:
 
 
 def timeless(scenario: Scenario) -> Scenario:
-    """The same without anything whose outcome depends on when it is noticed."""
+    """The same without anything whose outcome depends on the time of observation."""
     steps = tuple(replace(step, timeout=None) for step in scenario.steps)
     return replace(
         scenario, steps=steps, fail_fast=False, max_parallel=None, total_timeout=None, cancel_at=None
@@ -180,8 +180,8 @@ def _steps(random: Random, count: int, *, edges: bool) -> tuple[ScriptedStep, ..
     order = list(range(count))
     random.shuffle(order)
     needs: list[tuple[int, ...]] = [()] * count
-    for place, index in enumerate(order if edges else ()):
-        needs[index] = tuple(item for item in order[:place] if random.random() < density)
+    for position, index in enumerate(order if edges else ()):
+        needs[index] = tuple(item for item in order[:position] if random.random() < density)
     return tuple(
         _step(random, index, needs[index], trouble, stubborn, whole_seconds) for index in range(count)
     )
@@ -217,7 +217,7 @@ def _attempt(random: Random, trouble: float, stubborn: float, whole_seconds: boo
         end = random.choice((End.FAILS,) * 9 + rare)
     ignores = random.random() < stubborn
     long_ = random.random() < (0.3 if ignores else 0.03)
-    # What vanishes is missed only after a live read, so it never falls together with a time limit.
+    # A vanished child is noticed only by a live read, so it never coincides with a timeout.
     apart = 3 if end is End.VANISHES else 0
     return Attempt(
         end=end,

@@ -1,4 +1,4 @@
-"""The other side of the transport seam, in virtual time: one kind, lists and watches, and every way they can fail."""
+"""A scripted API server below the transport in virtual time: one kind, lists and watches, and all of their failures."""
 
 import asyncio
 import itertools
@@ -17,20 +17,20 @@ THINGS = Resource("test.dev", "v1", "things", "Thing")
 
 @dataclass(frozen=True)
 class CutAfter:
-    """A watch whose connection is reset after so many lines."""
+    """A watch whose connection is reset after this many lines."""
 
     lines: int
 
 
 @dataclass(frozen=True)
 class DeadAfter:
-    """A watch that goes silent after so many lines, its connection open."""
+    """A watch that sends nothing after this many lines while its connection stays open."""
 
     lines: int
 
 
 class ScriptedApi:
-    """A log of versions. `faults` are used up, one by each request."""
+    """A log of versions. Each request consumes one of `faults`."""
 
     def __init__(self):
         self.revision = 100
@@ -45,7 +45,7 @@ class ScriptedApi:
         self.open_streams = 0
 
     def put(self, name, namespace="default", **metadata):
-        """Create or change an object; answered as a write would be."""
+        """Create or change an object; return the response to a write."""
         self.revision += 1
         old = self.objects.get((namespace, name))
         uid = old["metadata"]["uid"] if old else f"uid-{next(self._uids)}"
@@ -75,7 +75,7 @@ class ScriptedApi:
         self.forgotten = self.revision
 
     def lose_past(self, revision=10):
-        """As a server restored from a backup: the versions begin anew, lower."""
+        """Like a server restored from a backup: the versions restart lower."""
         self.revision = revision
         self.log, self.forgotten = [], 0
         self.objects = {
@@ -99,12 +99,12 @@ class ScriptedApi:
         begin, revision = (int(part) for part in query.get("continue", f"0/{self.revision}").split("/"))
         if revision < self.forgotten:
             return Response(410, {}, orjson.dumps(_status(410, "Expired")))
-        found = [obj for (ns, _), obj in sorted(self.objects.items()) if namespace in (None, ns)]
+        matching = [obj for (ns, _), obj in sorted(self.objects.items()) if namespace in (None, ns)]
         end = begin + int(query.get("limit", "1000"))
         metadata = {"resourceVersion": str(revision)}
-        if end < len(found):
+        if end < len(matching):
             metadata["continue"] = f"{end}/{revision}"
-        return Response(200, {}, orjson.dumps({"metadata": metadata, "items": found[begin:end]}))
+        return Response(200, {}, orjson.dumps({"metadata": metadata, "items": matching[begin:end]}))
 
     @asynccontextmanager
     async def stream(self, path, *, query, idle_timeout):

@@ -1,4 +1,4 @@
-"""The store and the kinds of an API server, without requests: for tests of the parts that follow writes."""
+"""The store and the kinds of an API server without requests: for tests of the parts that follow writes."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Steps with a live child, and what looking at the child makes of them."""
+"""Steps with a live child, and their update after an observation of the child."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -45,7 +45,7 @@ def settled(
     default_retries: int = 0,
     **fields: Any,
 ) -> StepUpdate:
-    """What looking at the child makes of the step, ten seconds past noon."""
+    """The update of the step ten seconds past noon."""
     rules = ChildStateRules(
         now=now,
         default_retries=default_retries,
@@ -56,9 +56,9 @@ def settled(
 
 
 def stopping(reason: str, *, state: StepState = RUNNING, deadline: datetime = IN_A_MINUTE) -> StepState:
-    """The step once its stop was announced, one second past noon."""
+    """The step after its stop was recorded, one second past noon."""
     return mark_stopping(state, Stop(requested_at=at(1), reason=reason, deadline=deadline))
 
 
-def verdict(found: StepUpdate) -> tuple[str, str]:
-    return f"{found.state.phase}/{found.state.reason}", found.state.message
+def verdict(update: StepUpdate) -> tuple[str, str]:
+    return f"{update.state.phase}/{update.state.reason}", update.state.message

@@ -1,4 +1,4 @@
-"""Members of a set of shards on a server of Leases that can be watched, over wires that a test can slow and cut."""
+"""Members of a set of shards on a server of Leases with watches, over connections that a test can slow and cut."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ class WatchedRecords(Records):
         obj = deepcopy(obj)
         obj["metadata"].setdefault("uid", f"uid-{self.version}")
         kept = super()._put(obj)
-        self._tell(kind, kept)
+        self._notify(kind, kept)
         return kept
 
     def delete(self, name, uid):
@@ -42,9 +42,9 @@ class WatchedRecords(Records):
         self.version += 1
         gone = self.leases.pop(name)
         gone["metadata"]["resourceVersion"] = str(self.version)
-        self._tell("DELETED", gone)
+        self._notify("DELETED", gone)
 
-    def _tell(self, kind, obj):
+    def _notify(self, kind, obj):
         self.log.append(WatchEvent(kind, deepcopy(obj)))
         self.news.set()
         self.news = asyncio.Event()
@@ -62,7 +62,7 @@ class WatchedRecords(Records):
 
 
 class WatchingWire(Wire):
-    """The verbs that an informer needs, too."""
+    """Also the verbs that an informer needs."""
 
     async def delete(self, resource, name, namespace=None, *, uid):
         self.writes += 1
@@ -72,8 +72,8 @@ class WatchingWire(Wire):
         matches = label_selector(labels)
 
         def listed():
-            found = [deepcopy(lease) for lease in self.records.leases.values()]
-            items = [item for item in found if matches(item["metadata"].get("labels") or {})]
+            leases = [deepcopy(lease) for lease in self.records.leases.values()]
+            items = [item for item in leases if matches(item["metadata"].get("labels") or {})]
             return Page(items, str(self.records.version), "")
 
         yield await self._carry(listed)
@@ -103,7 +103,7 @@ class WatchingWire(Wire):
 
 
 class ShardProcess:
-    """One process; `busy` are the shards with something under way."""
+    """One process; `busy` are the shards with active work."""
 
     def __init__(self, records, name, *, wire=None, offset=0.0, random=lambda: 0.5, count=12):
         self.name = name
@@ -131,7 +131,7 @@ class ShardProcess:
         return set(self.shards.held_shards())
 
     def kill(self):
-        """As kill -9 does: nothing it says is heard any more."""
+        """Like kill -9: its pending requests have no effect."""
         self.wire.is_cut = True
         self.task.cancel()
 
@@ -141,7 +141,7 @@ class ShardProcess:
 
 
 def a_key_of(shards, shard):
-    """Some object of that shard."""
+    """An object key of that shard."""
     return next(
         key
         for key in (Key("default", f"run-{number}") for number in range(10_000))

@@ -1,4 +1,4 @@
-"""How many random scenarios a property is tried on, in blocks, and how a failure names its seed."""
+"""The number of random scenarios per property in blocks; a failure names its seed."""
 
 import os
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ TRIALS = int(os.environ.get("JANGAR_PLANNER_TRIALS", "1000"))
 BLOCKS = 10
 
 in_blocks = pytest.mark.parametrize("block", range(BLOCKS))
-"""Seeds 0, 10, 20, ... in the first block and so on: each block is a fair sample, and blocks run side by side."""
+"""Seeds 0, 10, 20, ... in the first block and so on: each block is a fair sample, and blocks run in parallel."""
 
 
 def seeds(block: int) -> Iterator[int]:
-    """The seeds of one block. Whatever fails while one is in use is told with its number."""
+    """The seeds of one block. A failure while one is in use is reported with its number."""
     for seed in range(block, TRIALS, BLOCKS):
         print(f"seed {seed}")  # noqa: T201 - pytest shows it for a failure; the last one is the culprit
         yield seed

@@ -1,7 +1,7 @@
-"""An event loop whose clock jumps to the next timer as soon as nothing else is ready: hours of sleeping cost nothing.
+"""An event loop whose clock jumps to the next timer as soon as nothing else is ready: hours of sleep cost nothing.
 
-For code that is pure asyncio. Sockets and threads are not waited for; what waits for nothing that can happen any more
-is told as an error instead of hanging.
+For code that uses only asyncio. It does not wait for sockets and threads; waiting for an event that cannot happen is
+an error instead of a hang.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from kubekit.controller import evaluation
 
 T = TypeVar("T")
 
-PLACES = 6
-"""What its clock can tell apart: microseconds."""
+DECIMALS = 6
+"""Decimal places of its clock: microseconds."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-"""What the wall shows when the loop's clock shows 0."""
+"""The wall clock when the loop's clock is 0."""
 
 
 class NothingCanHappen(RuntimeError):
-    """Everybody waits, no timer is set: the real program would hang for ever."""
+    """All tasks wait and no timer is set: the real program would hang forever."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -32,17 +32,17 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._virtual_now = 0.0
         super().__init__(_JumpingSelector(self))
-        self._clock_resolution = 10**-PLACES
+        self._clock_resolution = 10**-DECIMALS
 
     def time(self) -> float:
-        return round(self._virtual_now, PLACES)
+        return round(self._virtual_now, DECIMALS)
 
     def stall(self, seconds: float) -> None:
-        """Let time pass while nothing runs, as in a process that is stopped or a machine that swaps."""
+        """Advance time while nothing runs, as in a paused process or on a swapping machine."""
         self._virtual_now += seconds
 
     def creep(self) -> None:
-        """A turn of the loop takes a moment: who waits for less than a clock can tell would wait for ever."""
+        """Each loop iteration takes a moment: waits below the clock's resolution would never end."""
         self._virtual_now += 1e-9
 
     def jump(self) -> None:
@@ -67,12 +67,12 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 def run_virtual(main: Coroutine[Any, Any, T], *, debug: bool = False) -> T:
-    """What `asyncio.run` does, in virtual time. No clock waits for a thread, so everything is evaluated at once."""
+    """Like `asyncio.run` in virtual time. The clock does not wait for threads, so they run synchronously."""
     with patch.object(evaluation, "INLINE_BYTES", sys.maxsize):  # noqa: SIM117 - the runner ends first
         with asyncio.Runner(loop_factory=VirtualTimeLoop, debug=debug) as runner:
             return runner.run(main)
 
 
 def wall_clock(start: datetime = EPOCH, *, offset: float = 0.0) -> Callable[[], datetime]:
-    """A `now` that moves with the running loop's clock; `offset` seconds wrong for a host whose clock is off."""
+    """A `now` that follows the running loop's clock, off by `offset` seconds."""
     return lambda: start + timedelta(seconds=asyncio.get_running_loop().time() + offset)

@@ -1,4 +1,4 @@
-"""The whole real cluster of scripts/cluster: the one that runs, else one of its own. Knows nothing of the product."""
+"""The real cluster of scripts/cluster: the running one, else a new one. Independent of the product."""
 
 import os
 import subprocess
@@ -8,14 +8,14 @@ from pathlib import Path
 
 CLUSTER = Path(__file__).parents[2] / "scripts" / "cluster" / "cluster"
 NAMESPACE_OF_IMAGES = "k8s.io"
-"""Where containerd keeps what a kubelet uses."""
+"""Where containerd stores its data."""
 
 
 class WholeCluster:
-    """A machine has one cluster, and a cluster one user at a time: whoever else asks, waits."""
+    """A machine has one cluster, and a cluster has one user at a time: others wait."""
 
     _is_taken = False
-    """By this process, which would wait for itself for ever."""
+    """Locked by this process, which would otherwise wait for itself forever."""
 
     def __init__(self) -> None:
         assert not WholeCluster._is_taken, (
@@ -37,13 +37,13 @@ class WholeCluster:
 
     def images(self, *words: str | Path) -> str:
         """`ctr images ...` of the node's containerd."""
-        asked = ["ctr", "-a", self.where / "containerd.sock", "-n", NAMESPACE_OF_IMAGES, "images", *words]
-        ran = subprocess.run(asked, check=False, capture_output=True, text=True, timeout=240)
+        command = ["ctr", "-a", self.where / "containerd.sock", "-n", NAMESPACE_OF_IMAGES, "images", *words]
+        ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
     def stop(self) -> None:
-        """Ends it if it is ours; one that was there goes on."""
+        """Stop it if this process started it; a cluster that was running before continues."""
         if self._state is not None:
             _cluster("stop", self._state)
         self._lock.close()
@@ -51,9 +51,9 @@ class WholeCluster:
 
 
 def why_no_cluster() -> str | None:
-    """What keeps one from running on this machine; None when nothing does."""
-    asked = _cluster("missing")
-    return None if asked.returncode == 0 else "; ".join(asked.stdout.split("\n")).strip("; ")
+    """Why none can run on this machine; None if one can."""
+    missing = _cluster("missing")
+    return None if missing.returncode == 0 else "; ".join(missing.stdout.split("\n")).strip("; ")
 
 
 def _cluster(verb: str, state: Path | None = None) -> subprocess.CompletedProcess[str]:

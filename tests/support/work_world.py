@@ -1,6 +1,6 @@
-"""A child, its Job and its pods as a small world without I/O: passes over it may die anywhere, and views of it lag.
+"""A child, its Job and its pods as a simulation without I/O: a pass may crash anywhere, and caches are stale.
 
-Behaves as a cluster was seen to behave; whatever no pass may do fails at once.
+Behaves like a real cluster; an action that no pass may take fails at once.
 """
 
 import json
@@ -48,18 +48,18 @@ MAX_READS = 8
 
 
 class Death(Exception):
-    """The process is gone."""
+    """The process crashed."""
 
 
 @dataclass
 class WorkWorld:
-    """What is true, what is recorded, and what the caches show."""
+    """The actual state, the record, and the caches."""
 
     child: ChildFacts
     owner: Owner = Owner.NONE
     work: object = field(default_factory=WorkDefined)
     course: tuple = ()
-    """Stages, where the work is more than one Job."""
+    """Stages, if the work has more than one Job."""
     limits: WorkLimits = field(default_factory=WorkLimits)
     now: object = NOON
     status: dict = field(default_factory=dict)
@@ -67,15 +67,15 @@ class WorkWorld:
     pods: dict[str, PodFacts] = field(default_factory=dict)
     gone: bool = False
     create_error: str = ""
-    """What the Job controller says of a pod that it cannot create."""
+    """The Job controller's error for a pod that it cannot create."""
     creates: Counter = field(default_factory=Counter)
     on_the_wire: list[CreateJob] = field(default_factory=list)
     shown: tuple = (None, ())
-    """Job and pods as the caches have them."""
+    """Job and pods in the caches."""
     lagging: bool = False
     uids: int = 0
     logs: list | None = None
-    """Jobs and titles of the logs that were kept, in that order; None where none are."""
+    """Jobs and titles of the stored logs in order; None if logs are not stored."""
     started: dict = field(default_factory=dict)
     """When the containers of a pod started, by its uid."""
 
@@ -103,7 +103,7 @@ class WorkWorld:
         )
 
     def _child(self, record):
-        """With the terms of the attempt under way, as a controller reads them."""
+        """With the limits of the current attempt, as a controller reads them."""
         terms = (record.job and record.job.terms) or self.child.terms
         if terms is None:
             return self.child
@@ -111,13 +111,13 @@ class WorkWorld:
         return replace(self.child, retries=terms.retries or 0, timeout=timeout)
 
     def planned(self):
-        """The plan of a whole pass, its reads answered."""
+        """The plan of a whole pass with its reads answered."""
         owner, live, create_error = None, False, None
         for _ in range(MAX_READS):
-            seen = self.observation(owner=owner, live=live, create_error=create_error)
-            plan = plan_work(seen, self.now)
+            observation = self.observation(owner=owner, live=live, create_error=create_error)
+            plan = plan_work(observation, self.now)
             if not plan.reads:
-                return seen, plan
+                return observation, plan
             for read in plan.reads:
                 match read:
                     case ReadOwner():
@@ -132,21 +132,21 @@ class WorkWorld:
         raise AssertionError("a plan never stops asking")
 
     def document(self, plan):
-        """As it is read back from the API server."""
+        """As read from the API server."""
         return json.loads(json.dumps(work_document(plan.status, name=self.child.name, namespace="default")))
 
     def recorded(self, plan):
-        """The status after the plan's write; what others wrote stays."""
+        """The status after the plan's write; fields of other writers stay."""
         kept = {name: value for name, value in self.status.items() if name not in WORK_FIELDS}
         return kept | self.document(plan)
 
     def run_pass(self, *, dies_at=None):
-        """One pass; it dies before its n-th write."""
+        """One pass; it crashes before its n-th write."""
         if self.gone:
             return None
-        seen, plan = self.planned()
+        observation, plan = self.planned()
         writes = iter(range(100))
-        if plan.status is not seen.recorded:
+        if plan.status is not observation.recorded:
             _alive(writes, dies_at)
             self.status = self.recorded(plan)
         for action in plan.actions:
@@ -159,7 +159,7 @@ class WorkWorld:
             self.act(action)
         return plan
 
-    # What actions do.
+    # Effects of actions.
 
     def act(self, action):  # noqa: C901, PLR0912 - one case for each action
         match action:
@@ -172,14 +172,14 @@ class WorkWorld:
             case SetTtl(uid=uid, seconds=seconds):
                 self._on_job(uid, ttl_seconds=seconds)
             case ReleaseJob(uid=uid):
-                assert self._is_judged(), "released before its outcome was recorded"
+                assert self._is_evaluated(), "released before its outcome was recorded"
                 self._on_job(uid, finalizers=())
             case StoreLogs(job=job, title=title):
                 assert self.logs is not None
                 assert job not in [item for item, _ in self.logs], "a log was kept twice"
                 self.logs.append((job, title))
             case ReleasePod(uid=uid):
-                assert self._is_judged(), "released before its outcome was recorded"
+                assert self._is_evaluated(), "released before its outcome was recorded"
                 assert self._is_kept(uid), "released before its log was kept"
                 self._on_pod(uid, finalizers=())
             case DeletePod(uid=uid) | EndDuplicate(uid=uid):
@@ -199,7 +199,7 @@ class WorkWorld:
                 assert self.status.get("phase") in ENDED
                 self.child = replace(self.child, deleted_at=self.now)
             case _:
-                raise AssertionError(f"nobody knows {action}")
+                raise AssertionError(f"unknown action {action}")
 
     def _check_may_create(self, action):
         phase = self.status.get("phase")
@@ -212,16 +212,16 @@ class WorkWorld:
 
     def _is_kept(self, uid):
         pod = self.pods.get(uid)
-        gone_or_unasked = pod is None or self.logs is None
-        return gone_or_unasked or any(pod.name.startswith(f"{job}-") for job, _ in self.logs)
+        skipped = pod is None or self.logs is None
+        return skipped or any(pod.name.startswith(f"{job}-") for job, _ in self.logs)
 
-    def _is_judged(self):
+    def _is_evaluated(self):
         lost = [attempt["attempt"] for attempt in self.status.get("attempts") or ()]
         note = self.status["job"]
         return bool(self.status.get("outcome")) or note["attempt"] in lost or self._is_past(note)
 
     def _is_past(self, note):
-        """Whether the Job is of a stage or iteration whose end is on record."""
+        """Whether the Job belongs to a stage or iteration whose end is recorded."""
         steps = {item["name"]: item for item in (self.status.get("workflow") or {}).get("steps") or ()}
         step = steps.get(note.get("step"))
         if step is None:
@@ -230,10 +230,10 @@ class WorkWorld:
         return step["phase"] in STEP_ENDED or loop.get("currentIteration") != note.get("iteration")
 
     def create(self, action):
-        """The API server gets the request, now or later."""
+        """The API server receives the request, now or later."""
         if self.job is not None and self.job.name == action.name:
             return
-        assert self.job is None or not self.job.finalizers, "a second Job beside the first"
+        assert self.job is None or not self.job.finalizers, "a second Job in addition to the first"
         self.uids += 1
         self.creates[action.name] += 1
         self.job = JobFacts(
@@ -258,17 +258,17 @@ class WorkWorld:
             self._on_pod(uid, deleting=True, deletion_requested_at=self.now.replace(microsecond=0))
 
     def _collect(self):
-        """What is deleted and held by nobody is gone; pods go with their Job."""
+        """Delete terminating objects without finalizers; pods are deleted with their Job."""
         if self.job is not None and self.job.deleting and not self.job.finalizers:
             self.lose_job()
         for uid, pod in list(self.pods.items()):
             if pod.deleting and not pod.finalizers and pod.is_over:
                 del self.pods[uid]
 
-    # What the cluster does.
+    # Actions of the cluster.
 
     def lose_job(self):
-        """The Job is gone, and the garbage collector ends its pods."""
+        """The Job vanishes, and the garbage collector deletes its pods."""
         self.job = None
         self.on_the_wire.clear()
         for uid in list(self.pods):
@@ -306,7 +306,7 @@ class WorkWorld:
         self._on_pod(uid, phase="Succeeded" if good else "Failed")
 
     def sync_job(self):
-        """The Job controller looks; at a Job that is being deleted it does not."""
+        """A sync of the Job controller; it skips a Job that is being deleted."""
         job = self.job
         if job is None or job.deleting or job.complete or job.failed:
             return
@@ -339,7 +339,7 @@ def _alive(writes, dies_at):
 
 
 def a_world(**facts):
-    """A child of nobody that was just created."""
+    """A new child without an owner."""
     defaults = {"name": "build", "uid": "c1", "generation": 1, "created_at": NOON}
     given = {name: facts.pop(name) for name in list(facts) if name in ChildFacts.__dataclass_fields__}
     return WorkWorld(child=ChildFacts(**(defaults | given)), **facts)

@@ -1,4 +1,4 @@
-"""A real browser before a real `jangar up`: opening the page as its owner, and what is asked of every view."""
+"""A real browser with a real `jangar up`: opens the page as its owner, and checks common to every view."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import LaptopProcess
 
 CHROMIUM = shutil.which("chromium")
@@ -30,7 +30,7 @@ AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min
 
 
 def require_browser():
-    """playwright's API, or the reason why there is none."""
+    """playwright's API, or a skip with the reason."""
     api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
     )
@@ -49,21 +49,21 @@ def launched() -> Iterator:
 
 @contextmanager
 def opened(browser, laptop: LaptopProcess, size=WIDE) -> Iterator:
-    """By the address that `jangar up` prints; whatever the page's scripts complain of fails the test."""
-    face = HttpFace(laptop)
-    context = browser.new_context(viewport=size, base_url=face.url, reduced_motion="reduce")
+    """Opened with the URL that `jangar up` prints; errors of the page's scripts fail the test."""
+    http = LaptopClient(laptop)
+    context = browser.new_context(viewport=size, base_url=http.url, reduced_motion="reduce")
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"/?token={face.token}")
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"/?token={http.token}")
     yield page
     context.close()
-    assert complaints == []
+    assert errors == []
 
 
 def picture(page, name: str) -> None:
-    """With JANGAR_SCREENSHOTS=DIR at three widths, light and dark; else nothing."""
+    """With JANGAR_SCREENSHOTS=DIR save screenshots at three widths, light and dark."""
     directory = os.environ.get("JANGAR_SCREENSHOTS")
     if not directory:
         return
@@ -82,19 +82,19 @@ def themed(page, theme: str) -> None:
 
 
 def faults(page) -> list[str]:
-    """What axe finds that is serious or worse, in both themes."""
+    """Serious axe findings in both themes."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed (cd web && npm install)")
-    found = []
+    violations = []
     for theme in ("light", "dark"):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-        # Not by an added script: the page's own policy forbids those.
+        # Not with an added script: the page's own policy forbids those.
         page.evaluate(AXE.read_text())
         reported = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-        found += [
+        violations += [
             f"{theme}: {violation['id']}: {node['html'][:200]} {node['failureSummary']}"
             for violation in reported["violations"]
             if violation["impact"] in {"serious", "critical"}
             for node in violation["nodes"][:1]
         ]
-    return found
+    return violations

@@ -17,7 +17,7 @@ def orchestration(name, *steps, **spec):
 
 @pytest.fixture(scope="module")
 def laptop(tmp_path_factory):
-    """With a run that goes on, one that failed, one that is fine, and one that holds another."""
+    """With an active run, a failed one, a succeeded one, and one with a nested run."""
     require_browser()
     process = LaptopProcess(tmp_path_factory.mktemp("web"))
     process.start()

@@ -1,4 +1,4 @@
-"""The page while the server freezes, goes and comes back: it says how old its data is, and goes on by itself."""
+"""The page while the server freezes, stops and restarts: it shows the age of its data and recovers by itself."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from e2e.http_face import HttpFace
+from e2e.laptop_client import LaptopClient
 from e2e.laptop_process import run, step
 from web.browser_page import MILLISECONDS, WIDE, opened, picture
 from web.test_web_measures import crowding
@@ -15,13 +15,13 @@ from web.test_web_measures import crowding
 pytestmark = pytest.mark.xdist_group("laptop")
 
 
-def test_a_page_that_connects_says_so(browser, laptop):
-    """From the first moment, and after some seconds what to type."""
-    face = HttpFace(laptop)
-    context = browser.new_context(viewport=WIDE, base_url=face.url)
+def test_a_connecting_page_shows_it(browser, laptop):
+    """Immediately, and after some seconds with the command to type."""
+    http = LaptopClient(laptop)
+    context = browser.new_context(viewport=WIDE, base_url=http.url)
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
-    page.goto(f"/?token={face.token}")
+    page.goto(f"/?token={http.token}")
     page.get_by_role("link", name="fine").wait_for()
     held = []
 
@@ -39,8 +39,8 @@ def test_a_page_that_connects_says_so(browser, laptop):
     context.close()
 
 
-def test_a_reload_midway_shows_the_same(browser, laptop):
-    """The address holds the view, the step and the tab; nothing that runs is disturbed."""
+def test_a_reload_shows_the_same_view(browser, laptop):
+    """The address contains the view, the step and the tab; running work is not affected."""
     laptop.apply(run("reloaded", step("long", "wait"), step("then", "say", "long")))
     with opened(browser, laptop) as page:
         page.goto("/runs/default/reloaded?view=list&step=long")
@@ -52,8 +52,8 @@ def test_a_reload_midway_shows_the_same(browser, laptop):
     laptop.done("cancel", "reloaded", "--wait")
 
 
-def test_two_tabs_show_the_same_and_either_steers(browser, laptop):
-    """What one does the other sees."""
+def test_two_tabs_show_the_same_and_both_control(browser, laptop):
+    """An action in one is shown in the other."""
     laptop.apply(run("shared", step("long", "wait")))
     with opened(browser, laptop) as one:
         other = one.context.new_page()
@@ -68,8 +68,8 @@ def test_two_tabs_show_the_same_and_either_steers(browser, laptop):
             page.locator(".run-head .phase-Cancelled").wait_for()
 
 
-def test_a_restart_of_the_server_midway_is_survived(browser, laptop):
-    """The page says that it is cut off, keeps what it knew, and goes on by itself: list, run and log."""
+def test_the_page_survives_a_restart_of_the_server(browser, laptop):
+    """The page shows that it is disconnected, keeps its data, and recovers by itself: list, run and log."""
     laptop.apply(run("survivor", step("long", "wait"), step("then", "say", "long")))
     with opened(browser, laptop) as page:
         listed = page.context.new_page()
@@ -100,10 +100,10 @@ def test_a_restart_of_the_server_midway_is_survived(browser, laptop):
         page.locator(".run-head .phase-Cancelled").wait_for()
 
 
-def test_who_has_no_session_is_asked_for_the_token(browser, laptop):
-    """And gets in with it."""
-    face = HttpFace(laptop)
-    context = browser.new_context(viewport=WIDE, base_url=face.url)
+def test_without_a_session_the_page_asks_for_the_token(browser, laptop):
+    """The right token opens it."""
+    http = LaptopClient(laptop)
+    context = browser.new_context(viewport=WIDE, base_url=http.url)
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
     page.goto("/control-plane")
@@ -111,14 +111,14 @@ def test_who_has_no_session_is_asked_for_the_token(browser, laptop):
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("alert").wait_for()
     picture(page, "sign-in")
-    page.get_by_label("Token", exact=True).fill(face.token)
+    page.get_by_label("Token", exact=True).fill(http.token)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_text("node agent").wait_for()
     context.close()
 
 
-def test_what_is_not_there_says_what_to_do(browser, laptop):
-    """A run or orchestration that does not exist, and a filter that nothing passes."""
+def test_a_missing_object_page_says_what_to_do(browser, laptop):
+    """For a run or orchestration that does not exist, and a filter without matches."""
     with opened(browser, laptop) as page:
         page.goto("/runs/default/nowhere")
         page.get_by_text("jangar list").wait_for()
@@ -137,26 +137,26 @@ def age(page) -> float:
 
 
 def ages(page, since, seconds):
-    """What the page shows as the age of its data, and what it is, for some seconds."""
-    found = []
+    """The age of the data that the page shows and the actual age, for some seconds."""
+    ages_shown = []
     while time.monotonic() - since < seconds:
         page.wait_for_timeout(400)
         before = time.monotonic() - since
         shown = age(page)
-        found.append((shown, before, time.monotonic() - since))
-    return found
+        ages_shown.append((shown, before, time.monotonic() - since))
+    return ages_shown
 
 
-def assert_true(found):
-    """Within two seconds of the truth, and never younger than before. The last heartbeat may be one second old."""
-    for shown, before, after in found:
-        assert before - 2 <= shown <= after + 2, found
-    shown = [item[0] for item in found]
+def assert_true(ages_shown):
+    """Within two seconds of the actual age, and never decreasing. The last heartbeat may be one second old."""
+    for shown, before, after in ages_shown:
+        assert before - 2 <= shown <= after + 2, ages_shown
+    shown = [item[0] for item in ages_shown]
     assert shown == sorted(shown)
 
 
-def test_a_frozen_server_is_noticed_and_its_silence_counted(browser, laptop):
-    """C1: within seconds, although every connection still stands; attempts to reconnect make nothing younger."""
+def test_the_age_of_a_frozen_servers_data_is_shown(browser, laptop):
+    """C1: within seconds, although every connection is still open; attempts to reconnect do not reset the age."""
     laptop.apply(run("frozen", step("long", "wait")))
     with opened(browser, laptop) as page:
         page.goto("/runs/default/frozen?step=long")
@@ -189,8 +189,8 @@ def test_a_frozen_server_is_noticed_and_its_silence_counted(browser, laptop):
     laptop.done("cancel", "frozen", "--wait")
 
 
-def test_a_killed_server_makes_nothing_younger(browser, laptop):
-    """C1: refused connections are no messages; the age counts on until the server is back."""
+def test_the_age_of_a_killed_servers_data_keeps_growing(browser, laptop):
+    """C1: refused connections are no messages; the age grows until the server is back."""
     with opened(browser, laptop) as page:
         page.get_by_role("link", name="fine").wait_for()
         page.locator(".fresh.live").wait_for()
@@ -198,17 +198,17 @@ def test_a_killed_server_makes_nothing_younger(browser, laptop):
         since = time.monotonic()
         page.locator(".stale-notice").wait_for()
         assert time.monotonic() - since <= 3.5 * crowding()
-        found = ages(page, since, 10)
+        ages_shown = ages(page, since, 10)
         page.get_by_text("jangar status").wait_for()
         picture(page, "killed")
         laptop.start()
-        assert_true(found)
+        assert_true(ages_shown)
         page.locator(".stale-notice").wait_for(state="detached")
         page.locator(".fresh.live").wait_for()
 
 
-def test_every_view_that_reads_again_and_again_says_when_it_is_old(browser, laptop):
-    """C1: the control plane, the orchestrations and the kinds ask every few seconds; without answers they say so."""
+def test_every_polling_view_shows_when_its_data_is_stale(browser, laptop):
+    """C1: the control plane, the orchestrations and the kinds poll every few seconds; on failure they say so."""
     with opened(browser, laptop) as page:
         for view in ("/control-plane", "/orchestrations", "/kinds/tools"):
             page.goto(view)
@@ -219,8 +219,8 @@ def test_every_view_that_reads_again_and_again_says_when_it_is_old(browser, lapt
             page.get_by_text("Not live.").wait_for(state="detached")
 
 
-def test_a_run_that_has_ended_is_not_live(browser, laptop):
-    """C1, C12: nothing of it will change, so nothing says that changes are shown."""
+def test_an_ended_run_is_not_shown_as_live(browser, laptop):
+    """C1, C12: nothing of it will change, so the page does not announce changes."""
     with opened(browser, laptop) as page:
         page.goto("/runs/default/fine")
         page.locator(".run-head .phase-Succeeded").wait_for()
@@ -228,10 +228,10 @@ def test_a_run_that_has_ended_is_not_live(browser, laptop):
         assert page.locator(".fresh").count() == 0
 
 
-def test_an_old_link_says_what_to_do(browser, laptop):
-    """C7: a page instead of raw JSON; the token leaves the address, and the right one opens it."""
-    face = HttpFace(laptop)
-    context = browser.new_context(viewport=WIDE, base_url=face.url)
+def test_an_expired_link_says_what_to_do(browser, laptop):
+    """C7: a page instead of raw JSON; the token is removed from the address, and the right one opens it."""
+    http = LaptopClient(laptop)
+    context = browser.new_context(viewport=WIDE, base_url=http.url)
     context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
     page.goto("/runs/default/fine?token=of-yesterday")
@@ -244,15 +244,15 @@ def test_an_old_link_says_what_to_do(browser, laptop):
     page.get_by_role("button", name="Sign in").click()
     page.get_by_text("This token is wrong").wait_for()
     assert page.get_by_label("Token", exact=True).get_attribute("aria-invalid") == "true"
-    page.get_by_label("Token", exact=True).fill(face.token)
+    page.get_by_label("Token", exact=True).fill(http.token)
     page.get_by_role("button", name="Sign in").click()
     page.locator(".run-head .phase-Succeeded").wait_for()
     context.close()
 
 
 @pytest.mark.parametrize("moment", ["at-start", "midway"])
-def test_a_lost_session_says_that_it_has_ended(browser, laptop, moment):
-    """C7: before the page asks for anything, it says what happened."""
+def test_a_lost_session_is_reported(browser, laptop, moment):
+    """C7: before the page asks for the token, it says what happened."""
     with opened(browser, laptop) as page:
         page.get_by_role("link", name="fine").wait_for()
         cookie = page.context.cookies()[0]
@@ -265,6 +265,6 @@ def test_a_lost_session_says_that_it_has_ended(browser, laptop, moment):
         page.get_by_role("heading", name="Your session has ended").wait_for()
         page.get_by_text("A session lasts 30 days").wait_for()
         picture(page, f"lost-session-{moment}")
-        page.get_by_label("Token", exact=True).fill(HttpFace(laptop).token)
+        page.get_by_label("Token", exact=True).fill(LaptopClient(laptop).token)
         page.get_by_role("button", name="Sign in").click()
         page.get_by_text("fine", exact=True).first.wait_for()

@@ -1,4 +1,4 @@
-"""What the page says before it acts, and what it shows of definitions, nested runs, lists and timelines."""
+"""Dialogs before actions, and views of definitions, nested runs, lists and timelines."""
 
 import re
 
@@ -13,7 +13,7 @@ PLAIN_TICKS = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20}
 
 
 def test_delete_says_what_stays_and_it_does(page, laptop):
-    """C3: the record and the log stay readable; nothing says "is deleted" and "deleted in 29d" at once."""
+    """C3: the row and the log stay readable; "is deleted" and "deleted in 29d" never appear together."""
     laptop.apply(run("doomed", step("one", "say"), step("two", "say", "one")))
     laptop.until(lambda: laptop.phase("doomed") == "Succeeded")
     page.goto("/runs/default/doomed")
@@ -41,8 +41,8 @@ def test_delete_says_what_stays_and_it_does(page, laptop):
     other.get_by_text("The run is deleted from Kubernetes.").wait_for()
 
 
-def test_a_run_is_repeated_with_other_parameters(page):
-    """C4, C8: the form holds the old values, and says at the field what is wrong with a new one."""
+def test_a_run_is_resubmitted_with_other_parameters_in_a_form(page):
+    """C4, C8: the form has the previous values, and shows the problem of a new one at its field."""
     page.goto("/orchestrations/default/greeting")
     page.get_by_role("button", name="Run", exact=True).click()
     dialog = page.get_by_role("dialog")
@@ -64,8 +64,8 @@ def test_a_run_is_repeated_with_other_parameters(page):
     page.locator(".facts-list dd", has_text="second").wait_for()
 
 
-def test_a_form_says_what_is_wrong_where_it_is(page):
-    """C8: in plain words, at the field, before anything is sent and after the server refused."""
+def test_a_form_shows_a_problem_at_its_field(page):
+    """C8: in plain words at the field, before anything is sent and after the server rejected it."""
     page.goto("/orchestrations/default/greeting")
     page.get_by_role("button", name="Run", exact=True).click()
     dialog = page.get_by_role("dialog")
@@ -87,8 +87,8 @@ def test_a_form_says_what_is_wrong_where_it_is(page):
     assert dialog.locator(".notice").count() == 0
 
 
-def test_nested_runs_are_found_from_everywhere(page):
-    """C5: by their orchestration, in the list when asked for, and from the run that holds them."""
+def test_nested_runs_are_reachable_from_every_view(page):
+    """C5: by their orchestration, in the list on request, and from their parent run."""
     page.goto("/orchestrations/default/pair")
     nested = page.get_by_role("link", name=re.compile("^outer-"))
     nested.first.wait_for()
@@ -109,8 +109,8 @@ def test_nested_runs_are_found_from_everywhere(page):
     page.get_by_text("part of").wait_for()
 
 
-def test_a_definition_is_no_run(page):
-    """C12: its steps have no phase, and each shows how it is written when it is chosen."""
+def test_a_definition_is_not_shown_as_a_run(page):
+    """C12: its steps have no phase, and each shows its YAML when it is selected."""
     page.goto("/orchestrations/default/pair?view=graph")
     node = page.locator(".node[data-step=two]")
     node.wait_for()
@@ -128,8 +128,8 @@ def test_a_definition_is_no_run(page):
     page.locator(".panel").wait_for(state="detached")
 
 
-def test_the_timeline_has_round_times_durations_and_waits(page, laptop):
-    """C12: marks at 1, 2 or 5 times a power of ten, how long each step took as text, and how long it waited."""
+def test_the_timeline_has_round_ticks_durations_and_waits(page, laptop):
+    """C12: ticks at 1, 2 or 5 times a power of ten, the duration of each step as text, and its waiting time."""
     timed = run("timed", step("one", "say"), step("two", "say"), step("three", "say", "two"))
     timed["spec"]["policies"] = {"maxParallel": 1}
     laptop.apply(timed)
@@ -148,8 +148,8 @@ def test_the_timeline_has_round_times_durations_and_waits(page, laptop):
     picture(page, "waits")
 
 
-def test_the_list_has_a_head_and_is_sorted_and_filtered(page, laptop):
-    """C12: by a click on a column; the address holds both."""
+def test_the_list_has_a_header_and_can_be_sorted_and_filtered(page, laptop):
+    """C12: by a click on a column; the address contains both."""
     laptop.apply(
         run("sorted", step("c", "say"), step("a", "break", "c"), step("b", "say", "a"), step("d", "say"))
     )
@@ -171,8 +171,8 @@ def test_the_list_has_a_head_and_is_sorted_and_filtered(page, laptop):
     picture(page, "sorted")
 
 
-def test_the_panel_is_as_wide_as_somebody_makes_it(page):
-    """C12: dragged or by keys, and the same after a reload."""
+def test_the_panel_keeps_its_width(page):
+    """C12: resized by dragging or by keys, and the same after a reload."""
     page.goto("/runs/default/fine?step=one")
     panel, edge = page.locator(".panel"), page.get_by_role("separator", name="Width of the panel")
     before = panel.bounding_box()
@@ -190,8 +190,8 @@ def test_the_panel_is_as_wide_as_somebody_makes_it(page):
     assert abs(panel.bounding_box()["width"] - wide) <= 1
 
 
-def test_a_wide_screen_gives_its_room_to_the_reason(browser, laptop):
-    """C11: the name takes what it needs, and the columns stand below their heads."""
+def test_a_wide_screen_gives_its_space_to_the_reason(browser, laptop):
+    """C11: the name takes what it needs, and the columns are aligned with their headers."""
     for size in (WIDE, HUGE):
         with opened(browser, laptop, size) as page:
             row = (
@@ -211,7 +211,7 @@ def test_a_wide_screen_gives_its_room_to_the_reason(browser, laptop):
 
 
 def test_a_small_phone_breaks_no_word(browser, laptop):
-    """C11: no text is wider than its place, in any view of a run."""
+    """C11: no text overflows in any view of a run."""
     cut = """() => [...document.querySelectorAll('button, .phase, h1, h2, .step-row > *')].flatMap((each) => {
       const box = each.getBoundingClientRect();
       const isHidden = !box.width || each.closest('.hidden, .tab-list, .chips, nav');

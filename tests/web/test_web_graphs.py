@@ -1,4 +1,4 @@
-"""Graphs of many steps: text that can be read, names that differ, nothing in the way, and no movement of their own."""
+"""Large graphs: readable text, distinct names, nothing that overlaps, and no unwanted movement."""
 
 import re
 
@@ -34,7 +34,7 @@ COVERED = """() => {
     return isBeside || !box.width ? [] : [part.className];
   });
 }"""
-PLACES = """() => Object.fromEntries([...document.querySelectorAll('.node[data-step]')].map((each) => {
+POSITIONS = """() => Object.fromEntries([...document.querySelectorAll('.node[data-step]')].map((each) => {
   const box = each.getBoundingClientRect();
   return [each.dataset.step, [Math.round(box.left), Math.round(box.top)]];
 }))"""
@@ -55,7 +55,7 @@ BROKEN = """() => [...document.querySelectorAll('.step-row > *, .top nav a, .tab
 
 
 def mesh(size):
-    """Each step needs two of the row before it; one of them fails, and what follows is skipped."""
+    """Each step needs two of the previous row; one of them fails, and its dependents are skipped."""
     for number in range(size):
         row, column = divmod(number, ROW)
         needs = {(row - 1) * ROW + column, (row - 1) * ROW + (column + 1) % ROW} if row else set()
@@ -106,7 +106,7 @@ def check_texts(page):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_sixty_steps_can_be_read(sized, theme):
-    """C2: no text below 11 pixels at any width, no two names alike, nothing before the steps, also when zoomed out."""
+    """C2: no text below 11 pixels at any width, no equal names, nothing over the steps, also when zoomed out."""
     sized.goto("/runs/default/mesh?view=graph")
     themed(sized, theme)
     sized.locator(".node").first.wait_for()
@@ -122,7 +122,7 @@ def test_sixty_steps_can_be_read(sized, theme):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_an_opened_fan_out_has_names_and_can_be_closed(sized, theme):
-    """C10: three hundred items as one; opened, each has its name; the address holds it; two buttons close it."""
+    """C10: three hundred items as one; opened, each has its name; the address contains it; two buttons close it."""
     sized.goto("/runs/default/fan?view=graph")
     themed(sized, theme)
     sized.locator(".node.stack").click()
@@ -147,17 +147,17 @@ def test_the_small_map_follows_the_theme(browser, laptop):
         page.goto("/runs/default/mesh")
         shown = page.locator(".react-flow__minimap")
         shown.wait_for()
-        found = {}
+        brightness = {}
         for theme in ("light", "dark"):
             themed(page, theme)
-            colour = shown.evaluate("each => getComputedStyle(each).backgroundColor")
-            found[theme] = sum(int(item) for item in re.findall(r"\d+", colour)[:3])
-        assert found["light"] > 600
-        assert found["dark"] < 150
+            color = shown.evaluate("each => getComputedStyle(each).backgroundColor")
+            brightness[theme] = sum(int(item) for item in re.findall(r"\d+", color)[:3])
+        assert brightness["light"] > 600
+        assert brightness["dark"] < 150
 
 
-def test_a_step_is_found_by_name_and_jumped_to(browser, laptop):
-    """C2: the search counts its matches, brings each into the middle, and opens the stack that hides it."""
+def test_the_search_jumps_to_a_step(browser, laptop):
+    """C2: the search counts its matches, centers each, and opens the stack that hides it."""
     with opened(browser, laptop) as page:
         page.goto("/runs/default/mesh")
         finder = page.get_by_label("Find a step")
@@ -180,38 +180,38 @@ def test_a_step_is_found_by_name_and_jumped_to(browser, laptop):
         page.locator(".node.chosen[data-step=item-217]").wait_for()
 
 
-def test_the_graph_stays_where_it_is(browser, laptop):
+def test_the_graph_does_not_move_by_itself(browser, laptop):
     """C6: neither a panel nor a live change moves it under a resting pointer, and no other step's card appears."""
     with opened(browser, laptop) as page:
         page.goto("/runs/default/mesh")
         first = page.locator(".node[data-step='process-customer-records-region-003']")
         first.wait_for()
         page.wait_for_timeout(500)
-        before = page.evaluate(PLACES)
+        before = page.evaluate(POSITIONS)
         first.click()
         page.locator(".panel").wait_for()
         page.wait_for_timeout(500)
-        assert page.evaluate(PLACES) == before
+        assert page.evaluate(POSITIONS) == before
         page.keyboard.press("Escape")
         page.locator(".panel").wait_for(state="detached")
         page.wait_for_timeout(300)
-        assert page.evaluate(PLACES) == before
-        # Moved by hand, it stays there while the run changes.
+        assert page.evaluate(POSITIONS) == before
+        # After a manual move it stays there while the run changes.
         page.goto("/runs/default/moving")
         page.locator(".node-Running[data-step=s5]").wait_for()
         page.mouse.move(900, 400)
         page.mouse.down()
         page.mouse.move(820, 340, steps=5)
         page.mouse.up()
-        before = page.evaluate(PLACES)
+        before = page.evaluate(POSITIONS)
         laptop.done("cancel", "moving", "--wait")
         page.locator(".node-Cancelled[data-step=s5]").wait_for()
-        assert page.evaluate(PLACES) == before
+        assert page.evaluate(POSITIONS) == before
         assert page.locator(".hint").count() == 0
 
 
-def test_a_card_belongs_to_the_step_under_a_pointer_that_moves(browser, laptop):
-    """C6: what slides under a resting pointer shows no card; the pointer must move."""
+def test_a_card_appears_only_under_a_moving_pointer(browser, laptop):
+    """C6: a step that slides under a resting pointer shows no card; the pointer must move."""
     with opened(browser, laptop) as page:
         page.goto("/runs/default/mesh")
         one = page.locator(".node[data-step='process-customer-records-region-003']")
@@ -226,7 +226,7 @@ def test_a_card_belongs_to_the_step_under_a_pointer_that_moves(browser, laptop):
 
 
 def test_the_whole_graph_is_shapes_without_text(browser, laptop):
-    """C2: from afar there is no text that nobody can read; shapes can still be pointed at."""
+    """C2: zoomed out there is no unreadable text; shapes still react to the pointer."""
     with opened(browser, laptop) as page:
         page.goto("/runs/default/fan?open=~item-0")
         page.locator(".node[data-step^=item-]").first.wait_for()
@@ -242,7 +242,7 @@ def test_the_whole_graph_is_shapes_without_text(browser, laptop):
 
 
 def test_a_phone_gets_the_list_first(browser, laptop):
-    """C2, C11: rows whose words are whole; the graph is one tap away; the views are called as on the desktop."""
+    """C2, C11: rows with unbroken words; the graph is one tap away; the views have the same names as on the desktop."""
     with opened(browser, laptop, NARROW) as page:
         page.goto("/runs/default/mesh")
         page.locator(".step-row").first.wait_for()
@@ -256,12 +256,12 @@ def test_a_phone_gets_the_list_first(browser, laptop):
         page.locator(".node").first.wait_for()
         assert "view=graph" in page.url
     with opened(browser, laptop, WIDE) as page:
-        found = page.get_by_role("navigation", name="Views").get_by_role("link").all_inner_texts()
-        assert found == names
+        brightness = page.get_by_role("navigation", name="Views").get_by_role("link").all_inner_texts()
+        assert brightness == names
 
 
 def test_the_critical_path_of_a_failed_run_ends_at_the_failure(browser, laptop):
-    """C9: with a sign of its own and no color of a phase; the bar shows what failed, the words what was skipped."""
+    """C9: with its own mark and no phase color; the bar shows failures, the text skipped steps."""
     with opened(browser, laptop) as page:
         page.goto("/runs/default/mesh")
         failed = page.locator(".node-Failed.on-path")

@@ -1,4 +1,4 @@
-"""What the page promises in figures: how soon a change and a thousand steps are seen, and that everybody can use it."""
+"""The page's performance and accessibility: how soon a change and a thousand steps are shown, and axe checks."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from web.browser_page import HUGE, NARROW, faults, opened
 
 pytestmark = pytest.mark.xdist_group("laptop")
 
-SEEN_SECONDS = 0.3
+SHOWN_SECONDS = 0.3
 FIRST_VIEW_SECONDS = 2.0
 CHANGES = 60
 STEPS = 1000
@@ -45,7 +45,7 @@ VIEWS = (
 
 
 def shown(page, view):
-    """Opened, and what it asks for has come: its streams never end, so no silence of the network tells."""
+    """Opened and loaded: its streams never end, so network idleness is no signal."""
     page.goto(view)
     page.locator("h1").first.wait_for()
     page.wait_for_timeout(600)
@@ -53,14 +53,14 @@ def shown(page, view):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_axe_finds_nothing_serious(page, view):
-    """On any view, light or dark."""
+    """In any view, light or dark."""
     shown(page, view)
     assert faults(page) == []
 
 
 @pytest.mark.parametrize("what", ["dialog", "keys", "start"])
 def test_axe_finds_nothing_serious_in_dialogs(page, what):
-    """Nor in what opens above a view."""
+    """Nor in dialogs."""
     match what:
         case "dialog":
             page.goto("/runs/default/broken")
@@ -77,7 +77,7 @@ def test_axe_finds_nothing_serious_in_dialogs(page, what):
 
 @pytest.mark.parametrize("size", [NARROW, HUGE], ids=["380px", "2560px"])
 def test_nothing_is_wider_than_the_window(browser, laptop, size):
-    """No view scrolls sideways as a whole, from a small phone to a big wall."""
+    """No view scrolls sideways as a whole, from a small phone to a large screen."""
     with opened(browser, laptop, size) as page:
         too_wide = []
         for view in VIEWS:
@@ -88,12 +88,12 @@ def test_nothing_is_wider_than_the_window(browser, laptop, size):
 
 
 def crowding() -> float:
-    """How many want each processor: the promises are those of a machine that has nothing else to do."""
+    """The load per CPU: the limits apply to an otherwise idle machine."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Status:
-    """Writes into the status of one run, as a controller would."""
+    """Writes the status of one run, as a controller would."""
 
     def __init__(self, laptop, name):
         config = yaml.safe_load((laptop.data / "kubeconfig").read_text())
@@ -107,8 +107,8 @@ class Status:
 
     def write(self, **status):
         body = json.dumps({"status": status}).encode()
-        asked = urllib.request.Request(self._url, body, self._headers, method="PATCH")  # noqa: S310
-        with urllib.request.urlopen(asked, context=self._context, timeout=30) as answer:  # noqa: S310
+        request = urllib.request.Request(self._url, body, self._headers, method="PATCH")  # noqa: S310
+        with urllib.request.urlopen(request, context=self._context, timeout=30) as answer:  # noqa: S310
             answer.read()
 
 
@@ -133,7 +133,7 @@ WATCH = """() => {
 
 
 def test_a_change_is_on_the_screen_within_a_third_of_a_second(page, laptop):
-    """From the moment a status write is sent to the drawn pixel, in 19 of 20 cases."""
+    """From the request of a status write to the drawn pixel, p95."""
     page.goto("/runs/default/fine")
     page.locator(".node-Succeeded").first.wait_for()
     page.evaluate(WATCH)
@@ -147,12 +147,12 @@ def test_a_change_is_on_the_screen_within_a_third_of_a_second(page, laptop):
     took.sort()
     p95 = took[int(0.95 * len(took)) - 1]
     print(f"\nstatus write to pixel: median {took[len(took) // 2] * 1000:.0f} ms, p95 {p95 * 1000:.0f} ms")  # noqa: T201
-    assert p95 <= SEEN_SECONDS * crowding()
+    assert p95 <= SHOWN_SECONDS * crowding()
 
 
 @pytest.mark.parametrize("shape", ["fan", "mesh"])
-def test_a_thousand_steps_are_seen_within_two_seconds(browser, laptop, shape):
-    """From the asking for the page to its first steps drawn; those that look alike as one, which opens."""
+def test_a_thousand_steps_are_shown_within_two_seconds(browser, laptop, shape):
+    """From the request of the page to its first drawn steps; equal ones as one group, which opens."""
     width = 100
     if shape == "fan":
         steps = [step("plan", "say"), *(step(f"part-{n}", "say", "plan") for n in range(STEPS - 1))]
@@ -181,7 +181,7 @@ def test_a_thousand_steps_are_seen_within_two_seconds(browser, laptop, shape):
         page.get_by_label("Find a step").fill("42")
         page.keyboard.press("Enter")
         page.locator(".panel").wait_for()
-        # All of it at once is more than elements can draw: shapes on a canvas, which can still be pointed at.
+        # Too many for DOM elements: shapes on a canvas, which still react to the pointer.
         page.get_by_role("button", name="The whole graph").click()
         page.locator(f"canvas[data-boxes='{STEPS + (shape == 'fan')}']").wait_for()
         assert sorted(took)[1] <= FIRST_VIEW_SECONDS * crowding()

@@ -1,4 +1,4 @@
-"""The page in a browser: runs are found, seen, explained, read, started and stopped."""
+"""The page in a browser: runs are listed, shown, explained, started and stopped."""
 
 import re
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.xdist_group("laptop")
 
 
 def test_the_list_is_live_and_its_filters_are_in_the_address(page, laptop):
-    """A run that is made elsewhere appears by itself; a filter can be linked to."""
+    """A run created elsewhere appears by itself; a filter can be linked to."""
     page.get_by_role("link", name="pipeline").wait_for()
     assert "token" not in page.url
     laptop.apply(run("newcomer", step("only", "say")))
@@ -30,7 +30,7 @@ def test_the_list_is_live_and_its_filters_are_in_the_address(page, laptop):
 
 
 def test_a_run_is_started_with_a_form_of_its_parameters(page):
-    """What is required is asked for; the run is opened, changes under one's eyes, and says who made it."""
+    """Required parameters are requested; the run opens, updates live, and names its creator."""
     page.goto("/orchestrations")
     page.get_by_role("link", name="greeting").wait_for()
     picture(page, "orchestrations")
@@ -56,8 +56,8 @@ def test_a_run_is_started_with_a_form_of_its_parameters(page):
     page.locator(".node", has_text="greet").wait_for()
 
 
-def test_a_run_is_seen_explained_followed_and_stopped(page, laptop):
-    """The graph shows every step, the panel why one waits and what another writes, and the button stops it all."""
+def test_a_run_is_shown_explained_followed_and_stopped(page, laptop):
+    """The graph shows every step, the panel why one waits and the log of another, and the button stops all of it."""
     page.get_by_role("link", name="pipeline").click()
     page.locator(".node-Running", has_text="build").wait_for()
     assert page.locator(".node").count() == 6
@@ -68,9 +68,9 @@ def test_a_run_is_seen_explained_followed_and_stopped(page, laptop):
     page.locator(".node", has_text="build").click()
     page.get_by_text("line 6", exact=True).wait_for()
     last = page.locator(".line").last
-    first_seen = last.inner_text()
+    first_shown = last.inner_text()
     page.wait_for_function(
-        "seen => document.querySelector('.line:last-child')?.innerText !== seen", arg=first_seen
+        "seen => document.querySelector('.line:last-child')?.innerText !== seen", arg=first_shown
     )
     page.get_by_label("Search the log").fill("line 5")
     page.locator(".line.current", has_text=re.compile("^line 5$")).wait_for()
@@ -98,7 +98,7 @@ def test_a_run_is_seen_explained_followed_and_stopped(page, laptop):
 
 
 def test_several_runs_are_cancelled_together(page, laptop):
-    """Those that were chosen, and no others."""
+    """The selected ones, and no others."""
     laptop.apply(*(run(f"crowd-{number}", step("only", "wait")) for number in (1, 2, 3)))
     page.get_by_label("Search runs").fill("crowd")
     for number in (1, 3):
@@ -113,7 +113,9 @@ def test_several_runs_are_cancelled_together(page, laptop):
 
 
 def test_a_failed_run_is_retried_from_the_page(page):
-    """C4: it says what runs again and what is kept; the new run names its origin, and the old run its retry."""
+    """C4: it shows which steps run again and which are kept; the new run names its origin, and the original its
+    retry.
+    """
     page.goto("/runs/default/broken?step=bad")
     page.get_by_text("trouble").wait_for()
     picture(page, "failed")
@@ -137,8 +139,8 @@ def test_a_failed_run_is_retried_from_the_page(page):
     page.get_by_role("link", name=made, exact=True).wait_for()
 
 
-def test_a_nested_run_is_opened_in_place(page):
-    """Its steps stand inside its step, each with its own log, and the address says so."""
+def test_a_nested_run_opens_inside_its_parent(page):
+    """Its steps appear inside its step, each with its own log, and the address contains it."""
     page.goto("/runs/default/outer")
     page.get_by_role("button", name="Show the steps of inner here").click()
     page.locator("[data-step='inner/two']").click()
@@ -152,8 +154,8 @@ def test_a_nested_run_is_opened_in_place(page):
     page.locator("[data-step='inner/two']").wait_for(state="detached")
 
 
-def test_a_run_is_suspended_and_goes_on(page, laptop):
-    """The button, or the key."""
+def test_a_run_is_suspended_and_resumed(page, laptop):
+    """With the button or the key."""
     laptop.apply(run("held", step("one", "wait"), step("two", "say", "one")))
     page.goto("/runs/default/held")
     page.locator(".node-Running", has_text="one").wait_for()
@@ -164,8 +166,8 @@ def test_a_run_is_suspended_and_goes_on(page, laptop):
     laptop.done("cancel", "held", "--wait")
 
 
-def test_what_will_be_deleted_is_reported(page):
-    """The run's own page, with the setting it follows from; and the control plane's list."""
+def test_planned_deletion_is_shown(page):
+    """On the run's own page with the deciding setting; and in the control plane's list."""
     page.goto("/runs/default/fine?view=about")
     page.get_by_text("Retention").wait_for()
     page.get_by_text(re.compile("in 29d: ")).wait_for()
@@ -178,7 +180,7 @@ def test_what_will_be_deleted_is_reported(page):
 
 
 def test_every_kind_is_listed_and_shown_from_its_schema(page):
-    """Tools, for one: columns, fields with their meaning, YAML. A kind that is not built says so (GATE-1)."""
+    """For example Tools: columns, fields with their description, YAML. A kind that is not built shows that (GATE-1)."""
     page.goto("/kinds/tools")
     page.get_by_role("link", name="say", exact=True).wait_for()
     picture(page, "kinds")
@@ -195,8 +197,8 @@ def test_every_kind_is_listed_and_shown_from_its_schema(page):
     page.get_by_text("kubectl explain swarms.spec").wait_for()
 
 
-def test_keys_go_everywhere(page):
-    """Nothing needs a mouse."""
+def test_every_view_is_reachable_by_keyboard(page):
+    """No action needs a mouse."""
     page.get_by_role("link", name="fine").wait_for()
     page.keyboard.press("g")
     page.keyboard.press("o")

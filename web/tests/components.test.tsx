@@ -49,14 +49,14 @@ describe("PhaseBadge", () => {
     expect(screen.getByText(phase)).toBeTruthy();
   });
 
-  it("names the reason where it says more than the phase", () => {
+  it("shows the reason if it differs from the phase", () => {
     render(<PhaseBadge phase="Failed" reason="StepTimedOut" />);
     expect(screen.getByTitle("StepTimedOut")).toBeTruthy();
   });
 });
 
 describe("Progress", () => {
-  it("tells screen readers how many steps ended", () => {
+  it("announces the number of ended steps to screen readers", () => {
     render(<Progress counts={{ succeeded: 2, failed: 1 }} total={4} ended={3} />);
     const bar = screen.getByRole("progressbar");
     expect(bar.getAttribute("aria-valuenow")).toBe("3");
@@ -93,12 +93,12 @@ describe("StepList", () => {
     onOpen: () => undefined,
   };
 
-  it("shows why a step is as it is", () => {
+  it("shows the reason of a step's phase", () => {
     render(<StepList {...props} placed={rows} onChoose={() => undefined} />);
     expect(screen.getByText("all 3 tool calls failed")).toBeTruthy();
   });
 
-  it("chooses a step by click, and moves between steps with the arrow keys", async () => {
+  it("selects a step on click, and moves between steps with the arrow keys", async () => {
     const onChoose = vi.fn();
     render(<StepList {...props} placed={rows} onChoose={onChoose} />);
     await userEvent.click(screen.getByText("build"));
@@ -107,7 +107,7 @@ describe("StepList", () => {
     expect(onChoose).toHaveBeenLastCalledWith("agent");
   });
 
-  it("says so when no step matches", () => {
+  it("shows a message when no step matches", () => {
     render(<StepList {...props} placed={[]} onChoose={() => undefined} />);
     expect(screen.getByText("No step matches.")).toBeTruthy();
   });
@@ -123,7 +123,7 @@ describe("Confirm", () => {
     return onClose;
   };
 
-  it("does nothing before the answer, and closes after it", async () => {
+  it("does nothing until it is confirmed, and closes afterwards", async () => {
     const onYes = vi.fn(() => Promise.resolve());
     const onClose = open(onYes);
     expect(onYes).not.toHaveBeenCalled();

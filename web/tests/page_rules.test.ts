@@ -44,7 +44,7 @@ const ran = (name: string, needs: string[], from: number, to: number, more: Part
   step(name, needs, { startedAt: at(from), finishedAt: at(to), phase: "Succeeded", attempt: 1, ...more });
 
 describe("C1: the age of the data", () => {
-  it("is the time since the last message, and decides what is live", () => {
+  it("is the time since the last message, and determines the live state", () => {
     const connection = { heardAt: NOON, patience: 2500 };
     expect(silence(connection, NOON + 1000)).toEqual({ isLive: true, age: 1000 });
     expect(silence(connection, NOON + 2501)).toEqual({ isLive: false, age: 2501 });
@@ -53,7 +53,7 @@ describe("C1: the age of the data", () => {
   it("is unknown before the first message", () => {
     expect(silence({ heardAt: null, patience: 2500 }, NOON)).toEqual({ isLive: false, age: null });
   });
-  it("is measured by the server's clock where that differs from the computer's", () => {
+  it("uses the server's clock if it differs from the computer's", () => {
     noteServerTime(Date.now() + 60_000);
     expect(Math.abs(serverNow() - Date.now() - 60_000)).toBeLessThan(1000);
     noteServerTime(Date.now() + 500);
@@ -67,7 +67,7 @@ describe("C2: names", () => {
     expect(middle("process-customer-records-region-001", 17)).toBe("process-…gion-001");
     expect(middle("process-customer-records-region-001", 17)).toHaveLength(17);
   });
-  it("stay distinguishable wherever they differ", () => {
+  it("stay distinguishable wherever the difference is", () => {
     const ends = Array.from(
       { length: 60 },
       (_, n) => `process-customer-records-region-${String(n).padStart(3, "0")}`,
@@ -88,7 +88,7 @@ describe("C2: names", () => {
 
 describe("C2, C6: the graph on the screen", () => {
   const room = { width: 1280, height: 600 };
-  it("is never smaller than can be read, and begins at its start", () => {
+  it("is never too small to read, and starts at its root", () => {
     const view = fitted({ width: 9000, height: 3000 }, { x: 10, y: 1400, width: 240, height: 54 }, room, 1.1);
     expect(view.zoom).toBe(READABLE);
     expect(view.x).toBe(24);
@@ -96,13 +96,13 @@ describe("C2, C6: the graph on the screen", () => {
     expect(top).toBeGreaterThan(0);
     expect(top).toBeLessThan(room.height);
   });
-  it("is centered where all of it can be read", () => {
+  it("is centered if all of it is readable", () => {
     const view = fitted({ width: 400, height: 100 }, undefined, room, 1.1);
     expect(view).toEqual({ x: (1280 - 440) / 2, y: (600 - 110) / 2, zoom: 1.1 });
     expect(fits({ width: 400, height: 100 }, room)).toBe(true);
     expect(fits({ width: 9000, height: 100 }, room)).toBe(false);
   });
-  it("does not move for a step that is in sight, and by as little as needed for another", () => {
+  it("does not move for a visible step, and moves as little as possible for another", () => {
     const view = { x: 0, y: 0, zoom: 1 };
     expect(revealed(view, { x: 100, y: 100, width: 240, height: 54 }, room)).toBe(view);
     expect(revealed(view, { x: 1200, y: 100, width: 240, height: 54 }, room)).toEqual({
@@ -112,7 +112,7 @@ describe("C2, C6: the graph on the screen", () => {
     });
     expect(centered({ x: 0, y: 0, width: 240, height: 54 }, room, 1)).toEqual({ x: 520, y: 273, zoom: 1 });
   });
-  it("keeps a step where it was when the layout changes", () => {
+  it("keeps a step in place when the layout changes", () => {
     const before = { x: 100, y: 50, width: 240, height: 54 };
     expect(held({ x: 10, y: 20, zoom: 0.5 }, before, { ...before, x: 300 })).toEqual({
       x: -90,
@@ -120,11 +120,11 @@ describe("C2, C6: the graph on the screen", () => {
       zoom: 0.5,
     });
   });
-  it("can be seen whole", () => {
+  it("can be shown completely", () => {
     const view = overview({ width: 12320, height: 100 }, room);
     expect(view.zoom).toBeCloseTo(0.1);
   });
-  it("knows where boxes inside frames are", () => {
+  it("has the positions of boxes inside frames", () => {
     const steps = [step("plan"), ...Array.from({ length: 80 }, (_, n) => step(`part-${n}`, ["plan"]))];
     const made = layout(steps, { nested: new Map(), stacks: new Set(["~part-0"]), isTall: false });
     const where = places(made);
@@ -136,8 +136,8 @@ describe("C2, C6: the graph on the screen", () => {
   });
 });
 
-describe("C3: how long something is kept", () => {
-  it("is said in words", () => {
+describe("C3: retention", () => {
+  it("is shown in words", () => {
     expect(retentionText(null)).toBe("forever");
     expect(retentionText(604800)).toBe("for 7 days");
     expect(retentionText(86400)).toBe("for 1 day");
@@ -146,7 +146,7 @@ describe("C3: how long something is kept", () => {
 });
 
 describe("C4: what a retry repeats", () => {
-  it("is what did not succeed also when it begins at a step", () => {
+  it("is every step that did not succeed, also when it starts at a step", () => {
     const steps = [
       ran("a", [], 0, 1),
       step("b", ["a"], { phase: "Failed" }),
@@ -166,14 +166,14 @@ describe("C5: nested runs", () => {
     phase: "Succeeded",
     createdAt: at(0),
   } as Run;
-  it("are listed where they are asked for", () => {
+  it("are listed on request", () => {
     expect(matches(run, NO_FILTERS, NOON)).toBe(false);
     expect(matches(run, { ...NO_FILTERS, nested: true, orchestration: "pair" }, NOON)).toBe(true);
   });
 });
 
 describe("C8: a form", () => {
-  it("says in plain words what is wrong with which field", () => {
+  it("reports the problem of each field in plain words", () => {
     const parameters = [
       { name: "words", required: true },
       { name: "tone", required: true, enum: ["kind"] },
@@ -200,10 +200,10 @@ describe("C9: a failed run", () => {
     ran("long", [], 0, 9),
     ran("forgiven", [], 0, 12, { phase: "Failed", failureIgnored: true }),
   ];
-  it("has its critical path through the failure", () => {
+  it("has a critical path through the failure", () => {
     expect([...criticalPath(steps)]).toEqual(["b", "a"]);
   });
-  it("has counts that name what failed and what was skipped", () => {
+  it("has counts of failed and skipped steps", () => {
     const counts = { total: 60, succeeded: 38, failed: 1, skipped: 21, ignored: 0, running: 0 };
     expect(describeCounts(counts)).toBe("38 succeeded, 1 failed, 21 skipped");
     expect(shortCounts(counts, 60, 60)).toBe("✓38 ✕1 ⤼21");
@@ -213,7 +213,7 @@ describe("C9: a failed run", () => {
 });
 
 describe("C12: the timeline", () => {
-  it("has marks at round times", () => {
+  it("has ticks at round times", () => {
     expect(ticks(7)).toEqual([0, 2, 4, 6]);
     expect(ticks(0.9)).toEqual([0, 0.2, 0.4, 0.6, 0.8]);
     expect(ticks(35)).toEqual([0, 10, 20, 30]);
@@ -222,7 +222,7 @@ describe("C12: the timeline", () => {
     expect(tickWords(0.5)).toBe("0.5s");
     expect(tickWords(90000)).toBe("1d 1h");
   });
-  it("draws how long a step waited", () => {
+  it("shows how long a step waited", () => {
     const a = ran("a", [], 2, 4);
     const b = ran("b", ["a"], 7, 9);
     const all = new Map([a, b].map((item) => [item.name, item]));
@@ -233,7 +233,7 @@ describe("C12: the timeline", () => {
     ]);
     expect(waits(a, stretches(a, [], NOON), NOON + 2000)).toEqual([]);
   });
-  it("draws the wait before another attempt, and none for a step that was kept", () => {
+  it("shows the wait before another attempt, and none for a reused step", () => {
     const tried = ran("a", [], 0, 9, {
       attempt: 2,
       attempts: [
@@ -283,7 +283,7 @@ describe("C12: the list", () => {
   ];
   const paths = (sort: Parameters<typeof ordered>[1], isDown = false) =>
     ordered(rows, sort, isDown, NOON).map((item) => item.path);
-  it("is sorted, nested steps below their own", () => {
+  it("is sorted, with nested steps below their parent", () => {
     expect(paths("order")).toEqual(["b", "b/z", "b/y", "a10", "a9"]);
     expect(paths("name")).toEqual(["a9", "a10", "b", "b/y", "b/z"]);
     expect(paths("duration", true)).toEqual(["b", "b/y", "b/z", "a9", "a10"]);
@@ -292,7 +292,7 @@ describe("C12: the list", () => {
 });
 
 describe("C12: the panel", () => {
-  it("is as wide as somebody wants, and leaves room for the view", () => {
+  it("keeps the chosen width, and leaves space for the view", () => {
     expect(panelWidth(500, 1280)).toBe(500);
     expect(panelWidth(10, 1280)).toBe(320);
     expect(panelWidth(5000, 1280)).toBe(960);
@@ -300,7 +300,7 @@ describe("C12: the panel", () => {
 });
 
 describe("B9: commands", () => {
-  it("name the data directory where that is not the default", () => {
+  it("name the data directory if it is not the default", () => {
     expect(commandLine("jangar list", "jangar")).toBe("jangar list");
     expect(commandLine("jangar list", "jangar --data-dir /srv/j")).toBe("jangar list --data-dir /srv/j");
     expect(commandLine("jangar list", "JANGAR_DATA_DIR=/srv/j jangar")).toBe(
@@ -313,14 +313,14 @@ describe("B9: commands", () => {
 describe("a change of a run", () => {
   const detail = (...steps: Step[]) => ({ phase: "Running", steps }) as unknown as RunDetail;
 
-  it("brings the steps of a run that was read before it started", () => {
+  it("adds the steps of a run that was read before it started", () => {
     expect(merged(detail(), detail(step("first"), step("second"))).steps.map((item) => item.name)).toEqual([
       "first",
       "second",
     ]);
   });
 
-  it("replaces the steps that it has and keeps the others as they are", () => {
+  it("replaces its steps and keeps the others unchanged", () => {
     const known = detail(step("first"), step("second"));
     const next = merged(known, detail(step("second", [], { phase: "Running" })));
     expect(next.steps.map((entry) => entry.phase)).toEqual(["Pending", "Running"]);

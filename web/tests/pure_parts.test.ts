@@ -55,14 +55,14 @@ const run = (phase: Run["phase"], seconds = 1): Run =>
 const ofSteps = (steps: Step[]) => ({ name: "r", steps }) as RunDetail;
 
 describe("the critical path", () => {
-  it("is the chain of those that ended last", () => {
+  it("is the chain of steps that ended last", () => {
     const steps = [ran("a", [], 0, 5), ran("b", [], 0, 2), ran("c", ["a", "b"], 5, 6), ran("d", ["b"], 2, 3)];
     expect([...criticalPath(steps)]).toEqual(["c", "a"]);
   });
-  it("begins at what still runs", () => {
+  it("starts at a running step", () => {
     expect([...criticalPath([ran("a", [], 0, 9), ran("b", [], 0, null)])]).toEqual(["b"]);
   });
-  it("is empty before anything began", () => {
+  it("is empty before any step started", () => {
     expect(criticalPath([step("a")]).size).toBe(0);
   });
 });
@@ -74,10 +74,10 @@ describe("what a retry repeats", () => {
     step("c", ["b"], { phase: "Skipped" }),
     ran("d", ["a"], 1, 2),
   ];
-  it("is what did not succeed, with all that follows", () => {
+  it("is every step that did not succeed, with its dependents", () => {
     expect(repeated(steps, null)).toEqual(["b", "c"]);
   });
-  it("is one step with all that follows", () => {
+  it("is one step with its dependents", () => {
     expect(repeated(steps, "a")).toEqual(["a", "b", "c", "d"]);
   });
 });
@@ -88,17 +88,17 @@ describe("stacks", () => {
     ...Array.from({ length: width }, (_, n) => step(`part-${n}`, ["plan"])),
     step("end", ["part-0"]),
   ];
-  it("hold steps that need the same and are needed by the same, in a big run", () => {
+  it("group steps with the same dependencies and dependents in a large run", () => {
     expect(stacks(fan(100)).map((stack) => stack.length)).toEqual([99]);
   });
-  it("are not made of a small run", () => {
+  it("are not used in a small run", () => {
     expect(stacks(fan(20))).toEqual([]);
   });
-  it("are named for what their names share", () => {
+  it("are named by the common part of the names", () => {
     expect(sharedName(["part-1", "part-22", "part-3"])).toBe("part");
     expect(sharedName(["alpha", "beta"])).toBe("");
   });
-  it("are as loud as their loudest", () => {
+  it("have the most severe phase of their steps", () => {
     const phases: StepPhase[] = ["Succeeded", "Running", "Failed"];
     expect(loudest(phases)).toBe("Failed");
     expect(counted(phases.map((phase) => step("x", [], { phase })))).toEqual({
@@ -110,7 +110,7 @@ describe("stacks", () => {
 });
 
 describe("depths", () => {
-  it("count the longest way from a root, also along a chain of ten thousand", () => {
+  it("are the longest path from a root, also in a chain of ten thousand steps", () => {
     const chain = Array.from({ length: 10_000 }, (_, n) => step(`s${n}`, n ? [`s${n - 1}`] : []));
     expect(depths(chain.reverse()).get("s9999")).toBe(9999);
     expect(depths([step("c", ["a", "b"]), step("b", ["a"]), step("a")]).get("c")).toBe(2);
@@ -119,7 +119,7 @@ describe("depths", () => {
 
 describe("the layout", () => {
   const options = { nested: new Map(), stacks: new Set<string>(), isTall: false };
-  it("draws what needs another to its right, and every step once", () => {
+  it("places dependents to the right, and every step once", () => {
     const made = layout([step("a"), step("b", ["a"])], options);
     const [a, b] = made.boxes;
     expect(b!.x).toBeGreaterThan(a!.x + a!.width);
@@ -138,7 +138,7 @@ describe("the layout", () => {
       expect(made.boxes.indexOf(frame)).toBeLessThan(made.boxes.indexOf(box));
     }
   });
-  it("draws a thousand that look alike as one, and all of them when it is opened", () => {
+  it("shows a thousand similar steps as one stack, and all of them when it is opened", () => {
     const steps = [
       step("plan"),
       ...Array.from({ length: 998 }, (_, n) => step(`part-${n}`, ["plan"])),
@@ -153,7 +153,7 @@ describe("the layout", () => {
     const open = layout(steps, { ...options, stacks: new Set(["~part-0"]) });
     expect(open.boxes.filter((box) => box.what === "step").length).toBe(1000);
   });
-  it("lays out a thousand that do not look alike quickly", () => {
+  it("lays out a thousand distinct steps quickly", () => {
     const steps = Array.from({ length: 1000 }, (_, n) =>
       step(`s${n}`, n >= 100 ? [`s${n - 100}`, `s${n - 100 + (n % 3 ? 1 : 0)}`] : []),
     );
@@ -183,17 +183,17 @@ describe("logs", () => {
       { text: " b", style: "" },
     ]);
   });
-  it("know backgrounds, many colors and their ends", () => {
+  it("support backgrounds, 256 colors and resets", () => {
     expect(ansi("\u001b[44;38;5;2mx\u001b[39my")).toEqual([
       { text: "x", style: "ansi-bg-4 ansi-fg-2" },
       { text: "y", style: "ansi-bg-4" },
     ]);
     expect(ansi("\u001b[38;2;1;2;3mx").map((piece) => piece.text)).toEqual(["x"]);
   });
-  it("leave out what moves cursors and names windows", () => {
+  it("drop sequences that move the cursor or set the title", () => {
     expect(plain("\u001b[2K\u001b]0;title\u0007done\u001b[?25h")).toBe("done");
   });
-  it("show the last drawing of a progress bar", () => {
+  it("show the last state of a progress bar", () => {
     expect(plain("10%\r50%\r100%\r")).toBe("100%");
   });
 });
@@ -204,7 +204,7 @@ describe("columns", () => {
     status: { conditions: [{ type: "Ready", status: "False" }] },
     spec: { list: ["a"] },
   };
-  it("follow the paths that kinds use", () => {
+  it("resolve the JSONPaths of the kinds", () => {
     expect(valueAt(object, ".metadata.name")).toBe("n");
     expect(valueAt(object, '.status.conditions[?(@.type=="Ready")].status')).toBe("False");
     expect(valueAt(object, '.status.conditions[?(@.type=="Gone")].status')).toBeUndefined();
@@ -222,7 +222,7 @@ describe("fields of an object", () => {
     },
     $defs: { Inner: { description: "Inner.", properties: { deep: { description: "Deep." } } } },
   };
-  it("stand in the schema's order with its words, and unknown ones last", () => {
+  it("have the schema's order and descriptions, with unknown fields last", () => {
     const made = fields({ other: 1, inner: { deep: [1, 2] }, first: "x" }, schema);
     expect(made.map((item) => [item.path, item.value, item.description, item.isKnown])).toEqual([
       ["first", "x", "The first.", true],
@@ -237,12 +237,12 @@ describe("metrics", () => {
   const all = samples(
     '# HELP x\nq{controller="a"} 2\nq{controller="b"} 3\nh_bucket{le="0.1"} 90\nh_bucket{le="1"} 99\nh_bucket{le="+Inf"} 100\nplain 4\n',
   );
-  it("are read and added up", () => {
+  it("are parsed and summed", () => {
     expect(total(all, "q")).toBe(5);
     expect(total(all, "q", { controller: "b" })).toBe(3);
     expect(total(all, "plain")).toBe(4);
   });
-  it("have quantiles by their buckets", () => {
+  it("have quantiles from their buckets", () => {
     expect(bound(all, "h", 0.5)).toBe(0.1);
     expect(bound(all, "h", 0.95)).toBe(1);
     expect(bound(all, "none", 0.5)).toBeNull();
@@ -250,19 +250,19 @@ describe("metrics", () => {
 });
 
 describe("statistics", () => {
-  it("judge by those that succeeded or failed", () => {
-    const told = statistics([
+  it("count only succeeded and failed runs", () => {
+    const summary = statistics([
       run("Succeeded", 2),
       run("Succeeded", 4),
       run("Failed", 9),
       run("Cancelled", 1),
       run("Running", 1),
     ]);
-    expect(told).toMatchObject({ ended: 4, succeeded: 2, failed: 1, rate: 2 / 3, median: 2, p95: 4 });
+    expect(summary).toMatchObject({ ended: 4, succeeded: 2, failed: 1, rate: 2 / 3, median: 2, p95: 4 });
     expect(statistics([]).rate).toBeNull();
     expect(quantile([], 0.5)).toBeNull();
   });
-  it("follow the rate over time", () => {
+  it("have the rate over time", () => {
     expect(rolling([run("Failed"), run("Cancelled"), run("Succeeded"), run("Succeeded")], 2)).toEqual([
       0, 0.5, 1,
     ]);
@@ -270,7 +270,7 @@ describe("statistics", () => {
 });
 
 describe("times", () => {
-  it("are as people say them", () => {
+  it("are formatted for people", () => {
     expect(span(3.14)).toBe("3.1s");
     expect(span(75)).toBe("1m 15s");
     expect(age(at(-7200), NOON)).toBe("2h ago");

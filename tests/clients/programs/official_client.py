@@ -1,4 +1,4 @@
-"""The official Python client: typed calls, watches, patches, scale, the dynamic client. Prints what it has shown."""
+"""The official Python client: typed calls, watches, patches, scale, the dynamic client. Prints what it has verified."""
 
 import sys
 
@@ -21,12 +21,12 @@ meta = client.V1ObjectMeta
 core.create_namespace(client.V1Namespace(metadata=meta(name=NAMESPACE)))
 core.create_namespaced_config_map(NAMESPACE, client.V1ConfigMap(metadata=meta(name="a"), data={"x": "1"}))
 core.patch_namespaced_config_map("a", NAMESPACE, {"data": {"y": "2"}})
-found = core.read_namespaced_config_map("a", NAMESPACE)
-shown("typed objects", holds=found.data == {"x": "1", "y": "2"})
+current = core.read_namespaced_config_map("a", NAMESPACE)
+shown("typed objects", holds=current.data == {"x": "1", "y": "2"})
 
-found.metadata.resource_version = "1"
+current.metadata.resource_version = "1"
 try:
-    core.replace_namespaced_config_map("a", NAMESPACE, found)
+    core.replace_namespaced_config_map("a", NAMESPACE, current)
 except ApiException as error:
     shown("conflicts", holds=error.status == 409)
 
@@ -51,14 +51,14 @@ client.AutoscalingV1Api().create_namespaced_horizontal_pod_autoscaler(NAMESPACE,
 newer = client.AutoscalingV2Api().read_namespaced_horizontal_pod_autoscaler("web", NAMESPACE)
 shown("autoscalers", holds=newer.spec.metrics[0].resource.target.average_utilization == 80)
 
-seen = []
+events = []
 for event in watch.Watch().stream(core.list_namespaced_config_map, NAMESPACE, timeout_seconds=20):
-    seen.append((event["type"], event["object"].metadata.name))
-    if ("ADDED", "b") in seen:
+    events.append((event["type"], event["object"].metadata.name))
+    if ("ADDED", "b") in events:
         break
-    if seen[-1] == ("ADDED", "a"):
+    if events[-1] == ("ADDED", "a"):
         core.create_namespaced_config_map(NAMESPACE, client.V1ConfigMap(metadata=meta(name="b")))
-shown("watches", holds=("ADDED", "b") in seen)
+shown("watches", holds=("ADDED", "b") in events)
 
 anything = dynamic.DynamicClient(client.ApiClient())
 maps = anything.resources.get(api_version="v1", kind="ConfigMap")

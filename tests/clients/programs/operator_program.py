@@ -1,4 +1,4 @@
-"""An operator with kopf: it answers every change of a Greeting in its status, and says goodbye."""
+"""A kopf operator: it writes every change of a Greeting to its status, and logs its deletion."""
 
 import kopf
 

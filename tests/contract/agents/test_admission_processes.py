@@ -1,14 +1,14 @@
-"""Admission as people meet it: the shipped processes, with one AgentRun at a time."""
+"""Admission with the shipped processes and one AgentRun at a time."""
 
 import time
 
 import pytest
 
-from contract.agents.fresh_place import fresh_place
+from contract.agents.fresh_namespace import fresh_namespace
 from contract.engine.engine_beds import JANGAR, QUICK_LEASE, LaptopBed
-from contract.engine.engine_place import IMAGE
+from contract.engine.engine_namespace import IMAGE
 from support.child_processes import Child
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 ONE = {
     "JANGAR_AGENTS_CONTROLLER_CONCURRENCY_CLUSTER": "1",
@@ -36,39 +36,39 @@ def bed():
 
 
 @pytest.fixture
-def places(bed):
-    with fresh_place(bed) as one, fresh_place(bed) as other:
-        for place in (one, other):
+def namespaces(bed):
+    with fresh_namespace(bed) as one, fresh_namespace(bed) as other:
+        for namespace in (one, other):
             for name, script in (("slow", "sleep 4"), ("quick", "true")):
                 provider = {"binary": "sh", "argsTemplate": ["-c", script], "workload": {"image": IMAGE}}
-                place.api.create("AgentProvider", name, provider)
-                place.api.create("Agent", name, {"providerRef": {"name": name}})
+                namespace.api.create("AgentProvider", name, provider)
+                namespace.api.create("Agent", name, {"providerRef": {"name": name}})
         yield one, other
 
 
-def start(place, name, agent="quick", **spec):
+def start(namespace, name, agent="quick", **spec):
     given = {
         "agentRef": {"name": agent},
         "implementation": {"inline": {"text": "work"}},
         "runtime": {"type": "job"},
         **spec,
     }
-    place.api.create("AgentRun", name, given)
+    namespace.api.create("AgentRun", name, given)
 
 
-def status(place, name):
-    return place.api.get("AgentRun", name).get("status") or {}
+def status(namespace, name):
+    return namespace.api.get("AgentRun", name).get("status") or {}
 
 
-def blocked(place, name):
-    conditions = status(place, name).get("conditions") or ()
+def blocked(namespace, name):
+    conditions = status(namespace, name).get("conditions") or ()
     return next((condition for condition in conditions if condition["type"] == "Blocked"), {})
 
 
 @pytest.mark.rule("RUN-3", "ST-5")
-def test_a_run_over_the_limit_is_blocked_with_its_place_and_goes_on_by_itself(places):
-    """Across namespaces, over a restart of the controllers; what was told while it waited is False afterwards."""
-    here, there = places
+def test_a_run_over_the_limit_is_blocked_with_its_queue_position_and_continues_by_itself(namespaces):
+    """Across namespaces and a restart of the controllers; the Blocked condition becomes False afterwards."""
+    here, there = namespaces
     start(here, "first", "slow")
     here.await_(lambda: status(here, "first").get("phase") == "Running", "the first one")
     start(there, "second")
@@ -86,9 +86,9 @@ def test_a_run_over_the_limit_is_blocked_with_its_place_and_goes_on_by_itself(pl
     assert ended["startedAt"] >= status(here, "first")["finishedAt"]
 
 
-def test_a_denied_run_fails_at_once_with_the_reason_and_holds_no_place(places):
-    """Nothing is created for it, and others go on."""
-    here, _ = places
+def test_a_denied_run_fails_at_once_with_the_reason_and_takes_no_slot(namespaces):
+    """Nothing is created for it, and others continue."""
+    here, _ = namespaces
     start(here, "greedy", secrets=["root-token"])
     here.await_(lambda: status(here, "greedy").get("phase") == "Failed", "that it is denied")
     assert status(here, "greedy")["reason"] == "SecretBlocked"
@@ -97,12 +97,12 @@ def test_a_denied_run_fails_at_once_with_the_reason_and_holds_no_place(places):
     here.await_(lambda: status(here, "unbound").get("phase") == "Failed", "that it is denied, too")
     assert status(here, "unbound")["reason"] == "SecretNotBound"
     start(here, "good")
-    here.await_(lambda: status(here, "good").get("phase") == "Succeeded", "that a good one goes on")
+    here.await_(lambda: status(here, "good").get("phase") == "Succeeded", "that a valid one continues")
 
 
-def test_a_secret_that_a_provider_names_after_the_admission_is_not_given(places):
-    """A second attempt waits for the SecretBinding, and goes on when there is one."""
-    here, _ = places
+def test_a_secret_that_a_provider_references_after_admission_is_not_mounted(namespaces):
+    """A second attempt waits for the SecretBinding and continues when it exists."""
+    here, _ = namespaces
     script = 'echo "got ${KEY:-nothing}"; [ -n "$KEY" ]'
     provider = {"binary": "sh", "argsTemplate": ["-c", script], "workload": {"image": IMAGE}}
     here.api.create("AgentProvider", "shifty", provider | {"argsTemplate": ["-c", "sleep 3; exit 1"]})
@@ -118,12 +118,12 @@ def test_a_secret_that_a_provider_names_after_the_admission_is_not_given(places)
     assert len(here.api.all("Job")) == 1
     subject = {"kind": "Agent", "name": "shifty"}
     here.api.create("SecretBinding", "late", {"subjects": [subject], "allowedSecrets": ["not-mine"]})
-    here.await_(lambda: status(here, "run").get("phase") == "Succeeded", "that it goes on", seconds=60)
+    here.await_(lambda: status(here, "run").get("phase") == "Succeeded", "that it continues", seconds=60)
 
 
-def test_a_namespace_does_not_wait_behind_anothers_flood(places):
-    """Ten wait in one; the one of the other starts as the second or third, not as the eleventh."""
-    flooded, quiet = places
+def test_a_namespace_does_not_wait_behind_another_namespaces_queue(namespaces):
+    """Ten wait in one namespace; the run of the other starts second or third, not eleventh."""
+    flooded, quiet = namespaces
     for number in range(10):
         start(flooded, f"flood-{number}")
     start(quiet, "lone")

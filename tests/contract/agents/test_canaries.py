@@ -1,7 +1,7 @@
-"""Canary secrets given to agents in every way, and agents that tell them in every way: they are nowhere that we write.
+"""Agents get canary secrets in every way and print them in every way: no file, object or log of ours contains one.
 
-Everything is looked through as bytes: every version of every object, events and history in their databases, the last
-lines of logs, the containers' logs, the controllers' own log, and metrics.
+All bytes are searched: every version of every object, events and history in their databases, log tails, container
+logs, the controllers' own log, and metrics.
 """
 
 import base64
@@ -11,16 +11,16 @@ from urllib.parse import quote
 
 import pytest
 
-from contract.agents.fresh_place import fresh_place
-from contract.engine.engine_place import IMAGE
+from contract.agents.fresh_namespace import fresh_namespace
+from contract.engine.engine_namespace import IMAGE
 from contract.store.history_bed import BedWithHistory
 from jangar.api.phases import TERMINAL
 from support.proving import FULL
 from support.reliability_page import record_trials
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 MARK = "plain-word"
-"""No secret, told in the same places: where it is not found, nothing else would be."""
+"""A marker that is not secret, printed with the canaries: the search must find it."""
 WAYS = {
     "env": 'tell "$PROVIDER_KEY"',
     "whole Secret": 'tell "$WHOLE_KEY"',
@@ -31,7 +31,7 @@ WAYS = {
     "long line": 'head -c 70000 /dev/zero | tr "\\0" x; tell "$PROVIDER_KEY"',
     "no newline": 'tell "$WHOLE_KEY"; printf "%s" "$PROVIDER_KEY"',
 }
-TELL = f"""
+PRINT_VALUES = f"""
 tell() {{
   echo "{MARK} $1"; echo "$1" >&2
   printf '{{"said": "{MARK} %s", "%s": 1}}' "$1" "$1" > "$JANGAR_RESULT_PATH"
@@ -52,34 +52,34 @@ def bed(tmp_path_factory):
 
 
 @pytest.fixture
-def place(bed):
-    with fresh_place(bed) as made:
+def namespace(bed):
+    with fresh_namespace(bed) as made:
         yield made
 
 
-def start(place, number, way, values):
-    """One run that is given all its values and tells them in this way."""
+def start(namespace, number, way, values):
+    """A run that gets all its values and prints them in this way."""
     name = f"run-{number}"
     keys = ("PROVIDER_KEY", "WHOLE_KEY", "key")
     for secret, key in zip(("provider", "whole", "file"), keys, strict=True):
         data = {key: base64.b64encode(values[key].encode()).decode()}
-        place.api.create("Secret", f"{name}-{secret}", data=data)
+        namespace.api.create("Secret", f"{name}-{secret}", data=data)
     subject = {"kind": "AgentRun", "name": name}
     bound = [f"{name}-{item}" for item in ("provider", "whole", "file")]
-    place.api.create("SecretBinding", name, {"subjects": [subject], "allowedSecrets": bound})
-    place.api.create(
+    namespace.api.create("SecretBinding", name, {"subjects": [subject], "allowedSecrets": bound})
+    namespace.api.create(
         "AgentProvider",
         name,
         {
             "binary": "sh",
-            "argsTemplate": ["-c", TELL + WAYS[way]],
+            "argsTemplate": ["-c", PRINT_VALUES + WAYS[way]],
             "secretEnv": [{"name": "PROVIDER_KEY", "secretName": f"{name}-provider", "key": "PROVIDER_KEY"}],
             "workload": {"image": IMAGE},
         },
     )
-    place.api.create("Agent", name, {"providerRef": {"name": name}})
+    namespace.api.create("Agent", name, {"providerRef": {"name": name}})
     volume = {"type": "secret", "name": "keys", "mountPath": "/keys", "secretName": f"{name}-file"}
-    place.api.create(
+    namespace.api.create(
         "AgentRun",
         name,
         {
@@ -94,23 +94,23 @@ def start(place, number, way, values):
 
 
 def forms(value):
-    """As programs write a value; base64 is how the Secret itself is stored."""
+    """The encodings in which programs print a value; base64 is how the Secret itself is stored."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return {value.encode(), escaped.encode(), quote(value, safe="").encode()}
 
 
 def written(bed, directories):
-    """Everything that our processes wrote, by where; what Secrets are mounted as is not ours."""
-    found = {"metrics": bed.metrics().encode(), "the controllers' words": bed.last_words().encode()}
+    """Everything that our processes wrote, by location; volumes of mounted Secrets are excluded."""
+    outputs = {"metrics": bed.metrics().encode(), "the controllers' output": bed.last_output().encode()}
     for directory in directories:
         for path in Path(directory).rglob("*"):
             if path.is_file() and not path.is_symlink() and "/pods/" not in str(path):
-                found[str(path)] = path.read_bytes()
-    return found
+                outputs[str(path)] = path.read_bytes()
+    return outputs
 
 
-def test_canaries_are_nowhere_that_we_write(place, record_property):
-    """Succeeded or failed: what the agents told is masked in status, logs and history, and the rest never had it."""
+def test_canaries_are_nowhere_that_we_write(namespace, record_property):
+    """In succeeded and failed runs, printed values are redacted in status, logs and history and appear nowhere else."""
     ways = [way for _ in range(5 if FULL else 1) for way in WAYS]
     values = {
         number: {
@@ -118,27 +118,31 @@ def test_canaries_are_nowhere_that_we_write(place, record_property):
         }
         for number in range(len(ways))
     }
-    runs = [start(place, number, way, values[number]) for number, way in enumerate(ways)]
+    runs = [start(namespace, number, way, values[number]) for number, way in enumerate(ways)]
     for name in runs:
-        place.await_(
-            lambda name=name: (place.api.get("AgentRun", name).get("status") or {}).get("phase") in TERMINAL,
+        namespace.await_(
+            lambda name=name: (
+                (namespace.api.get("AgentRun", name).get("status") or {}).get("phase") in TERMINAL
+            ),
             f"that {name} ends",
             seconds=120,
         )
     for name in runs:
-        place.api.delete("AgentRun", name)
-    place.await_(lambda: not place.api.all("AgentRun"), "that all are stored and gone", seconds=120)
-    bed = place.bed
-    places = written(bed, [bed.directory, bed.directory_of_history, bed.server.directory])
-    reported = [path for path, content in places.items() if MARK.encode() in content]
-    assert any("history" in item for item in reported), sorted(places)
-    assert any(item.endswith((".db", "-wal")) for item in reported), sorted(places)
-    found = [
+        namespace.api.delete("AgentRun", name)
+    namespace.await_(
+        lambda: not namespace.api.all("AgentRun"), "that all are stored and deleted", seconds=120
+    )
+    bed = namespace.bed
+    contents = written(bed, [bed.directory, bed.directory_of_history, bed.server.directory])
+    reported = [path for path, content in contents.items() if MARK.encode() in content]
+    assert any("history" in item for item in reported), sorted(contents)
+    assert any(item.endswith((".db", "-wal")) for item in reported), sorted(contents)
+    outputs = [
         f"{way}: {key} of run-{number} is in {path}"
         for number, way in enumerate(ways)
         for key, value in values[number].items()
         for form in forms(value)
-        for path, content in places.items()
+        for path, content in contents.items()
         if form in content
     ]
     record_trials(
@@ -146,6 +150,6 @@ def test_canaries_are_nowhere_that_we_write(place, record_property):
         row="23: canary secrets in env, files, args, URLs, errors",
         bed="P",
         seeds=range(len(ways)),
-        failures=len({item.split(":")[0] for item in found}),
+        failures=len({item.split(":")[0] for item in outputs}),
     )
-    assert found == []
+    assert outputs == []

@@ -1,4 +1,4 @@
-"""Pods of attacker-made AgentRuns before a real API server that enforces Pod Security `restricted`: none is refused."""
+"""A real API server that enforces Pod Security `restricted` accepts the pods of all attacker-made AgentRuns."""
 
 import json
 from collections import Counter
@@ -16,7 +16,7 @@ PASSED_ON = (
     "nodeSelector", "tolerations", "topologySpreadConstraints", "affinity", "priorityClassName", "schedulerName",
     "resources", "runtimeClassName",
 )  # fmt: skip
-"""What a run says about its pod that is handed on: of another form than it should have, no server takes the pod."""
+"""Pod fields of a run that are passed through: no server accepts a pod if they are malformed."""
 ENFORCED = {f"pod-security.kubernetes.io/{what}": "restricted" for what in ("enforce", "warn", "audit")}
 
 
@@ -36,7 +36,7 @@ def api():
 
 
 def well_formed(attack):
-    """The same attack in a form that a server reads to its end: else it says nothing about security."""
+    """The same attack in a form that the server validates completely: otherwise it says nothing about security."""
     run = attack["run"]
     config = {key: value for key, value in run["runtime"]["config"].items() if key not in PASSED_ON}
     config |= {"tolerations": [{"operator": "Exists"}], "nodeSelector": {"node": "any"}}
@@ -55,34 +55,34 @@ def well_formed(attack):
     return attack | {"run": run | {"runtime": runtime, "workload": workload}, "provider": provider}
 
 
-def test_a_server_that_enforces_restricted_takes_the_pod_of_every_attack(api, record_property):
-    """And says no word of warning; it would take none with more rights: that is tried, too."""
+def test_a_server_that_enforces_restricted_accepts_the_pod_of_every_attack(api, record_property):
+    """Without warnings; the test verifies that the server rejects a pod with more privileges."""
     answers = Counter()
 
     def holds(attack):
         job = attacked(well_formed(attack)).job
         if job is None:
-            answers["refused by us"] += 1
+            answers["rejected by us"] += 1
             return
-        status, said = ask(api, job["spec"]["template"])
+        status, message = dry_run(api, job["spec"]["template"])
         answers[status] += 1
-        assert status == 201, said
-        assert "PodSecurity" not in said
+        assert status == 201, message
+        assert "PodSecurity" not in message
 
     prove(record_property, "security: Pod Security restricted", TRIALS, attacks, holds, bed="R")
     assert answers[201] > TRIALS / 2, answers
 
 
-def test_the_server_refuses_what_is_not_restricted(api):
-    """Else its consent would mean nothing."""
+def test_the_server_rejects_unrestricted_pods(api):
+    """Otherwise its acceptance would mean nothing."""
     container = {"name": "c", "image": "any"}
-    status, said = ask(api, {"metadata": {}, "spec": {"containers": [container], "hostNetwork": True}})
+    status, message = dry_run(api, {"metadata": {}, "spec": {"containers": [container], "hostNetwork": True}})
     assert status == 403
-    assert "violates PodSecurity" in said
+    assert "violates PodSecurity" in message
 
 
-def ask(api, template):
-    """What the server says to this pod, without making it; warnings included."""
+def dry_run(api, template):
+    """The server's response to a dry run of this pod, including warnings."""
     body = {
         "apiVersion": "v1",
         "kind": "Pod",

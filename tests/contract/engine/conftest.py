@@ -1,4 +1,4 @@
-"""The beds, each started when the first test asks for it; and a namespace of its own for every test."""
+"""The beds, each started on first use, and a namespace for every test."""
 
 import secrets
 from pathlib import Path
@@ -8,14 +8,14 @@ import pytest
 from contract.engine.engine_agents import Agents
 from contract.engine.engine_api import Api
 from contract.engine.engine_beds import BEDS, NoImage, await_default_account, why_not
-from contract.engine.engine_place import FAIL, FOREVER, OK, Place
+from contract.engine.engine_namespace import FAIL, FOREVER, OK, EngineNamespace
 
 PARAMETERS = [pytest.param(name, marks=pytest.mark.xdist_group(f"engine-{name}")) for name in BEDS]
 
 
 @pytest.fixture(scope="session")
 def running_beds():
-    """Those that were started in this session; stopped together at its end."""
+    """The beds started in this session; stopped together at its end."""
     running = {}
     yield running
     for bed in running.values():
@@ -28,14 +28,16 @@ def obstacles():
 
 
 def pytest_collection_modifyitems(items):
-    """Bed by bed: one is done with before the next is started."""
+    """Orders the tests bed by bed: one bed is finished before the next starts."""
     order = list(BEDS)
-    places = [place for place, item in enumerate(items) if Path(__file__).parent in item.path.parents]
+    positions = [
+        position for position, item in enumerate(items) if Path(__file__).parent in item.path.parents
+    ]
     own = sorted(
-        (items[place] for place in places), key=lambda item: order.index(item.callspec.params["bed"])
+        (items[position] for position in positions), key=lambda item: order.index(item.callspec.params["bed"])
     )
-    for place, item in zip(places, own, strict=True):
-        items[place] = item
+    for position, item in zip(positions, own, strict=True):
+        items[position] = item
 
 
 @pytest.fixture(params=PARAMETERS)
@@ -53,25 +55,25 @@ def bed(request, running_beds, obstacles):
 
 
 @pytest.fixture
-def agents(place):
-    """A place whose containers have the product in them."""
+def agents(namespace):
+    """Agents in a namespace whose containers have the product."""
     try:
-        return Agents(place, place.bed.agent_image())
+        return Agents(namespace, namespace.bed.agent_image())
     except NoImage as obstacle:
         pytest.skip(str(obstacle))
 
 
 @pytest.fixture
-def place(bed):
-    """An own namespace with three tools: one that succeeds, one that fails, and one that goes on."""
+def namespace(bed):
+    """A test's own namespace with three tools: one succeeds, one fails, and one runs until it is stopped."""
     client = bed.server.client()
-    namespace = f"t-{secrets.token_hex(4)}"
-    Api(client).create("Namespace", namespace)
-    api = Api(client, namespace)
+    own_name = f"t-{secrets.token_hex(4)}"
+    Api(client).create("Namespace", own_name)
+    api = Api(client, own_name)
     await_default_account(api)
-    place = Place(bed=bed, api=api)
+    namespace = EngineNamespace(bed=bed, api=api)
     for name, script in {"ok": OK, "bad": FAIL, "forever": FOREVER}.items():
-        place.tool(name, script)
-    yield place
-    api.delete("Namespace", namespace)
+        namespace.tool(name, script)
+    yield namespace
+    api.delete("Namespace", own_name)
     client.close()

@@ -1,19 +1,19 @@
-"""Agents from shell scripts, run for real by the runner in their containers; and runs of them."""
+"""Agents from shell scripts, executed by the real runner in their containers, and their runs."""
 
 from contextlib import suppress
 from pathlib import Path
 
-from contract.engine.engine_place import COUNT
+from contract.engine.engine_namespace import COUNT
 from jangar.api.phases import TERMINAL
 
 SAY = 'printf \'{"said": "%s"}\' "$MARK" > "$JANGAR_RESULT_PATH"\n'
-"""Writes a result and goes on."""
+"""Writes a result and keeps running."""
 WITH_COMPANY = """
 seconds=1$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 sleep $seconds & printf '{"beside": "%s"}' $seconds > "$JANGAR_RESULT_PATH"
 echo all said
 """
-"""Starts a program beside itself, and writes its argument, which no other has, as a result before it goes on."""
+"""Starts a background process, writes that process's unique argument as a result, and keeps running."""
 ANSWER = 'printf \'{"answer": "%s"}\' "$TASK" > "$JANGAR_RESULT_PATH"'
 
 
@@ -28,20 +28,20 @@ def is_running(*words: str) -> bool:
 
 
 class Agents:
-    """Agents from shell scripts, and runs of them."""
+    """Agents from shell scripts, and their runs."""
 
-    def __init__(self, place, image):
-        self.place, self.api, self.image = place, place.api, image
+    def __init__(self, namespace, image):
+        self.namespace, self.api, self.image = namespace, namespace.api, image
 
     def provider(self, name, script):
         env = {
             "MARK": '{{ parameters.mark | default("none") }}',
-            "LEDGER": self.place.bed.ledger(self.api.namespace),
+            "LEDGER": self.namespace.bed.ledger(self.api.namespace),
             "ITERATION": "{{ agentRun.iteration | default(1) }}",
             "TASK": "{{ implementation.text }}",
         }
         args = ["-c", COUNT + script]
-        # A script is no template: its braces are its own.
+        # A script is not a template: its braces are literal.
         self.api.create(
             "AgentProvider",
             name,
@@ -64,7 +64,7 @@ class Agents:
         return name
 
     def workflow(self, agent, *steps, name="run", **spec):
-        """A run of several steps; each counts itself under its own name."""
+        """A run with several steps; each records its executions under its own name."""
         marked = [
             {**step, "parameters": {"mark": step["name"], **step.get("parameters", {})}} for step in steps
         ]
@@ -78,34 +78,34 @@ class Agents:
         return self.api.get("AgentRun", name).get("status") or {}
 
     def reaches(self, name, phase):
-        return self.place.await_(
+        return self.namespace.await_(
             lambda: status if (status := self.status(name)).get("phase") == phase else None,
             f"that {name} is {phase}",
         )
 
     def ends(self, name, phase):
-        status = self.place.await_(
+        status = self.namespace.await_(
             lambda: status if (status := self.status(name)).get("phase") in TERMINAL else None,
             f"that {name} ends",
         )
-        assert status["phase"] == phase, self.place.state()
+        assert status["phase"] == phase, self.namespace.state()
         return status
 
     def says_all(self, name):
-        """Until the program has written its result: it says so afterwards."""
+        """Wait until the program has written its result and started its work."""
         job = self.status(name)["job"]["name"]
 
         def reported():
             pods = self.api.all("Pod", **{"batch.kubernetes.io/job-name": job})
             return pods and "all said" in self.api.logs(pods[0]["metadata"]["name"])
 
-        self.place.await_(reported, f"that {name} has written its result")
+        self.namespace.await_(reported, f"that {name} has written its result")
 
     def is_alone(self, outputs):
-        """What the program had started beside itself is gone, where its processes are this machine's."""
-        if self.place.bed.name == "laptop":
+        """The background process of the program has ended, if its processes run on this machine."""
+        if self.namespace.bed.name == "laptop":
             assert not is_running("sleep", outputs["beside"])
 
     def begins(self, name, mark="work"):
         self.reaches(name, "Running")
-        self.place.await_(lambda: self.place.executions()[mark], f"that the program of {name} begins")
+        self.namespace.await_(lambda: self.namespace.executions()[mark], f"that the program of {name} begins")

@@ -1,4 +1,4 @@
-"""Kubernetes objects over plain HTTP, by kind and name: create, read, patch and delete on any server."""
+"""Kubernetes objects over plain HTTP by kind and name: create, read, patch and delete on any server."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from support.kube_http import HttpClient
 
-_PLACES = {
+_PATHS = {
     "Orchestration": ("/apis/orchestration.proompteng.ai/v1alpha1", "orchestrations"),
     "OrchestrationRun": ("/apis/orchestration.proompteng.ai/v1alpha1", "orchestrationruns"),
     "Tool": ("/apis/tools.proompteng.ai/v1alpha1", "tools"),
@@ -34,7 +34,7 @@ _JSON = {"Content-Type": "application/json"}
 
 
 class Api:
-    """What a test does to objects of one namespace. A refusal is a failed assertion with the server's words."""
+    """Requests on objects of one namespace. An error response fails the test with the server's message."""
 
     def __init__(self, client: HttpClient, namespace: str = "default") -> None:
         self._client, self.namespace = client, namespace
@@ -47,14 +47,14 @@ class Api:
             **({} if spec is None else {"spec": spec}),
             **more,
         }
-        return self._ask("POST", self._path(kind), body, _JSON)
+        return self._request("POST", self._path(kind), body, _JSON)
 
     def apply(self, manifest: Any) -> Any:
         path = self._path(manifest["kind"], manifest["metadata"]["name"])
-        return self._ask("PATCH", f"{path}?fieldManager=tests&force=true", manifest, _APPLY)
+        return self._request("PATCH", f"{path}?fieldManager=tests&force=true", manifest, _APPLY)
 
     def find(self, kind: str, name: str) -> Any | None:
-        """The object, or None where there is none."""
+        """The object, or None if it does not exist."""
         answer = self._client.request("GET", self._path(kind, name))
         if answer.status == 404:
             return None
@@ -62,17 +62,17 @@ class Api:
         return answer.body
 
     def get(self, kind: str, name: str) -> Any:
-        found = self.find(kind, name)
-        assert found is not None, f"there is no {kind} {name}"
-        return found
+        obj = self.find(kind, name)
+        assert obj is not None, f"there is no {kind} {name}"
+        return obj
 
     def all(self, kind: str, **selector: str) -> list[Any]:
         labels = ",".join(f"{name}={value}" for name, value in selector.items())
         query = f"?{urlencode({'labelSelector': labels})}" if labels else ""
-        return self._ask("GET", f"{self._path(kind)}{query}")["items"]
+        return self._request("GET", f"{self._path(kind)}{query}")["items"]
 
     def merge(self, kind: str, name: str, patch: Any) -> Any:
-        return self._ask("PATCH", self._path(kind, name), patch, _MERGE)
+        return self._request("PATCH", self._path(kind, name), patch, _MERGE)
 
     def delete(self, kind: str, name: str, **options: Any) -> None:
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background", **options}
@@ -80,7 +80,7 @@ class Api:
         assert answer.is_success or answer.status == 404, answer.body
 
     def logs(self, pod: str) -> str:
-        """What a pod has written so far; nothing where nobody can tell yet."""
+        """The log of a pod so far; empty if it is not available yet."""
         answer = self._client.request("GET", f"{self._path('Pod', pod)}/log")
         return answer.content.decode(errors="replace") if answer.is_success else ""
 
@@ -88,14 +88,16 @@ class Api:
         return Api(self._client, namespace)
 
     def _version(self, kind: str) -> str:
-        return _PLACES[kind][0].removeprefix("/apis/").removeprefix("/api/")
+        return _PATHS[kind][0].removeprefix("/apis/").removeprefix("/api/")
 
     def _path(self, kind: str, name: str = "") -> str:
-        prefix, plural = _PLACES[kind]
+        prefix, plural = _PATHS[kind]
         inside = "" if kind in _CLUSTER_WIDE else f"/namespaces/{self.namespace}"
         return f"{prefix}{inside}/{plural}" + (f"/{name}" if name else "")
 
-    def _ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
+    def _request(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> Any:
         content = None if body is None else json.dumps(body).encode()
         answer = self._client.request(method, path, content, headers)
         assert answer.is_success, f"{method} {path}: {answer.body}"

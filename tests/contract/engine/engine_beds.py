@@ -1,7 +1,9 @@
-"""Where the engine is proven: a laptop, a real API server with a fake kubelet, and a whole real cluster.
+"""The environments in which the engine is tested: a laptop, a real API server with a fake kubelet, and a real
+cluster.
 
-Each bed runs the shipped processes and is met through its API server alone. `executions` is how often the work itself
-ran, told by whatever cannot be fooled there: a file that each program writes to, or the containers that a node started.
+Each bed runs the shipped processes and is used only through its API server. `executions` counts how often the work
+itself ran, from a source that does not depend on the API: a file that each program appends to, or the containers that
+a node started.
 """
 
 import io
@@ -27,7 +29,7 @@ from e2e.node_agent_process import AgentProcess
 from support.api_servers import CONTROLLERS, ApiServer, EmbeddedApiServer, RealApiServer, wait_for
 from support.child_processes import Child
 from support.envtest import missing_parts
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 from support.whole_cluster import WholeCluster, why_no_cluster
 
 ROOT = Path(__file__).parents[3]
@@ -39,22 +41,22 @@ QUICK_LEASE = {
     "JANGAR_LEADER_ELECTION_RENEW_DEADLINE_SECONDS": "4",
     "JANGAR_LEADER_ELECTION_RETRY_PERIOD_SECONDS": "1",
 }
-"""A killed holder is waited for; half a minute of it would prove nothing more."""
+"""Tests wait for the lease of a killed holder; half a minute would prove nothing more."""
 OWN_HOSTS = {"JANGAR_AGENTS_CONTROLLER_PROVIDER_HOSTS_ALLOWED": "127.0.0.1"}
-"""Where the tests' own hosts of repositories are."""
+"""The repository hosts of the tests."""
 JOB_CONTROLLERS = ("job-controller", "ttl-after-finished-controller", "pod-garbage-collector-controller")
 
 
 class NoImage(Exception):
-    """Why containers of a bed have no product in them."""
+    """Why containers of a bed do not have the product."""
 
 
 class Bed(Protocol):
-    """What a test may know of where it runs."""
+    """What a test may know of its environment."""
 
     name: str
     patience: float
-    """How many seconds a short program may take from request to recorded outcome."""
+    """Maximum seconds for a short program from request to recorded outcome."""
 
     @property
     def server(self) -> ApiServer: ...
@@ -64,18 +66,18 @@ class Bed(Protocol):
     def start_controllers(self) -> None: ...
 
     def kill_controllers(self) -> None:
-        """As a crash does: no signal that it could answer to."""
+        """Like a crash: with SIGKILL."""
 
     def ledger(self, namespace: str) -> str:
-        """The file that programs of this namespace add a line to; empty where they cannot reach one."""
+        """The file that programs of this namespace append to; empty if they cannot reach one."""
 
     def executions(self, namespace: str) -> Counter[str]:
-        """How often the work of each mark ran."""
+        """The number of executions of each marked program."""
 
     def agent_image(self) -> str:
-        """An image with the product in it. Raises NoImage."""
+        """An image that contains the product. Raises NoImage."""
 
-    def last_words(self) -> str: ...
+    def last_output(self) -> str: ...
 
     def stop(self) -> None: ...
 
@@ -86,11 +88,11 @@ class _Processes:
     name = ""
     patience = 20.0
     settings: Mapping[str, str] = {}
-    """What its controllers are told beside."""
+    """Additional environment variables of its controllers."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix=f"jangar-{self.name}-"))
-        # Programs run as another user: they may go through here and write to their file.
+        # Programs run as another user: they need to traverse the directory and write to their file.
         self.directory.chmod(0o711)
         self._server: ApiServer | None = None
         self._controllers: Child | None = None
@@ -123,8 +125,8 @@ class _Processes:
     def agent_image(self) -> str:
         raise NoImage("pods of this bed have no image of the product")
 
-    def last_words(self) -> str:
-        return self._controllers.last_words() if self._controllers is not None else ""
+    def last_output(self) -> str:
+        return self._controllers.last_output() if self._controllers is not None else ""
 
     def stop(self) -> None:
         self.kill_controllers()
@@ -134,7 +136,7 @@ class _Processes:
 
 
 class LaptopBed(_Processes):
-    """The embedded server, the node agent and the controllers, each a process."""
+    """The embedded server, the node agent and the controllers, each in its own process."""
 
     name = "laptop"
     _agent: AgentProcess | None = None
@@ -159,7 +161,7 @@ class LaptopBed(_Processes):
 
 
 class ApiServerBed(_Processes):
-    """A real API server with real controllers of Jobs; pods are processes of this machine."""
+    """A real API server with real Job controllers; pods are processes of this machine."""
 
     name = "apiserver"
     kubelet: KubeletThread | None = None
@@ -179,7 +181,7 @@ class ApiServerBed(_Processes):
 
 
 class ClusterBed(_Processes):
-    """A whole real cluster: the one of `make cluster` if it runs, else one of its own."""
+    """A real cluster: the one of `make cluster` if it runs, else a new one."""
 
     name = "cluster"
     patience = 60.0
@@ -225,7 +227,7 @@ BEDS: dict[str, type[_Processes]] = {item.name: item for item in (LaptopBed, Api
 
 
 def why_not(name: str) -> str | None:
-    """What keeps a bed from running on this machine; None when nothing does."""
+    """Why a bed cannot run on this machine; None if it can."""
     match name:
         case "apiserver" if missing := missing_parts():
             return f"no {', '.join(missing)} (make envtest)"
@@ -235,7 +237,7 @@ def why_not(name: str) -> str | None:
 
 
 def install_kinds(server: ApiServer) -> None:
-    """The product's CRDs, served."""
+    """Install the product's CRDs and wait until they are served."""
     client = server.client()
     api = Api(client)
     manifests = [yaml.safe_load(path.read_text()) for path in sorted(CRDS.glob("*.yaml"))]
@@ -248,7 +250,7 @@ def install_kinds(server: ApiServer) -> None:
 
 
 def await_default_account(api: Api) -> None:
-    """Pods are refused in a namespace that has none yet."""
+    """Wait for the default account: without it pods are rejected."""
     wait_for(lambda: api.find("ServiceAccount", "default"), what="the default service account")
 
 
@@ -266,5 +268,5 @@ def _name_of(image: Path) -> str:
 
 
 def settle(seconds: float) -> None:
-    """For what must *not* happen there is nothing to wait for but time."""
+    """Wait: nothing signals that an event will not happen."""
     time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""An API server that somebody else started, met by its kubeconfig; behind the same face as those that tests start."""
+"""An already running API server, accessed by its kubeconfig, with the interface of the servers that tests start."""
 
 import base64
 import tempfile
@@ -11,7 +11,7 @@ from support.kube_http import HttpClient
 
 
 class ExistingServer:
-    """Its processes are not ours: stopping it does nothing."""
+    """It does not own the processes: stopping it does nothing."""
 
     def __init__(self, name: str, kubeconfig: Path) -> None:
         config = yaml.safe_load(kubeconfig.read_text())
@@ -26,12 +26,12 @@ class ExistingServer:
         return HttpClient(url=self.url, token=self.token if token is None else token, ca=self.ca)
 
     def start_controllers(self, controllers: Sequence[str] = ()) -> None:
-        """It has its own."""
+        """It has its own controllers."""
 
     def forget_history(self) -> None:
         raise NotImplementedError
 
-    def last_words(self, *, seconds: float = 0) -> str | None:
+    def last_output(self, *, seconds: float = 0) -> str | None:
         return None
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""The fake kubelet beside a synchronous test: its own loop in its own thread; its manners are changed from outside."""
+"""The fake kubelet for synchronous tests: its own event loop in a thread; tests can change its behavior."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from support.fake_kubelet import FakeKubelet, Manners
 
 
 class KubeletThread:
-    """Runs from its making until `stop`, which kills what it started."""
+    """Runs from construction until `stop`, which kills what it started."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig, self._ready = kubeconfig, Event()
@@ -23,7 +23,7 @@ class KubeletThread:
 
     @contextlib.contextmanager
     def behaving(self, manners: Manners) -> Iterator[None]:
-        """With other manners for a while."""
+        """Use another behavior for the duration of the block."""
         usual, self._kubelet.manners = self._kubelet.manners, manners
         try:
             yield

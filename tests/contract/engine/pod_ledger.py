@@ -1,4 +1,4 @@
-"""How often work ran, as a node tells it: every container of a marked pod that was ever seen started."""
+"""Executions as a node reports them: every container of a marked pod that was observed as started."""
 
 from collections import Counter
 from typing import Any
@@ -13,7 +13,7 @@ AGENT_MARK = "work"
 
 
 class PodLedger(ObjectFollower):
-    """Watches all pods from its making until `stop`; a pod that is deleted meanwhile stays counted."""
+    """Watches all pods from construction until `stop`; deleted pods stay counted."""
 
     def __init__(self, client: HttpClient) -> None:
         self._started: dict[str, tuple[str, str]] = {}
@@ -23,15 +23,15 @@ class PodLedger(ObjectFollower):
         with self._lock:
             return Counter(mark for within, mark in self._started.values() if within == namespace)
 
-    def take(self, seen: dict[str, Any]) -> None:
-        statuses = (seen.get("status") or {}).get("containerStatuses") or ()
+    def take(self, pod: dict[str, Any]) -> None:
+        statuses = (pod.get("status") or {}).get("containerStatuses") or ()
         if not any({"running", "terminated"} & status.get("state", {}).keys() for status in statuses):
             return
-        self._started[seen["metadata"]["uid"]] = (seen["metadata"]["namespace"], _mark(seen))
+        self._started[pod["metadata"]["uid"]] = (pod["metadata"]["namespace"], _mark(pod))
 
 
 def _mark(pod: dict[str, Any]) -> str:
-    """As the tool's variable says it; of an agent, whose variables are the runner's, the step that it works for."""
+    """The value of the tool's variable; for an agent, whose variables are the runner's, the name of its step."""
     given = {item["name"]: item.get("value") for item in pod["spec"]["containers"][0].get("env") or ()}
     labels = pod["metadata"].get("labels") or {}
     steps = [labels[name] for name in STEPS if labels.get(name)]

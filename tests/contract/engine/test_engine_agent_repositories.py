@@ -1,4 +1,4 @@
-"""Agents that work on a repository: how they sign in there, and where the token never is."""
+"""Agents that work on a repository: how they sign in, and where the token must not appear."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ import pytest
 
 from support.github_api import APP, INSTALLATION, GitHubApi
 
-TELL = """
+SIGN_IN = """
 echo "my token is $GH_TOKEN"
 printf '{"sum": "%s", "repository": "%s", "user": "%s"}' "$(printf %s "$VCS_TOKEN" | sha256sum | cut -c1-64)" \
   "$VCS_REPOSITORY" "$GIT_ASKPASS_USERNAME" > "$JANGAR_RESULT_PATH"
@@ -23,7 +23,7 @@ def github():
 
 def sign_in(agents, github, *, key=None, **fields):
     """A provider that signs in as an app, and an agent that uses it."""
-    agents.agent("coder", TELL)
+    agents.agent("coder", SIGN_IN)
     agents.api.create("Secret", "app", stringData={"privateKey": key or github.private_key})
     subjects = [{"kind": "Agent", "name": "coder"}]
     agents.api.create("SecretBinding", "app", {"subjects": subjects, "allowedSecrets": ["app"]})
@@ -33,8 +33,8 @@ def sign_in(agents, github, *, key=None, **fields):
     return {"vcsRef": {"name": "hub"}, "parameters": {"mark": "work", "repository": "acme/site"}}
 
 
-def test_an_agent_gets_a_token_of_the_app_by_reference(agents, github):
-    """For its repository alone, made for this Job; no object but a Secret of the run's own has it."""
+def test_an_agent_gets_an_app_token_by_reference(agents, github):
+    """Scoped to its repository and created for this Job; only a Secret of the run contains it."""
     spec = sign_in(agents, github)
     status = agents.ends(agents.run("coder", **spec), "Succeeded")
     (token,) = github.given
@@ -43,7 +43,7 @@ def test_an_agent_gets_a_token_of_the_app_by_reference(agents, github):
         "repository": "acme/site",
         "user": "x-access-token",
     }
-    assert github.asked == [{"repositories": ["site"]}]
+    assert github.requests == [{"repositories": ["site"]}]
     for kind in ("AgentRun", "Job", "Pod", "ConfigMap", "Event", "VersionControlProvider"):
         assert token not in json.dumps(agents.api.all(kind)), kind
     (pod,) = agents.api.all("Pod")
@@ -54,25 +54,25 @@ def test_an_agent_gets_a_token_of_the_app_by_reference(agents, github):
     assert made["metadata"]["ownerReferences"][0]["kind"] == "AgentRun"
 
 
-def test_a_token_of_a_run_that_only_reads_can_only_read(agents, github):
-    """As the run's own policy says."""
+def test_a_token_of_a_read_only_run_can_only_read(agents, github):
+    """According to the run's own policy."""
     spec = sign_in(agents, github)
     agents.ends(agents.run("coder", **spec, vcsPolicy={"mode": "read-only"}), "Succeeded")
-    assert github.asked == [{"repositories": ["site"], "permissions": {"contents": "read"}}]
+    assert github.requests == [{"repositories": ["site"], "permissions": {"contents": "read"}}]
 
 
 @pytest.mark.rule("DAG-12")
-def test_a_host_that_cannot_answer_now_is_asked_again(agents, github):
-    """It fails nothing."""
+def test_an_unavailable_host_is_retried(agents, github):
+    """The run does not fail."""
     github.failures = 2
     spec = sign_in(agents, github)
     agents.ends(agents.run("coder", **spec), "Succeeded")
     assert len(github.given) == 1
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
-def test_a_sign_in_that_is_refused_says_what_to_look_at(agents, github):
-    """Once, and nothing is started."""
+def test_a_rejected_sign_in_says_what_to_check(agents, github):
+    """After one attempt; nothing is started."""
     other = GitHubApi()
     spec = sign_in(agents, github, key=other.private_key)
     other.stop()

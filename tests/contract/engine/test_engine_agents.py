@@ -1,21 +1,23 @@
-"""AgentRuns, run for real by the runner in their container: an agent here is any command."""
+"""AgentRuns executed by the real runner in their container; the agents are ordinary commands."""
 
 import json
 
 import pytest
 
 from contract.engine.engine_agents import ANSWER, WITH_COMPANY
-from contract.engine.engine_place import FOREVER
+from contract.engine.engine_namespace import FOREVER
 
 
 @pytest.mark.rule("DAG-11")
-def test_an_agent_runs_to_its_end_and_returns_outputs(agents):
-    """The task reaches the command filled in, what it writes is the outputs, and the runner's word is none of them."""
+def test_an_agent_runs_to_completion_and_returns_outputs(agents):
+    """The command gets the rendered task, its result becomes the outputs, and the runner's own log is not part of
+    them.
+    """
     agents.agent("teller", ANSWER)
     status = agents.ends(agents.run("teller"), "Succeeded")
     assert status["outputs"] == {"answer": "say work"}
     assert status["runner"]["exitCode"] == 0
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
     (job,) = agents.api.all("Job")
     pod = job["spec"]["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False
@@ -27,22 +29,23 @@ def test_an_agent_runs_to_its_end_and_returns_outputs(agents):
 
 @pytest.mark.rule("DAG-2")
 def test_a_run_waits_for_an_agent_that_does_not_exist_yet(agents):
-    """ReferenceNotFound, for the Agent and for its provider, until they are there."""
+    """ReferenceNotFound for the Agent and for its provider until they exist."""
     name = agents.run("late")
     waiting = agents.reaches(name, "Pending")
     assert (waiting["reason"], waiting["message"]) == ("ReferenceNotFound", 'Agent "late" does not exist')
     agents.api.create("Agent", "late", {"providerRef": {"name": "late"}})
-    agents.place.await_(
-        lambda: agents.status(name)["message"] == 'AgentProvider "late" does not exist', "that it says so"
+    agents.namespace.await_(
+        lambda: agents.status(name)["message"] == 'AgentProvider "late" does not exist',
+        "that the message reports it",
     )
     agents.provider("late", ANSWER)
     agents.ends(name, "Succeeded")
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("CAN-1", "CAN-4", "CAN-7")
-def test_a_cancelled_agent_is_stopped_and_keeps_what_it_wrote(agents):
-    """Its program ends with everything that it started, and its result so far is in the outcome."""
+def test_a_cancelled_agent_is_stopped_and_keeps_its_output(agents):
+    """Its program and all processes it started end, and its result so far is in the outcome."""
     agents.agent("busy", WITH_COMPANY + FOREVER)
     name = agents.run("busy")
     agents.begins(name)
@@ -53,15 +56,15 @@ def test_a_cancelled_agent_is_stopped_and_keeps_what_it_wrote(agents):
     assert status["outcome"]["outputs"] == status["outputs"]
     assert status["runner"]["status"] == "cancelled"
     agents.is_alone(status["outputs"])
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("CAN-3", "CAN-4", "CAN-7")
-def test_a_cancelled_step_shows_what_its_agent_had_written(agents):
+def test_a_cancelled_step_shows_the_output_of_its_agent(agents):
     """The run passes the cancel on, and its step shows the result so far."""
     agents.agent("busy", WITH_COMPANY + FOREVER)
     ask = {"kind": "AgentRun", "agentRef": {"name": "busy"}, "implementation": {"inline": {"text": "work"}}}
-    run = agents.place.run_of(
+    run = agents.namespace.run_of(
         [
             {"name": "work", **ask, "with": {"mark": "work"}},
             {"name": "after", **ask, "with": {"mark": "after"}},
@@ -74,11 +77,11 @@ def test_a_cancelled_step_shows_what_its_agent_had_written(agents):
     run.ends("Cancelled")
     assert run.phases() == {"work": "Cancelled", "after": "Skipped"}
     agents.is_alone(run.steps["work"]["outputs"])
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("DAG-10")
-def test_the_agents_own_time_limit_holds(agents):
+def test_the_agents_own_timeout_applies(agents):
     """`defaults.timeoutSeconds` of the Agent stops the attempt."""
     agents.agent("slow", FOREVER, timeoutSeconds=3)
     status = agents.ends(agents.run("slow"), "Failed")
@@ -86,18 +89,18 @@ def test_the_agents_own_time_limit_holds(agents):
 
 
 @pytest.mark.rule("DAG-9")
-def test_a_failed_agent_is_repeated_as_its_agent_says(agents):
-    """`defaults.retryLimit` of the Agent; each attempt's end is on record, and each ran once."""
+def test_a_failed_agent_is_retried_as_its_agent_configures(agents):
+    """`defaults.retryLimit` of the Agent; each attempt is recorded and ran once."""
     agents.agent("flaky", "exit 3", retryLimit=2)
     status = agents.ends(agents.run("flaky"), "Failed")
     assert status["outcome"]["exitCode"] == 3
     assert [attempt["attempt"] for attempt in status["attempts"]] == [1, 2]
     assert status["job"]["attempt"] == 3
-    agents.place.await_executions(work=3)
+    agents.namespace.await_executions(work=3)
 
 
 @pytest.mark.rule("GC-3")
-def test_a_job_of_an_agent_that_is_deleted_by_hand_is_a_failure(agents):
+def test_deleting_the_job_of_an_agent_is_a_failure(agents):
     """JobDeleted, once its program has ended."""
     agents.agent("busy", FOREVER)
     name = agents.run("busy")
@@ -105,21 +108,21 @@ def test_a_job_of_an_agent_that_is_deleted_by_hand_is_a_failure(agents):
     (job,) = agents.api.all("Job")
     agents.api.delete("Job", job["metadata"]["name"])
     assert agents.ends(name, "Failed")["reason"] == "JobDeleted"
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
-def test_of_two_runs_with_one_key_the_second_does_nothing(agents):
-    """idempotencyKey, for runs of the same Agent."""
+def test_the_second_run_with_an_idempotency_key_does_nothing(agents):
+    """idempotencyKey applies to runs of the same Agent."""
     agents.agent("teller", ANSWER)
     agents.ends(agents.run("teller", "one", idempotencyKey="k"), "Succeeded")
     status = agents.ends(agents.run("teller", "two", idempotencyKey="k"), "Failed")
     assert status["reason"] == "StartRefused"
     assert "one has the same idempotencyKey" in status["message"]
-    agents.place.await_executions(work=1)
+    agents.namespace.await_executions(work=1)
 
 
 @pytest.mark.parametrize("runtime", ["temporal", "custom"])
-def test_a_runtime_that_is_not_there_is_refused_by_name(agents, runtime):
+def test_an_unknown_runtime_is_rejected_by_name(agents, runtime):
     """At once, and nothing is started."""
     agents.agent("teller", ANSWER)
     status = agents.ends(agents.run("teller", runtime={"type": runtime}), "Failed")
@@ -130,11 +133,11 @@ def test_a_runtime_that_is_not_there_is_refused_by_name(agents, runtime):
 
 @pytest.mark.rule("DAG-9", "DAG-11")
 def test_agents_are_steps_of_an_orchestration(agents):
-    """Outputs flow from one to the next, and a step's own retries repeat it."""
+    """Outputs flow from one to the next, and a step's own retries run it again."""
     agents.agent("teller", ANSWER)
     agents.agent("flaky", "exit 3", retryLimit=5)
     ask = {"kind": "AgentRun", "agentRef": {"name": "teller"}}
-    run = agents.place.run_of(
+    run = agents.namespace.run_of(
         [
             {
                 "name": "first",
@@ -163,7 +166,7 @@ def test_agents_are_steps_of_an_orchestration(agents):
             },
         ]
     )
-    run.ends("Succeeded", seconds=agents.place.bed.patience * 2)
+    run.ends("Succeeded", seconds=agents.namespace.bed.patience * 2)
     assert run.steps["second"]["outputs"] == {"answer": "after one"}
     assert run.steps["bad"]["attempt"] == 2
-    agents.place.await_executions(first=1, second=1, bad=2)
+    agents.namespace.await_executions(first=1, second=1, bad=2)

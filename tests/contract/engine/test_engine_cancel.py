@@ -1,24 +1,24 @@
-"""Cancel, run for real: of programs that obey, that pretend, and that do not listen; early, late and too late."""
+"""Cancel with real programs that obey, that exit 0, and that ignore the signal; early, late and too late."""
 
 import time
 
 import pytest
 
 from contract.engine.engine_beds import settle
-from contract.engine.engine_place import nested, step
+from contract.engine.engine_namespace import nested, step
 
 pytestmark = pytest.mark.rule("CAN-5")
 
 PRETENDS = 'trap "exit 0" TERM; while :; do sleep 0.1; done'
 DEAF = 'trap "" TERM; while :; do sleep 0.2; done'
 GRACE = 30.0
-"""Kubernetes' own, before a program that does not listen is killed."""
+"""Kubernetes' own grace period before a program that ignores SIGTERM is killed."""
 
 
 @pytest.mark.rule("CAN-1", "CAN-2", "CAN-4", "ST-2")
-def test_a_program_that_obeys_is_cancelled(place):
-    """SIGTERM ends it, its step is Cancelled, and what has not started is Skipped."""
-    run = place.run_of([step("work", "forever"), step("after")])
+def test_a_program_that_obeys_is_cancelled(namespace):
+    """SIGTERM ends it, its step is Cancelled, and steps that have not started are Skipped."""
+    run = namespace.run_of([step("work", "forever"), step("after")])
     run.works("work")
     run.cancel()
     status = run.ends("Cancelled")
@@ -28,71 +28,75 @@ def test_a_program_that_obeys_is_cancelled(place):
     assert status["cancel"]["requestedAt"] <= status["finishedAt"]
     assert status["observedGeneration"] == run.object["metadata"]["generation"]
     assert [job["spec"]["suspend"] for job in run.jobs()] == [True]
-    place.await_executions(work=1)
+    namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("CAN-7")
-def test_a_program_that_exits_0_on_the_signal_is_cancelled_all_the_same(place):
-    """A stopped attempt is never a success, whatever its exit code."""
-    place.tool("pretends", PRETENDS)
-    run = place.run_of([step("work", "pretends"), step("after")])
+def test_a_program_that_exits_0_on_the_signal_is_cancelled_all_the_same(namespace):
+    """A stopped attempt never succeeds, whatever its exit code."""
+    namespace.tool("pretends", PRETENDS)
+    run = namespace.run_of([step("work", "pretends"), step("after")])
     run.works("work")
-    settle(1.1)  # an end within the second of the request is told by whole seconds only
+    settle(1.1)  # whole seconds cannot order an end within the second of the request
     run.cancel()
     run.ends("Cancelled")
     assert run.phases() == {"work": "Cancelled", "after": "Skipped"}
-    place.await_executions(work=1)
+    namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("CAN-4", "CAN-6")
-def test_a_program_that_does_not_listen_is_killed_after_its_grace(place):
-    """The run is Cancelling for as long as the program may take, and Cancelled once it is seen to have ended."""
-    place.tool("deaf", DEAF)
-    run = place.run_of([step("work", "deaf")])
+def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(namespace):
+    """The run is Cancelling while the program may run, and Cancelled once its end is observed."""
+    namespace.tool("deaf", DEAF)
+    run = namespace.run_of([step("work", "deaf")])
     run.works("work")
     began = time.monotonic()
     run.cancel()
-    place.await_(lambda: run.status["phase"] == "Cancelling", "that the request is acknowledged", seconds=10)
+    namespace.await_(
+        lambda: run.status["phase"] == "Cancelling", "that the request is acknowledged", seconds=10
+    )
     status = run.ends("Cancelled", seconds=GRACE + 25)
     assert GRACE - 2 <= time.monotonic() - began < GRACE + 20
     assert run.condition("Cancelled")["reason"] == "Cancelled"
     assert "leftBehind" not in status["cancel"]
-    place.await_executions(work=1)
+    namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("CAN-1", "CAN-3")
-def test_cancel_reaches_the_work_of_nested_runs(place):
-    """The desired state is another way to say it, and it is passed down to the last child."""
-    place.orchestration("inner", [step("deep", "forever")])
-    run = place.run_of([nested("call", "inner")])
+def test_cancel_reaches_the_work_of_nested_runs(namespace):
+    """The desired state is another way to cancel, and it reaches the last child."""
+    namespace.orchestration("inner", [step("deep", "forever")])
+    run = namespace.run_of([nested("call", "inner")])
     run.reaches(call="Running")
-    place.await_(lambda: place.executions()["deep"], "that the nested work begins")
+    namespace.await_(lambda: namespace.executions()["deep"], "that the nested work begins")
     run.change(desiredState="Cancelled")
     run.ends("Cancelled")
-    inner = next(item for item in place.api.all("OrchestrationRun") if item["metadata"]["name"] != run.name)
+    inner = next(
+        item for item in namespace.api.all("OrchestrationRun") if item["metadata"]["name"] != run.name
+    )
     assert inner["status"]["phase"] == "Cancelled"
     assert inner["status"]["finishedAt"] <= run.status["finishedAt"]
-    assert {item["status"]["phase"] for item in place.api.all("ToolRun")} == {"Cancelled"}
+    assert {item["status"]["phase"] for item in namespace.api.all("ToolRun")} == {"Cancelled"}
 
 
 @pytest.mark.rule("CAN-2", "CAN-8")
-def test_a_run_cancelled_before_it_starts_starts_nothing(place):
-    """Created with the request: no child ever existed, and no step is anything but Skipped."""
-    place.orchestration("two", [step("one"), step("two")])
-    run = place.run("two", cancel=True)
+def test_a_run_cancelled_before_it_starts_starts_nothing(namespace):
+    """Created with the request: no child is ever created, and every step is Skipped."""
+    namespace.orchestration("two", [step("one"), step("two")])
+    run = namespace.run("two", cancel=True)
     run.ends("Cancelled")
     assert run.phases() == {"one": "Skipped", "two": "Skipped"}
     assert run.children() == []
-    place.await_executions()
+    namespace.await_executions()
 
 
 @pytest.mark.rule("CAN-7", "ST-3", "ST-4")
-def test_a_finished_run_is_left_alone(place):
-    """Phase and times stay, CancelIgnored says why, observedGeneration advances."""
-    run = place.run_of([step("one")])
+def test_a_finished_run_is_not_changed(namespace):
+    """Phase and times stay, CancelIgnored has the reason, observedGeneration advances."""
+    run = namespace.run_of([step("one")])
     before = run.ends("Succeeded")
     run.cancel()
-    place.await_(
+    namespace.await_(
         lambda: run.condition("CancelIgnored").get("status") == "True", "that the request is answered"
     )
     after = run.status
@@ -103,21 +107,21 @@ def test_a_finished_run_is_left_alone(place):
 
 
 @pytest.mark.rule("CAN-8")
-def test_a_step_that_waits_to_retry_is_cancelled(place):
+def test_a_step_that_waits_to_retry_is_cancelled(namespace):
     """There is nothing to stop; the next attempt never starts."""
-    run = place.run_of([step("flaky", "bad", retries=5, retryBackoffSeconds=600)])
+    run = namespace.run_of([step("flaky", "bad", retries=5, retryBackoffSeconds=600)])
     run.reaches(flaky="Retrying")
     run.cancel()
     run.ends("Cancelled")
     assert run.phases() == {"flaky": "Cancelled"}
-    place.await_executions(flaky=1)
+    namespace.await_executions(flaky=1)
 
 
 @pytest.mark.rule("DAG-15")
-def test_a_suspended_run_starts_nothing_until_it_is_resumed(place):
-    """What runs goes on, nothing new starts, and `false` resumes."""
-    place.tool("slow", "sleep 2")
-    run = place.run_of([step("one", "slow"), step("two")])
+def test_a_suspended_run_starts_nothing_until_it_is_resumed(namespace):
+    """Running work continues, nothing new starts, and `false` resumes."""
+    namespace.tool("slow", "sleep 2")
+    run = namespace.run_of([step("one", "slow"), step("two")])
     run.works("one")
     run.change(suspend=True)
     run.reaches(one="Succeeded", two="Pending")
@@ -127,16 +131,16 @@ def test_a_suspended_run_starts_nothing_until_it_is_resumed(place):
     run.change(suspend=False)
     run.ends("Succeeded")
     assert run.condition("Suspended")["status"] == "False"
-    place.await_executions(one=1, two=1)
+    namespace.await_executions(one=1, two=1)
 
 
 @pytest.mark.rule("DAG-15", "CAN-8")
-def test_a_run_created_suspended_is_pending_and_can_be_cancelled(place):
+def test_a_run_created_suspended_is_pending_and_can_be_cancelled(namespace):
     """Nothing has started, and nothing ever does."""
-    place.orchestration("one", [step("one")])
-    run = place.run("one", suspend=True)
-    place.await_(lambda: run.condition("Suspended").get("status") == "True", "that it is suspended")
+    namespace.orchestration("one", [step("one")])
+    run = namespace.run("one", suspend=True)
+    namespace.await_(lambda: run.condition("Suspended").get("status") == "True", "that it is suspended")
     assert run.status["phase"] == "Pending"
     run.cancel()
     run.ends("Cancelled")
-    place.await_executions()
+    namespace.await_executions()

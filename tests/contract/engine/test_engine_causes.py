@@ -1,20 +1,20 @@
-"""Why work does not start or failed reaches the step's message, on every bed (AGENT-3), and what is not built runs
-nothing (GATE-1).
+"""The reason why work does not start or failed reaches the step's message on every bed (AGENT-3), and unsupported
+features run nothing (GATE-1).
 """
 
 import pytest
 
-from contract.engine.engine_place import IMAGE, step
+from contract.engine.engine_namespace import IMAGE, step
 
 IGNORES_TERM = 'trap "" TERM; while :; do sleep 0.1; done'
 GATE = {"name": "gate", "kind": "ApprovalGate", "policyRef": "people", "dependsOn": ["first"]}
 
 
 @pytest.mark.rule("AGENT-3")
-def test_a_program_that_does_not_exist_is_named(place):
+def test_a_program_that_does_not_exist_is_named(namespace):
     """B5: not only an exit code."""
-    place.api.create("Tool", "broken", {"image": IMAGE, "command": ["no-such-binary"]})
-    run = place.run_of([step("a", "broken")])
+    namespace.api.create("Tool", "broken", {"image": IMAGE, "command": ["no-such-binary"]})
+    run = namespace.run_of([step("a", "broken")])
     run.ends("Failed")
     failed = run.steps["a"]
     assert failed["reason"] == "StartError"
@@ -23,10 +23,10 @@ def test_a_program_that_does_not_exist_is_named(place):
 
 
 @pytest.mark.rule("AGENT-3", "DAG-10")
-def test_a_timeout_keeps_the_missing_reference_and_the_nearest_name(place):
-    """B8: what the step waited for, and which tool was probably meant."""
-    place.tool("compile")
-    run = place.run_of([step("a", "complie", timeoutSeconds=2)])
+def test_a_timeout_keeps_the_missing_reference_and_the_closest_name(namespace):
+    """B8: the reference that the step waited for, and the tool that was probably meant."""
+    namespace.tool("compile")
+    run = namespace.run_of([step("a", "complie", timeoutSeconds=2)])
     run.ends("Failed")
     expected = 'ReferenceNotFound: Tool "complie" does not exist; did you mean "compile"?'
     assert run.reasons() == {"a": "StepTimedOut"}
@@ -34,45 +34,45 @@ def test_a_timeout_keeps_the_missing_reference_and_the_nearest_name(place):
 
 
 @pytest.mark.rule("GATE-1")
-def test_a_step_that_is_not_built_keeps_every_other_from_starting(place):
+def test_a_step_that_is_not_built_prevents_every_other_step(namespace):
     """B1: the run fails before its first step starts; the Orchestration is Invalid."""
     steps = [step("first", "ok", after=[]), GATE]
-    place.orchestration("guarded", steps)
-    run = place.run("guarded")
+    namespace.orchestration("guarded", steps)
+    run = namespace.run("guarded")
     status = run.ends("Failed")
     assert status["reason"] == "InvalidSpec"
     assert "kind: ApprovalGate is not built yet" in status["message"]
-    assert not place.executions()
+    assert not namespace.executions()
     assert run.children() == []
-    checked = place.await_(
-        lambda: (place.api.get("Orchestration", "guarded").get("status") or {}).get("phase"),
+    checked = namespace.await_(
+        lambda: (namespace.api.get("Orchestration", "guarded").get("status") or {}).get("phase"),
         "that it is checked",
     )
     assert checked == "Invalid"
 
 
 @pytest.mark.rule("GATE-1")
-def test_an_object_of_a_kind_that_is_not_built_says_so(place):
-    """B1: a Schedule that nothing acts on is not Ready."""
+def test_an_object_of_a_kind_that_is_not_built_reports_it(namespace):
+    """B1: a Schedule without a controller is not Ready."""
     target = {"apiVersion": "orchestration.proompteng.ai/v1alpha1", "kind": "Orchestration", "name": "o"}
-    place.api.create("Schedule", "minutely", {"cron": "* * * * *", "targetRef": target})
+    namespace.api.create("Schedule", "minutely", {"cron": "* * * * *", "targetRef": target})
 
     def ready():
-        status = place.api.get("Schedule", "minutely").get("status") or {}
+        status = namespace.api.get("Schedule", "minutely").get("status") or {}
         return next(
             (condition for condition in status.get("conditions") or () if condition["type"] == "Ready"), None
         )
 
-    found = place.await_(ready, "that the Schedule says that nothing acts on it")
-    assert (found["status"], found["reason"]) == ("False", "NotBuilt")
-    assert "Schedule is not built yet" in found["message"]
+    schedule = namespace.await_(ready, "that the Schedule reports that it is not built")
+    assert (schedule["status"], schedule["reason"]) == ("False", "NotBuilt")
+    assert "Schedule is not built yet" in schedule["message"]
 
 
 @pytest.mark.rule("AGENT-3", "CAN-4")
-def test_a_container_that_ignores_sigterm_is_reported(place):
-    """B16: the stop took the whole grace period of the tool, and the step says why."""
-    place.tool("stubborn", IGNORES_TERM, gracePeriodSeconds=2)
-    run = place.run_of([step("a", "stubborn")])
+def test_a_container_that_ignores_sigterm_is_reported(namespace):
+    """B16: the stop took the whole grace period of the tool, and the step reports why."""
+    namespace.tool("stubborn", IGNORES_TERM, gracePeriodSeconds=2)
+    run = namespace.run_of([step("a", "stubborn")])
     run.works("a")
     run.cancel()
     run.ends("Cancelled")

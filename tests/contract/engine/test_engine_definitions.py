@@ -1,39 +1,40 @@
-"""Definitions, references and repeats, run for real."""
+"""Definitions, references and retries with real work."""
 
 import pytest
 
-from contract.engine.engine_place import OK, step
+from contract.engine.engine_namespace import OK, step
 
 
 @pytest.mark.rule("DAG-2")
-def test_a_step_waits_for_a_tool_that_does_not_exist_yet(place):
-    """Pending with ReferenceNotFound, and it goes on when the tool appears."""
-    run = place.run_of([step("work", "later")])
-    place.await_(
+def test_a_step_waits_for_a_tool_that_does_not_exist_yet(namespace):
+    """Pending with ReferenceNotFound until the tool appears."""
+    run = namespace.run_of([step("work", "later")])
+    namespace.await_(
         lambda: [child.get("status", {}).get("reason") for child in run.children()] == ["ReferenceNotFound"],
-        "that the child says what it waits for",
+        "that the child reports what it waits for",
     )
-    place.tool("later", OK)
+    namespace.tool("later", OK)
     run.ends("Succeeded")
-    place.await_executions(work=1)
+    namespace.await_executions(work=1)
 
 
 @pytest.mark.rule("DAG-2")
-def test_a_run_waits_for_an_orchestration_that_does_not_exist_yet(place):
-    """A named object that does not exist is no mistake."""
-    run = place.run("later")
-    place.await_(
-        lambda: run.condition("Ready").get("reason") == "ReferenceNotFound", "that it says what it waits for"
+def test_a_run_waits_for_an_orchestration_that_does_not_exist_yet(namespace):
+    """A missing named object is not an error."""
+    run = namespace.run("later")
+    namespace.await_(
+        lambda: run.condition("Ready").get("reason") == "ReferenceNotFound",
+        "that it reports what it waits for",
     )
     assert run.status["phase"] == "Pending"
-    place.orchestration("later", [step("one")])
+    namespace.orchestration("later", [step("one")])
     run.ends("Succeeded")
 
 
 @pytest.mark.rule("DAG-2", "ST-2")
-def test_a_bad_orchestration_tells_all_its_problems_and_runs_nothing(place):
-    """Invalid, with every problem in the message; a run of it is Failed at once and starts nothing."""
-    place.orchestration(
+def test_a_bad_orchestration_reports_all_its_problems_and_runs_nothing(namespace):
+    """Invalid, with every problem in the message; a run of it fails at once and starts nothing."""
+    namespace.orchestration(
         "bad",
         [
             step("one", after=["two"]),
@@ -43,51 +44,51 @@ def test_a_bad_orchestration_tells_all_its_problems_and_runs_nothing(place):
             {"name": "five", "kind": "ToolRun"},
         ],
     )
-    place.await_(
-        lambda: (place.api.get("Orchestration", "bad").get("status") or {}).get("phase") == "Invalid",
+    namespace.await_(
+        lambda: (namespace.api.get("Orchestration", "bad").get("status") or {}).get("phase") == "Invalid",
         "that it is Invalid",
     )
-    status = place.api.get("Orchestration", "bad")["status"]
+    status = namespace.api.get("Orchestration", "bad")["status"]
     ready = next(condition for condition in status["conditions"] if condition["type"] == "Ready")
     assert ready["status"] == "False"
     for reported in ("one -> two -> one", "won", "toolRef", '"two"'):
         assert reported in ready["message"].replace("'", '"')
     assert status["observedGeneration"] == 1
-    run = place.run("bad")
+    run = namespace.run("bad")
     ended = run.ends("Failed")
     assert ended["reason"] == "InvalidSpec"
     assert run.children() == []
 
 
 @pytest.mark.rule("DAG-3")
-def test_editing_an_orchestration_does_not_change_a_run_under_way(place):
-    """The run executes the definition as it was when it started."""
-    place.tool("slow", "sleep 2")
-    place.orchestration("edited", [step("one", "slow"), step("two")])
-    run = place.run("edited")
+def test_editing_an_orchestration_does_not_change_an_active_run(namespace):
+    """The run executes the definition as it was when the run started."""
+    namespace.tool("slow", "sleep 2")
+    namespace.orchestration("edited", [step("one", "slow"), step("two")])
+    run = namespace.run("edited")
     run.works("one")
-    place.api.merge("Orchestration", "edited", {"spec": {"steps": [step("one", "bad")]}})
+    namespace.api.merge("Orchestration", "edited", {"spec": {"steps": [step("one", "bad")]}})
     run.ends("Succeeded")
     assert run.phases() == {"one": "Succeeded", "two": "Succeeded"}
 
 
 @pytest.mark.rule("DAG-16")
-def test_a_retry_keeps_what_succeeded(place):
+def test_a_retry_keeps_succeeded_steps(namespace):
     """A new run of the old definition: kept steps are Reused with their outputs, the others run."""
-    place.tool("make", 'echo made > "$JANGAR_RESULT_PATH"')
-    place.tool("fragile", "exit 1")
-    place.orchestration(
+    namespace.tool("make", 'echo made > "$JANGAR_RESULT_PATH"')
+    namespace.tool("fragile", "exit 1")
+    namespace.orchestration(
         "pipeline",
         [step("make", "make"), step("use", "fragile", inputs={"what": "{{ steps.make.outputs.result }}"})],
     )
-    first = place.run("pipeline", "first")
+    first = namespace.run("pipeline", "first")
     first.ends("Failed")
-    place.change_tool("fragile", OK)
+    namespace.change_tool("fragile", OK)
     uid = first.object["metadata"]["uid"]
-    place.api.create("OrchestrationRun", "second", {"retryOf": {"name": "first", "uid": uid}})
-    second = type(first)(place, "second")
+    namespace.api.create("OrchestrationRun", "second", {"retryOf": {"name": "first", "uid": uid}})
+    second = type(first)(namespace, "second")
     second.ends("Succeeded")
     assert second.steps["make"]["reason"] == "Reused"
     assert second.steps["make"]["outputs"] == {"result": "made"}
     assert first.status["phase"] == "Failed"
-    place.await_executions(make=1, use=2)
+    namespace.await_executions(make=1, use=2)

@@ -1,4 +1,7 @@
-"""The examples as they stand: what they come to does not depend on where they run."""
+"""The examples unchanged: the outcome does not depend on where they run.
+
+tests/e2e/test_examples.py runs them on a laptop.
+"""
 
 import json
 import subprocess
@@ -14,9 +17,9 @@ CLUSTER = pytest.param("cluster", marks=pytest.mark.xdist_group("engine-cluster"
 """On a laptop they are run by tests/e2e/test_examples.py."""
 
 
-def jangar(place, *words):
+def jangar(namespace, *words):
     """A command as a user of this bed types it."""
-    where = ("--kubeconfig", place.bed.server.kubeconfig, "-n", place.api.namespace)
+    where = ("--kubeconfig", namespace.bed.server.kubeconfig, "-n", namespace.api.namespace)
     ran = subprocess.run(
         [JANGAR, *map(str, words), *map(str, where)], capture_output=True, text=True, timeout=120, check=False
     )
@@ -26,22 +29,22 @@ def jangar(place, *words):
 
 @pytest.mark.parametrize("bed", [CLUSTER], indirect=True)
 @pytest.mark.parametrize("folder", SMALL, ids=lambda folder: folder.name)
-def test_an_example_ends_on_a_cluster_as_on_a_laptop(place, folder):
-    """Applied unchanged with our own command; run, steps, attempts, outputs and causes are those of expected.toml."""
+def test_an_example_has_the_same_outcome_on_a_cluster_as_on_a_laptop(namespace, folder):
+    """Applied unchanged with our own command; run, steps, attempts, outputs and causes match expected.toml."""
     wanted = expected(folder)
     if folder in AGENTS:
         try:
-            place.bed.agent_image()
+            namespace.bed.agent_image()
         except NoImage as obstacle:
             pytest.skip(str(obstacle))
-    jangar(place, "apply", "-f", folder)
+    jangar(namespace, "apply", "-f", folder)
     cancelled = False
 
     def over():
         nonlocal cancelled
-        status = json.loads(jangar(place, "get", "run", wanted["run"], "-o", "json")).get("status") or {}
+        status = json.loads(jangar(namespace, "get", "run", wanted["run"], "-o", "json")).get("status") or {}
         if not cancelled and is_to_be_cancelled(wanted, status):
-            jangar(place, "cancel", wanted["run"])
+            jangar(namespace, "cancel", wanted["run"])
             cancelled = True
         return status if status.get("phase") in OVER else None
 

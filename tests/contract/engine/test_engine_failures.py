@@ -1,10 +1,10 @@
-"""Failures, retries and bounds in time, run for real."""
+"""Failures, retries and time limits with real work."""
 
 from datetime import datetime
 
 import pytest
 
-from contract.engine.engine_place import OK, step
+from contract.engine.engine_namespace import OK, step
 
 
 def seconds_between(earlier, later):
@@ -12,9 +12,9 @@ def seconds_between(earlier, later):
 
 
 @pytest.mark.rule("DAG-5", "DAG-6", "DAG-7")
-def test_a_failure_skips_what_depends_on_it_and_nothing_else(place):
-    """Dependents are Skipped with their cause, other branches go on, and the run is Failed."""
-    run = place.run_of(
+def test_a_failure_skips_only_its_dependents(namespace):
+    """Dependents are Skipped with their cause, other branches continue, and the run is Failed."""
+    run = namespace.run_of(
         [
             step("bad", "bad", []),
             step("after", after=["bad"]),
@@ -41,13 +41,13 @@ def test_a_failure_skips_what_depends_on_it_and_nothing_else(place):
         "skipped": 2,
     }
     assert run.condition("Failed")["status"] == "True"
-    place.await_executions(bad=1, other=1, further=1)
+    namespace.await_executions(bad=1, other=1, further=1)
 
 
 @pytest.mark.rule("DAG-4", "DAG-7")
-def test_a_forgiven_failure_lets_dependents_start_and_the_run_succeed(place):
-    """`continueOnFailure` forgives that step's own failure."""
-    run = place.run_of([step("lint", "bad", continueOnFailure=True), step("build")])
+def test_with_continue_on_failure_dependents_start_and_the_run_succeeds(namespace):
+    """`continueOnFailure` ignores that step's own failure."""
+    run = namespace.run_of([step("lint", "bad", continueOnFailure=True), step("build")])
     status = run.ends("Succeeded")
     assert run.phases() == {"lint": "Failed", "build": "Succeeded"}
     assert run.steps["lint"]["failureIgnored"] is True
@@ -55,10 +55,10 @@ def test_a_forgiven_failure_lets_dependents_start_and_the_run_succeed(place):
 
 
 @pytest.mark.rule("DAG-6")
-def test_fail_fast_starts_nothing_new_and_lets_run_what_runs(place):
-    """After the first unforgiven failure, steps that could start are Skipped with reason FailFast."""
-    place.tool("slow", "sleep 2")
-    run = place.run_of(
+def test_fail_fast_starts_nothing_new_and_lets_running_steps_finish(namespace):
+    """After the first failure that counts, steps that could start are Skipped with reason FailFast."""
+    namespace.tool("slow", "sleep 2")
+    run = namespace.run_of(
         [
             step("slow", "slow", []),
             step("bad", "bad", []),
@@ -69,39 +69,39 @@ def test_fail_fast_starts_nothing_new_and_lets_run_what_runs(place):
     run.ends("Failed")
     assert run.phases() == {"slow": "Succeeded", "bad": "Failed", "after-slow": "Skipped"}
     assert run.reasons()["after-slow"] == "FailFast"
-    place.await_executions(slow=1, bad=1)
+    namespace.await_executions(slow=1, bad=1)
 
 
 @pytest.mark.rule("DAG-9")
-def test_a_failed_attempt_is_repeated_after_its_backoff(place):
-    """Three attempts, a second between the end of one and the start of the next, each one's end on record."""
-    run = place.run_of([step("flaky", "bad", retries=2, retryBackoffSeconds=1)])
-    run.ends("Failed", seconds=place.bed.patience * 2)
+def test_a_failed_attempt_is_retried_after_its_backoff(namespace):
+    """Three attempts, a second between the end of one and the start of the next, each one's end recorded."""
+    run = namespace.run_of([step("flaky", "bad", retries=2, retryBackoffSeconds=1)])
+    run.ends("Failed", seconds=namespace.bed.patience * 2)
     flaky = run.steps["flaky"]
     assert flaky["attempt"] == 3
     assert [attempt["attempt"] for attempt in flaky["attempts"]] == [1, 2]
     starts = [*(attempt["startedAt"] for attempt in flaky["attempts"]), flaky["attemptStartedAt"]]
     for ended, following in zip(flaky["attempts"], starts[1:], strict=True):
         assert seconds_between(ended["finishedAt"], following) >= 1
-    place.await_executions(flaky=3)
+    namespace.await_executions(flaky=3)
 
 
 @pytest.mark.rule("DAG-3", "DAG-9")
-def test_a_tool_is_read_anew_for_every_attempt(place):
-    """A tool that was mended while its step waits to retry helps the next attempt."""
-    place.tool("broken", "exit 1")
-    run = place.run_of([step("mend", "broken", retries=1, retryBackoffSeconds=2)])
+def test_every_attempt_reads_the_tool_again(namespace):
+    """A tool that is fixed while its step waits to retry is used by the next attempt."""
+    namespace.tool("broken", "exit 1")
+    run = namespace.run_of([step("mend", "broken", retries=1, retryBackoffSeconds=2)])
     run.reaches(mend="Retrying")
-    place.change_tool("broken", OK)
+    namespace.change_tool("broken", OK)
     run.ends("Succeeded")
-    place.await_executions(mend=2)
+    namespace.await_executions(mend=2)
 
 
 @pytest.mark.rule("DAG-10", "CAN-4", "CAN-7")
-def test_a_step_that_takes_too_long_is_stopped(place):
-    """`timeoutSeconds` fires on its own, stops the work and is a failure with reason StepTimedOut."""
+def test_a_step_that_takes_too_long_is_stopped(namespace):
+    """`timeoutSeconds` fires by itself, stops the work and is a failure with reason StepTimedOut."""
     limit = 3
-    run = place.run_of([step("slow", "forever", timeoutSeconds=limit), step("after")])
+    run = namespace.run_of([step("slow", "forever", timeoutSeconds=limit), step("after")])
     run.ends("Failed")
     slow = run.steps["slow"]
     assert slow["reason"] == "StepTimedOut"
@@ -110,9 +110,11 @@ def test_a_step_that_takes_too_long_is_stopped(place):
 
 
 @pytest.mark.rule("DAG-7", "DAG-10")
-def test_a_run_that_takes_too_long_is_stopped(place):
-    """The bound of the whole run stops what runs and skips what has not started."""
-    run = place.run_of([step("slow", "forever"), step("after")], policies={"timeouts": {"totalSeconds": 5}})
+def test_a_run_that_takes_too_long_is_stopped(namespace):
+    """The time limit of the run stops running steps and skips the others."""
+    run = namespace.run_of(
+        [step("slow", "forever"), step("after")], policies={"timeouts": {"totalSeconds": 5}}
+    )
     status = run.ends("Failed")
     assert status["reason"] == "RunTimedOut"
     assert run.reasons() == {"slow": "RunTimedOut", "after": "RunTimedOut"}

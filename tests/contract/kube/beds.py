@@ -1,4 +1,4 @@
-"""The servers and ways to them on which the client must behave the same."""
+"""The servers and transports on which the client must behave the same."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -42,7 +42,7 @@ class HttpBed:
 
 
 class InProcessBed:
-    """The embedded server within the test's own loop, asked without a socket."""
+    """The embedded server in the test's event loop, without sockets."""
 
     name, has_logs, checks_tokens = "asgi", True, False
 
@@ -70,7 +70,7 @@ class InProcessBed:
 
 
 class Interposed:
-    """A transport that cuts streams on order, and asks for versions that servers have forgotten."""
+    """A transport that cuts streams on demand and requests expired versions."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -107,7 +107,7 @@ class Interposed:
         while True:
             if self.cut_after is not None and sent >= self.cut_after:
                 self.cut_after = None
-                raise Ambiguous("cut on order")
+                raise Ambiguous("cut by a fault")
             next_line = asyncio.ensure_future(anext(lines, None))
             cutting = asyncio.ensure_future(self._cut.wait())
             try:
@@ -118,7 +118,7 @@ class Interposed:
                     next_line.cancel()
                 await asyncio.wait({next_line, cutting})
             if self._cut.is_set():
-                raise Ambiguous("cut on order")
+                raise Ambiguous("cut by a fault")
             line = next_line.result()
             if line is None:
                 return

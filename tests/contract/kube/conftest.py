@@ -1,4 +1,4 @@
-"""The beds; servers are started when the first test asks for them, once a worker."""
+"""The beds; servers are started on first use, once per worker."""
 
 import secrets
 
@@ -45,5 +45,5 @@ def bed(request, servers, tmp_path):
 
 @pytest.fixture
 def namespace():
-    """A name of a namespace that no other test uses."""
+    """An unused namespace name."""
     return f"test-{secrets.token_hex(4)}"

@@ -1,4 +1,4 @@
-"""What each verb of the client answers and refuses, on every server and by every way to it."""
+"""The result and the errors of each client verb, on every server and transport."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ def a_job(namespace, name="a"):
     }
 
 
-def test_an_object_lives_its_life(bed, namespace):
+def test_an_object_goes_through_its_lifecycle(bed, namespace):
     """Created, read, changed, deleted, gone."""
 
     async def scenario():
@@ -52,8 +52,8 @@ def test_an_object_lives_its_life(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_a_name_is_taken_once(bed, namespace):
-    """The second create is told that it exists."""
+def test_a_name_can_be_created_once(bed, namespace):
+    """The second create is AlreadyExists."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -66,7 +66,7 @@ def test_a_name_is_taken_once(bed, namespace):
 
 
 def test_an_update_from_an_old_version_is_a_conflict(bed, namespace):
-    """Nobody's change is overwritten unseen."""
+    """No change is overwritten without being read."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -80,7 +80,7 @@ def test_an_update_from_an_old_version_is_a_conflict(bed, namespace):
 
 
 def test_a_delete_of_another_uid_or_version_is_a_conflict(bed, namespace):
-    """An object made anew under the same name is safe from a delete that means its predecessor."""
+    """A new object with the same name is not deleted in place of its predecessor."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -98,8 +98,8 @@ def test_a_delete_of_another_uid_or_version_is_a_conflict(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_a_delete_that_finalizers_hold_answers_the_object_as_it_ends(bed, namespace):
-    """The caller learns that it is not gone yet."""
+def test_a_delete_delayed_by_finalizers_returns_the_terminating_object(bed, namespace):
+    """The caller learns that it still exists."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -115,7 +115,7 @@ def test_a_delete_that_finalizers_hold_answers_the_object_as_it_ends(bed, namesp
 
 
 @pytest.mark.parametrize("guard", ["uid", "resourceVersion"])
-def test_a_merge_patch_meets_the_object_it_means_or_none(bed, namespace, guard):
+def test_a_merge_patch_applies_only_to_the_intended_object(bed, namespace, guard):
     """Its uid or version is a precondition."""
 
     async def scenario():
@@ -132,8 +132,8 @@ def test_a_merge_patch_meets_the_object_it_means_or_none(bed, namespace, guard):
     asyncio.run(scenario())
 
 
-def test_a_json_patch_whose_test_fails_changes_nothing(bed, namespace):
-    """Invalid, and the object is as it was."""
+def test_a_json_patch_with_a_failing_test_changes_nothing(bed, namespace):
+    """Invalid, and the object is unchanged."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -149,7 +149,7 @@ def test_a_json_patch_whose_test_fails_changes_nothing(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_an_apply_owns_its_fields_and_respects_those_of_others(bed, namespace):
+def test_an_apply_owns_its_fields_and_respects_other_managers(bed, namespace):
     """A conflict unless forced."""
 
     async def scenario():
@@ -165,8 +165,8 @@ def test_an_apply_owns_its_fields_and_respects_those_of_others(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_an_object_that_breaks_rules_is_refused_with_its_fields(bed, namespace):
-    """The causes name what to mend."""
+def test_an_invalid_object_is_rejected_with_its_fields(bed, namespace):
+    """The causes name the fields."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -179,7 +179,7 @@ def test_an_object_that_breaks_rules_is_refused_with_its_fields(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_status_is_written_apart_from_the_rest(bed, namespace):
+def test_status_is_written_separately(bed, namespace):
     """A status write changes no spec, a spec write no status."""
 
     async def scenario():
@@ -197,21 +197,21 @@ def test_status_is_written_apart_from_the_rest(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_lists_come_in_pages_of_one_moment(bed, namespace):
-    """What happens between two pages is in none of them."""
+def test_the_pages_of_a_list_are_one_snapshot(bed, namespace):
+    """Changes between two pages appear in neither."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
             for number in range(5):
                 labels = {"parity": "even" if number % 2 == 0 else "odd"}
                 await client.create(CONFIG_MAPS, a_map(namespace, f"map-{number}", labels=labels))
-            found, versions = [], set()
+            names, versions = [], set()
             async for page in client.pages(CONFIG_MAPS, namespace, page_size=2, fields="metadata.name!=none"):
-                found += [item["metadata"]["name"] for item in page.items]
+                names += [item["metadata"]["name"] for item in page.items]
                 versions.add(page.resource_version)
                 assert all(item["kind"] == "ConfigMap" for item in page.items)
-                await client.create(CONFIG_MAPS, a_map(namespace, f"late-{len(found)}"))
-            ours = [name for name in found if name.startswith(("map", "late"))]
+                await client.create(CONFIG_MAPS, a_map(namespace, f"late-{len(names)}"))
+            ours = [name for name in names if name.startswith(("map", "late"))]
             assert ours == [f"map-{number}" for number in range(5)]
             assert len(versions) == 1
             even = await client.list(CONFIG_MAPS, namespace, labels="parity=even", page_size=2)
@@ -220,8 +220,8 @@ def test_lists_come_in_pages_of_one_moment(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_a_continuation_that_is_no_longer_good_is_expired_or_bad(bed, namespace):
-    """Never a page of something else."""
+def test_an_invalid_continue_token_is_expired_or_bad(bed, namespace):
+    """Never a page of another list."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -235,7 +235,7 @@ def test_a_continuation_that_is_no_longer_good_is_expired_or_bad(bed, namespace)
 
 
 def test_logs_of_a_pod(bed, namespace):
-    """The tail that was asked for; of no pod, NotFound."""
+    """The requested tail; NotFound for a missing pod."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -264,8 +264,8 @@ def test_logs_of_a_pod(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_a_token_no_one_knows_is_unauthorized(bed, namespace):
-    """Not forbidden: the server does not know who asks."""
+def test_an_unknown_token_is_unauthorized(bed, namespace):
+    """Not Forbidden: the server cannot identify the caller."""
 
     async def scenario():
         async with bed.transport(token="nobody") as transport:  # noqa: S106
@@ -276,8 +276,8 @@ def test_a_token_no_one_knows_is_unauthorized(bed, namespace):
         asyncio.run(scenario())
 
 
-def test_a_server_that_is_not_trusted_is_sent_nothing(bed, namespace):
-    """Its certificate is looked at before the token leaves."""
+def test_nothing_is_sent_to_an_untrusted_server(bed, namespace):
+    """Its certificate is verified before the token is sent."""
 
     async def scenario():
         async with bed.transport(trusted=False) as transport:

@@ -1,4 +1,4 @@
-"""Election, Events and a controller with its informer, on every server and by every way to it."""
+"""Election, Events and a controller with its informer, on every server and transport."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -31,7 +31,7 @@ async def a_client(bed, namespace):
 
 
 async def until(holds):
-    while not holds():  # noqa: ASYNC110 - what is waited for tells nobody
+    while not holds():  # noqa: ASYNC110 - there is no event for the condition
         await asyncio.sleep(0.01)
 
 
@@ -41,8 +41,8 @@ async def ended(*tasks):
         await asyncio.wait([task])
 
 
-def test_the_lease_goes_from_one_to_the_next(bed, namespace):
-    """Taken, renewed, given back, taken by the other: the server accepts every record on the way."""
+def test_the_lease_passes_from_one_holder_to_the_next(bed, namespace):
+    """Acquired, renewed, released, acquired by the other: the server accepts every record."""
 
     def an_elector(client, name):
         return Elector(client, name="leader", namespace=namespace, identity=name, now=now, timing=QUICK)
@@ -80,18 +80,18 @@ def test_events_are_written_and_counted(bed, namespace):
             recorder = EventRecorder(client, component="contract", now=now)
             running = asyncio.create_task(recorder.run())
 
-            async def tell():
+            async def report():
                 recorder.record(about, type="Warning", reason="Odd", message="it is odd", action="Look")
                 await until(lambda: not recorder.pending)
                 return await client.list(EVENTS, namespace, fields="involvedObject.name=a")
 
-            (first,) = await tell()
-            (second,) = await tell()
+            (first,) = await report()
+            (second,) = await report()
             assert (first["count"], second["count"]) == (1, 2)
             assert first["metadata"]["uid"] == second["metadata"]["uid"]
             assert second["involvedObject"]["uid"] == about["metadata"]["uid"]
             await client.delete(EVENTS, second["metadata"]["name"], namespace, uid=second["metadata"]["uid"])
-            (third,) = await tell()
+            (third,) = await report()
             assert (third["count"], recorder.dropped) == (3, 0)
             await ended(running)
 
@@ -99,11 +99,11 @@ def test_events_are_written_and_counted(bed, namespace):
 
 
 def test_a_controller_follows_its_objects_and_their_children(bed, namespace):
-    """From a write on the server to a pass: own objects by themselves, children by their owner."""
-    seen = []
+    """From a write on the server to a reconcile: own objects by themselves, children by their owner."""
+    reconciled = []
 
     async def reconcile(key):
-        seen.append(key)
+        reconciled.append(key)
         return DONE
 
     async def scenario():
@@ -121,8 +121,8 @@ def test_a_controller_follows_its_objects_and_their_children(bed, namespace):
             parent = await client.create(
                 CONFIG_MAPS, {"metadata": {"name": "parent", "namespace": namespace}}
             )
-            await until(lambda: Key(namespace, "parent") in seen)
-            seen.clear()
+            await until(lambda: Key(namespace, "parent") in reconciled)
+            reconciled.clear()
             owner = {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
@@ -134,8 +134,8 @@ def test_a_controller_follows_its_objects_and_their_children(bed, namespace):
                 CONFIG_MAPS,
                 {"metadata": {"name": "child", "namespace": namespace, "ownerReferences": [owner]}},
             )
-            await until(lambda: Key(namespace, "parent") in seen)
-            assert Key(namespace, "child") not in seen
+            await until(lambda: Key(namespace, "parent") in reconciled)
+            assert Key(namespace, "child") not in reconciled
             assert (manager.ready(), manager.alive()) == ([], [])
             manager.stop()
             await running

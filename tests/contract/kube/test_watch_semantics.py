@@ -1,4 +1,4 @@
-"""What a watch tells, how it ends, and what an informer makes of it, on every server and by every way to it."""
+"""What a watch reports, how it ends, and what an informer does with it, on every server and transport."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -66,12 +66,12 @@ async def version_of(client, namespace):
 
 async def until(holds, *, seconds=20.0):
     async with asyncio.timeout(seconds):
-        while not holds():  # noqa: ASYNC110 - of handlers and caches that tell nobody
+        while not holds():  # noqa: ASYNC110 - handlers and caches have no event for it
             await asyncio.sleep(0.01)
 
 
 async def is_true(informer, client, *namespaces):
-    """Until the cache has exactly what the server has."""
+    """Wait until the cache equals the server's objects."""
     async with asyncio.timeout(20):
         while True:
             listed = [
@@ -83,8 +83,8 @@ async def is_true(informer, client, *namespaces):
             await asyncio.sleep(0.05)
 
 
-def test_a_watch_tells_what_happened_after_its_version_in_order(bed, namespace):
-    """Also what happened before it was opened; and it ends in time."""
+def test_a_watch_reports_changes_after_its_version_in_order(bed, namespace):
+    """Including changes before it was opened; and it ends at its timeout."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -109,7 +109,9 @@ def test_a_watch_tells_what_happened_after_its_version_in_order(bed, namespace):
 
 
 def test_a_bookmark_comes_before_the_end(bed, namespace):
-    """A quiet watch can go on from near now. A real server sends none in a watch of less than a minute."""
+    """A watch without changes can resume close to the present. A real server sends none in a watch of less than a
+    minute.
+    """
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -129,7 +131,7 @@ def test_a_bookmark_comes_before_the_end(bed, namespace):
 
 
 def test_an_object_that_leaves_the_selection_is_reported_as_deleted(bed, namespace):
-    """And as added when it comes back."""
+    """And as added when it matches again."""
 
     async def scenario():
         async with a_client(bed, namespace) as client, an_informer(client, namespace) as informer:
@@ -144,8 +146,8 @@ def test_an_object_that_leaves_the_selection_is_reported_as_deleted(bed, namespa
     asyncio.run(scenario())
 
 
-def test_a_version_that_is_forgotten_is_expired(bed, namespace):
-    """Whether the server refuses or says so within the stream. Events: real servers keep no cache of them."""
+def test_a_compacted_version_is_expired(bed, namespace):
+    """Whether the server rejects it or reports it in the stream. Events: real servers do not cache them."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -162,42 +164,47 @@ def test_a_version_that_is_forgotten_is_expired(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_a_list_that_is_forgotten_between_pages_is_whole_all_the_same(bed, namespace):
-    """Read anew, no object twice, none missing."""
+def test_a_list_that_expires_between_pages_is_complete(bed, namespace):
+    """It is read again: no object is missing or duplicated."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
             names = [f"event-{number}" for number in range(5)]
             for name in names:
                 await client.create(EVENTS, an_event(namespace, name))
-            interposed, asked = client._transport, []
+            interposed, written = client._transport, []
 
             writer = Client(interposed._transport, manager="contract")
 
             async def write_and_forget_before_the_second_page():
-                asked.append(await writer.create(EVENTS, an_event(namespace, f"z-{len(asked)}")))
-                if len(asked) == 2:
+                written.append(await writer.create(EVENTS, an_event(namespace, f"z-{len(written)}")))
+                if len(written) == 2:
                     await bed.forget_history()
 
             interposed.before_request = write_and_forget_before_the_second_page
-            found = [item["metadata"]["name"] for item in await client.list(EVENTS, namespace, page_size=2)]
-            assert found[:5] == names
-            assert len(found) == len(set(found))
-            # From outside, nobody can make a server process of ours forget.
-            assert len(asked) > 4 or bed.name == "embedded"
+            listed_names = [
+                item["metadata"]["name"] for item in await client.list(EVENTS, namespace, page_size=2)
+            ]
+            assert listed_names[:5] == names
+            assert len(listed_names) == len(set(listed_names))
+            # Compaction of our server process cannot be triggered from outside.
+            assert len(written) > 4 or bed.name == "embedded"
 
     asyncio.run(scenario())
 
 
 def test_an_informer_follows_two_namespaces(bed, namespace):
-    """Each with its own list and watch; a third is none of its business."""
+    """Each with its own list and watch; a third namespace is ignored."""
 
     async def scenario():
         one, two, three = (f"{namespace}-{number}" for number in "123")
         async with a_client(bed, one, two, three) as client:
             await client.create(CONFIG_MAPS, a_map(one, "before"))
             async with an_informer(client, one, two) as informer:
-                made = [await client.create(CONFIG_MAPS, a_map(place, "a")) for place in (one, two, three)]
+                made = [
+                    await client.create(CONFIG_MAPS, a_map(own_namespace, "a"))
+                    for own_namespace in (one, two, three)
+                ]
                 await until(lambda: len(informer.cache) == 3)
                 await remove(client, made[1])
                 await is_true(informer, client, one, two)
@@ -209,8 +216,8 @@ def test_an_informer_follows_two_namespaces(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_cut_watches_lose_nothing_and_list_nothing(bed, namespace):
-    """Cut after any number of events, the informer goes on where it was."""
+def test_cut_watches_lose_nothing_and_need_no_list(bed, namespace):
+    """Cut after any number of events, the informer resumes where it was."""
 
     async def scenario():
         async with a_client(bed, namespace) as client, an_informer(client, namespace) as informer:
@@ -236,8 +243,8 @@ def test_cut_watches_lose_nothing_and_list_nothing(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_after_a_forgotten_version_the_cache_is_made_true_by_a_list(bed, namespace):
-    """What vanished meanwhile is told as deleted, what stayed is not told."""
+def test_after_an_expired_version_the_informer_relists(bed, namespace):
+    """Objects that vanished are reported as deleted, unchanged objects are not reported."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
@@ -268,8 +275,8 @@ def test_after_a_forgotten_version_the_cache_is_made_true_by_a_list(bed, namespa
     asyncio.run(scenario())
 
 
-def test_own_writes_are_read_back_at_once_and_reported_once(bed, namespace):
-    """Create, update and delete, each seen in the cache before the watch tells it."""
+def test_own_writes_are_in_the_cache_at_once_and_reported_once(bed, namespace):
+    """Create, update and delete are in the cache before the watch reports them."""
 
     async def scenario():
         async with a_client(bed, namespace) as client, an_informer(client, namespace) as informer:
@@ -294,7 +301,7 @@ def test_own_writes_are_read_back_at_once_and_reported_once(bed, namespace):
     asyncio.run(scenario())
 
 
-def test_a_burst_arrives_whole(bed, namespace):
+def test_a_burst_arrives_completely(bed, namespace):
     """Two hundred objects written at once."""
 
     async def scenario():
@@ -313,12 +320,12 @@ def test_a_burst_arrives_whole(bed, namespace):
 
 
 def test_hundreds_of_watches_at_once(bed, namespace):
-    """Each hears the same, while requests go on."""
+    """Each receives the same events while requests continue."""
 
     async def scenario():
         async with a_client(bed, namespace) as client:
             since = await version_of(client, namespace)
-            heard = asyncio.Semaphore(0)
+            received = asyncio.Semaphore(0)
 
             async def follow():
                 async with client.watch(
@@ -326,7 +333,7 @@ def test_hundreds_of_watches_at_once(bed, namespace):
                 ) as events:
                     async for event in events:
                         if event.kind == "ADDED":
-                            heard.release()
+                            received.release()
                             return
 
             following = [asyncio.create_task(follow()) for _ in range(150)]

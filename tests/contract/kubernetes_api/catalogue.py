@@ -1,4 +1,4 @@
-"""Every case there is: the public functions of `cases/`. Their names are rules."""
+"""All cases: the public functions of `cases/`. Their names are rules."""
 
 import importlib
 import inspect
@@ -30,13 +30,13 @@ class Case:
         return TRANSCRIPTS / f"{self.name}.json"
 
     def recorded(self) -> list[dict[str, Any]]:
-        """What a real server answered."""
+        """The recorded response of a real server."""
         return json.loads(self.transcript.read_text())["steps"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a server answered now. When the case could not go on, `stopped_by` says why; the steps until then stand."""
+    """The steps that a server answered. If the case could not continue, `stopped_by` is the reason."""
 
     steps: list[dict[str, Any]]
     stopped_by: Exception | None
@@ -48,23 +48,23 @@ class Run:
 @cache
 def cases() -> dict[str, Case]:
     """By name: `area/rule`."""
-    found: dict[str, Case] = {}
+    by_name: dict[str, Case] = {}
     for module in pkgutil.iter_modules([str(HERE / "cases")]):
         area = importlib.import_module(f"contract.kubernetes_api.cases.{module.name}")
         for name, function in inspect.getmembers(area, inspect.isfunction):
             if function.__module__ == area.__name__ and not name.startswith("_"):
-                found[f"{module.name}/{name}"] = Case(name=f"{module.name}/{name}", run=function)
-    return found
+                by_name[f"{module.name}/{name}"] = Case(name=f"{module.name}/{name}", run=function)
+    return by_name
 
 
 def run(case: Case, server: ApiServer) -> Run:
-    """The case on this server, in a namespace of its own."""
+    """Run the case on this server in its own namespace."""
     session = Session(server)
     stopped_by = None
     try:
         session.begin()
         case.run(session)
-    except Exception as error:  # noqa: BLE001 - a case may stop at any unexpected answer; the steps say more
+    except Exception as error:  # noqa: BLE001 - a case may stop at any unexpected response; the steps have the details
         stopped_by = error
     finally:
         session.close()

@@ -1,4 +1,4 @@
-"""How two transcripts differ: a list of places, each with what was expected and what came."""
+"""How two transcripts differ: a list of differences with path, expected and actual value."""
 
 import json
 from dataclasses import dataclass
@@ -10,48 +10,51 @@ _SHOWN = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One place: the number of the step (from 1), the path inside it, and both values."""
+    """A difference: the number of the step (from 1), the path inside it, and both values."""
 
     step: int
     path: str
     expected: Any
-    found: Any
+    actual: Any
 
     def __str__(self) -> str:
-        return f"step {self.step} {self.path}\n    real:  {_shown(self.expected)}\n    found: {_shown(self.found)}"
+        return f"step {self.step} {self.path}\n    expected: {_shown(self.expected)}\n    actual: {_shown(self.actual)}"
 
 
-def differences(expected: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[Difference]:
-    """Every place where the steps differ. Numbers differ when their text does: 4 is not 4.0."""
-    places = [
-        Difference(step=n, path=path, expected=one, found=two)
-        for n, (left, right) in enumerate(zip(expected, found, strict=False), start=1)
+def differences(expected: list[dict[str, Any]], actual: list[dict[str, Any]]) -> list[Difference]:
+    """Every difference between the steps. Numbers differ if their text differs: 4 is not 4.0."""
+    differing = [
+        Difference(step=n, path=path, expected=one, actual=two)
+        for n, (left, right) in enumerate(zip(expected, actual, strict=False), start=1)
         for path, one, two in _diff("", left, right)
     ]
-    if len(expected) != len(found):
-        last = min(len(expected), len(found))
-        asked = [step["request"] for step in (expected if len(expected) > last else found)[last:]]
-        places.append(
+    if len(expected) != len(actual):
+        last = min(len(expected), len(actual))
+        unmatched = [step["request"] for step in (expected if len(expected) > last else actual)[last:]]
+        differing.append(
             Difference(
-                step=last + 1, path="steps", expected=len(expected), found=f"{len(found)} (without: {asked})"
+                step=last + 1,
+                path="steps",
+                expected=len(expected),
+                actual=f"{len(actual)} (without: {unmatched})",
             )
         )
-    return places
+    return differing
 
 
 def _diff(path: str, one: Any, two: Any) -> list[tuple[str, Any, Any]]:
     match one, two:
         case dict(), dict():
             return [
-                place
+                difference
                 for name in sorted({*one, *two})
-                for place in _diff(_joined(path, name), one.get(name, ABSENT), two.get(name, ABSENT))
+                for difference in _diff(_joined(path, name), one.get(name, ABSENT), two.get(name, ABSENT))
             ]
         case list(), list() if len(one) == len(two):
             return [
-                place
+                difference
                 for n, pair in enumerate(zip(one, two, strict=True))
-                for place in _diff(f"{path}[{n}]", *pair)
+                for difference in _diff(f"{path}[{n}]", *pair)
             ]
         case _:
             return [] if type(one) is type(two) and one == two else [(path or "step", one, two)]

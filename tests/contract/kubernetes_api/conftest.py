@@ -1,4 +1,4 @@
-"""Servers for the cases, one of each a worker, started when the first case asks; anew when a case has ended one."""
+"""Servers for the cases, one of each per worker, started on first use and again if a case ends one."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from support.envtest import missing_parts
 
 
 def pytest_collection_modifyitems(config, items):
-    """Without the binaries what needs them is left out; the summary at the end says so."""
+    """Skips tests that need missing binaries; the summary lists them."""
     if missing_parts():
         here = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
         left_out = {item for item in here if "real_server" in getattr(item, "fixturenames", ())}
@@ -20,14 +20,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 class _Kept:
-    """A server that is started once, and again when it is found ended."""
+    """A server that is started once, and again if it has ended."""
 
     def __init__(self, start: Callable[[], ApiServer]) -> None:
         self._start = start
         self._server: ApiServer | None = None
 
     def alive(self) -> ApiServer:
-        if self._server is not None and self._server.last_words() is not None:
+        if self._server is not None and self._server.last_output() is not None:
             self.stop()
         if self._server is None:
             self._server = self._start()
@@ -42,7 +42,7 @@ class _Kept:
 
 @pytest.fixture(scope="session")
 def kept_embedded() -> Iterator[_Kept]:
-    # The real bed publishes no certificate into namespaces either.
+    # The real bed publishes no certificate in namespaces either.
     kept = _Kept(lambda: EmbeddedApiServer(bare=True))
     try:
         yield kept

@@ -1,4 +1,4 @@
-"""Objects that cases send, as small as the server allows, and the paths they go to."""
+"""Minimal valid objects for the cases, and their paths."""
 
 from typing import Any
 
@@ -106,12 +106,12 @@ def namespace(name: str, **more: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": meta(name, **more)}
 
 
-def owner_of(found: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The reference by which another object says that this one owns it."""
+def owner_of(obj: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """An owner reference to this object."""
     return {
-        "apiVersion": found["apiVersion"],
-        "kind": found["kind"],
-        "name": found["metadata"]["name"],
-        "uid": found["metadata"]["uid"],
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+        "name": obj["metadata"]["name"],
+        "uid": obj["metadata"]["uid"],
         **more,
     }

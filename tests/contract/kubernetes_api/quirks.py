@@ -1,4 +1,4 @@
-"""The 25 things that a hand-written API server gets wrong, each with the cases that hold it."""
+"""The 25 mistakes of hand-written API servers, each with the cases that cover it."""
 
 QUIRKS: dict[int, list[str]] = {
     1: [

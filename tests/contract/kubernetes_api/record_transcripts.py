@@ -1,10 +1,8 @@
 """Records transcripts from a real API server. Run: `make transcripts`, or with PYTHONPATH=tests
+python -m contract.kubernetes_api.record_transcripts [--check] [PATTERN ...]
 
-    python -m contract.kubernetes_api.record_transcripts [--check] [PATTERN ...]
-
-Every case is played three times, each time on a fresh server; a case whose record is not the same each time is printed
-and not stored.
-`--check` stores nothing and says which transcripts are missing, stale or without a case.
+Every case runs three times, each time on a fresh server; a case with different records is printed and not stored.
+`--check` stores nothing and lists transcripts that are missing, stale or without a case.
 """
 
 import argparse
@@ -31,33 +29,33 @@ def main() -> int:
     parser.add_argument("pattern", nargs="*", help="which cases, e.g. 'creating/*'; all when left out")
     parser.add_argument("--check", action="store_true", help="store nothing")
     parser.add_argument("--times", type=int, default=TIMES)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if missing := missing_parts():
         print(f"record: {', '.join(missing)} not found; run 'make envtest'", file=sys.stderr)
         return 1
     wanted = [
         case
         for case in cases().values()
-        if not asked.pattern or any(fnmatch.fnmatch(case.name, p) for p in asked.pattern)
+        if not options.pattern or any(fnmatch.fnmatch(case.name, p) for p in options.pattern)
     ]
-    print(f"record: {len(wanted)} of {len(cases())} cases, {asked.times} times each")
-    runs = [_play(wanted, n + 1) for n in range(asked.times)]
+    print(f"record: {len(wanted)} of {len(cases())} cases, {options.times} times each")
+    runs = [_play(wanted, n + 1) for n in range(options.times)]
     failed = [
         case.name
         for case in wanted
-        if not _record(case, [item[case.name] for item in runs], store=not asked.check)
+        if not _record(case, [item[case.name] for item in runs], store=not options.check)
     ]
-    if not asked.pattern:
-        failed += _record_apply(store=not asked.check)
+    if not options.pattern:
+        failed += _record_apply(store=not options.check)
     orphans = [path for path in TRANSCRIPTS.rglob("*.json") if _name_of(path) not in cases()]
     for path in orphans:
         print(f"record: {path} has no case")
-        if not asked.check and not asked.pattern:
+        if not options.check and not options.pattern:
             path.unlink()
     print(
         f"record: {len(wanted) - len(failed)} of {len(wanted)} cases recorded alike; not: {failed or 'none'}"
     )
-    return 1 if failed or (orphans and asked.check) else 0
+    return 1 if failed or (orphans and options.check) else 0
 
 
 def _play(wanted: list[Case], number: int) -> dict[str, Run]:
@@ -77,8 +75,8 @@ def _record(case: Case, runs: list[Run], *, store: bool) -> bool:
         if again.stopped_by is not None:
             print(f"BROKEN  {case.name}: {type(again.stopped_by).__name__}: {again.stopped_by}")
             return False
-        if places := differences(runs[0].steps, again.steps):
-            print(f"UNSTEADY {case.name}\n  " + "\n  ".join(str(place) for place in places[:5]))
+        if differing := differences(runs[0].steps, again.steps):
+            print(f"UNSTEADY {case.name}\n  " + "\n  ".join(str(difference) for difference in differing[:5]))
             return False
     text = runs[0].text(case)
     stored = case.transcript.read_text() if case.transcript.exists() else None
@@ -92,7 +90,7 @@ def _record(case: Case, runs: list[Run], *, store: bool) -> bool:
 
 
 def _record_apply(*, store: bool) -> list[str]:
-    """The sequences that machines without a real server play."""
+    """Record the sequences that run on machines without a real server."""
     server = RealApiServer()
     try:
         prepare(server)

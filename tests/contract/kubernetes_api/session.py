@@ -1,7 +1,7 @@
-"""What a case does to an API server, and the record of it.
+"""The requests of a case to an API server, and their record.
 
-A case writes `{ns}` where it means its own namespace; every request and answer is kept as it was, and `transcript.py`
-makes the record comparable afterwards. Knows nothing of which server it talks to.
+A case writes `{ns}` for its own namespace; every request and response is kept unchanged, and `transcript.py`
+normalizes the record afterwards. Independent of the server.
 """
 
 import json
@@ -34,12 +34,12 @@ Select = Callable[[Any], Any]
 
 
 class Unprepared(AssertionError):
-    """What a case needs before its first recorded request could not be made."""
+    """A prerequisite of a case could not be created before its first recorded request."""
 
 
 @dataclass(kw_only=True)
 class Step:
-    """One request, or one stretch of a watch, with what came back."""
+    """A request, or a part of a watch, with its response."""
 
     request: str
     headers: dict[str, str] = field(default_factory=dict)
@@ -49,11 +49,11 @@ class Step:
     body: Any = None
     events: list[Any] | None = None
     is_kept: bool = True
-    """False for what only prepares: it teaches the vocabulary of the case and is not compared."""
+    """False for preparation: it defines names of the case and is not compared."""
 
 
 class Session:
-    """One case's hold of a server."""
+    """A case's access to a server."""
 
     def __init__(self, server: ApiServer) -> None:
         self.server = server
@@ -64,7 +64,7 @@ class Session:
         self._watches: list[Watching] = []
 
     def begin(self) -> None:
-        """Make the namespace of this case."""
+        """Create the namespace of this case."""
         with self.unrecorded():
             self.post(
                 "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{ns}"}}
@@ -119,8 +119,9 @@ class Session:
         shown: str | None = None,
         seconds: float = 30.0,
     ) -> Answer:
-        """Send it and record it. `select` keeps a part of the answer, `raw` a fact about its bytes; `shown` stands
-        for a body too long to keep."""
+        """Send and record a request. `select` keeps a part of the response, `raw` a property of its bytes; `shown`
+        stands for a body that is too long to record.
+        """
         sent = self.filled(body)
         content = _content(sent)
         extra = dict(headers or {})
@@ -161,7 +162,7 @@ class Session:
     def watch(
         self, path: str, *, accept: str | None = None, select: Select | None = None
     ) -> Iterator["Watching"]:
-        """Open a watch; what is read from it is recorded when it is read."""
+        """Open a watch; events are recorded when they are read."""
         headers = {"Accept": accept} if accept else {}
         joined = self.filled(path) + ("&" if "?" in path else "?") + "watch=true"
         stream = self._client.stream(joined, headers)
@@ -186,11 +187,11 @@ class Session:
             )
         )
 
-    # -- what is not part of the rule ---------------------------------------------------------------------------
+    # -- not recorded -------------------------------------------------------------------------------------------
 
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
-        """Requests that only prepare: not kept, and each must succeed."""
+        """Send requests that only prepare: they are not recorded, and each must succeed."""
         before, self._is_recording = self._is_recording, False
         try:
             yield
@@ -200,7 +201,7 @@ class Session:
     def eventually(
         self, path: str, holds: Callable[[Answer], bool], *, record: bool = True, **how: Any
     ) -> Answer:
-        """Ask until it holds, unrecorded; then ask once more for the record."""
+        """Repeat a request without recording it until the condition is true; then send it once more for the record."""
         deadline = time.monotonic() + WAIT
         while not holds(answer := self._client.request("GET", self.filled(path))):
             if time.monotonic() > deadline:
@@ -214,7 +215,7 @@ class Session:
         return self.eventually(path, lambda answer: answer.status == 404)
 
     def install(self, crd: dict[str, Any]) -> None:
-        """Create a CRD of this case and wait until its served versions answer and discovery shows them."""
+        """Create a CRD of this case and wait until its served versions are available and discoverable."""
         with self.unrecorded():
             made = self.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).body
         for version in made["spec"]["versions"]:
@@ -222,7 +223,7 @@ class Session:
                 await_kind(self._client, made, version["name"])
 
     def filled(self, value: Any) -> Any:
-        """`{ns}` replaced by this case's namespace, in text, keys and values."""
+        """Replace `{ns}` with this case's namespace in text, keys and values."""
         match value:
             case str():
                 return value.replace("{ns}", self.ns)
@@ -250,19 +251,19 @@ class Watching:
         return self._stream.status
 
     def read(self, count: int, *, seconds: float = 20.0) -> list[Any]:
-        """The next `count` events; fewer when the stream ends."""
+        """The next `count` events; fewer if the stream ends."""
         return self._until(lambda events: len(events) == count, seconds)
 
     def until(self, holds: Callable[[Any], bool], *, seconds: float = 20.0) -> list[Any]:
-        """Events up to and with the first one for which it holds."""
+        """Events up to and including the first that matches."""
         return self._until(lambda events: bool(events) and holds(events[-1]), seconds)
 
     def until_named(self, name: str, kind: str = "ADDED") -> list[Any]:
-        """Events up to the one that this case made last, so that nothing can hide behind it."""
+        """Events up to the last object that this case created, so that no event is missed."""
         return self.until(lambda event: event["type"] == kind and _name_of(event["object"]) == name)
 
     def rest(self, *, seconds: float = 20.0) -> list[Any]:
-        """Everything until the server ends the stream."""
+        """All events until the server ends the stream."""
         return self._until(lambda _: False, seconds)
 
     def _until(self, enough: Callable[[list[Any]], bool], seconds: float) -> list[Any]:
@@ -281,13 +282,17 @@ class Watching:
 
 
 def await_kind(client: HttpClient, crd: dict[str, Any], version: str) -> None:
-    """Wait until a CRD's version is served and discovered. On a real server both come a moment after its creation."""
+    """Wait until a CRD's version is served and discoverable, shortly after its creation on a real server."""
     group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
     deadline = time.monotonic() + WAIT
     while True:
         listed = client.request("GET", f"/apis/{group}/{version}/{plural}?limit=1")
-        found = client.request("GET", f"/apis/{group}/{version}")
-        if listed.is_success and found.is_success and plural in [r["name"] for r in found.body["resources"]]:
+        response = client.request("GET", f"/apis/{group}/{version}")
+        if (
+            listed.is_success
+            and response.is_success
+            and plural in [r["name"] for r in response.body["resources"]]
+        ):
             return
         if time.monotonic() > deadline:
             raise Unprepared(
@@ -310,7 +315,7 @@ def _kept(headers: Any) -> dict[str, list[str]]:
     return {name: values for name in KEPT_HEADERS if (values := headers.get_all(name))}
 
 
-def _name_of(found: dict[str, Any]) -> str | None:
-    if found.get("kind") == "Table":
-        return found["rows"][0]["object"]["metadata"]["name"] if found["rows"] else None
-    return found.get("metadata", {}).get("name")
+def _name_of(body: dict[str, Any]) -> str | None:
+    if body.get("kind") == "Table":
+        return body["rows"][0]["object"]["metadata"]["name"] if body["rows"] else None
+    return body.get("metadata", {}).get("name")

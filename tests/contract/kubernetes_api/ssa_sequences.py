@@ -1,7 +1,7 @@
-"""Random sequences of writes by several managers on one object, and what a server makes of them.
+"""Random sequences of writes by several managers to one object, and their outcomes.
 
-A sequence is plain JSON: a kind and a list of writes. Playing it gives one outcome a write: status, refusal, value and
-who owns which field. Two servers agree when their outcomes are equal.
+A sequence is plain JSON: a kind and a list of writes. Each write has one outcome: status, error, value and field
+owners. Two servers agree if their outcomes are equal.
 """
 
 import json
@@ -23,24 +23,24 @@ TYPES = {"Widget": "conformance.example.com/v1", "ConfigMap": "v1", "Service": "
 LETTERS = ("a", "b", "c", "d")
 MAX_LENGTH = 9
 SHARE_WITH_NULLS = 0.1
-"""How many applied and replacing objects hold nulls."""
+"""The share of applied and replaced objects that contain nulls."""
 RECORDED = Path(__file__).with_name("ssa_recorded.json")
-"""Sequences with what a real server made of them."""
+"""Sequences with the outcomes of a real server."""
 
-PLACES = {
+PATHS = {
     "Widget": "/spec/title /spec/color /spec/nested /spec/nested/one /spec/labels/a /spec/labels /spec/tags/0"
     " /spec/tags /spec/ports /spec/ports/0 /spec/notes/0 /spec/limits /spec/size /metadata/labels",
     "ConfigMap": "/data/a /data/b /data /metadata/labels /metadata/labels/a",
     "Service": "/spec/ports/0 /spec/selector/b /metadata/labels",
     "ServiceAccount": "/imagePullSecrets/0 /secrets /automountServiceAccountToken /metadata/labels",
 }
-"""Where JSON patches strike."""
+"""Paths that JSON patches change."""
 
 Sequence = dict[str, Any]
 
 
 def a_sequence(seed: int) -> Sequence:
-    """The same seed gives the same sequence, on every machine."""
+    """The same seed produces the same sequence on every machine."""
     random = Random(seed)  # noqa: S311 - rng for a test, not for a secret
     kind = random.choice(WEIGHTS)
     writes = [{"verb": "apply", "manager": random.choice(MANAGERS), "body": _object(random, kind)}]
@@ -50,7 +50,7 @@ def a_sequence(seed: int) -> Sequence:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of one write, without what differs by nature."""
+    """The outcome of one write, without values that always differ."""
 
     status: int
     message: str | None
@@ -64,7 +64,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def play(sequence: Sequence, server: ApiServer) -> list[Outcome]:
-    """Every write of the sequence, on an object of its own."""
+    """Run every write of the sequence on a new object."""
     session = Session(server)
     path = f"{TARGETS[sequence['kind']]}/a"
     outcomes: list[Outcome] = []
@@ -80,7 +80,7 @@ def play(sequence: Sequence, server: ApiServer) -> list[Outcome]:
 
 
 def smallest(sequence: Sequence, disagrees: Any) -> Sequence:
-    """The sequence without every write that the disagreement does not need."""
+    """The sequence reduced to the writes that reproduce the difference."""
     writes = list(sequence["writes"])
     n = len(writes) - 1
     while n >= 0 and len(writes) > 1:
@@ -91,7 +91,7 @@ def smallest(sequence: Sequence, disagrees: Any) -> Sequence:
     return {**sequence, "writes": writes}
 
 
-# -- playing ----------------------------------------------------------------------------------------------------
+# -- running ----------------------------------------------------------------------------------------------------
 
 
 def _played(
@@ -113,8 +113,8 @@ def _played(
         case "json":
             answer = s.patch(path + query, body, JSON_PATCH)
         case _:
-            found = s.get(path).body
-            answer = s.put(path + query, _replaced(found, body, kind), media=JSON)
+            stored = s.get(path).body
+            answer = s.put(path + query, _replaced(stored, body, kind), media=JSON)
     reported = answer.body
     if not answer.is_success:
         if isinstance(reported, dict) and isinstance(reported.get("details"), dict):
@@ -138,33 +138,33 @@ def _played(
     )
 
 
-def _replaced(found: dict[str, Any], body: dict[str, Any], kind: str) -> dict[str, Any]:
-    """The stored object with the content of another: what a controller does with PUT."""
-    if found.get("kind") != kind:
+def _replaced(stored: dict[str, Any], body: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The stored object with the content of another, as a controller sends it with PUT."""
+    if stored.get("kind") != kind:
         return body
-    metadata = {**found["metadata"], "labels": body["metadata"].get("labels", {})}
+    metadata = {**stored["metadata"], "labels": body["metadata"].get("labels", {})}
     content = {name: value for name, value in body.items() if name != "metadata"}
-    kept = {"status": found["status"]} if "status" in found else {}
+    kept = {"status": stored["status"]} if "status" in stored else {}
     if kind == "Service":
-        content["spec"] = {**found["spec"], **content["spec"]}
+        content["spec"] = {**stored["spec"], **content["spec"]}
     return {**kept, **content, "metadata": metadata}
 
 
-def _value(found: dict[str, Any], namespace: str) -> Any:
+def _value(obj: dict[str, Any], namespace: str) -> Any:
     volatile = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
-    metadata = {name: value for name, value in found["metadata"].items() if name not in volatile}
-    return json.loads(json.dumps({**found, "metadata": metadata}).replace(namespace, "{ns}"))
+    metadata = {name: value for name, value in obj["metadata"].items() if name not in volatile}
+    return json.loads(json.dumps({**obj, "metadata": metadata}).replace(namespace, "{ns}"))
 
 
-def _owners(found: dict[str, Any]) -> Any:
+def _owners(obj: dict[str, Any]) -> Any:
     entries = [
         {name: value for name, value in entry.items() if name != "time"}
-        for entry in found["metadata"].get("managedFields", [])
+        for entry in obj["metadata"].get("managedFields", [])
     ]
     return sorted(entries, key=lambda entry: json.dumps(entry, sort_keys=True))
 
 
-# -- making -----------------------------------------------------------------------------------------------------
+# -- generating -------------------------------------------------------------------------------------------------
 
 
 def _write(random: Random, kind: str) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def _status(random: Random) -> dict[str, Any]:
 
 
 def _patch(random: Random, kind: str) -> dict[str, Any]:
-    """A merge patch: some of an object, some of it null."""
+    """A merge patch: some fields of an object, some of them null."""
     body = {
         name: value for name, value in _object(random, kind).items() if name not in ("apiVersion", "kind")
     }
@@ -291,7 +291,7 @@ def _with_nulls(random: Random, value: Any, *, depth: int) -> Any:
 
 
 def _operation(random: Random, kind: str) -> dict[str, Any]:
-    path = random.choice(PLACES[kind].split())
+    path = random.choice(PATHS[kind].split())
     if random.random() < 0.4:
         return {"op": "remove", "path": path}
     return {"op": random.choice(("add", "replace")), "path": path, "value": _at(random, path)}

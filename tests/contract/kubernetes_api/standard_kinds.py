@@ -1,4 +1,4 @@
-"""The custom kinds that most cases use, installed once a server. Cases about CRDs themselves bring their own."""
+"""The custom kinds that most cases use, installed once per server. Cases about CRDs install their own."""
 
 import json
 from typing import Any
@@ -299,7 +299,7 @@ STANDARD = (WIDGET, GAUGE, RULE, GADGET, ZONE)
 
 
 def prepare(server: ApiServer) -> None:
-    """Bring a fresh server to where the cases begin."""
+    """Prepare a fresh server for the cases."""
     client = server.client()
     for crd in STANDARD:
         made = client.request("POST", CRDS, json.dumps(crd).encode(), {"Content-Type": "application/json"})
@@ -315,7 +315,7 @@ def prepare(server: ApiServer) -> None:
 
 
 def _leave_small_revisions_behind(server: ApiServer) -> None:
-    """Cases write resourceVersions such as 5 by hand; no object may have one of those."""
+    """Advance past small resourceVersions: cases use literals such as 5, which no object may have."""
     client, kind = server.client(), {"Content-Type": "application/merge-patch+json"}
     for n in range(ENOUGH_REVISIONS):
         now = client.request("GET", "/api/v1/namespaces/default?resourceVersion=0")

@@ -1,9 +1,9 @@
-"""Server-side apply, field by field: after random writes by several managers both servers hold the same object, owned
-by the same managers.
+"""Server-side apply field by field: after random writes by several managers both servers hold the same object with
+the same owners.
 
-Recorded sequences are played on the embedded server alone. With the binaries of `make envtest` fresh ones are played on
-both: a sample within half a minute, or JANGAR_SSA_STEPS=3000 writes (JANGAR_SSA_SEED says from where). One sequence
-again: JANGAR_SSA_REPLAY=file.json, with what a failure printed.
+Recorded sequences run on the embedded server only. With the binaries of `make envtest` new ones run on both: a sample
+within half a minute, or JANGAR_SSA_STEPS=3000 writes (JANGAR_SSA_SEED is the first seed). Repeat one sequence with
+JANGAR_SSA_REPLAY=file.json, which contains the output of a failure.
 """
 
 import json
@@ -28,15 +28,15 @@ FIRST = int(os.environ.get("JANGAR_SSA_SEED", "1"))
     json.loads(RECORDED.read_text()),
     ids=lambda row: f"{row['sequence']['kind']}-{row['sequence']['seed']}",
 )
-def test_recorded_writes_leave_the_objects_and_owners_that_the_real_server_left(row, embedded_server):
-    """The same writes, the same answers as `make transcripts` recorded."""
+def test_recorded_writes_produce_the_objects_and_owners_of_the_real_server(row, embedded_server):
+    """The same writes have the outcomes that `make transcripts` recorded."""
     outcomes = [as_json(outcome) for outcome in play(row["sequence"], embedded_server)]
     if difference := _first(row["sequence"], outcomes, row["outcomes"]):
         pytest.fail(difference, pytrace=False)
 
 
-def test_random_writes_leave_equal_objects_with_equal_owners(embedded_server, real_server):
-    """Value, ownership, generation and refusals are equal after every write."""
+def test_random_writes_produce_equal_objects_with_equal_owners(embedded_server, real_server):
+    """Value, ownership, generation and errors are equal after every write."""
 
     def difference(sequence: Sequence) -> str | None:
         ours, theirs = (
@@ -60,7 +60,7 @@ def test_random_writes_leave_equal_objects_with_equal_owners(embedded_server, re
 
 
 def test_the_real_server_agrees_with_itself(real_server):
-    """Else a difference would say nothing about ours."""
+    """Otherwise a difference would say nothing about the embedded server."""
     for seed in range(FIRST, FIRST + 10):
         sequence = a_sequence(seed)
         assert play(sequence, real_server) == play(sequence, real_server)
@@ -87,10 +87,10 @@ def _first(sequence: Sequence, ours: list[dict], real: list[dict]) -> str | None
 
 
 def _rewrites(sequence: Sequence, real: list[dict], n: int) -> bool:
-    """Whether the real server wrote anew what it shows as it was.
+    """Whether the real server rewrote an object without a visible change.
 
-    It stores some nulls and empty maps that it never shows: labels and annotations of an applied custom resource, bytes
-    of a built-in one. The next write that changes nothing leaves them out, and so is a change to it.
+    It stores some nulls and empty maps that it never shows: labels and annotations of an applied custom resource,
+    bytes of a built-in one. The next write without changes drops them and therefore counts as a change.
     """
     before = [at for at in range(n - 1) if real[at]["status"] < 300]
     if not before or not real[n - 1]["changed"]:

@@ -1,4 +1,4 @@
-"""Makes the record of a case comparable: what differs between two runs by nature is replaced by a word for it.
+"""Normalizes the record of a case: values that differ between two runs are replaced by placeholders.
 
 uids            uid-1, uid-2, ... in order of appearance
 resourceVersion rv-1, rv-2, ... in their numeric order; a list, table or bookmark: `>=rv-N`, the newest it includes
@@ -6,8 +6,9 @@ times           <time>, <microtime>, unless the case sent that very text
 names           a generated suffix is <random-1>, ...
 causes          schema errors of custom resources are sorted; all other lists are compared in order
 the rest        continue tokens, cluster addresses and ports, ages in tables, the case's namespace ({ns})
-Order of managedFields is checked here against the server's own rule (operation, second, manager, version, subresource),
-then made independent of the second in which a write happened.
+
+The order of managedFields is checked here against the server's own rule (operation, second, manager, version,
+subresource), and then made independent of the second of each write.
 """
 
 import json
@@ -44,18 +45,18 @@ LIST_KINDS = ("List", "Table")
 
 
 def comparable(steps: list[Step], namespace: str) -> list[dict[str, Any]]:
-    """The steps of a case as they are stored in a transcript."""
+    """The steps of a case as stored in a transcript."""
     words = _Words(steps, namespace)
     return [words.step(step) for step in steps if step.is_kept]
 
 
 def as_text(case: str, steps: list[dict[str, Any]]) -> str:
-    """A transcript file: one request, header or body field a line, so that a change reads well in a diff."""
+    """A transcript file: one request, header or body field per line, so that diffs are readable."""
     return json.dumps({"case": case, "steps": steps}, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 class _Words:
-    """The vocabulary of one case: which raw text stands for which word."""
+    """The placeholders of one case: raw text to placeholder."""
 
     def __init__(self, steps: list[Step], namespace: str) -> None:
         self._namespace = namespace
@@ -64,16 +65,16 @@ class _Words:
         self._names: dict[str, str] = {}
         self._prefixes: set[str] = set()
         self._is_bookmark = False
-        heard: set[str] = set()
+        sent_texts: set[str] = set()
         revisions: set[int] = set()
         for step in steps:
-            # What a case sends back as it came is the server's word; what it sends first is its own.
+            # A value that a case returns unchanged is the server's; a value that it sends first is its own.
             for text in _texts([step.sent, step.request]):
-                self._sent.update({text, *UUID.findall(text)} - heard)
+                self._sent.update({text, *UUID.findall(text)} - sent_texts)
             self._prefixes.update(_prefixes(step.sent))
             for value in [step.body, *(step.events or [])]:
                 self._learn(value, revisions)
-                heard.update(found for text in _texts(value) for found in {text, *UUID.findall(text)})
+                sent_texts.update(obj for text in _texts(value) for obj in {text, *UUID.findall(text)})
         self._revisions = sorted(revisions)
 
     def step(self, step: Step) -> dict[str, Any]:
@@ -92,19 +93,19 @@ class _Words:
                 kept[name] = self._value(kept[name])
         return kept
 
-    # -- learning -----------------------------------------------------------------------------------------------
+    # -- collecting ---------------------------------------------------------------------------------------------
 
     def _learn(self, value: Any, revisions: set[int]) -> None:
         for text in _texts(value):
             for uid in UUID.findall(text):
                 if uid not in self._sent:
                     self._uids.setdefault(uid, f"uid-{len(self._uids) + 1}")
-        for found in _objects(value):
-            meta = found.get("metadata")
+        for obj in _objects(value):
+            meta = obj.get("metadata")
             if not isinstance(meta, dict):
                 continue
             revision = meta.get("resourceVersion")
-            is_own = not _is_list(found) and not _is_bookmark(value)
+            is_own = not _is_list(obj) and not _is_bookmark(value)
             if isinstance(revision, str) and revision.isdigit() and is_own:
                 revisions.add(int(revision))
             name, prefix = meta.get("name"), meta.get("generateName")
@@ -201,10 +202,10 @@ class _Words:
             return self._names[text]
         if text not in self._sent:
             text = OBJECT_IN_TEXT.sub(self._object_in_text, text)
-            text = MICRO_TIME.sub(lambda found: found[0] if found[0] in self._sent else "<microtime>", text)
-            text = TIME.sub(lambda found: found[0] if found[0] in self._sent else "<time>", text)
-            text = REVISION_IN_TEXT.sub(lambda found: found[1] + self._revision(found[2]), text)
-        text = UUID.sub(lambda found: self._uids.get(found[0], found[0]), text)
+            text = MICRO_TIME.sub(lambda match: match[0] if match[0] in self._sent else "<microtime>", text)
+            text = TIME.sub(lambda match: match[0] if match[0] in self._sent else "<time>", text)
+            text = REVISION_IN_TEXT.sub(lambda match: match[1] + self._revision(match[2]), text)
+        text = UUID.sub(lambda match: self._uids.get(match[0], match[0]), text)
         for name, word in self._names.items():
             text = text.replace(name, word)
         for prefix in self._prefixes:
@@ -214,12 +215,12 @@ class _Words:
             text = pattern.sub(word, text)
         return text.replace(self._namespace, "{ns}")
 
-    def _object_in_text(self, found: re.Match[str]) -> str:
+    def _object_in_text(self, match: re.Match[str]) -> str:
         """Some messages quote a whole object; its fields are compared in any order."""
         try:
-            return json.dumps(json.dumps(self._value(json.loads(json.loads(found[0]))), sort_keys=True))
+            return json.dumps(json.dumps(self._value(json.loads(json.loads(match[0]))), sort_keys=True))
         except ValueError:
-            return found[0]
+            return match[0]
 
     def _revision(self, revision: str) -> str:
         known = revision.isdigit() and int(revision) in self._revisions
@@ -232,14 +233,14 @@ class _Words:
         return f">=rv-{included}" if included else "before all"
 
     def _sent_revision(self, revision: str) -> str:
-        """What the case wrote by hand stays; else the newest version of an object that this one includes."""
+        """Literals of the case stay; otherwise the newest object version that this one includes."""
         if not revision.isdigit() or len(revision) > 9 or int(revision) < 20:
             return revision
         return self._listed(revision).removeprefix(">=")
 
 
 def _texts(value: Any) -> list[str]:
-    """Every text in a value, keys included, in an order that does not depend on how a server orders its fields."""
+    """Every text in a value, keys included, in an order independent of the server's field order."""
     match value:
         case str():
             return [value]
@@ -252,41 +253,41 @@ def _texts(value: Any) -> list[str]:
 
 
 def _prefixes(sent: Any) -> set[str]:
-    metas = [found["metadata"] for found in _objects(sent) if isinstance(found.get("metadata"), dict)]
+    metas = [obj["metadata"] for obj in _objects(sent) if isinstance(obj.get("metadata"), dict)]
     return {meta["generateName"][:58] for meta in metas if meta.get("generateName")}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
     match value:
         case dict():
-            return [value, *(found for item in value.values() for found in _objects(item))]
+            return [value, *(obj for item in value.values() for obj in _objects(item))]
         case list():
-            return [found for item in value for found in _objects(item)]
+            return [obj for item in value for obj in _objects(item)]
         case _:
             return []
 
 
-def _is_list(found: dict[str, Any]) -> bool:
-    kind = found.get("kind")
-    return isinstance(kind, str) and kind.endswith(LIST_KINDS) and ("items" in found or "rows" in found)
+def _is_list(obj: dict[str, Any]) -> bool:
+    kind = obj.get("kind")
+    return isinstance(kind, str) and kind.endswith(LIST_KINDS) and ("items" in obj or "rows" in obj)
 
 
-def _is_event(found: dict[str, Any]) -> bool:
-    return set(found) == {"type", "object"} and isinstance(found["object"], dict)
+def _is_event(obj: dict[str, Any]) -> bool:
+    return set(obj) == {"type", "object"} and isinstance(obj["object"], dict)
 
 
-def _is_bookmark(found: Any) -> bool:
-    return isinstance(found, dict) and found.get("type") == "BOOKMARK"
+def _is_bookmark(obj: Any) -> bool:
+    return isinstance(obj, dict) and obj.get("type") == "BOOKMARK"
 
 
 def _is_from_elsewhere(item: Any) -> bool:
-    """Objects that a cluster puts into every namespace whether or not the case asked."""
+    """Objects that a cluster creates in every namespace."""
     meta = item.get("metadata", {}) if isinstance(item, dict) else {}
     return isinstance(meta, dict) and meta.get("name") == "kube-root-ca.crt"
 
 
 def order_causes(status: dict[str, Any]) -> None:
-    """A real server lists schema errors of custom resources, and managers in conflict, in the order of a Go map."""
+    """Sort schema errors of custom resources and conflicting managers: a real server lists them in Go map order."""
     details = status["details"]
     causes = details.get("causes", [])
     if causes and all(cause.get("reason") == "FieldManagerConflict" for cause in causes):

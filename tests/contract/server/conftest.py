@@ -1,4 +1,4 @@
-"""`jangar control-plane` in front of a real API server and of ours, with a history, and people with few rights."""
+"""`jangar control-plane` in front of a real API server and of ours, with history and users with few permissions."""
 
 import asyncio
 import json
@@ -16,8 +16,8 @@ from jangar.store.rows import Ended, RunRow
 from jangar.store.urls import SqliteFile
 from support.api_servers import ApiServer, EmbeddedApiServer, RealApiServer
 from support.child_processes import Child, free_port
+from support.control_plane_client import ControlPlaneClient
 from support.envtest import missing_parts
-from support.plane_face import HttpFace
 
 JANGAR = Path(sys.executable).with_name("jangar")
 SECRET = "of-the-proxy-and-of-us-alone"  # noqa: S105 - of this test
@@ -26,11 +26,11 @@ GROUP = "orchestration.proompteng.ai"
 
 
 @dataclass(kw_only=True)
-class Plane:
-    """One control plane, and the API that it shows."""
+class ControlPlane:
+    """A control plane and the API that it serves."""
 
     server: ApiServer
-    face: HttpFace
+    http: ControlPlaneClient
     process: Child | None = None
     directory: Path
     tokens: dict[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Plane:
 
     def restart(self, *words):
         self.process.stop()
-        self.process = started(self.server, self.face.host.rpartition(":")[2], self.directory, *words)
+        self.process = started(self.server, self.http.host.rpartition(":")[2], self.directory, *words)
 
 
 def started(server, port, directory, *words):
@@ -64,21 +64,21 @@ def started(server, port, directory, *words):
             "JANGAR_TRUSTED_PROXY_SECRET": SECRET,
         },
     )
-    face = HttpFace(f"http://127.0.0.1:{port}", "")
-    child.wait_until(lambda: _is_ready(face), seconds=60)
+    http = ControlPlaneClient(f"http://127.0.0.1:{port}", "")
+    child.wait_until(lambda: _is_ready(http), seconds=60)
     return child
 
 
-def _is_ready(face):
+def _is_ready(http):
     try:
-        return face.ask("GET", "/ready", token=None).status == 200
+        return http.request("GET", "/ready", token=None).status == 200
     except OSError:
         time.sleep(0.05)
         return False
 
 
 @pytest.fixture(scope="session", params=["embedded", "real"])
-def plane(request, tmp_path_factory):
+def control_plane(request, tmp_path_factory):
     if request.param == "real" and (missing := missing_parts()):
         pytest.skip(f"no {', '.join(missing)} (make envtest)")
     server = EmbeddedApiServer() if request.param == "embedded" else RealApiServer()
@@ -88,9 +88,9 @@ def plane(request, tmp_path_factory):
         asyncio.run(_fill(directory))
         _install(server)
         port = free_port()
-        made = Plane(
+        made = ControlPlane(
             server=server,
-            face=HttpFace(f"http://127.0.0.1:{port}", server.token),
+            http=ControlPlaneClient(f"http://127.0.0.1:{port}", server.token),
             directory=directory,
         )
         _people(made)
@@ -108,30 +108,30 @@ def _install(server):
     )
 
 
-def _people(plane):
-    """`ann` may do everything with runs in one namespace, `eve` nothing at all; `pat` signs in elsewhere."""
+def _people(control_plane):
+    """`ann` may do everything with runs in one namespace, `eve` nothing; `pat` signs in through the proxy."""
     for name in (HERE, THERE):
-        plane.api("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        control_plane.api("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     rules = [
         {"apiGroups": [GROUP], "resources": ["*"], "verbs": ["*"]},
         {"apiGroups": [""], "resources": ["events", "pods", "pods/log"], "verbs": ["get", "list"]},
     ]
     access = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{HERE}"
-    plane.api("POST", f"{access}/roles", {"metadata": {"name": "runs"}, "rules": rules})
+    control_plane.api("POST", f"{access}/roles", {"metadata": {"name": "runs"}, "rules": rules})
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "runs"}
     subjects = [
         {"kind": "ServiceAccount", "name": "ann", "namespace": HERE},
         {"kind": "Group", "name": "team-a-people", "apiGroup": "rbac.authorization.k8s.io"},
     ]
     binding = {"metadata": {"name": "runs"}, "roleRef": role, "subjects": subjects}
-    plane.api("POST", f"{access}/rolebindings", binding)
+    control_plane.api("POST", f"{access}/rolebindings", binding)
     for name in ("ann", "eve"):
         accounts = f"/api/v1/namespaces/{HERE}/serviceaccounts"
-        plane.api("POST", accounts, {"metadata": {"name": name}})
-        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        made = plane.api("POST", f"{accounts}/{name}/token", asked)
-        plane.tokens[name] = made["status"]["token"]
-    for place in (HERE, THERE):
+        control_plane.api("POST", accounts, {"metadata": {"name": name}})
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        made = control_plane.api("POST", f"{accounts}/{name}/token", body)
+        control_plane.tokens[name] = made["status"]["token"]
+    for namespace_name in (HERE, THERE):
         run = {
             "apiVersion": f"{GROUP}/v1alpha1",
             "kind": "OrchestrationRun",
@@ -140,30 +140,32 @@ def _people(plane):
                 "orchestration": {"steps": [{"name": "a", "kind": "ToolRun", "toolRef": {"name": "x"}}]}
             },
         }
-        plane.api("POST", f"/apis/{GROUP}/v1alpha1/namespaces/{place}/orchestrationruns", run)
+        control_plane.api(
+            "POST", f"/apis/{GROUP}/v1alpha1/namespaces/{namespace_name}/orchestrationruns", run
+        )
 
 
 async def _fill(directory):
-    """A run in each namespace whose object is gone."""
+    """Store a deleted run in each namespace."""
     history = DatabaseHistory(SqliteFile(directory / "history.sqlite"))
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     await history.store(
         [
             Ended(
                 run=RunRow(
-                    uid=f"old-{place}",
+                    uid=f"old-{namespace_name}",
                     kind="OrchestrationRun",
-                    namespace=place,
+                    namespace=namespace_name,
                     name="old",
                     version=1,
                     phase="Succeeded",
                     created_at=noon,
                     finished_at=noon + timedelta(minutes=1),
                     updated_at=noon + timedelta(minutes=1),
-                    root_uid=f"old-{place}",
+                    root_uid=f"old-{namespace_name}",
                 )
             )
-            for place in (HERE, THERE)
+            for namespace_name in (HERE, THERE)
         ]
     )
     await history.close()

@@ -10,5 +10,5 @@ def implementation(request):
 
 @pytest.fixture
 def opened(implementation, tmp_path):
-    """Opens a store of the implementation under test; the same one again, if it is closed in between."""
+    """Opens a store of the implementation under test; the same one again after it is closed."""
     return lambda **settings: implementation.open(tmp_path, **settings)

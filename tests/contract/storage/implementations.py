@@ -1,4 +1,4 @@
-"""Every implementation of the store, and small words to speak to any of them."""
+"""Every implementation of the store, and helpers for all of them."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ SMALL = StoreSettings(
 
 @dataclass(frozen=True, kw_only=True)
 class Implementation:
-    """Opens a store at a path, as often as asked; in memory there is nothing to open again."""
+    """Opens a store at a path, repeatedly; an in-memory store cannot be opened again."""
 
     name: str
     inline: bool
@@ -42,7 +42,7 @@ IMPLEMENTATIONS = (
 
 
 def run(scenario) -> None:
-    """A whole test in one loop; nothing here takes long."""
+    """Run a whole test in one loop with a timeout."""
 
     async def bounded():
         async with asyncio.timeout(30):
@@ -60,7 +60,7 @@ def job(name: str, namespace: str = "default") -> Key:
 
 
 def put(value: object = "", *, uid: str = "uid", labels=None, owners=()):
-    """A change that stores a value whatever was there."""
+    """A change that stores a value unconditionally."""
 
     def render(revision: int) -> bytes:
         return json.dumps({"value": value, "revision": revision}).encode()
@@ -83,12 +83,12 @@ def value_of(stored) -> object:
 
 
 def changes_reported(events) -> list[tuple[str, str, int]]:
-    """Type, name and revision of each event: enough for most tests."""
+    """Type, name and revision of each event."""
     return [(event.type.value, event.object.key.name, event.object.revision) for event in events]
 
 
 async def read_until(watch, revision: int) -> list[Event]:
-    """Everything a watch has to say up to a revision."""
+    """All events of a watch up to a revision."""
     events: list[Event] = []
     while watch.revision < revision:
         events += await anext(watch)

@@ -1,4 +1,4 @@
-"""What a change promises to the one who asks for it, and to everybody else."""
+"""Guarantees of a change for its caller and for others."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ def increment(before):
 
 
 def test_an_empty_store_is_at_a_revision_that_clients_can_watch_from(opened):
-    """Revision 0 means "any" to Kubernetes, so nothing is ever listed at 0."""
+    """Revision 0 means "any" in Kubernetes, so no list has revision 0."""
 
     async def scenario():
         store = opened()
@@ -33,7 +33,7 @@ def test_an_empty_store_is_at_a_revision_that_clients_can_watch_from(opened):
     run(scenario())
 
 
-def test_a_change_is_seen_by_the_next_read(opened):
+def test_a_change_is_visible_to_the_next_read(opened):
     async def scenario():
         store = opened()
         stored = await store.change(pod("a"), put("one", labels={"app": "web"}, owners=("owner",)))
@@ -50,7 +50,7 @@ def test_a_change_is_seen_by_the_next_read(opened):
     run(scenario())
 
 
-def test_every_change_has_its_own_revision_and_no_change_has_none(opened):
+def test_every_change_has_its_own_revision(opened):
     async def scenario():
         store = opened()
         first = await store.change(pod("a"), put(1))
@@ -64,7 +64,7 @@ def test_every_change_has_its_own_revision_and_no_change_has_none(opened):
     run(scenario())
 
 
-def test_a_removed_object_is_returned_as_it_last_was_and_is_gone(opened):
+def test_a_removed_object_is_returned_in_its_last_state(opened):
     async def scenario():
         store = opened()
         await store.change(pod("a"), put(1, labels={"app": "web"}, owners=("owner",)))
@@ -84,8 +84,8 @@ def test_a_removed_object_is_returned_as_it_last_was_and_is_gone(opened):
     run(scenario())
 
 
-def test_changes_of_one_object_wait_for_each_other(opened):
-    """Each sees what the one before it committed: no update is lost."""
+def test_changes_of_one_object_are_serialized(opened):
+    """Each receives the result of the previous one: no update is lost."""
 
     async def scenario():
         store = opened()
@@ -97,7 +97,7 @@ def test_changes_of_one_object_wait_for_each_other(opened):
     run(scenario())
 
 
-def test_a_refusal_reaches_its_caller_and_no_one_else(opened):
+def test_an_error_is_raised_only_to_its_caller(opened):
     async def scenario():
         store = opened()
         outcomes = await asyncio.gather(
@@ -116,7 +116,7 @@ def test_a_refusal_reaches_its_caller_and_no_one_else(opened):
     run(scenario())
 
 
-def test_bytes_that_cannot_be_rendered_change_nothing(opened):
+def test_a_failed_rendering_changes_nothing(opened):
     async def scenario():
         store = opened()
         with pytest.raises(Refused):
@@ -129,8 +129,8 @@ def test_bytes_that_cannot_be_rendered_change_nothing(opened):
 
 
 @pytest.mark.parametrize("turns", range(4))
-def test_a_caller_that_is_cancelled_leaves_a_whole_change_or_none(opened, turns):
-    """Whenever it is cancelled: the object, the revision and the watchers agree, and the next change proceeds."""
+def test_a_cancelled_caller_leaves_a_complete_change_or_none(opened, turns):
+    """At any moment: the object, the revision and the watchers agree, and the next change proceeds."""
 
     async def scenario():
         store = opened()
@@ -151,7 +151,7 @@ def test_a_caller_that_is_cancelled_leaves_a_whole_change_or_none(opened, turns)
     run(scenario())
 
 
-def test_closing_commits_what_is_queued_and_takes_no_more(opened):
+def test_closing_commits_queued_changes_and_accepts_no_more(opened):
     async def scenario():
         store = opened()
         queued = [asyncio.create_task(store.change(pod(str(number)), put())) for number in range(10)]
@@ -169,7 +169,7 @@ def test_closing_commits_what_is_queued_and_takes_no_more(opened):
     run(scenario())
 
 
-def test_what_was_committed_is_there_when_the_store_is_opened_again(opened, implementation):
+def test_committed_changes_survive_reopening(opened, implementation):
     if not implementation.durable:
         pytest.skip("in memory")
 

@@ -1,4 +1,4 @@
-"""What compaction forgets, and what it never does."""
+"""What compaction removes, and what it keeps."""
 
 import asyncio
 from datetime import timedelta
@@ -15,7 +15,7 @@ async def write(store, *, keys="abc", times=5):
             await store.change(pod(name), put(number))
 
 
-def test_current_objects_outlive_every_compaction(opened, implementation):
+def test_current_objects_survive_every_compaction(opened, implementation):
     async def scenario():
         store = opened()
         await write(store)
@@ -34,8 +34,8 @@ def test_current_objects_outlive_every_compaction(opened, implementation):
     run(scenario())
 
 
-def test_no_revision_is_given_again_when_the_newest_was_forgotten(opened, implementation):
-    """The last change was a removal, and compaction took its row away; nothing in the log says how far it went."""
+def test_no_revision_is_reused_after_the_newest_was_compacted(opened, implementation):
+    """The last change was a removal, and compaction deleted its row; the log does not contain the last revision."""
     if not implementation.durable:
         pytest.skip("in memory")
 
@@ -53,7 +53,7 @@ def test_no_revision_is_given_again_when_the_newest_was_forgotten(opened, implem
     run(scenario())
 
 
-def test_the_floor_never_falls_and_never_passes_the_newest_revision(opened):
+def test_the_compacted_revision_never_falls_and_never_passes_the_newest(opened):
     async def scenario():
         store = opened()
         await write(store)
@@ -67,7 +67,7 @@ def test_the_floor_never_falls_and_never_passes_the_newest_revision(opened):
     run(scenario())
 
 
-def test_every_moment_from_the_floor_on_can_still_be_listed_and_watched(opened):
+def test_every_revision_after_compaction_can_be_listed_and_watched(opened):
     async def scenario():
         store = opened()
         taken = [store.list("pods")]
@@ -88,7 +88,7 @@ def test_every_moment_from_the_floor_on_can_still_be_listed_and_watched(opened):
 
 
 def test_compaction_under_load_loses_no_watcher_within_the_window(opened):
-    """Watchers start at the floor itself and read the log while it is pruned; they miss nothing."""
+    """Watchers start at the compacted revision and read the log while it is pruned; they miss nothing."""
 
     async def scenario():
         store = opened(watch_queue_events=10_000)
@@ -115,8 +115,8 @@ async def follow(store, watch, changing):
     return since, revisions
 
 
-def test_a_watch_that_reads_history_reads_on_when_the_floor_has_passed_it(opened):
-    """Others may not begin there any more."""
+def test_an_active_watch_continues_behind_the_compacted_revision(opened):
+    """New watches may not start there."""
 
     async def scenario():
         store = opened()
@@ -132,8 +132,8 @@ def test_a_watch_that_reads_history_reads_on_when_the_floor_has_passed_it(opened
     run(scenario())
 
 
-def test_a_watch_cannot_hold_history_for_ever(opened):
-    """Its lease has run out: whoever reads history so slowly lists again."""
+def test_a_watch_cannot_keep_history_indefinitely(opened):
+    """After its lease expires, a slow reader must list again."""
 
     async def scenario():
         store = opened(catch_up_lease=timedelta(0))
@@ -147,7 +147,7 @@ def test_a_watch_cannot_hold_history_for_ever(opened):
     run(scenario())
 
 
-def test_compaction_that_was_interrupted_is_finished_by_the_next(opened, implementation):
+def test_an_interrupted_compaction_is_finished_by_the_next(opened, implementation):
     async def scenario():
         store = opened()
         await write(store, times=10)

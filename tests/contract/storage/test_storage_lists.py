@@ -1,4 +1,4 @@
-"""What lists show: one resource, one namespace, one moment."""
+"""Lists return one resource, one namespace, one revision."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_a_list_is_one_resource_in_key_order(opened):
     run(scenario())
 
 
-def test_a_namespace_is_not_confused_with_those_that_begin_alike(opened):
+def test_namespaces_with_a_common_prefix_are_separate(opened):
     async def scenario():
         store = opened()
         for namespace in ("a", "a-b", "aa", ""):
@@ -43,7 +43,7 @@ def test_a_namespace_is_not_confused_with_those_that_begin_alike(opened):
     run(scenario())
 
 
-def test_a_list_does_not_change_after_it_was_taken(opened):
+def test_a_list_is_a_snapshot(opened):
     async def scenario():
         store = opened()
         await store.change(pod("a"), put(1))
@@ -56,7 +56,7 @@ def test_a_list_does_not_change_after_it_was_taken(opened):
     run(scenario())
 
 
-def test_the_past_can_be_listed_from_memory_and_from_the_log(opened):
+def test_past_revisions_can_be_listed_from_memory_and_from_the_log(opened):
     """The settings keep four events in memory; the oldest of these revisions are only in the log."""
 
     async def scenario():
@@ -76,7 +76,7 @@ def test_the_past_can_be_listed_from_memory_and_from_the_log(opened):
     run(scenario())
 
 
-def test_a_moment_that_was_forgotten_or_has_not_come_cannot_be_listed(opened):
+def test_a_compacted_or_future_revision_cannot_be_listed(opened):
     async def scenario():
         store = opened()
         for number in range(5):
@@ -94,7 +94,7 @@ def test_a_moment_that_was_forgotten_or_has_not_come_cannot_be_listed(opened):
     run(scenario())
 
 
-def test_dependants_are_found_by_the_uid_of_any_owner(opened):
+def test_dependents_are_found_by_the_uid_of_any_owner(opened):
     async def scenario():
         store = opened()
         await store.change(pod("a"), put(owners=("one", "two")))

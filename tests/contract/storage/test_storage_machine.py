@@ -1,4 +1,6 @@
-"""Any sequence of reads, changes, watches, compactions and restarts, against a model that is a list of events."""
+"""Random sequences of reads, changes, watches, compactions and restarts, compared with a model that is a list of
+events.
+"""
 
 import asyncio
 import tempfile
@@ -59,17 +61,17 @@ class Machine(RuleBasedStateMachine):
         return self.history[-1][0] if self.history else 1
 
     def objects(self, revision):
-        found = {}
+        expected = {}
         for at, key, content in self.history:
             if at <= revision:
-                found.pop(key, None)
+                expected.pop(key, None)
                 if content is not None:
-                    found[key] = (at, *content)
-        return found
+                    expected[key] = (at, *content)
+        return expected
 
     @rule(changes=st.lists(CHANGES, min_size=1, max_size=5))
     def change(self, changes):
-        """All at once; those of one key in their order."""
+        """All at once; changes of one key in their order."""
 
         async def together():
             work = (
@@ -160,10 +162,10 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.implementation.durable)
     @rule()
     def reopen(self):
-        """Watchers come back where they were, if that is still in the window."""
+        """Reopen the store; watchers resume if their revision is still in the window."""
         self.runner.run(self.store.close())
         self.runner.run(self._open())
-        # What a watch was still reading was not forgotten, and is there again.
+        # Revisions that a watch was still reading were kept and are available again.
         assert self.store.floor <= self.floor
         self.floor = self.store.floor
         kept = [entry for entry in self.watches if entry[2] >= self.floor]

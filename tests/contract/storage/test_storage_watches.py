@@ -1,4 +1,4 @@
-"""What a watch promises: everything after a revision, once, in order, or a clear end."""
+"""Guarantees of a watch: every event after a revision, once, in order, or an explicit end."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ from picokube.apiserver.storage.errors import Closed
 from picokube.apiserver.storage.store import Compacted, TooSlow
 
 
-def test_a_watch_tells_what_happened_and_what_was_before(opened):
+def test_a_watch_reports_past_and_new_events(opened):
     async def scenario():
         store = opened()
         watch = store.watch("pods", None, store.revision)
@@ -37,7 +37,7 @@ def test_a_watch_tells_what_happened_and_what_was_before(opened):
     run(scenario())
 
 
-def test_a_watch_tells_of_its_resource_and_namespace_only(opened):
+def test_a_watch_reports_only_its_resource_and_namespace(opened):
     async def scenario():
         store = opened()
         everywhere, one = store.watch("pods", None, 1), store.watch("pods", "one", 1)
@@ -56,7 +56,7 @@ def test_a_watch_tells_of_its_resource_and_namespace_only(opened):
 
 @pytest.mark.parametrize("reopened", [False, True], ids=["running", "reopened"])
 def test_a_watch_may_start_at_any_revision_in_the_window(opened, implementation, reopened):
-    """In memory or only in the log, before or after a restart: the same events, values and all."""
+    """In memory or only in the log, before or after a restart: the same events with the same values."""
     if reopened and not implementation.durable:
         pytest.skip("in memory")
 
@@ -86,7 +86,7 @@ def test_a_watch_may_start_at_any_revision_in_the_window(opened, implementation,
     run(scenario())
 
 
-def test_a_watch_from_the_future_waits_for_it(opened):
+def test_a_watch_from_a_future_revision_waits_for_it(opened):
     async def scenario():
         store = opened()
         watch = store.watch("pods", None, 3)
@@ -98,7 +98,7 @@ def test_a_watch_from_the_future_waits_for_it(opened):
     run(scenario())
 
 
-def test_watchers_that_join_while_changes_pour_in_miss_nothing(opened):
+def test_watchers_that_join_during_writes_miss_nothing(opened):
     async def scenario():
         store = opened(watch_queue_events=1000)
         changing = asyncio.gather(*(_rewrite(store, name, 30) for name in "abcd"))
@@ -121,8 +121,8 @@ async def _rewrite(store, name, times):
         await store.change(pod(name), put(number))
 
 
-def test_a_quiet_watch_says_how_far_everything_was_reported(opened):
-    """The heartbeat: nothing for this watcher, but the revision moves on."""
+def test_an_idle_watch_reports_its_progress(opened):
+    """The heartbeat: no event for this watcher, but the revision advances."""
 
     async def scenario():
         store = opened()
@@ -135,25 +135,25 @@ def test_a_quiet_watch_says_how_far_everything_was_reported(opened):
     run(scenario())
 
 
-def test_a_watcher_that_does_not_keep_up_is_dropped_and_can_come_back(opened):
+def test_a_slow_watcher_is_dropped_and_can_resume(opened):
     async def scenario():
         store = opened(watch_queue_events=8)
         slow, fast = store.watch("pods", None, 1), store.watch("pods", None, 1)
-        seen = []
+        received = []
         for number in range(9):
             await store.change(pod("a"), put(number))
-            seen += await anext(fast)
+            received += await anext(fast)
         with pytest.raises(TooSlow):
             await anext(slow)
-        assert [value_of(event.object) for event in seen] == list(range(9))
+        assert [value_of(event.object) for event in received] == list(range(9))
         again = await read_until(store.watch("pods", None, slow.revision), store.revision)
-        assert again == seen
+        assert again == received
         await store.close()
 
     run(scenario())
 
 
-def test_a_watch_below_the_floor_is_refused_at_once(opened):
+def test_a_watch_below_the_compacted_revision_is_rejected_at_once(opened):
     async def scenario():
         store = opened()
         for number in range(5):
@@ -170,7 +170,7 @@ def test_a_watch_below_the_floor_is_refused_at_once(opened):
     run(scenario())
 
 
-def test_a_watch_that_was_cancelled_or_closed_leaves_the_others_alone(opened):
+def test_a_cancelled_or_closed_watch_does_not_affect_others(opened):
     async def scenario():
         store = opened(heartbeat=None)
         closed, cancelled, kept = (store.watch("pods", None, 1) for _ in range(3))
@@ -188,7 +188,7 @@ def test_a_watch_that_was_cancelled_or_closed_leaves_the_others_alone(opened):
     run(scenario())
 
 
-def test_watches_end_when_the_store_closes_after_all_was_reported(opened):
+def test_watches_end_when_the_store_closes_after_reporting_everything(opened):
     async def scenario():
         store = opened(heartbeat=None)
         watch = store.watch("pods", None, 1)

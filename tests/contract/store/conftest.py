@@ -1,4 +1,4 @@
-"""History on SQLite and on a real PostgreSQL, a database of its own for every test."""
+"""History on SQLite and on a real PostgreSQL, with a new database for every test."""
 
 import secrets
 
@@ -22,7 +22,7 @@ def postgres():
 
 @pytest.fixture(params=PARAMETERS)
 def url(request, tmp_path):
-    """Where a database is, or will be when something is written."""
+    """The URL of a database, which may not exist before the first write."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'own' / 'history.sqlite'}"
     server = request.getfixturevalue("postgres")
@@ -33,5 +33,5 @@ def url(request, tmp_path):
 
 @pytest.fixture
 def opened(url):
-    """Opens the history of this database, as often as asked."""
+    """Opens the history of this database, repeatedly."""
     return lambda **how: DatabaseHistory(parse_url(url), **how)

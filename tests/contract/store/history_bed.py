@@ -1,4 +1,4 @@
-"""The laptop's processes, with controllers that keep history in a database and tell their metrics."""
+"""A laptop bed whose controllers keep history in a database and export metrics."""
 
 import urllib.request
 
@@ -20,7 +20,7 @@ class BedWithHistory(LaptopBed):
         self._controllers = Child("controllers", command, self.directory, env=environment)
 
     def metrics(self) -> str:
-        """As Prometheus reads them."""
+        """In the format that Prometheus scrapes."""
         with urllib.request.urlopen(f"http://{self._health}/metrics", timeout=10) as answer:
             text: str = answer.read().decode()
         return text

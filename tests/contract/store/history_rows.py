@@ -1,4 +1,4 @@
-"""Small words to make rows of history, and to ask any implementation within a bound."""
+"""Helpers that build history rows and call any implementation with a timeout."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ NOON = datetime(2026, 3, 1, 12, 0, 0, 250_000, tzinfo=UTC)
 
 
 def ended(name: str, *, at: int = 0, steps=(), log_tail=None, whole=None, key=None, **fields) -> Ended:
-    """What ended `at` seconds after noon."""
+    """A run that ended `at` seconds after noon."""
     reported = {
         "uid": f"uid-{name}",
         "kind": "OrchestrationRun",
@@ -31,7 +31,7 @@ def step(position: int, name: str, **fields) -> StepRow:
 
 
 def run(scenario, seconds=60.0):
-    """A whole test in one loop, bounded."""
+    """Run a whole test in one loop with a timeout."""
 
     async def bounded():
         async with asyncio.timeout(seconds):

@@ -1,4 +1,4 @@
-"""A process that stores rows until it is killed, and says of each batch that it is stored (test_history_crashes)."""
+"""A process that stores rows until it is killed, and prints each batch that is stored (test_history_crashes)."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ BATCH = 7
 
 
 def numbered(number: int):
-    """The same for every process: a second one stores what the first may have stored."""
+    """The same row for every process: a second one repeats the writes of the first."""
     row = ended(
         f"r{number}",
         at=number,

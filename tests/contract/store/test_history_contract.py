@@ -1,4 +1,4 @@
-"""What every history does, whatever database it is in."""
+"""Behavior of every history implementation."""
 
 import asyncio
 from dataclasses import asdict, replace
@@ -21,7 +21,7 @@ async def names(history, **query):
 
 @pytest.mark.rule("GC-6")
 def test_a_row_is_read_back_as_it_was_stored(opened):
-    """Times with their zone, JSON with its types, steps in their order, the tail of the log."""
+    """Times with their zone, JSON with its types, steps in their order, the log tail."""
     row = ended(
         "build",
         steps=[step(0, "a", outputs={"x": "1"}, finished_at=NOON), step(1, "b", phase="Failed", attempt=2)],
@@ -57,7 +57,7 @@ def test_a_row_is_read_back_as_it_was_stored(opened):
 
 @pytest.mark.rule("GC-6")
 def test_storing_again_changes_nothing(opened):
-    """A writer that died before it heard the answer stores the same again."""
+    """A writer that died before it received the response stores the same row again."""
     row = ended("a", steps=[step(0, "only")], log_tail="x")
 
     async def scenario():
@@ -73,7 +73,7 @@ def test_storing_again_changes_nothing(opened):
 
 @pytest.mark.rule("GC-6")
 def test_a_row_never_goes_backwards(opened):
-    """A newer version replaces row and steps together; a late older one changes neither."""
+    """A newer version replaces the row and steps together; a delayed earlier one changes neither."""
     first = ended("a", version=5, steps=[step(0, "one"), step(1, "two")])
     newer = ended("a", version=7, message="CancelIgnored", steps=[step(0, "one", phase="Failed")])
 
@@ -89,8 +89,8 @@ def test_a_row_never_goes_backwards(opened):
     run(scenario())
 
 
-def test_a_log_tail_that_comes_later_is_added_and_kept(opened):
-    """The row may be stored first; what is there is not overwritten."""
+def test_a_log_tail_stored_later_is_added_and_kept(opened):
+    """The row may be stored first; an existing tail is not overwritten."""
 
     async def scenario():
         history = opened()
@@ -105,40 +105,40 @@ def test_a_log_tail_that_comes_later_is_added_and_kept(opened):
     run(scenario())
 
 
-def test_what_is_known_is_reported_for_many_at_once(opened):
-    """After a restart everything that has ended is asked about."""
+def test_known_rows_are_reported_in_bulk(opened):
+    """After a restart all ended runs are looked up."""
 
     async def scenario():
         history = opened()
         await history.store([ended(f"r{number}", at=number) for number in range(1200)])
-        found = await history.known([f"uid-r{number}" for number in range(0, 2400, 2)])
-        assert len(found) == 600
-        assert found["uid-r8"].updated_at == NOON + timedelta(seconds=8)
+        result = await history.known([f"uid-r{number}" for number in range(0, 2400, 2)])
+        assert len(result) == 600
+        assert result["uid-r8"].updated_at == NOON + timedelta(seconds=8)
         assert await history.known([]) == {}
         await history.close()
 
     run(scenario())
 
 
-def test_a_list_goes_on_behind_a_position(opened):
-    """Newest first; equal times are ordered too, so that no row is left out or shown twice."""
+def test_a_list_continues_after_a_cursor(opened):
+    """Newest first; equal times have a defined order, so that no row is left out or shown twice."""
     rows = [ended(f"r{number:02}", at=number // 4) for number in range(40)]
 
     async def scenario():
         history = opened()
         await history.store(rows)
         expected = sorted(rows, key=lambda item: (item.run.finished_at, item.run.uid), reverse=True)
-        seen, after = [], None
-        while found := await history.page(Query(namespace="ci", limit=7, after=after)):
-            seen += found
-            after = Position(finished_at=found[-1].finished_at, uid=found[-1].uid)
-        assert seen == [item.run for item in expected]
+        received, after = [], None
+        while result := await history.page(Query(namespace="ci", limit=7, after=after)):
+            received += result
+            after = Position(finished_at=result[-1].finished_at, uid=result[-1].uid)
+        assert received == [item.run for item in expected]
         await history.close()
 
     run(scenario())
 
 
-def test_a_list_lets_through_what_is_asked_for(opened):
+def test_a_list_applies_its_filters(opened):
     """By namespace, kind, phase, name, owner and age."""
     rows = [
         ended("run", at=1),
@@ -164,8 +164,8 @@ def test_a_list_lets_through_what_is_asked_for(opened):
     run(scenario())
 
 
-def test_what_no_text_may_hold_does_not_keep_a_row_out(opened):
-    """A program writes what it likes: NUL is shown as a mark where the database has none."""
+def test_text_that_the_database_rejects_is_replaced(opened):
+    """A program may print anything: NUL is stored as a replacement mark if the database does not support it."""
     row = ended(
         "a", message="a\x00b", log_tail="x\x00", outputs={"k": "v\x00"}, steps=[step(0, "s", message="\x00")]
     )
@@ -173,16 +173,16 @@ def test_what_no_text_may_hold_does_not_keep_a_row_out(opened):
     async def scenario():
         history = opened()
         await history.store([row])
-        found = await history.run("uid-a")
-        assert found == replace(row.run, message="a\ufffdb")
+        result = await history.run("uid-a")
+        assert result == replace(row.run, message="a\ufffdb")
         assert await history.log_tail("uid-a") == "x\ufffd"
         await history.close()
 
     run(scenario())
 
 
-def test_migrations_keep_what_is_stored(opened):
-    """Forward from the first version with rows in it, and back: what both versions know stays; lists show old rows."""
+def test_migrations_keep_stored_rows(opened):
+    """Forward from the first version with rows, and back: fields of both versions stay; lists show legacy rows."""
     child = ended("child", kind="ToolRun", owner_uid="uid-old", root_uid="uid-old", log_tail="tail")
     old = ended("old", steps=[step(0, "one"), step(1, "two")], message="Disk FULL")
 
@@ -212,7 +212,7 @@ def test_migrations_keep_what_is_stored(opened):
 
 
 def _insert_old(connection, *rows):
-    """As the program of the first version stored it."""
+    """Insert rows as the first version stored them."""
     known = {column["name"] for column in sa.inspect(connection).get_columns("runs")}
     runs = sa.Table(
         "runs", sa.MetaData(), *(sa.Column(c.name, c.type) for c in tables.RUNS.c if c.name in known)
@@ -227,8 +227,8 @@ def _insert_old(connection, *rows):
             connection.execute(sa.text("INSERT INTO log_tails (uid, text) VALUES (:uid, :text)"), tail)
 
 
-def test_migrations_go_forward_and_back(opened):
-    """To nothing and forward again; a reader says what is wrong instead of changing anything."""
+def test_migrations_run_forward_and_back(opened):
+    """Back to an empty database and forward again; a reader reports an error instead of changing anything."""
 
     async def scenario():
         history = opened()
@@ -247,8 +247,8 @@ def test_migrations_go_forward_and_back(opened):
     run(scenario())
 
 
-def test_several_writers_prepare_one_database_together(opened):
-    """Processes that start at once do not stumble over each other's migration."""
+def test_several_writers_migrate_one_database_together(opened):
+    """Processes that start together do not disturb each other's migration."""
 
     async def scenario():
         histories = [opened() for _ in range(4)]
@@ -260,8 +260,8 @@ def test_several_writers_prepare_one_database_together(opened):
     run(scenario())
 
 
-def test_the_tables_are_those_that_the_code_knows(opened):
-    """What the migrations make is what the queries are written for."""
+def test_the_tables_match_the_code(opened):
+    """The schema of the migrations equals the one that the queries use."""
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
@@ -282,8 +282,8 @@ def test_the_tables_are_those_that_the_code_knows(opened):
 
 
 @pytest.mark.rule("GC-6")
-def test_logs_of_jobs_are_there_until_the_work_is_stored_with_its_own(opened):
-    """Each Job's once, in the order in which they came, whoever brings them; then they are part of the whole."""
+def test_job_logs_are_kept_until_the_run_is_stored(opened):
+    """Each Job's log once, in order of arrival, from any writer; then they become part of the run's log."""
     first, second = LogPart(job="a", text="one \x00\n"), LogPart(job="b", text="two 🙂\n")
 
     async def scenario():
@@ -306,8 +306,8 @@ def test_logs_of_jobs_are_there_until_the_work_is_stored_with_its_own(opened):
 
 
 @pytest.mark.rule("GC-6")
-def test_the_oldest_logs_of_jobs_make_room(opened):
-    """A loop of a thousand Jobs takes a bounded place."""
+def test_the_oldest_job_logs_are_dropped(opened):
+    """A loop of a thousand Jobs uses bounded space."""
 
     async def scenario():
         history = opened()

@@ -1,4 +1,4 @@
-"""kill -9 of the process that writes history, at any moment."""
+"""kill -9 of the process that writes history at any moment."""
 
 import os
 import random
@@ -16,24 +16,24 @@ from support.reliability_page import record_trials
 TESTS = Path(__file__).parents[2]
 KILLS = {"": 4, "all": 100}.get(os.environ.get("JANGAR_SIMULATION", ""), 4)
 MAX_LENGTH = 0.25
-"""Seconds that a writer lives after its first answer."""
+"""Seconds that a writer runs after its first acknowledgement."""
 
 
 def written_until_killed(url, first, rng):
-    """How far a writer said it had come before it was killed."""
+    """The last batch that a writer acknowledged before it was killed."""
     command = [sys.executable, "-m", "contract.store.history_writer", url, str(first)]
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as writer:
-        said = writer.stdout.readline()
+        output = writer.stdout.readline()
         time.sleep(rng.random() * MAX_LENGTH)
         writer.kill()
-        said += writer.stdout.read()
-    return int(said.splitlines()[-1])
+        output += writer.stdout.read()
+    return int(output.splitlines()[-1])
 
 
 @pytest.mark.rule("GC-6", "RUN-3")
-def test_a_row_that_was_acknowledged_survives_kill_9(url, opened, record_property):
-    """Every one of them, whole, with its steps and its log; and the next writer goes on at once."""
+def test_an_acknowledged_row_survives_kill_9(url, opened, record_property):
+    """Every acknowledged row is complete with its steps and log; and the next writer continues at once."""
     rng = random.Random(7)  # noqa: S311
     reached, failures = 0, 0
     for _ in range(KILLS):
@@ -41,15 +41,15 @@ def test_a_row_that_was_acknowledged_survives_kill_9(url, opened, record_propert
 
     async def wrong():
         history = opened(read_only=True)
-        found = []
+        problems = []
         for number in range(reached):
             row = numbered(number)
             stored = await history.run(row.run.uid)
             steps = tuple(await history.steps(row.run.uid))
             if (stored, steps, await history.log_tail(row.run.uid)) != (row.run, row.steps, row.log_tail):
-                found.append(number)
+                problems.append(number)
         await history.close()
-        return found
+        return problems
 
     failures = run(wrong(), seconds=300)
     record_trials(

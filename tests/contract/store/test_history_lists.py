@@ -1,4 +1,4 @@
-"""Lists by creation, whole objects, events, the audit trail and idempotency keys, whatever database they are in."""
+"""Lists by creation, whole objects, events, the audit trail and idempotency keys, on every database."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -19,8 +19,8 @@ async def names(history, **listing):
     return [item.name for item in await history.listed(Listing(kind=KIND, **listing))]
 
 
-def test_a_list_by_creation_goes_on_behind_a_place(opened):
-    """Also where several were created in one second and namespaces and phases are walked one by one."""
+def test_a_list_by_creation_continues_after_a_cursor(opened):
+    """Also if several runs were created in one second and namespaces and phases are read one by one."""
     rows = [
         created(
             f"r{number:02}",
@@ -40,18 +40,18 @@ def test_a_list_by_creation_goes_on_behind_a_place(opened):
                 for row in sorted(rows, key=lambda item: (item.run.created_at, item.run.uid), reverse=True)
                 if row.run.namespace in filters.get("namespaces", ("n0", "n1", "n2"))
             ]
-            seen, after = [], None
+            uids, after = [], None
             while page := await history.listed(Listing(kind=KIND, limit=7, after=after, **filters)):
-                seen += [item.uid for item in page]
+                uids += [item.uid for item in page]
                 after = Place(created_at=page[-1].created_at, uid=page[-1].uid)
-            assert seen == [item.run.uid for item in wanted]
+            assert uids == [item.run.uid for item in wanted]
         await history.close()
 
     run(scenario())
 
 
-def test_a_list_by_creation_lets_through_what_is_asked_for(opened):
-    """By namespace, phase, definition, text whatever its case, age, and whether it is a step of another."""
+def test_a_list_by_creation_applies_its_filters(opened):
+    """By namespace, phase, definition, case-insensitive text, age, and whether it is a step of another run."""
     rows = [
         created("plain", 1, definition="nightly"),
         created("failed", 2, phase="Failed", message="the Disk is FULL (50%)", definition="weekly"),
@@ -79,8 +79,8 @@ def test_a_list_by_creation_lets_through_what_is_asked_for(opened):
     run(scenario())
 
 
-def test_an_object_is_read_back_whole(opened):
-    """With what it executed, which an object that was seen again later does not lose."""
+def test_a_stored_object_is_read_back_completely(opened):
+    """With its executed definition, which a later update of the row keeps."""
     obj = {"metadata": {"name": "a", "labels": {"x": "ü"}}, "status": {"stepStatuses": [{"name": "s"}]}}
 
     async def scenario():
@@ -111,8 +111,8 @@ def event(reason, count=1, at=0, uid="uid-a"):
     )
 
 
-def test_what_is_reported_again_is_one_event(opened):
-    """With the higher count, whichever came last."""
+def test_a_repeated_report_is_one_event(opened):
+    """With the higher count, whichever arrived last."""
 
     async def scenario():
         history = opened()
@@ -129,8 +129,8 @@ def test_what_is_reported_again_is_one_event(opened):
     run(scenario())
 
 
-def test_the_audit_trail_is_in_order_and_has_an_end(opened):
-    """The newest first, page by page, by namespace; what is too old is deleted."""
+def test_the_audit_trail_is_ordered_and_bounded(opened):
+    """Newest first, page by page, by namespace; expired entries are deleted."""
     rows = [
         AuditRow(
             at=NOON + timedelta(seconds=number),
@@ -148,9 +148,9 @@ def test_the_audit_trail_is_in_order_and_has_an_end(opened):
         history = opened()
         await history.add_audit(rows[:3])
         await history.add_audit(rows[3:])
-        found = await history.audit(None, None, 4)
-        assert [replace(item, number=None) for item in found] == rows[:1:-1]
-        assert [item.name for item in await history.audit(None, found[-1].number, 4)] == ["r1", "r0"]
+        entries = await history.audit(None, None, 4)
+        assert [replace(item, number=None) for item in entries] == rows[:1:-1]
+        assert [item.name for item in await history.audit(None, entries[-1].number, 4)] == ["r1", "r0"]
         assert [item.name for item in await history.audit(["n1"], None, 10)] == ["r5", "r3", "r1"]
         await history.prune(Before(audits=NOON + timedelta(seconds=4)))
         assert [item.name for item in await history.audit(None, None, 10)] == ["r5", "r4"]
@@ -165,7 +165,7 @@ def key(text, **fields):
 
 
 def test_a_key_belongs_to_one_namespace_and_kind(opened):
-    """Who comes second is told what the first one asked for, and what came of it."""
+    """A repeated request gets the first request and its result."""
 
     async def scenario():
         history = opened()
@@ -188,8 +188,8 @@ def test_a_key_belongs_to_one_namespace_and_kind(opened):
 
 
 @pytest.mark.rule("GC-6")
-def test_a_key_outlives_what_it_made(opened):
-    """The end of a run is stored with its key, whoever made the run, before the run may be deleted."""
+def test_a_key_outlives_its_object(opened):
+    """A run's end is stored with its key before the run may be deleted."""
 
     async def scenario():
         history = opened()
@@ -203,8 +203,8 @@ def test_a_key_outlives_what_it_made(opened):
 
 
 @pytest.mark.rule("GC-6")
-def test_stored_log_tails_are_deleted_when_their_time_is_over(opened):
-    """As the files are."""
+def test_expired_log_tails_are_deleted(opened):
+    """Like the files."""
 
     async def scenario():
         history = opened()

@@ -1,4 +1,4 @@
-"""History is deleted when its time is over, in small parts, by one process at a time, whatever database it is in."""
+"""History is deleted after its retention, in small batches, by one process at a time, on every database."""
 
 import asyncio
 from datetime import timedelta
@@ -44,15 +44,15 @@ async def counts(history):
 
 
 async def pruned(history, before=CUT, **how):
-    """All rounds of it."""
+    """Prune until nothing is left to prune."""
     rounds = []
     while any((gone := await history.prune(before, **how)).values()):
         rounds.append(dict(gone))
     return rounds
 
 
-def test_what_is_too_old_goes_with_all_that_is_stored_of_it(opened):
-    """Steps, object, log, events and key; what ended later keeps everything."""
+def test_an_expired_run_is_deleted_with_everything_stored_for_it(opened):
+    """Steps, object, log, events and key; a run that ended later keeps everything."""
 
     async def scenario():
         history = opened()
@@ -86,7 +86,7 @@ def key(name, **fields):
     return KeyRow(**reported | {"created_at": NOON} | fields)
 
 
-def test_a_step_goes_with_the_run_at_the_top(opened):
+def test_a_step_is_deleted_with_its_root_run(opened):
     """However long before it the step ended."""
 
     async def scenario():
@@ -114,8 +114,8 @@ def test_a_step_goes_with_the_run_at_the_top(opened):
     run(scenario())
 
 
-def test_what_belongs_to_no_stored_run_goes_too(opened):
-    """Events of definitions, and keys that nothing came of; young ones and audit rows stay."""
+def test_rows_without_a_stored_run_are_deleted(opened):
+    """Events of definitions and unused keys; recent ones and audit rows stay."""
 
     async def scenario():
         history = opened()
@@ -125,8 +125,8 @@ def test_what_belongs_to_no_stored_run_goes_too(opened):
         row = AuditRow(at=NOON, actor="a", action="x", namespace="ci", kind="k", name="n", status=200)
         await history.add_audit([row])
         await pruned(history)
-        found = await counts(history)
-        assert (found["events"], found["idempotency_keys"], found["audit"]) == (1, 1, 1)
+        remaining = await counts(history)
+        assert (remaining["events"], remaining["idempotency_keys"], remaining["audit"]) == (1, 1, 1)
         await history.close()
 
     run(scenario())
@@ -149,9 +149,9 @@ def test_one_transaction_deletes_a_bounded_number(opened):
 
 
 def test_one_process_deletes_at_a_time(opened, url):
-    """Another one that comes meanwhile deletes nothing and does not wait."""
+    """A concurrent process deletes nothing and does not wait."""
     if url.startswith("sqlite"):
-        pytest.skip("SQLite has one writer at a time anyway")
+        pytest.skip("SQLite allows only one writer")
 
     async def scenario():
         history, other = opened(), opened()
@@ -177,8 +177,8 @@ def test_one_process_deletes_at_a_time(opened, url):
     run(scenario())
 
 
-def test_writers_are_not_held_up(opened):
-    """Ends are stored while thousands of old rows are deleted, each within a moment, and none is lost."""
+def test_writers_are_not_blocked(opened):
+    """Ended runs are stored without delay while thousands of expired rows are deleted, and none is lost."""
 
     async def scenario():
         history, writer = opened(), opened()

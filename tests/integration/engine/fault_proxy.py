@@ -1,6 +1,6 @@
-"""A proxy between a process and the API server that does what a plan says: the same `Faults` as in simulations.
+"""A proxy between a process and the API server that injects the `Faults` of the simulations.
 
-Plain HTTP on loopback, in a thread of its own. Remembers who wrote what and when.
+Plain HTTP on loopback in its own thread. Records who wrote what and when.
 """
 
 import asyncio
@@ -33,13 +33,13 @@ class FaultProxy:
     def __init__(self, upstream: str, *, seed: int = 0, ca: Path | None = None) -> None:
         self.url = ""
         self.writes: list[tuple[float, str]] = []
-        """Moment and request; leases and events aside."""
+        """Time and request; without leases and events."""
         self.accepted: list[tuple[float, str]] = []
-        """Those of them that the server took; the moment is when they came."""
+        """Requests that the server accepted, with their arrival time."""
         self.renewals: list[float] = []
         """When a lease was written."""
         self.holders: list[tuple[float, str, str, int]] = []
-        """When the server had accepted a lease, its name, the holder that it names, and its resourceVersion."""
+        """Per lease write: time of the server's response, name, holder, and resourceVersion."""
         self._upstream = upstream
         self._tls = ssl.create_default_context(cafile=ca) if ca is not None else False
         self._random = Random(seed)  # noqa: S311 - a plan repeats
@@ -60,7 +60,7 @@ class FaultProxy:
         self._thread.join(START)
 
     def play(self, faults: Faults) -> None:
-        """From now on; times of the plan count from now."""
+        """Inject these faults from now on; times of the plan count from now."""
         self._faults, self._since = faults, time.monotonic()
 
     def _run(self) -> None:
@@ -101,16 +101,16 @@ class FaultProxy:
         elif is_write and "/leases" in request.path:
             self.renewals.append(time.monotonic())
         if self._inside(self._faults.away):
-            await self._until_over(self._faults.away)
+            await self._until_end(self._faults.away)
             return self._broken(request)
         if not spared and (early := await self._before(request, is_write=is_write)) is not None:
             return early
         headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP}
         try:
-            asked = session.request(
+            upstream = session.request(
                 request.method, self._upstream + request.raw_path, data=body, headers=headers
             )
-            async with asked as answer:
+            async with upstream as answer:
                 if request.query.get("watch") in ("true", "1"):
                     return await self._stream(request, answer)
                 content = await answer.read()
@@ -162,7 +162,7 @@ class FaultProxy:
                 await asyncio.sleep(3600)
             if self._faults.lag and self._is_open():
                 await asyncio.sleep(self._random.random() * self._faults.lag)
-            await self._until_over(self._faults.away)
+            await self._until_end(self._faults.away)
             await reported.write(line)
             if self._happens(self._faults.repeats):
                 await reported.write(line)
@@ -178,7 +178,7 @@ class FaultProxy:
         now = time.monotonic() - self._since
         return max((end - now for start, end in windows if start <= now < end), default=0.0)
 
-    async def _until_over(self, windows: tuple[Window, ...]) -> None:
+    async def _until_end(self, windows: tuple[Window, ...]) -> None:
         await asyncio.sleep(self._inside(windows))
 
     def _happens(self, share: float) -> bool:
@@ -195,5 +195,11 @@ def _app(handle: object) -> web.Application:
 
 
 def _status(code: int, reason: str) -> web.Response:
-    body = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "on order"}
+    body = {
+        "kind": "Status",
+        "status": "Failure",
+        "code": code,
+        "reason": reason,
+        "message": "injected fault",
+    }
     return web.json_response(body, status=code)

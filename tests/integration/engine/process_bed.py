@@ -1,6 +1,7 @@
-"""Bed P: the shipped processes on loopback: API server, node agent, and any number of controllers, each behind a proxy.
+"""Bed P: the shipped processes on loopback: API server, node agent, and any number of controllers, each behind a
+proxy.
 
-Work counts itself: each program adds a line to a file, which nothing that is killed can take back.
+Work counts itself: each program adds a line to a file, which survives every kill.
 """
 
 import json
@@ -35,7 +36,7 @@ ALONE = {"JANGAR_LEADER_ELECTION_ENABLED": "false"}
 
 
 class ProcessServer:
-    """`jangar apiserver` on one port and one directory, to be killed and started again."""
+    """`jangar apiserver` on one port and one directory, to be killed and restarted."""
 
     name = "embedded"
     token = ""
@@ -68,7 +69,7 @@ class ProcessServer:
 
 
 class Upstream(Protocol):
-    """What a process needs to know of the API server behind its proxy."""
+    """Connection data of the API server for the process behind the proxy."""
 
     url: str
     ca: Path | None
@@ -76,7 +77,7 @@ class Upstream(Protocol):
 
 
 class ControllersProcess:
-    """`jangar controllers` behind a proxy of its own."""
+    """`jangar controllers` behind its own proxy."""
 
     def __init__(
         self, name: str, server: "Upstream", directory: Path, lease: dict[str, str], seed: int
@@ -107,7 +108,7 @@ class ControllersProcess:
         assert self._child is not None
         os.kill(self._child.pid, signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         assert self._child is not None
         os.kill(self._child.pid, signal.SIGCONT)
 
@@ -115,16 +116,16 @@ class ControllersProcess:
         self.kill()
         self.proxy.stop()
 
-    def last_words(self) -> str:
-        return self._child.last_words(10) if self._child is not None else ""
+    def last_output(self) -> str:
+        return self._child.last_output(10) if self._child is not None else ""
 
 
 class ProcessBed:
-    """A machine with everything on it but controllers."""
+    """All parts except the controllers."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="jangar-process-bed-"))
-        # Programs may run as another user: they go through here and write to their file.
+        # Programs may run as another user: they traverse the directory and write to their file.
         self.directory.chmod(0o711)
         self.server = ProcessServer(self.directory).start()
         install_kinds(self.server)
@@ -159,7 +160,7 @@ class ProcessBed:
 
 
 class Trial:
-    """A namespace of its own with one tool, and the file that its work writes to."""
+    """A namespace with one tool, and the file that its work writes to."""
 
     def __init__(self, bed: ProcessBed, namespace: str) -> None:
         self.api = Api(bed.client(), namespace)
@@ -201,7 +202,7 @@ class Trial:
         return Counter(self.ledger.read_text().split())
 
     def held(self) -> list[str]:
-        """Jobs and pods that our finalizer still holds."""
+        """Jobs and pods that still have our finalizer."""
         return [
             f"{kind} {item['metadata']['name']}"
             for kind in ("Job", "Pod")
@@ -211,7 +212,7 @@ class Trial:
 
 
 def step(name: str, *needs: str, then: str = "sleep 0.2", **more: Any) -> dict[str, Any]:
-    """A step that marks the file and then does that."""
+    """A step that marks the file and then runs the script."""
     return {
         "name": name,
         "kind": "ToolRun",

@@ -1,7 +1,8 @@
-"""The shipped processes are killed, paused and cut off at random moments: every run ends as it should, work runs once.
+"""The shipped processes are killed, paused and cut off at random moments: every run has the right outcome, and work
+runs once.
 
-Rows 1, 3 to 8 of the matrix on real sockets and signals. `JANGAR_SIMULATION=all` plays as many trials as the matrix
-names; else a sample.
+Rows 1, 3 to 8 of the matrix on real sockets and signals. `JANGAR_SIMULATION=all` runs as many trials as the matrix
+names; otherwise a sample.
 """
 
 import os
@@ -11,7 +12,7 @@ from random import Random
 import pytest
 
 from integration.engine.process_bed import ALONE, QUICK_LEASE, ControllersProcess, ProcessBed, Trial, step
-from integration.engine.shard_history import beside_the_holder
+from integration.engine.shard_history import writes_without_shard
 from simulation.faults import Faults
 from support.api_servers import wait_for
 from support.reliability_page import record_trials
@@ -56,7 +57,7 @@ def machine(bed):
 
 
 def start_all(trial: Trial, rng: Random) -> None:
-    """Five runs at once: what each comes to is known."""
+    """Five runs at once with known outcomes."""
 
     def some() -> str:
         return f"sleep {rng.uniform(0.05, 1.0):.2f}"
@@ -76,7 +77,7 @@ def start_all(trial: Trial, rng: Random) -> None:
 
 
 def finish_all(trial: Trial) -> list[str]:
-    """Cancel the one that waits for it, wait for all, and compare."""
+    """Cancel the run that waits for it, wait for all, and compare."""
     try:
         return _differences(trial)
     except AssertionError as late:
@@ -87,19 +88,19 @@ def _differences(trial: Trial) -> list[str]:
     wait_for(lambda: trial.executions()["cancel-a"], seconds=60, what="the work that is cancelled")
     trial.api.merge("OrchestrationRun", "cancel", {"spec": {"cancel": True}})
     trial.await_end(*ENDS)
-    found = [
+    differences = [
         f"{name} is {trial.end_of(name)}, not {end}"
         for name, end in ENDS.items()
         if trial.end_of(name) != end
     ]
     if trial.executions() != LINES:
-        found.append(f"the work ran {dict(trial.executions())}")
+        differences.append(f"the work ran {dict(trial.executions())}")
     wait_for(lambda: not trial.held(), seconds=60, what="that nothing is held")
-    return found
+    return differences
 
 
 def _after_writes(controllers: ControllersProcess, rng: Random) -> None:
-    """In the midst of its work: some writes later, or when it has none to make."""
+    """During its work: some writes later, or when there are no more writes."""
     enough = len(controllers.proxy.writes) + rng.randint(1, 30)
     deadline = time.monotonic() + 6.0
     while len(controllers.proxy.writes) < enough and time.monotonic() < deadline:
@@ -107,9 +108,9 @@ def _after_writes(controllers: ControllersProcess, rng: Random) -> None:
     time.sleep(0.02 * rng.random())
 
 
-def reported(record_property, row, seed, found):
-    record_trials(record_property, row=row, bed="P", seeds=[seed], failures=bool(found))
-    assert found == []
+def reported(record_property, row, seed, differences):
+    record_trials(record_property, row=row, bed="P", seeds=[seed], failures=bool(differences))
+    assert differences == []
 
 
 @pytest.mark.rule("RUN-3", "GC-1", "GC-2")
@@ -129,7 +130,7 @@ def test_controllers_killed_at_random_change_nothing(machine, seed, record_prope
 @pytest.mark.rule("RUN-3", "DAG-12")
 @pytest.mark.parametrize("seed", range(20 if ALL else 1))
 def test_a_bad_connection_changes_nothing(machine, seed, record_property):
-    """Requests and answers lost, refused and late, watches cut: on sockets, for ten seconds."""
+    """Requests and responses lost, rejected and late, watches cut: on sockets, for ten seconds."""
     trial = Trial(machine, f"wire-{seed}")
     controllers = machine.controllers(f"wire-{seed}", ALONE, seed=seed)
     controllers.proxy.play(FAULTS)
@@ -154,8 +155,8 @@ def test_an_api_server_killed_at_random_changes_nothing(machine, seed, record_pr
 @pytest.mark.rule("RUN-3")
 @pytest.mark.parametrize("way", ["killed", "paused", "partitioned"])
 @pytest.mark.parametrize("seed", range(7 if ALL else 1))
-def test_one_of_two_processes_acts(machine, way, seed, record_property):
-    """The other takes over once, nobody writes beside it, and no work is done twice."""
+def test_only_one_of_two_processes_acts(machine, way, seed, record_property):
+    """The other takes over once, no other process writes meanwhile, and no work is repeated."""
     rng = Random(f"rivals {way} {seed}")  # noqa: S311
     trial = Trial(machine, f"{way}-{seed}")
     pair = [machine.controllers(f"{way}-{seed}-{n}", QUICK_LEASE, seed=seed) for n in range(2)]
@@ -164,7 +165,7 @@ def test_one_of_two_processes_acts(machine, way, seed, record_property):
     start_all(trial, rng)
     wait_for(trial.executions, seconds=60, what="the first work")
     time.sleep(rng.random())
-    # The second to join may be the one who should have the shard: the first has then handed it over.
+    # The second process may become the rightful holder of the shard: the first has then handed it over.
     other, holder = sorted(pair, key=lambda item: max((at for at, _ in item.proxy.writes), default=0.0))
     before = len(other.proxy.writes)
     match way:
@@ -177,6 +178,6 @@ def test_one_of_two_processes_acts(machine, way, seed, record_property):
     wait_for(lambda: len(other.proxy.writes) > before, seconds=60, what="the other one's first write")
     if way == "paused":
         time.sleep(20.0 if ALL else 3.0)
-        holder.go_on()
-    found = [*finish_all(trial), *beside_the_holder(pair, shards=1)]
-    reported(record_property, f"8: the lease's holder is {way}", seed, found)
+        holder.resume()
+    differences = [*finish_all(trial), *writes_without_shard(pair, shards=1)]
+    reported(record_property, f"8: the lease's holder is {way}", seed, differences)

@@ -1,10 +1,10 @@
-"""The checker of the shard tests: it finds writes beside the holder, and only those."""
+"""The checker of the shard tests reports exactly the writes of processes that do not hold the shard."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from integration.engine.shard_history import beside_the_holder, history, holders_now
+from integration.engine.shard_history import history, holders_now, writes_without_shard
 
 WRITE = "PATCH /apis/x/v1/namespaces/default/orchestrationruns/a/status"
 SHARDS = 1
@@ -18,35 +18,35 @@ def process(name, *, leases=(), writes=()):
 
 
 @pytest.mark.rule("CHART-4")
-def test_a_write_after_another_took_the_shard_is_found():
+def test_a_write_after_another_process_took_the_shard_is_reported():
     """The write came after the server had accepted another holder."""
     members = [
         process("one", leases=[(1.0, "one", 1)], writes=[1.5, 2.5]),
         process("two", leases=[(2.0, "two", 2)]),
     ]
-    assert [text.split(" sent ")[0] for text in beside_the_holder(members, shards=SHARDS)] == ["one"]
+    assert [text.split(" sent ")[0] for text in writes_without_shard(members, shards=SHARDS)] == ["one"]
 
 
-def test_a_write_after_giving_the_shard_back_is_found():
-    """A holder that named nobody has no shard."""
+def test_a_write_after_releasing_the_shard_is_reported():
+    """A released shard has no holder."""
     members = [process("one", leases=[(1.0, "one", 1), (2.0, "", 2)], writes=[2.5])]
-    assert len(beside_the_holder(members, shards=SHARDS)) == 1
+    assert len(writes_without_shard(members, shards=SHARDS)) == 1
 
 
-def test_an_answer_that_was_noted_late_is_in_its_place():
-    """One gave the shard back, two took it, and the answer to one was read last: two is the holder."""
+def test_a_response_noted_late_is_ordered_by_its_version():
+    """Process one released the shard, two took it, and the response to one was read last: two is the holder."""
     members = [
         process("one", leases=[(1.0, "one", 1), (3.0, "", 2)]),
         process("two", leases=[(2.0, "two", 3)], writes=[3.5]),
     ]
-    assert beside_the_holder(members, shards=SHARDS) == []
+    assert writes_without_shard(members, shards=SHARDS) == []
     assert holders_now(history(members)) == {0: "two"}
 
 
 def test_a_late_note_hides_no_write_of_the_former_holder():
-    """What one wrote after two had taken the shard is found, however late the release was noted."""
+    """A write of one after two had taken the shard is reported, however late the release was noted."""
     members = [
         process("one", leases=[(1.0, "one", 1), (3.0, "", 2)], writes=[2.5]),
         process("two", leases=[(2.0, "two", 3)]),
     ]
-    assert len(beside_the_holder(members, shards=SHARDS)) == 1
+    assert len(writes_without_shard(members, shards=SHARDS)) == 1

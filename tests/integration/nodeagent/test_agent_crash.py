@@ -44,7 +44,7 @@ def a_job(name, script):
 
 
 def _is_reported(status):
-    """Whether the job's status is about what it was last asked for."""
+    """Whether the job's status reflects its latest spec."""
     return bool(status.get("conditions")) and not status.get("terminating")
 
 
@@ -57,8 +57,8 @@ def verdict(job):
 
 @pytest.mark.rule("RUN-3", "GC-1")
 @pytest.mark.parametrize("seed", range(3))
-def test_a_killed_agent_loses_no_end_and_starts_nothing_twice(server, client, tmp_path, seed):
-    """Work counts itself; codes are known beforehand; kills come while pods are made, run and end."""
+def test_a_killed_agent_loses_no_exit_code_and_starts_nothing_twice(server, client, tmp_path, seed):
+    """Work counts itself; exit codes are known in advance; kills happen while pods are created, run and end."""
     rng = random.Random(seed)  # noqa: S311
     namespace = f"crash-{seed}"
     post(client, "/api/v1/namespaces", {"metadata": {"name": namespace}})
@@ -84,8 +84,8 @@ def test_a_killed_agent_loses_no_end_and_starts_nothing_twice(server, client, tm
     finally:
         agent.stop()
         agent.end_containers()
-    found = {job["metadata"]["name"]: verdict(job) for job in items(client, path)}
-    assert found == {name: "Failed" if code else "Complete" for name, code in expected.items()}
+    verdicts = {job["metadata"]["name"]: verdict(job) for job in items(client, path)}
+    assert verdicts == {name: "Failed" if code else "Complete" for name, code in expected.items()}
     pods = items(client, f"/api/v1/namespaces/{namespace}/pods")
     codes = {
         pod["metadata"]["labels"]["job-name"]: pod["status"]["containerStatuses"][0]["state"]["terminated"][
@@ -100,7 +100,7 @@ def test_a_killed_agent_loses_no_end_and_starts_nothing_twice(server, client, tm
 
 @pytest.mark.rule("RUN-3")
 def test_a_killed_supervisor_fails_what_ran_with_a_reason(server, client, tmp_path):
-    """Its pods end as Failed, told by the agent that is still there; their work is not done again."""
+    """Its pods end as Failed, reported by the surviving agent; their work is not repeated."""
     namespace = "supervisor-crash"
     post(client, "/api/v1/namespaces", {"metadata": {"name": namespace}})
     path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
@@ -123,8 +123,8 @@ def test_a_killed_supervisor_fails_what_ran_with_a_reason(server, client, tmp_pa
 
 
 @pytest.mark.rule("CAN-4", "RUN-3")
-def test_the_grace_of_a_deleted_pod_ends_without_the_agent(server, client, tmp_path):
-    """TERM was sent, the agent is killed: the KILL comes in time, and the next agent lets the pod go."""
+def test_the_grace_period_of_a_deleted_pod_ends_without_the_agent(server, client, tmp_path):
+    """SIGTERM was sent, the agent is killed: SIGKILL follows on time, and the next agent finishes the deletion."""
     path = "/api/v1/namespaces/default/pods"
     agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
     script = (
@@ -149,8 +149,8 @@ def test_the_grace_of_a_deleted_pod_ends_without_the_agent(server, client, tmp_p
         agent.end_containers()
 
 
-def test_a_pod_that_went_while_no_one_looked_is_ended_by_the_next_agent(server, client, tmp_path):
-    """Deleted by force while the agent was away: its process must not go on for ever."""
+def test_a_pod_deleted_without_an_agent_is_ended_by_the_next_agent(server, client, tmp_path):
+    """Deleted by force while the agent was down: its process must not run forever."""
     path = "/api/v1/namespaces/default/pods"
     agent = AgentProcess(server.directory, server.directory / "data", server.kubeconfig).start()
     pod = a_job("x", f"echo up > {tmp_path}/up; sleep 1000")["spec"]["template"]["spec"]
@@ -172,7 +172,7 @@ def test_a_pod_that_went_while_no_one_looked_is_ended_by_the_next_agent(server, 
 def test_an_agent_killed_while_jobs_are_suspended_counts_none_of_them_as_failed(
     server, client, tmp_path, seed
 ):
-    """Work is told to end before its pod is deleted, and its job must not take that end for a failure."""
+    """Work gets SIGTERM before its pod is deleted, and its job must not count that as a failure."""
     rng = random.Random(seed)  # noqa: S311
     namespace = f"suspended-{seed}"
     post(client, "/api/v1/namespaces", {"metadata": {"name": namespace}})

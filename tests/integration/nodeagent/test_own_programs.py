@@ -1,4 +1,4 @@
-"""A program below a closed home, started by a user who may not enter it: it is reached, and nothing else is."""
+"""A program below a private home directory, started by a user without access: only the program is reachable."""
 
 import os
 import shutil
@@ -20,11 +20,11 @@ from picokube.nodeagent.supervisor.protocol import (
     start_request_from_json,
     start_request_to_json,
 )
-from support.runner_at_hand import why_no_runner
+from support.runner_availability import why_no_runner
 
 STRANGER = 65532
 VOLUME = "/jangar-volume-of-a-test"
-"""Nowhere on this machine."""
+"""A path that exists on no machine."""
 SCRIPT = """#!/bin/sh
 echo "me $(id -u)"
 echo "caps $(grep CapEff /proc/self/status | cut -f2)"
@@ -40,7 +40,7 @@ pwd
 
 @pytest.fixture
 def home():
-    """A home that only its owner may enter, with a program, a secret, and a place to work."""
+    """A private home directory with a program, a secret, and a working directory."""
     top = Path(tempfile.mkdtemp(prefix="jangar-home-"))
     top.chmod(0o755)
     home = top / "home"
@@ -94,7 +94,7 @@ def mounted(order):
 
 
 def test_the_view_hides_the_outermost_closed_directory(home):
-    """And brings the program's own directory back to its path, read-only."""
+    """And mounts the program's own directory back at its path, read-only."""
     order = ordered(home)
     assert order.hidden == (str(home),)
     tool, work = str(home / "opt" / "tool"), str(home / "data" / "work")
@@ -107,29 +107,29 @@ def test_the_view_hides_the_outermost_closed_directory(home):
 
 
 def test_other_commands_need_nothing(home):
-    """Nothing of the machine is moved for them."""
+    """Their file system is not changed."""
     program = HostProgram(path=str(home / "opt" / "tool" / "run"), needs=(str(home / "opt" / "tool"),))
     assert required_directories((program,), ("sh", "-c", "true"), {"PATH": "/usr/bin:/bin"}) == ()
     assert required_directories((program,), ("not-there",), {"PATH": "/usr/bin:/bin"}) == ()
     assert required_directories((program,), ("run",), {"PATH": str(home / "opt" / "tool")}) == program.needs
 
 
-def test_an_order_travels_as_json(home):
-    """One with fields of a later version is understood, too."""
+def test_a_start_request_is_serialized_as_json(home):
+    """Unknown fields of a later version are ignored."""
     order = ordered(home)
     assert start_request_from_json(start_request_to_json(order)) == order
     assert start_request_from_json(start_request_to_json(order) | {"of-a-later-version": 1}) == order
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's home is closed to its own containers")
-def test_a_stranger_reaches_the_program_and_nothing_else(home, monkeypatch):
-    """Nor a way to write, and no capability comes with it; volumes stand where they should."""
+def test_another_user_reaches_only_the_program(home, monkeypatch):
+    """Without write access and capabilities; volumes are mounted at their paths."""
     libc.load()
     isolation = best_isolation()
     if not isolation.has_mounts:
         pytest.skip("this machine allows no mount namespaces")
     os.chown(home / "data" / "work", STRANGER, -1)
-    # As a supervisor whose directory lies below the same home.
+    # Like a supervisor whose directory is below the same home.
     monkeypatch.chdir(home / "opt")
     order = ordered(home, Mount(source=str(home / "opt" / "other"), target=f"{VOLUME}/deep"))
     container = Container(order, isolation, 1024)
@@ -140,7 +140,7 @@ def test_a_stranger_reaches_the_program_and_nothing_else(home, monkeypatch):
     lines = [line.split(" ", 3)[3] for line in (home.parent / "main.log").read_text().splitlines()]
     assert "me 65532" in lines
     assert "caps 0000000000000000" in lines
-    # Who may enter a directory need not be able to list it.
+    # A user with search permission on a directory may lack read permission.
     assert "home " in lines
     assert "beside tool" in lines
     assert "written" not in lines
@@ -151,5 +151,5 @@ def test_a_stranger_reaches_the_program_and_nothing_else(home, monkeypatch):
 
 
 def test_the_product_itself_can_be_started_here():
-    """Wherever its Python lives."""
+    """Wherever its Python is installed."""
     assert why_no_runner() is None or inaccessible_parent(sys.base_prefix) is not None

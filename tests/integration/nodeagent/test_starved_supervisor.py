@@ -1,4 +1,4 @@
-"""The real supervisor without disk, file descriptors or processes: nothing is lost, and it goes on by itself."""
+"""The real supervisor without disk space, file descriptors or processes: nothing is lost, and it recovers by itself."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ ESCAPED = "sleep 4013.7"
 
 
 @pytest.fixture
-def place():
+def data_directory():
     made = Path(tempfile.mkdtemp(prefix="jangar-starved-"))
     made.chmod(0o755)
     yield made
@@ -34,7 +34,7 @@ def place():
 
 @contextmanager
 def small_disk(path, size):
-    """A file system of its own that can be filled."""
+    """A separate file system that can be filled."""
     path.mkdir(parents=True)
     mount = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], check=False, capture_output=True
@@ -48,7 +48,7 @@ def small_disk(path, size):
 
 
 def fill(path):
-    """Leave not a byte."""
+    """Leave no free byte."""
     with (path / "filler").open("ab", buffering=0) as file:
         for chunk in (65536, 4096, 1):
             try:
@@ -59,7 +59,7 @@ def fill(path):
 
 
 def within_limit(kind, limits, body):
-    """In a copy of this process: a hard limit that was lowered may stay so, for root, too."""
+    """In a copy of this process: a lowered hard limit may be permanent, even for root."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -74,7 +74,7 @@ def within_limit(kind, limits, body):
 
 
 async def started_in_time(bench, order):
-    """Ask again as the node agent does, until it is started; the reasons why it was not."""
+    """Retry like the node agent until it is started; return the reasons of the failed attempts."""
     reasons = set()
     async with asyncio.timeout(3 * DEADLINE):
         while True:
@@ -87,18 +87,18 @@ async def started_in_time(bench, order):
                 return reasons
 
 
-def test_ends_on_a_full_disk_are_reported_and_written_when_there_is_room(place):
-    """E4: 48 of 60 finished steps were recorded as Failed 137. A new start waits, and the supervisor stays the same."""
+def test_exit_codes_on_a_full_disk_are_reported_and_written_when_there_is_space(data_directory):
+    """E4: 48 of 60 finished steps were recorded as Failed 137. A new start waits, and the supervisor is the same."""
 
     async def body(disk):
         async with linked(disk) as bench:
             pid = bench.link.pid
-            script = f"until [ -e {place}/go ]; do sleep 0.02; done; echo lost; exit 7"
+            script = f"until [ -e {data_directory}/go ]; do sleep 0.02; done; echo lost; exit 7"
             keys = [await bench.started(script, pod=f"p{n}") for n in range(12)]
             fill(disk)
-            (place / "go").touch()
+            (data_directory / "go").touch()
             assert [(await bench.ended(key)).code for key in keys] == [7] * 12
-            # What is left of the journal's last page takes some more.
+            # The last page of the journal takes some more.
             orders = [bench.order("echo late; exit 3", pod=f"late{n}") for n in range(60)]
             answers = await asyncio.gather(
                 *(bench.link.start(order) for order in orders), return_exceptions=True
@@ -114,7 +114,7 @@ def test_ends_on_a_full_disk_are_reported_and_written_when_there_is_room(place):
             await bench.until(lambda: journal.read_text().count('"fact":"ended"') == 72)
             assert bench.log("late59") == [["stdout", "late"]]
 
-    with small_disk(place / "small", "8m") as disk:
+    with small_disk(data_directory / "small", "8m") as disk:
         asyncio.run(body(disk))
         deadline = time.monotonic() + DEADLINE
         while (disk / "supervisor" / "socket").exists() and time.monotonic() < deadline:
@@ -122,11 +122,11 @@ def test_ends_on_a_full_disk_are_reported_and_written_when_there_is_room(place):
 
 
 @pytest.mark.parametrize("files", [128, 256])
-def test_more_containers_than_file_descriptors_wait_for_room(place, files):
-    """E4: with `ulimit -n 256` and 150 steps 82 failed. Each runs once, and each ends with its own exit code."""
+def test_more_containers_than_file_descriptors_wait(data_directory, files):
+    """E4: with `ulimit -n 256` and 150 steps 82 failed. Each runs once and ends with its own exit code."""
 
     async def body():
-        async with linked(place) as bench:
+        async with linked(data_directory) as bench:
             pid, count = bench.link.pid, 2 * files // 3
             orders = [bench.order("echo x >> ran; sleep 0.3; exit 5", pod=f"p{n}") for n in range(count)]
             reasons = await asyncio.gather(*(started_in_time(bench, order) for order in orders))
@@ -139,12 +139,12 @@ def test_more_containers_than_file_descriptors_wait_for_room(place, files):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts containers as another user")
-def test_more_containers_than_processes_wait_for_room(place):
-    """E4: no start fails for want of a process: it is refused with the reason and asked for again."""
+def test_more_containers_than_processes_wait(data_directory):
+    """E4: no start fails because of the process limit: it is rejected with the reason and retried."""
     user, limit, count = 61234, 24, 20
 
     async def body():
-        async with linked(place) as bench:
+        async with linked(data_directory) as bench:
             orders = [
                 bench.order("sleep 0.3; exit 4", pod=f"p{n}", user=user, group=user) for n in range(count)
             ]
@@ -155,11 +155,11 @@ def test_more_containers_than_processes_wait_for_room(place):
     within_limit(resource.RLIMIT_NPROC, (limit, limit), body)
 
 
-def test_a_container_gets_the_limit_of_files_that_its_user_set(place):
-    """The supervisor raises its own: programs that use `select` must not see that."""
+def test_a_container_gets_the_file_limit_of_its_user(data_directory):
+    """The supervisor raises its own limit, which would break programs that use `select`."""
 
     async def body():
-        async with linked(place) as bench:
+        async with linked(data_directory) as bench:
             assert (await bench.ended(await bench.started("ulimit -Sn"))).code == 0
             assert bench.log() == [["stdout", "100"]]
 
@@ -167,15 +167,15 @@ def test_a_container_gets_the_limit_of_files_that_its_user_set(place):
 
 
 @pytest.mark.rule("CAN-4")
-def test_nothing_outlives_a_container_even_without_namespaces(place):
-    """E10, B5: an empty environment, a session of its own, a parent that is gone; and the supervisor killed."""
+def test_no_process_outlives_a_container_even_without_namespaces(data_directory):
+    """E10, B5: an empty environment, a new session, a dead parent; and the supervisor killed."""
 
     def escaped():
-        found = subprocess.run(["pgrep", "-fx", ESCAPED], capture_output=True, text=True, check=False)
-        return found.stdout.split()
+        processes = subprocess.run(["pgrep", "-fx", ESCAPED], capture_output=True, text=True, check=False)
+        return processes.stdout.split()
 
     async def body():
-        async with linked(place) as bench:
+        async with linked(data_directory) as bench:
             script = f"env -i setsid {ESCAPED} & (setsid sh -c '{ESCAPED} & exit' &); sleep 0.3; "
             await bench.ended(await bench.started(script + "exit 0", pod="ended"))
             assert not escaped()

@@ -1,4 +1,4 @@
-"""The real supervisor with real processes: what is started once, kept, ended, and told."""
+"""The real supervisor with real processes: started once, kept, ended, and reported."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ DEADLINE = 20.0
 
 
 class Bench:
-    """One data directory with a supervisor, and an agent's link to it."""
+    """One data directory with a supervisor, and an agent's connection to it."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -66,7 +66,7 @@ class Bench:
 
 @asynccontextmanager
 async def linked(directory: Path) -> AsyncIterator[Bench]:
-    """An agent's life: it ends without a word to the supervisor."""
+    """An agent's lifetime: it ends without notifying the supervisor."""
     bench = Bench(directory)
     following = asyncio.create_task(bench.link.run())
     try:
@@ -84,7 +84,7 @@ def directory():
     yield made
     journal = made / "supervisor" / "socket"
     deadline = time.monotonic() + 10
-    # An idle supervisor goes by itself; what still runs is ended by its own test.
+    # An idle supervisor exits by itself; each test ends what still runs.
     while journal.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     shutil.rmtree(made, ignore_errors=True)
@@ -111,7 +111,7 @@ def test_a_container_runs_and_is_reported_with_its_exit_code_and_output(director
     asyncio.run(body())
 
 
-def test_a_program_that_is_not_there_is_a_start_error(directory):
+def test_a_missing_program_is_a_start_error(directory):
     async def body():
         async with linked(directory) as bench:
             order = bench.order("x")
@@ -129,14 +129,14 @@ def test_a_program_that_is_not_there_is_a_start_error(directory):
 
 
 @pytest.mark.rule("RUN-3")
-def test_a_start_is_done_once_however_often_it_is_asked_for(directory):
+def test_a_repeated_start_request_starts_once(directory):
     """By one agent many times, by two agents at once, and again after the end."""
 
     async def body():
         async with linked(directory) as one, linked(directory) as other:
             script = "echo x >> ran; sleep 0.1; exit 3"
-            asked = [bench.link.start(one.order(script)) for bench in (one, other) for _ in range(10)]
-            assert len({run.pid for run in await asyncio.gather(*asked)}) == 1
+            requests = [bench.link.start(one.order(script)) for bench in (one, other) for _ in range(10)]
+            assert len({run.pid for run in await asyncio.gather(*requests)}) == 1
             key = RunKey("pod", "main", 0)
             assert (await one.ended(key)).code == (await other.ended(key)).code == 3
             assert (await one.link.start(one.order(script))).code == 3
@@ -148,8 +148,8 @@ def test_a_start_is_done_once_however_often_it_is_asked_for(directory):
 
 
 @pytest.mark.rule("CAN-4")
-def test_stopping_reaches_the_whole_group_and_waits_for_its_grace(directory):
-    """A program that obeys ends with its own code; a child of it gets TERM, too."""
+def test_stopping_reaches_the_whole_group_and_waits_for_its_grace_period(directory):
+    """A well-behaved program ends with its own exit code; its child gets SIGTERM, too."""
 
     async def body():
         async with linked(directory) as bench:
@@ -167,8 +167,8 @@ def test_stopping_reaches_the_whole_group_and_waits_for_its_grace(directory):
 
 
 @pytest.mark.rule("CAN-4")
-def test_what_ignores_term_is_killed_after_its_grace_with_all_it_started(directory):
-    """The group and a child that left it for a session of its own; a shorter grace wins over a longer one."""
+def test_a_group_that_ignores_sigterm_is_killed_after_its_grace_period(directory):
+    """The group and a child in another session; a shorter grace period replaces a longer one."""
 
     async def body():
         async with linked(directory) as bench:
@@ -188,7 +188,7 @@ def test_what_ignores_term_is_killed_after_its_grace_with_all_it_started(directo
 
 
 def test_a_container_ends_with_its_first_process(directory):
-    """As in a container: what it left running ends, and does not hold back the end."""
+    """As in a container: remaining processes are ended and do not delay the end."""
 
     async def body():
         async with linked(directory) as bench:
@@ -201,8 +201,8 @@ def test_a_container_ends_with_its_first_process(directory):
 
 
 @pytest.mark.rule("RUN-3")
-def test_containers_outlive_the_agent_and_their_ends_are_reported_to_the_next(directory):
-    """One that ended while nobody was there, one that still runs; output of the time between is kept."""
+def test_containers_outlive_the_agent_and_are_reported_to_the_next(directory):
+    """One that ended without an agent, one that still runs; the output of that time is kept."""
 
     async def body():
         async with linked(directory) as bench:
@@ -220,7 +220,7 @@ def test_containers_outlive_the_agent_and_their_ends_are_reported_to_the_next(di
     asyncio.run(body())
 
 
-def test_an_idle_supervisor_goes_and_the_next_one_remembers(directory):
+def test_an_idle_supervisor_exits_and_the_next_one_knows_its_containers(directory):
     async def body():
         async with linked(directory) as bench:
             await bench.ended(await bench.started("exit 9"))
@@ -239,8 +239,8 @@ def test_an_idle_supervisor_goes_and_the_next_one_remembers(directory):
 
 
 @pytest.mark.rule("RUN-3")
-def test_if_the_supervisor_is_killed_its_containers_are_ended_and_never_run_again(directory):
-    """The link comes back by itself; what ran is lost, with a reason; a second start is refused by what is known."""
+def test_containers_of_a_killed_supervisor_are_ended_and_never_run_again(directory):
+    """The connection is restored; running containers are lost, with a reason; a second start is rejected."""
 
     async def body():
         async with linked(directory) as bench:
@@ -260,8 +260,8 @@ def test_if_the_supervisor_is_killed_its_containers_are_ended_and_never_run_agai
 
 
 @pytest.mark.rule("RUN-3")
-def test_what_ran_before_a_reboot_is_lost_to_the_reboot(directory):
-    """Another boot id in the records: nothing of that time can still run."""
+def test_containers_from_before_a_reboot_are_lost(directory):
+    """Another boot id in the records: no process of that time can still run."""
 
     async def body():
         async with linked(directory) as bench:
@@ -277,8 +277,8 @@ def test_what_ran_before_a_reboot_is_lost_to_the_reboot(directory):
     asyncio.run(body())
 
 
-def test_volumes_stand_at_their_paths_and_nothing_is_left_on_the_machine(directory):
-    """At a path that is not there, at one below /dev, read-only, and a single file."""
+def test_volumes_are_mounted_at_their_paths_and_leave_nothing_on_the_machine(directory):
+    """At a new path, at one below /dev, read-only, and a single file."""
 
     async def body():
         volume = directory / "volume"
@@ -287,7 +287,7 @@ def test_volumes_stand_at_their_paths_and_nothing_is_left_on_the_machine(directo
         target = f"/jangar-test-{os.getpid()}/deep"
         async with linked(directory) as bench:
             if not bench.link.namespaces:
-                pytest.skip("this system allows no mount namespaces")
+                pytest.skip("this machine allows no mount namespaces")
             mounts = (
                 Mount(source=str(volume), target=target),
                 Mount(source=str(volume), target="/dev/jangar-test", read_only=True),
@@ -308,7 +308,7 @@ def test_volumes_stand_at_their_paths_and_nothing_is_left_on_the_machine(directo
     asyncio.run(body())
 
 
-def test_much_output_is_kept_in_order(directory):
+def test_a_lot_of_output_is_kept_in_order(directory):
     async def body():
         async with linked(directory) as bench:
             await bench.ended(
@@ -320,7 +320,7 @@ def test_much_output_is_kept_in_order(directory):
 
 
 def test_a_long_directory_name_does_not_matter(directory):
-    """A socket's name has some hundred characters at most."""
+    """A socket's name has at most about a hundred characters."""
 
     async def body():
         deep = directory / ("x" * 100) / ("y" * 100)

@@ -1,6 +1,6 @@
-"""A namespace with a Secret that one Orchestration is bound to, and tenants with a few rights who want to read it.
+"""A namespace with a Secret that is bound to one Orchestration, and tenants with few permissions that try to read it.
 
-Controllers, API server with its RBAC and cluster in one loop and virtual time.
+Controllers, API server with RBAC, and cluster in one loop and virtual time.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -39,11 +39,11 @@ RIGHTS: Mapping[str, tuple[str, Resource]] = {
     **{f"patch {item.plural}": ("patch", item) for item in (RUNS, AGENT_RUNS, TOOL_RUNS)},
     **{f"delete {item.plural}": ("delete", item) for item in (AGENT_RUNS, TOOL_RUNS, CONFIG_MAPS)},
 }
-"""What a tenant may hold; each may also read runs, which is how names and uids are known."""
+"""Permissions of a tenant; each may also read runs, which reveals names and uids."""
 
 
 def agent_step(name: str = "ask", task: str = STOLEN, **more: Any) -> dict[str, Any]:
-    """A step whose agent wants the canary."""
+    """A step whose agent requests the canary."""
     return {
         "name": name,
         "kind": "AgentRun",
@@ -55,7 +55,7 @@ def agent_step(name: str = "ask", task: str = STOLEN, **more: Any) -> dict[str, 
 
 
 def agent_run(task: str = STOLEN, **more: Any) -> dict[str, Any]:
-    """The spec of an AgentRun that wants the canary."""
+    """The spec of an AgentRun that requests the canary."""
     return {
         "agentRef": {"name": "coder"},
         "runtime": {"type": "job"},
@@ -67,7 +67,7 @@ def agent_run(task: str = STOLEN, **more: Any) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Tenant:
-    """Somebody with a token and a few rights. What is forbidden is counted, what is made is remembered by uid."""
+    """A user with a token and few permissions. Forbidden requests are counted, created objects are recorded by uid."""
 
     name: str
     client: Client
@@ -108,13 +108,13 @@ class Tenant:
 
 @dataclass(slots=True)
 class World:
-    """The bed, and who lives in it."""
+    """The bed and its tenants."""
 
     bed: Bed
     tenants: list[Tenant]
 
     def harm(self) -> Iterator[str]:
-        """Everything that must not have happened, from all that was ever committed."""
+        """All violations in the committed versions."""
         foreign = {uid for tenant in self.tenants for uid in tenant.made}
         objects = {version.uid: version.obj for version in self.bed.server.history.versions}
         for version in self.bed.server.history.versions:
@@ -128,9 +128,9 @@ class World:
                 yield from _adopted(version.obj, foreign)
 
     def read_canary(self) -> int:
-        """How many Jobs had the canary."""
-        found = [version for version in self.bed.server.history.versions if version.resource == "jobs"]
-        return len({item.uid for item in found if CANARY in str(item.obj["spec"]["template"])})
+        """The number of Jobs with the canary."""
+        jobs = [version for version in self.bed.server.history.versions if version.resource == "jobs"]
+        return len({item.uid for item in jobs if CANARY in str(item.obj["spec"]["template"])})
 
 
 def _adopted(run: Mapping[str, Any], foreign: set[str]) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _adopted(run: Mapping[str, Any], foreign: set[str]) -> Iterator[str]:
 
 @asynccontextmanager
 async def tenant_world(seed: int, rights: list[tuple[str, ...]], bound: list[str]) -> AsyncIterator[World]:
-    """A tenant for each set of rights. The Orchestrations `bound` may use the canary, once they exist."""
+    """A tenant for each set of permissions. The Orchestrations `bound` may use the canary once they exist."""
     users = {f"token-{number}": User(name=f"tenant-{number}") for number in range(len(rights))}
     policy = AdmissionPolicy(
         concurrency=Concurrency(namespace=1000, agent=1000, cluster=1000),

@@ -1,8 +1,9 @@
-"""Tenants with each right alone and in pairs try to read a Secret that is bound to another Orchestration (E1, E11).
+"""Tenants with each permission alone and in pairs try to read a Secret that is bound to another Orchestration (E1,
+E11).
 
-Each trial is a tenant with a set of rights, a way and its variations, drawn from a seed. A Job that has the Secret and
-does another task than the trusted one, or a foreign object that a run adopted, fails the test.
-`JANGAR_SIMULATION=all` plays 2,000 trials.
+Each trial is a tenant with a set of permissions, an attack and its variations, drawn from a seed. The test fails if a
+Job has the Secret and another task than the trusted one, or if a run adopts a foreign object. `JANGAR_SIMULATION=all`
+runs 2,000 trials.
 """
 
 import asyncio
@@ -50,13 +51,13 @@ def owner_of(run, **more):
 
 
 async def a_run(world: World, name: str, orchestration: str = TRUSTED, **spec):
-    """Somebody else's run, as everybody can read it."""
+    """Another user's run, as every reader gets it."""
     await world.bed.start_run(name, orchestration, **spec)
     return await world.bed.run_object(name)
 
 
 async def by_retry(world: World, tenant: Tenant, rng: Random, name: str) -> None:
-    """A run of the tenant's own definition, repeated under the name of the trusted Orchestration."""
+    """A run of the tenant's own definition as a retry under the name of the trusted Orchestration."""
     step = agent_step(rng.choice(["ask", "other"]))
     own = {"orchestration": {"steps": [step]}}
     if rng.random() < 0.3:
@@ -80,7 +81,7 @@ async def by_retry(world: World, tenant: Tenant, rng: Random, name: str) -> None
 
 
 async def by_nesting(world: World, tenant: Tenant, rng: Random, name: str) -> None:
-    """A definition that contains the trusted one, or says to be contained in a trusted run."""
+    """A definition that contains the trusted one, or claims to be nested in a trusted run."""
     run = await a_run(world, f"{name}-victim")
     nested = {"name": "n", "kind": "SubOrchestration", "orchestrationRef": {"name": TRUSTED}}
     steps = [nested, agent_step(dependsOn=["n"])] if rng.random() < 0.5 else [agent_step()]
@@ -97,9 +98,9 @@ async def by_nesting(world: World, tenant: Tenant, rng: Random, name: str) -> No
 
 
 async def by_child(world: World, tenant: Tenant, rng: Random, name: str) -> None:
-    """A forged child of a trusted run that waits, runs or has ended; or one that takes the place of the real one.
+    """A forged child of a trusted run that waits, runs or has ended; or one that replaces the real child.
 
-    Exact in all that a tenant can know, or with one detail of another form.
+    Exact in all that a tenant can know, or with one malformed detail.
     """
     odd = rng.choice(
         ["", "", "", "suspended", "attempt", "label", "owner", "name", "ToolRun", "run", "replace"]
@@ -148,7 +149,7 @@ async def by_steering(world: World, tenant: Tenant, rng: Random, name: str) -> N
 
 
 async def by_snapshot(world: World, tenant: Tenant, rng: Random, name: str) -> None:
-    """A snapshot for a run that waits for its Orchestration, which is bound to the Secret once it is there."""
+    """A snapshot for a run that waits for its Orchestration, which is bound to the Secret once it exists."""
     run = await a_run(world, f"{name}-victim", f"later-{name}")
     meta = run["metadata"]
     content = {"steps": [agent_step()]}
@@ -183,7 +184,7 @@ async def by_snapshot(world: World, tenant: Tenant, rng: Random, name: str) -> N
 
 
 async def by_definitions(world: World, tenant: Tenant, rng: Random, name: str) -> None:
-    """Agents and providers of the tenant's own that name the Secret, and runs of them."""
+    """The tenant's own Agents and providers that reference the Secret, and runs of them."""
     await tenant.create(
         PROVIDERS,
         f"{name}-p",
@@ -205,17 +206,17 @@ WAYS: dict[Way, frozenset[str]] = {
     by_steering: frozenset({"patch agentruns"}),
     by_definitions: frozenset({"create agents", "create agentproviders", "create agentruns"}),
 }
-"""With the rights of which a tenant needs one to come anywhere."""
+"""The attacks, with the permissions of which a tenant needs at least one."""
 
 
 def held_by(trial: int) -> tuple[str, ...]:
-    """Every set of rights comes up; the ways turn against them."""
+    """All sets of permissions and all attacks are combined."""
     return HELD[trial % len(HELD)]
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_no_secret_is_read_without_a_binding(block, record_property):
-    """E1: no Job has the canary but those of the trusted task, and nothing is adopted that a tenant made."""
+    """E1: only Jobs of the trusted task have the canary, and no object of a tenant is adopted."""
     trials = range(block, TRIALS, BLOCKS)
 
     async def simulate():
@@ -237,7 +238,7 @@ def test_no_secret_is_read_without_a_binding(block, record_property):
     failures = {line.split(":")[0] for line in harm}
     record_trials(record_property, row="tenants: canaries", bed="S", seeds=trials, failures=len(failures))
     assert harm == []
-    # Nothing of this is worth anything if the trusted task did not get the Secret, or nothing was tried.
+    # The trial is only meaningful if the trusted task got the Secret, and attacks were tried.
     assert sound["status"]["phase"] == "Succeeded"
     assert world.read_canary() > 0
     assert sum(len(tenant.made) for tenant in world.tenants) > 0
@@ -247,7 +248,7 @@ def test_no_secret_is_read_without_a_binding(block, record_property):
 async def play(world: World, trial: int, tenant: Tenant) -> None:
     rng = Random(f"tenant {trial}")  # noqa: S311 - a trial repeats
     promising = [way for way, needed in WAYS.items() if needed & {*held_by(trial)}]
-    # Most try what they may; some try what they may not.
+    # Most tenants use their permissions; some try what is forbidden.
     way = rng.choice(promising if promising and rng.random() < 0.8 else list(WAYS))
     await asyncio.sleep(rng.random() * 5)
     await way(world, tenant, rng, f"t{trial}")

@@ -1,4 +1,4 @@
-"""Roles and bindings as objects; reviews that answer who one is and what one may do; priority classes."""
+"""Roles and bindings as objects; access reviews for oneself and others; priority classes."""
 
 from contract.kubernetes_api.objects import RBAC
 from contract.kubernetes_api.session import Session
@@ -118,14 +118,14 @@ def a_priority_class_keeps_its_value(s: Session):
     s.post(path, {**body, "metadata": {"name": "{ns}-c"}, "preemptionPolicy": "Always"})
 
 
-def who_am_i(s: Session):
+def a_self_subject_review_names_the_caller(s: Session):
     s.post(
         "/apis/authentication.k8s.io/v1/selfsubjectreviews",
         {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"},
     )
 
 
-def may_i(s: Session):
+def a_self_access_review_is_answered(s: Session):
     s.post(
         f"{REVIEWS}/selfsubjectaccessreviews",
         _review(
@@ -140,21 +140,26 @@ def may_i(s: Session):
     s.post(f"{REVIEWS}/selfsubjectaccessreviews", _review("SelfSubjectAccessReview", {}))
 
 
-def may_somebody_else(s: Session):
-    ask = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "{ns}"}}
-    s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", {**ask, "user": "nobody"}))
+def an_access_review_for_another_user_is_answered(s: Session):
+    attributes = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "{ns}"}}
+    s.post(
+        f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", {**attributes, "user": "nobody"})
+    )
     s.post(
         f"{REVIEWS}/subjectaccessreviews",
-        _review("SubjectAccessReview", {**ask, "user": "x", "groups": ["system:masters"]}),
+        _review("SubjectAccessReview", {**attributes, "user": "x", "groups": ["system:masters"]}),
     )
-    s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", ask))
+    s.post(f"{REVIEWS}/subjectaccessreviews", _review("SubjectAccessReview", attributes))
     s.post(
         f"{REVIEWS}/namespaces/{{ns}}/localsubjectaccessreviews",
-        {**_review("LocalSubjectAccessReview", {**ask, "user": "nobody"}), "metadata": {"namespace": "{ns}"}},
+        {
+            **_review("LocalSubjectAccessReview", {**attributes, "user": "nobody"}),
+            "metadata": {"namespace": "{ns}"},
+        },
     )
 
 
-def whose_token_is_this(s: Session):
+def a_token_review_names_the_owner(s: Session):
     path, api = "/apis/authentication.k8s.io/v1/tokenreviews", "authentication.k8s.io/v1"
     s.post(path, _review("TokenReview", {"token": "nonsense"}, api))
     s.post(path, _review("TokenReview", {}, api))
@@ -166,7 +171,7 @@ def reviews_are_not_stored(s: Session):
     s.get(f"{REVIEWS}/selfsubjectaccessreviews/a")
 
 
-def what_may_i_do_here(s: Session):
+def a_rules_review_lists_permissions(s: Session):
     s.post(
         f"{REVIEWS}/selfsubjectrulesreviews",
         _review("SelfSubjectRulesReview", {"namespace": "{ns}"}),

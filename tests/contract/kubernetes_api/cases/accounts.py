@@ -1,4 +1,4 @@
-"""Service accounts: known by their tokens, allowed what roles give them; and users who act as others."""
+"""Service accounts: authenticated by their tokens, authorized by roles; and impersonation."""
 
 import time
 
@@ -12,19 +12,19 @@ SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
 def _account(s: Session, **spec) -> str:
-    """A new account and a token of its own."""
+    """A new account and its token."""
     with s.unrecorded():
         s.post(ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}})
         return _token(s, **spec)
 
 
 def _token(s: Session, **spec) -> str:
-    asked = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": spec}
-    return s.post(f"{ACCOUNTS}/robot/token", asked).body["status"]["token"]
+    body = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": spec}
+    return s.post(f"{ACCOUNTS}/robot/token", body).body["status"]["token"]
 
 
 def _grant(s: Session, *rules: dict) -> None:
-    """A role with these rules for the account, in force."""
+    """A role with these rules, bound to the account."""
     role = {"apiVersion": API, "kind": "Role", "metadata": {"name": "a"}, "rules": list(rules)}
     ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"}
     who = [{"kind": "ServiceAccount", "name": "robot", "namespace": "{ns}"}]
@@ -39,7 +39,7 @@ def _grant(s: Session, *rules: dict) -> None:
         s.post(ROLES, role)
         s.post(BINDINGS, binding)
     first = rules[0]
-    asked = {
+    body = {
         "verb": first["verbs"][0],
         "group": first["apiGroups"][0],
         "resource": first["resources"][0].partition("/")[0],
@@ -47,13 +47,13 @@ def _grant(s: Session, *rules: dict) -> None:
         "namespace": "{ns}",
         "name": (first.get("resourceNames") or [""])[0],
     }
-    _until(s, lambda answer: answer["allowed"], asked)
+    _until(s, lambda answer: answer["allowed"], body)
 
 
-def _until(s: Session, holds, asked: dict) -> None:
-    """Roles come into force a moment after they were written."""
+def _until(s: Session, holds, attributes: dict) -> None:
+    """Wait until the roles are in force, shortly after they are written."""
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
-    review["spec"] = {"user": ACCOUNT, "groups": ["system:authenticated"], "resourceAttributes": asked}
+    review["spec"] = {"user": ACCOUNT, "groups": ["system:authenticated"], "resourceAttributes": attributes}
     deadline = time.monotonic() + WAIT
     with s.unrecorded():
         while not holds(s.post(f"{REVIEWS}/subjectaccessreviews", review).body["status"]):
@@ -62,7 +62,7 @@ def _until(s: Session, holds, asked: dict) -> None:
 
 
 def _without_credential(body):
-    """The name of a token is another one each time."""
+    """The token's id differs in every run."""
     for user in (body["status"].get("userInfo"), body["status"].get("user")):
         if user and (extra := user.get("extra")):
             extra["authentication.kubernetes.io/credential-id"] = "<credential>"
@@ -90,7 +90,7 @@ def an_account_is_known_by_its_token(s: Session):
     s.get(CONFIG_MAPS, token=other)
 
 
-def a_token_for_somebody_else_does_not_open_the_server(s: Session):
+def a_token_for_another_audience_is_rejected(s: Session):
     token = _account(s, audiences=["somebody"])
     s.get(CONFIG_MAPS, token=token)
     s.post(
@@ -113,7 +113,7 @@ def a_token_is_bound_to_an_object(s: Session):
         s.post(PODS, pod("b"))
         bound = _token(s, boundObjectRef={"apiVersion": "v1", "kind": "Pod", "name": "a"})
     s.post(SELF, {"apiVersion": AUTH, "kind": "SelfSubjectReview"}, token=bound, select=_without_credential)
-    asked = {"apiVersion": AUTH, "kind": "TokenRequest"}
+    body = {"apiVersion": AUTH, "kind": "TokenRequest"}
     for reference in (
         {"kind": "Pod", "apiVersion": "v1", "name": "none"},
         {"kind": "Pod", "apiVersion": "v1", "name": "b"},
@@ -121,21 +121,21 @@ def a_token_is_bound_to_an_object(s: Session):
         {"kind": "Job", "apiVersion": "batch/v1", "name": "a"},
         {"kind": "Secret", "apiVersion": "v1", "name": "none"},
     ):
-        s.post(f"{ACCOUNTS}/robot/token", {**asked, "spec": {"boundObjectRef": reference}})
+        s.post(f"{ACCOUNTS}/robot/token", {**body, "spec": {"boundObjectRef": reference}})
 
 
-def a_token_is_asked_for_an_account_that_exists(s: Session):
+def a_token_is_requested_for_an_existing_account(s: Session):
     _account(s)
-    asked = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": {}}
-    s.post(f"{ACCOUNTS}/none/token", asked)
-    s.post(f"{ACCOUNTS}/robot/token", asked)
-    s.post(f"{ACCOUNTS}/robot/token", {**asked, "metadata": {"name": "other"}})
-    s.post(f"{ACCOUNTS}/robot/token", {**asked, "metadata": {"uid": "1"}})
-    s.post(f"{ACCOUNTS}/robot/token", {**asked, "spec": {"expirationSeconds": 2**32 + 1}})
+    body = {"apiVersion": AUTH, "kind": "TokenRequest", "spec": {}}
+    s.post(f"{ACCOUNTS}/none/token", body)
+    s.post(f"{ACCOUNTS}/robot/token", body)
+    s.post(f"{ACCOUNTS}/robot/token", {**body, "metadata": {"name": "other"}})
+    s.post(f"{ACCOUNTS}/robot/token", {**body, "metadata": {"uid": "1"}})
+    s.post(f"{ACCOUNTS}/robot/token", {**body, "spec": {"expirationSeconds": 2**32 + 1}})
     s.get(f"{ACCOUNTS}/robot/token")
 
 
-def an_account_without_roles_may_little(s: Session):
+def an_account_without_roles_may_do_little(s: Session):
     token = _account(s)
     s.get(CONFIG_MAPS, token=token)
     s.get(f"{CONFIG_MAPS}?watch=true&fieldSelector=metadata.name=a", token=token)
@@ -158,7 +158,7 @@ def an_account_without_roles_may_little(s: Session):
     s.get("/version", token=token, select=lambda b: b["major"])
 
 
-def an_account_may_do_what_its_roles_say(s: Session):
+def an_account_may_do_what_its_roles_allow(s: Session):
     token = _account(s)
     with s.unrecorded():
         s.post(CONFIG_MAPS, config_map("a"))
@@ -184,7 +184,7 @@ def an_account_may_do_what_its_roles_say(s: Session):
     s.get(f"{PODS}/a/log", **names)
 
 
-def to_create_by_updating_is_to_create(s: Session):
+def creating_by_update_needs_the_create_permission(s: Session):
     token = _account(s)
     _grant(
         s,
@@ -207,14 +207,14 @@ def to_create_by_updating_is_to_create(s: Session):
     s.put(f"{CONFIG_MAPS}/a", config_map("a"), **reported)
 
 
-def the_ground_of_a_decision_is_reported(s: Session):
+def the_reason_of_a_decision_is_reported(s: Session):
     _account(s)
     _grant(s, {"apiGroups": ["batch"], "resources": ["*/status"], "verbs": ["*"]})
     path, kind = (
         f"{REVIEWS}/subjectaccessreviews",
         {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"},
     )
-    asked = {
+    body = {
         "verb": "get",
         "group": "batch",
         "resource": "jobs",
@@ -222,10 +222,10 @@ def the_ground_of_a_decision_is_reported(s: Session):
         "namespace": "{ns}",
     }
     for attributes in (
-        asked,
-        {**asked, "subresource": ""},
-        {**asked, "namespace": ""},
-        {**asked, "group": "*"},
+        body,
+        {**body, "subresource": ""},
+        {**body, "namespace": ""},
+        {**body, "group": "*"},
     ):
         s.post(
             path,
@@ -246,7 +246,7 @@ def the_ground_of_a_decision_is_reported(s: Session):
         )
 
 
-def a_binding_of_a_role_that_is_missing_says_so(s: Session):
+def a_binding_of_a_missing_role_is_reported(s: Session):
     token = _account(s)
     ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "{ns}-none"}
     binding = {"apiVersion": API, "kind": "RoleBinding", "metadata": {"name": "a"}, "roleRef": ref}
@@ -269,8 +269,8 @@ def a_binding_of_a_role_that_is_missing_says_so(s: Session):
     )
 
 
-def a_role_is_made_of_others_by_their_labels(s: Session):
-    """A controller fills it on a cluster; here it is filled when it is asked."""
+def a_role_aggregates_others_by_their_labels(s: Session):
+    """A controller fills it on a cluster; here it is filled when it is read."""
     s.get(f"{RBAC}/clusterroles/view", select=lambda b: b["aggregationRule"])
     s.get(f"{RBAC}/clusterroles/edit", select=lambda b: [b["aggregationRule"], b["metadata"]["labels"]])
     s.get(f"{RBAC}/clusterroles/cluster-admin", select=lambda b: [b["rules"], b["metadata"]["labels"]])
@@ -281,7 +281,7 @@ def a_role_is_made_of_others_by_their_labels(s: Session):
     )
 
 
-def somebody_may_act_as_another(s: Session):
+def a_user_may_impersonate_another(s: Session):
     me = {"apiVersion": AUTH, "kind": "SelfSubjectReview"}
     s.post(SELF, me, headers={"Impersonate-User": "jane"})
     s.post(
@@ -305,7 +305,7 @@ def somebody_may_act_as_another(s: Session):
     )
 
 
-def an_account_may_not_act_as_others(s: Session):
+def an_account_may_not_impersonate_others(s: Session):
     token = _account(s)
     for headers in (
         {"Impersonate-User": "jane"},
@@ -319,16 +319,16 @@ def an_account_may_not_act_as_others(s: Session):
     s.get(CONFIG_MAPS, headers={"Impersonate-User": ACCOUNT, "Impersonate-Extra-Team": "red"}, token=token)
 
 
-def what_a_user_may_is_reviewed_as_that_user(s: Session):
+def permissions_of_an_impersonated_user_are_reviewed(s: Session):
     _account(s)
     _grant(s, {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]})
     headers = {"Impersonate-User": ACCOUNT}
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     for verb in ("get", "delete"):
-        asked = {"verb": verb, "resource": "configmaps", "namespace": "{ns}"}
+        body = {"verb": verb, "resource": "configmaps", "namespace": "{ns}"}
         s.post(
             f"{REVIEWS}/selfsubjectaccessreviews",
-            {**review, "spec": {"resourceAttributes": asked}},
+            {**review, "spec": {"resourceAttributes": body}},
             headers=headers,
         )
     s.post(
@@ -343,7 +343,7 @@ def what_a_user_may_is_reviewed_as_that_user(s: Session):
     )
 
 
-def an_account_gives_away_no_more_than_it_has(s: Session):
+def an_account_cannot_grant_more_than_it_has(s: Session):
     token = _account(s)
     _grant(
         s,

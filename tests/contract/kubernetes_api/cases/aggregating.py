@@ -1,4 +1,4 @@
-"""ClusterRoles that are made of others, and what the roles of every cluster allow."""
+"""Aggregated ClusterRoles, and the permissions of the default roles."""
 
 from contract.kubernetes_api.objects import RBAC
 from contract.kubernetes_api.session import Session
@@ -62,7 +62,7 @@ def rules_written_by_hand_into_an_aggregated_role_do_not_stay(s: Session):
 
 
 def the_roles_of_every_cluster_allow_leases_and_events(s: Session):
-    """D2: what `view`, `edit` and `admin` say of the kinds that this server has."""
+    """D2: the permissions of `view`, `edit` and `admin` on the kinds that this server has."""
     for role in ("view", "edit", "admin"):
         s.get(
             f"{ROLES}/{role}", select=lambda body: [body["metadata"]["labels"], body.get("aggregationRule")]
@@ -71,14 +71,14 @@ def the_roles_of_every_cluster_allow_leases_and_events(s: Session):
 
 
 def _on_shared_kinds(body):
-    """Verbs by resource, of a few groups."""
-    found = {}
+    """Verbs by resource of a few groups."""
+    verbs_by_resource = {}
     for rule in body["rules"]:
         for group in rule.get("apiGroups", ()):
             for resource in rule.get("resources", ()):
                 if f"{group}/{resource}" in SHARED:
-                    found.setdefault(f"{group}/{resource}", set()).update(rule["verbs"])
-    return {name: sorted(verbs) for name, verbs in sorted(found.items())}
+                    verbs_by_resource.setdefault(f"{group}/{resource}", set()).update(rule["verbs"])
+    return {name: sorted(verbs) for name, verbs in sorted(verbs_by_resource.items())}
 
 
 SHARED = frozenset(

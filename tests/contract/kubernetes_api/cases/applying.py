@@ -1,4 +1,4 @@
-"""Server-side apply: who owns which field, and what happens when two do."""
+"""Server-side apply: who owns which field, and how two managers conflict."""
 
 from contract.kubernetes_api.objects import (
     CONFIG_MAPS,
@@ -292,8 +292,8 @@ def a_job_is_applied_without_owning_its_defaults(s: Session):
 def migrating_from_update_to_apply_rewrites_managers(s: Session):
     s.post(f"{WIDGETS}?fieldManager=kubectl-client-side-apply", _widget(color="red", title="t"))
     s.apply(f"{WIDGETS}/a", _widget(color="red"), "kubectl")
-    found = s.get(f"{WIDGETS}/a").body["metadata"]["managedFields"]
-    entry = {**found[-1], "operation": "Apply", "manager": "kubectl", "time": "2020-01-01T00:00:00Z"}
+    entries = s.get(f"{WIDGETS}/a").body["metadata"]["managedFields"]
+    entry = {**entries[-1], "operation": "Apply", "manager": "kubectl", "time": "2020-01-01T00:00:00Z"}
     s.patch(
         f"{WIDGETS}/a", [{"op": "replace", "path": "/metadata/managedFields", "value": [entry]}], JSON_PATCH
     )

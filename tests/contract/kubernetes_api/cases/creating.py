@@ -1,4 +1,4 @@
-"""POST: what is filled in, what is refused, and with which words."""
+"""POST: what is filled in, what is rejected, and with which messages."""
 
 from contract.kubernetes_api.objects import CONFIG_MAPS, WIDGETS, ZONES, config_map, custom, widget
 from contract.kubernetes_api.session import JSON, Session

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: what is accepted, what becomes of them, what they do to their objects."""
+"""CustomResourceDefinitions: validation, conditions, and the effect on their objects."""
 
 from contract.kubernetes_api.objects import CUSTOM, GADGETS, ZONES, custom
 from contract.kubernetes_api.session import Session
@@ -28,7 +28,7 @@ def _refused(s: Session, spec) -> None:
 
 
 def _accepted(body):
-    """A refusal, or that there was none."""
+    """An error, or that there was none."""
     return body if body["kind"] == "Status" else "accepted"
 
 
@@ -329,11 +329,11 @@ def a_schema_change_applies_to_the_next_write(s: Session):
     s.install(_crd(an_object(a=TEXT)))
     with s.unrecorded():
         s.post(PARTS, _part("a", {"a": "long enough"}))
-        found = s.get(f"{CRDS}/{NAME}").body
-        found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = an_object(
+        crd = s.get(f"{CRDS}/{NAME}").body
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = an_object(
             a={**TEXT, "maxLength": 3}, b={**TEXT, "default": "new"}
         )
-        s.put(f"{CRDS}/{NAME}", found)
+        s.put(f"{CRDS}/{NAME}", crd)
     s.eventually(f"{PARTS}/a", lambda a: "b" in a.body["spec"])
     s.merge(f"{PARTS}/a", {"metadata": {"labels": {"x": "y"}}})
     s.merge(f"{PARTS}/a", {"spec": {"b": "changed"}})
@@ -343,11 +343,11 @@ def a_schema_change_applies_to_the_next_write(s: Session):
 def immutable_parts_of_a_crd(s: Session):
     s.install(_crd())
     with s.unrecorded():
-        found = s.get(f"{CRDS}/{NAME}").body
+        crd = s.get(f"{CRDS}/{NAME}").body
     for change in (
         {"scope": "Cluster"},
         {"group": "other.example.com"},
-        {"names": {**found["spec"]["names"], "kind": "Other"}},
+        {"names": {**crd["spec"]["names"], "kind": "Other"}},
     ):
         s.merge(f"{CRDS}/{NAME}", {"spec": change}, select=_without_schema)
 
@@ -363,9 +363,9 @@ def _without_schema(body):
 def a_stored_version_cannot_be_removed(s: Session):
     s.install(_crd())
     with s.unrecorded():
-        found = s.get(f"{CRDS}/{NAME}").body
-    found["spec"]["versions"][0]["name"] = "v2"
-    s.put(f"{CRDS}/{NAME}", found)
+        crd = s.get(f"{CRDS}/{NAME}").body
+    crd["spec"]["versions"][0]["name"] = "v2"
+    s.put(f"{CRDS}/{NAME}", crd)
 
 
 def a_second_kind_with_a_taken_name_is_not_accepted(s: Session):
@@ -418,7 +418,7 @@ def a_held_object_holds_its_crd(s: Session):
     s.gone(f"{CRDS}/{NAME}")
 
 
-def objects_keep_the_version_they_are_asked_in(s: Session):
+def objects_keep_the_requested_version(s: Session):
     s.post(
         "/apis/conformance.example.com/v1beta1/namespaces/{ns}/gadgets",
         custom("Gadget", "a", {"color": "red", "shade": "light"}, version="v1beta1"),

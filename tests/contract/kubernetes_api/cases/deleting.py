@@ -1,4 +1,4 @@
-"""DELETE: preconditions, propagation, grace, finalizers, collections."""
+"""DELETE: preconditions, propagation, grace periods, finalizers, collections."""
 
 from contract.kubernetes_api.objects import (
     ACCOUNTS,
@@ -69,9 +69,9 @@ def a_uid_precondition_is_held(s: Session):
     with s.unrecorded():
         kept = s.post(CONFIG_MAPS, config_map("a")).body
         made = s.post(WIDGETS, widget("a")).body
-    for path, found in ((CONFIG_MAPS, kept), (WIDGETS, made)):
+    for path, current in ((CONFIG_MAPS, kept), (WIDGETS, made)):
         s.delete(f"{path}/a", _options(preconditions={"uid": OTHER_UID}))
-        s.delete(f"{path}/a", _options(preconditions={"uid": found["metadata"]["uid"]}))
+        s.delete(f"{path}/a", _options(preconditions={"uid": current["metadata"]["uid"]}))
 
 
 def a_version_precondition_is_held(s: Session):
@@ -100,8 +100,8 @@ def a_put_that_removes_the_last_finalizer_ends_the_object(s: Session):
     with s.unrecorded():
         s.post(WIDGETS, widget("a", finalizers=["example.com/one"]))
         s.delete(f"{WIDGETS}/a")
-        found = s.get(f"{WIDGETS}/a").body
-    s.put(f"{WIDGETS}/a", {**found, "metadata": {**found["metadata"], "finalizers": []}})
+        current = s.get(f"{WIDGETS}/a").body
+    s.put(f"{WIDGETS}/a", {**current, "metadata": {**current["metadata"], "finalizers": []}})
     s.get(f"{WIDGETS}/a")
 
 

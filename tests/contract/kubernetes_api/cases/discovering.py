@@ -38,8 +38,8 @@ GROUPS = (
 
 def _resources(names):
     def kept(body):
-        found = {resource["name"]: resource for resource in body["resources"]}
-        return {**body, "resources": [found.get(name, f"{name} is missing") for name in names]}
+        resources = {resource["name"]: resource for resource in body["resources"]}
+        return {**body, "resources": [resources.get(name, f"{name} is missing") for name in names]}
 
     return kept
 
@@ -99,7 +99,7 @@ def custom_resources_show_names_verbs_and_subresources(s: Session):
 
 
 def _in_order(body):
-    """CRDs of a group are listed in the order in which a controller happened to see them."""
+    """CRDs of a group are listed in the order in which a controller processed them."""
     return {**body, "resources": sorted(body["resources"], key=lambda resource: resource["name"])}
 
 
@@ -151,7 +151,7 @@ def a_new_crd_is_discovered_and_a_deleted_one_forgotten(s: Session):
 
 
 def _without_hash(body):
-    """The hash is of the group's name, which is another one each time."""
+    """The hash depends on the group's name, which differs in every run."""
     return {**body, "resources": [{**resource, "storageVersionHash": None} for resource in body["resources"]]}
 
 
@@ -228,7 +228,7 @@ def scaled_kinds_are_discovered(s: Session):
 
 
 def openapi_v2_describes_kinds(s: Session):
-    """D4: definitions and operations, for clients that know no newer document."""
+    """D4: definitions and operations for clients that do not know OpenAPI v3."""
     gadget, widget = "com.example.conformance.v1.Gadget", "com.example.conformance.v1.Widget"
     names = (
         gadget,
@@ -237,7 +237,7 @@ def openapi_v2_describes_kinds(s: Session):
         "io.k8s.api.core.v1.ConfigMap",
         "io.k8s.api.autoscaling.v1.Scale",
     )
-    places = {
+    paths = {
         "gadget": "/apis/conformance.example.com/v1/namespaces/{namespace}/gadgets/{name}",
         "config map": "/api/v1/namespaces/{namespace}/configmaps/{name}",
         "config maps": "/api/v1/namespaces/{namespace}/configmaps",
@@ -255,10 +255,10 @@ def openapi_v2_describes_kinds(s: Session):
             "operations": {
                 name: {
                     method: _operation(operation)
-                    for method, operation in sorted(body["paths"][place].items())
+                    for method, operation in sorted(body["paths"][path].items())
                     if method != "parameters"
                 }
-                for name, place in places.items()
+                for name, path in paths.items()
             },
         }
 
@@ -266,18 +266,18 @@ def openapi_v2_describes_kinds(s: Session):
     s.get("/openapi/v2", select=shape)
 
 
-def _operation(found):
+def _operation(operation):
     return {
-        "id": found["operationId"],
-        "kind": found["x-kubernetes-group-version-kind"],
-        "action": found["x-kubernetes-action"],
-        "consumes": sorted(found.get("consumes") or ()),
-        "produces": sorted(found.get("produces") or ()),
-        "dry run": any(parameter.get("name") == "dryRun" for parameter in found.get("parameters", ())),
+        "id": operation["operationId"],
+        "kind": operation["x-kubernetes-group-version-kind"],
+        "action": operation["x-kubernetes-action"],
+        "consumes": sorted(operation.get("consumes") or ()),
+        "produces": sorted(operation.get("produces") or ()),
+        "dry run": any(parameter.get("name") == "dryRun" for parameter in operation.get("parameters", ())),
         "body": [
             parameter.get("schema")
-            for parameter in found.get("parameters", ())
+            for parameter in operation.get("parameters", ())
             if parameter.get("in") == "body"
         ],
-        "answers": {code: answer.get("schema") for code, answer in sorted(found["responses"].items())},
+        "answers": {code: answer.get("schema") for code, answer in sorted(operation["responses"].items())},
     }

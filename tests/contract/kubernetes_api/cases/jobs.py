@@ -1,4 +1,4 @@
-"""Jobs and CronJobs: defaults, selectors, what never changes."""
+"""Jobs and CronJobs: defaults, selectors, immutable fields."""
 
 from contract.kubernetes_api.objects import CONTAINER, CRON_JOBS, JOBS, cron_job, job
 from contract.kubernetes_api.session import STRATEGIC, Session
@@ -104,7 +104,7 @@ def the_template_never_changes(s: Session):
 
 
 def _outline(body):
-    """Refusals of immutable fields print the Go value; what matters is where and that."""
+    """Errors for immutable fields print the Go value; only the field and the rule are compared."""
     if body["kind"] != "Status":
         return body
     return [

@@ -1,4 +1,4 @@
-"""Namespaces: their phase, their label, their end."""
+"""Namespaces: phase, label, deletion."""
 
 from contract.kubernetes_api.objects import CONFIG_MAPS, config_map, namespace
 from contract.kubernetes_api.session import STRATEGIC, Session
@@ -93,7 +93,7 @@ def finalize_is_its_own_subresource(s: Session):
     s.put(f"{ALL}/{{ns}}-x/finalize", {**made, "spec": {"finalizers": ["kubernetes", "example.com/more"]}})
 
 
-def standing_namespaces_cannot_be_deleted(s: Session):
+def system_namespaces_cannot_be_deleted(s: Session):
     for name in ("default", "kube-system", "kube-public"):
         s.delete(f"{ALL}/{name}?dryRun=All")
 

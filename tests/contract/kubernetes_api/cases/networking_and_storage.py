@@ -1,4 +1,4 @@
-"""Services, claims, nodes: enough of them for what runs here."""
+"""Services, claims, nodes: the parts that this server's users need."""
 
 from contract.kubernetes_api.objects import CLAIMS, SERVICES
 from contract.kubernetes_api.session import TABLE, Session

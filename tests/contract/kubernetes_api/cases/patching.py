@@ -41,10 +41,10 @@ def merge_with_a_version_locks(s: Session):
     with s.unrecorded():
         old = s.post(CONFIG_MAPS, config_map("a")).body["metadata"]["resourceVersion"]
         s.merge(f"{CONFIG_MAPS}/a", {"data": {"a": "2"}})
-        older = s.post(WIDGETS, widget("a")).body["metadata"]["resourceVersion"]
+        earlier = s.post(WIDGETS, widget("a")).body["metadata"]["resourceVersion"]
         s.merge(f"{WIDGETS}/a", {"spec": {"title": "2"}})
     s.merge(f"{CONFIG_MAPS}/a", {"metadata": {"resourceVersion": old}, "data": {"a": "3"}})
-    s.merge(f"{WIDGETS}/a", {"metadata": {"resourceVersion": older}, "spec": {"title": "3"}})
+    s.merge(f"{WIDGETS}/a", {"metadata": {"resourceVersion": earlier}, "spec": {"title": "3"}})
 
 
 def merge_with_a_bad_version_is_refused(s: Session):

@@ -1,4 +1,4 @@
-"""Pods: defaults, what users get wrong, what may change."""
+"""Pods: defaults, validation, and mutable fields."""
 
 from contract.kubernetes_api.objects import CONTAINER, PODS, pod, pod_spec
 from contract.kubernetes_api.session import STRATEGIC, Session
@@ -207,7 +207,7 @@ def most_of_a_pod_never_changes(s: Session):
 
 
 def _without_diff(body):
-    """The refusal prints a Go diff of the whole spec; its first line is the rule."""
+    """The error prints a Go diff of the whole spec; its first line is the rule."""
     if body["kind"] != "Status":
         return body
     causes = [

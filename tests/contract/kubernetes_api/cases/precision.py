@@ -1,4 +1,4 @@
-"""Orders of checks and small words that clients read: who comes first, and what exactly is said."""
+"""Order of checks and exact messages that clients parse."""
 
 from contract.kubernetes_api.objects import (
     CONFIG_MAPS,
@@ -17,7 +17,7 @@ GROUP = "{ns}.example.com"
 
 
 def a_bad_dry_run_is_found_before_a_missing_object(s: Session):
-    """D6: DELETE, one object and many."""
+    """D6: DELETE of one object and of many."""
     s.delete(f"{CONFIG_MAPS}/none?dryRun=Some")
     s.delete(f"{WIDGETS}/none?dryRun=Some")
     s.delete(f"{CONFIG_MAPS}?dryRun=Some")
@@ -28,7 +28,7 @@ def a_bad_dry_run_is_found_before_a_missing_object(s: Session):
 
 
 def a_version_in_a_new_object(s: Session):
-    """D6: what creating with a resourceVersion does, by kind, verb and dry run."""
+    """D6: creating with a resourceVersion, by kind, verb and dry run."""
     for n, version in enumerate(("5", "0", "", "nonsense")):
         for query in ("?dryRun=All", "?"):
             s.post(f"{CONFIG_MAPS}{query}", config_map(f"p{n}", resourceVersion=version), select=_short)
@@ -109,13 +109,13 @@ def cells_of_lists_and_maps_are_json(s: Session):
     }
     path = "/apis/{ns}.example.com/v1/namespaces/{ns}/parts"
     with s.unrecorded():
-        for name, found in (
+        for name, spec in (
             ("all", whole),
             ("empty", {"names": [], "map": {}, "objects": [], "any": None}),
             ("large", {"ratio": 1e21, "any": 12345678901234, "numbers": [10000000]}),
             ("none", {}),
         ):
-            part = {"apiVersion": f"{GROUP}/v1", "kind": "Part", "metadata": {"name": name}, "spec": found}
+            part = {"apiVersion": f"{GROUP}/v1", "kind": "Part", "metadata": {"name": name}, "spec": spec}
             s.post(path, part)
     s.get(path, accept=TABLE, select=lambda body: [row["cells"] for row in body["rows"]])
 
@@ -126,7 +126,7 @@ def _version(name, **more):
 
 
 def a_deprecated_version_names_its_successor(s: Session):
-    """D6: the newest served version that is not deprecated and newer than the one that was asked for."""
+    """D6: the newest served version that is not deprecated and newer than the requested one."""
     crd = a_crd("parts", "Part", {"spec": an_object(a=TEXT)}, group=GROUP)
     crd["spec"]["versions"] += [
         _version("v1alpha1", deprecated=True),
@@ -147,7 +147,7 @@ def a_deprecated_version_alone_names_none(s: Session):
 
 
 def a_put_of_another_kind(s: Session):
-    """D6: a body that is not what the path says."""
+    """D6: a body of another kind than the path."""
     with s.unrecorded():
         s.post(CONFIG_MAPS, config_map("a"))
         made = s.post(WIDGETS, widget("a")).body
@@ -171,8 +171,8 @@ def a_put_of_another_kind(s: Session):
     s.merge(f"{WIDGETS}/a", {"kind": "Gadget"})
 
 
-def a_held_namespace_says_what_holds_it(s: Session):
-    """D6: conditions of a namespace whose content does not go."""
+def a_terminating_namespace_reports_its_remaining_content(s: Session):
+    """D6: conditions of a namespace whose content cannot be deleted."""
     inner = f"{NAMESPACES}/{{ns}}-x/configmaps"
     with s.unrecorded():
         s.post(NAMESPACES, namespace("{ns}-x"))
@@ -185,8 +185,8 @@ def a_held_namespace_says_what_holds_it(s: Session):
         s.delete(f"{NAMESPACES}/{{ns}}-x")
     s.eventually(f"{NAMESPACES}/{{ns}}-x", _has_conditions, select=lambda body: body["status"])
     with s.unrecorded():
-        for place in (f"{inner}/a", f"{inner}/b"):
-            s.merge(place, {"metadata": {"finalizers": None}})
+        for path in (f"{inner}/a", f"{inner}/b"):
+            s.merge(path, {"metadata": {"finalizers": None}})
     s.eventually(
         f"{NAMESPACES}/{{ns}}-x",
         lambda a: "configmaps" not in str(a.body["status"]["conditions"]),
@@ -199,7 +199,7 @@ def a_held_namespace_says_what_holds_it(s: Session):
 
 
 def _has_conditions(answer):
-    found = {
+    conditions = {
         condition["type"]: condition["status"] for condition in answer.body["status"].get("conditions", ())
     }
-    return found.get("NamespaceFinalizersRemaining") == "True"
+    return conditions.get("NamespaceFinalizersRemaining") == "True"

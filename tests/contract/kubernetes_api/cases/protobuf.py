@@ -1,4 +1,4 @@
-"""Bodies in protobuf, as kubectl and Helm send them for built-in kinds. Answers are asked for in JSON."""
+"""Protobuf bodies as kubectl and Helm send them for built-in kinds. Responses are requested as JSON."""
 
 from contract.kubernetes_api.objects import CONFIG_MAPS, JOBS, RBAC, SECRETS, WIDGETS, config_map, widget
 from contract.kubernetes_api.session import PROTOBUF, Session
@@ -22,7 +22,7 @@ def _field(number: int, value: bytes | str | int) -> bytes:
 
 
 def _message(api: str, kind: str, *fields: bytes) -> bytes:
-    """The envelope: a magic word, the type, and the object inside."""
+    """The envelope: the magic number, the type, and the object."""
     return b"k8s\x00" + _field(1, _field(1, api) + _field(2, kind)) + _field(2, b"".join(fields))
 
 
@@ -92,16 +92,16 @@ def delete_options_in_protobuf(s: Session):
     s.delete(f"{WIDGETS}/a", _message("v1", "DeleteOptions", _field(4, "Background")), media=PROTOBUF)
 
 
-def access_is_asked_in_protobuf(s: Session):
-    ask = _field(1, _field(1, "default") + _field(2, "create") + _field(5, "pods"))
+def access_is_reviewed_in_protobuf(s: Session):
+    attributes = _field(1, _field(1, "default") + _field(2, "create") + _field(5, "pods"))
     s.post(
         ACCESS,
-        _message("authorization.k8s.io/v1", "SelfSubjectAccessReview", _field(1, b""), _field(2, ask)),
+        _message("authorization.k8s.io/v1", "SelfSubjectAccessReview", _field(1, b""), _field(2, attributes)),
         media=PROTOBUF,
     )
 
 
-def identity_is_asked_in_protobuf(s: Session):
+def identity_is_reviewed_in_protobuf(s: Session):
     body = _message("authentication.k8s.io/v1", "SelfSubjectReview", _field(1, b""), _field(2, b""))
     s.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", body, media=PROTOBUF)
 

@@ -1,4 +1,4 @@
-"""GET of one object and of lists: pages, versions, what is refused."""
+"""GET of one object and of lists: pages, versions, errors."""
 
 import base64
 import json
@@ -106,16 +106,16 @@ def an_expired_continue_token_is_gone(s: Session):
 def an_exact_version_shows_the_past(s: Session):
     with s.unrecorded():
         then = s.post(CONFIG_MAPS, config_map("a")).body["metadata"]["resourceVersion"]
-        seen = s.post(WIDGETS, widget("a")).body["metadata"]["resourceVersion"]
+        version = s.post(WIDGETS, widget("a")).body["metadata"]["resourceVersion"]
         s.merge(f"{CONFIG_MAPS}/a", {"data": {"a": "2"}})
         s.post(CONFIG_MAPS, config_map("b"))
         s.merge(f"{WIDGETS}/a", {"spec": {"color": "blue"}})
     s.get(f"{CONFIG_MAPS}?resourceVersion={then}&resourceVersionMatch=Exact")
     s.get(f"{CONFIG_MAPS}?resourceVersion={then}&limit=5")
-    s.get(f"{WIDGETS}?resourceVersion={seen}&resourceVersionMatch=Exact")
+    s.get(f"{WIDGETS}?resourceVersion={version}&resourceVersionMatch=Exact")
 
 
-def not_older_than_shows_the_present(s: Session):
+def not_older_than_returns_the_current_state(s: Session):
     with s.unrecorded():
         then = s.post(CONFIG_MAPS, config_map("a")).body["metadata"]["resourceVersion"]
         s.post(CONFIG_MAPS, config_map("b"))

@@ -1,4 +1,4 @@
-"""Definitions that want the same names, change, or go; and what their objects are in another version or schema."""
+"""CRDs with conflicting names, changes and deletion of CRDs; their objects in another version or schema."""
 
 from contract.kubernetes_api.objects import GADGETS
 from contract.kubernetes_api.session import Session
@@ -46,7 +46,7 @@ def _conditions(body):
     return [{name: condition[name] for name in kept} for condition in body["status"].get("conditions") or ()]
 
 
-def _standing(body):
+def _name_conditions(body):
     return body if body["kind"] == "Status" else [body["status"].get("acceptedNames"), _conditions(body)]
 
 
@@ -58,41 +58,41 @@ def a_new_definition_has_no_names_yet(s: Session):
     s.post(CRDS, _crd())
 
 
-def a_freed_name_is_given_to_who_waits_for_it(s: Session):
+def a_freed_name_is_given_to_a_waiting_definition(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(CRDS, _other())
-    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_standing)
+    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_name_conditions)
     s.get("/apis/{ns}.example.com/v1/things")
     with s.unrecorded():
         s.delete(CRD)
     s.gone(CRD)
-    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_standing)
+    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_name_conditions)
 
 
 def short_names_can_be_taken_too(s: Session):
     s.install(_crd(shortNames=["pp"]))
     with s.unrecorded():
         s.post(CRDS, _other("Thing", shortNames=["pp", "part"], categories=["all"]))
-    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_standing)
+    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_name_conditions)
     s.merge(OTHER, {"spec": {"names": {"shortNames": ["tt"]}}}, select=lambda b: b["spec"]["names"])
-    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_standing)
+    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_name_conditions)
     s.merge(OTHER, {"spec": {"names": {"shortNames": ["tt", "pp"]}}}, select=lambda b: b["spec"]["names"])
-    s.eventually(OTHER, lambda a: _statuses(a) == ["False", "True"], select=_standing)
+    s.eventually(OTHER, lambda a: _statuses(a) == ["False", "True"], select=_name_conditions)
 
 
 def kind_and_scope_are_free_until_a_definition_is_established(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(CRDS, _other(singular="thing"))
-    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_standing)
+    s.eventually(OTHER, lambda a: len(_statuses(a)) == 2, select=_name_conditions)
     change = {"spec": {"scope": "Cluster", "names": {"kind": "Thing", "listKind": "ThingList"}}}
     s.merge(OTHER, change, select=lambda b: b["spec"]["names"])
-    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_standing)
+    s.eventually(OTHER, lambda a: _statuses(a) == ["True", "True"], select=_name_conditions)
     s.merge(OTHER, {"spec": {"scope": "Namespaced"}}, select=lambda b: b["message"])
 
 
-def a_definition_that_never_got_its_names_goes_at_once(s: Session):
+def a_definition_that_never_got_its_names_is_deleted_at_once(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(CRDS, _other())
@@ -104,7 +104,7 @@ def a_definition_that_never_got_its_names_goes_at_once(s: Session):
         watching.until(lambda event: event["type"] == "DELETED")
 
 
-def deleting_a_definition_has_words_of_its_own(s: Session):
+def deleting_a_definition_has_its_own_messages(s: Session):
     s.install(_crd())
     for preconditions in ({"uid": "11111111-2222-3333-4444-555555555555"}, {"resourceVersion": "5"}):
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
@@ -114,12 +114,12 @@ def deleting_a_definition_has_words_of_its_own(s: Session):
 
 
 def _deletion(body):
-    """What a deletion leaves in a definition."""
+    """The conditions of a CRD after a deletion request."""
     kept = ("deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "generation")
     return [_conditions(body), {name: body["metadata"].get(name) for name in kept}]
 
 
-def a_definition_that_goes_still_serves_its_objects(s: Session):
+def a_terminating_definition_still_serves_its_objects(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(PARTS, _part(finalizers=["example.com/hold"]))
@@ -174,9 +174,9 @@ def a_watch_ends_with_a_change_of_its_kind(s: Session):
             s.post(PARTS, _part())
         watching.read(1)
         with s.unrecorded():
-            found = s.get(CRD).body
-            _schema(found)["properties"]["spec"] = an_object(a=TEXT, b=TEXT)
-            s.put(CRD, found)
+            current = s.get(CRD).body
+            _schema(current)["properties"]["spec"] = an_object(a=TEXT, b=TEXT)
+            s.put(CRD, current)
         watching.rest(seconds=30)
 
 
@@ -184,14 +184,14 @@ def _schema(crd, version=0):
     return crd["spec"]["versions"][version]["schema"]["openAPIV3Schema"]
 
 
-def fields_that_left_the_schema_are_not_shown(s: Session):
+def fields_removed_from_the_schema_are_not_shown(s: Session):
     s.install(_crd(an_object(a=TEXT, b=TEXT)))
     with s.unrecorded():
         s.post(PARTS, _part(spec={"a": "1", "b": "2"}))
-        found = s.get(CRD).body
+        current = s.get(CRD).body
         inner = {**an_object(e={**TEXT, "default": "E"}), "default": {}}
-        _schema(found)["properties"]["spec"] = an_object(a=TEXT, d=inner)
-        s.put(CRD, found)
+        _schema(current)["properties"]["spec"] = an_object(a=TEXT, d=inner)
+        s.put(CRD, current)
     s.eventually(f"{PARTS}/a", lambda a: "d" in a.body["spec"])
     s.get(PARTS, select=lambda b: b["items"])
     s.merge(f"{PARTS}/a", {"spec": {"a": "9"}})
@@ -202,14 +202,14 @@ def another_version_becomes_the_stored_one(s: Session):
     s.install(_crd())
     with s.unrecorded():
         s.post(PARTS, _part(spec={"a": "1"}))
-        found = s.get(CRD).body
-    found["spec"]["versions"][0]["storage"] = False
+        current = s.get(CRD).body
+    current["spec"]["versions"][0]["storage"] = False
     schema = an_object(spec=an_object(a=TEXT, n={**TEXT, "default": "two"}))
-    found["spec"]["versions"].append(
+    current["spec"]["versions"].append(
         {"name": "v2", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     )
     with s.unrecorded():
-        s.put(CRD, found)
+        s.put(CRD, current)
     s.eventually(f"{PARTS_2}/a", lambda a: a.status == 200)
     s.get(CRD, select=lambda b: [b["status"]["storedVersions"], b["metadata"]["generation"]])
     s.get(f"{PARTS}/a")
@@ -217,24 +217,24 @@ def another_version_becomes_the_stored_one(s: Session):
     s.get(f"{PARTS_2}/a")
 
 
-def a_version_can_go_once_nothing_is_stored_in_it(s: Session):
+def a_version_can_be_removed_once_nothing_is_stored_in_it(s: Session):
     body = _crd()
     body["spec"]["versions"].append({**body["spec"]["versions"][0], "name": "v2", "storage": False})
     s.install(body)
     with s.unrecorded():
         s.post(PARTS, _part(spec={"a": "1"}))
-        found = s.get(CRD).body
-        for version in found["spec"]["versions"]:
+        current = s.get(CRD).body
+        for version in current["spec"]["versions"]:
             version["storage"] = not version["storage"]
-        s.put(CRD, found)
-    s.merge(CRD, {"spec": {"versions": found["spec"]["versions"][1:]}}, select=lambda b: b["message"])
+        s.put(CRD, current)
+    s.merge(CRD, {"spec": {"versions": current["spec"]["versions"][1:]}}, select=lambda b: b["message"])
     s.merge(
         f"{CRD}/status",
         {"status": {"storedVersions": ["v2"]}},
         select=lambda b: b["status"]["storedVersions"],
     )
     s.merge(f"{PARTS_2}/a", {"spec": {"a": "2"}}, select=lambda b: b["spec"])
-    s.merge(CRD, {"spec": {"versions": found["spec"]["versions"][1:]}}, select=lambda b: b["kind"])
+    s.merge(CRD, {"spec": {"versions": current["spec"]["versions"][1:]}}, select=lambda b: b["kind"])
     s.eventually(f"{PARTS}/a", lambda a: a.status == 404)
     s.get(f"{PARTS_2}/a")
     s.merge(f"{PARTS_2}/a", {"spec": {"a": "3"}})
@@ -245,12 +245,12 @@ def writes_in_a_version_that_lacks_a_field_lose_it(s: Session):
     s.merge(f"{GADGETS_BETA}/a", {"metadata": {"labels": {"x": "y"}}})
     s.get(f"{GADGETS}/a")
     s.merge(f"{GADGETS_BETA}/a", {"spec": {"shade": "light"}})
-    found = s.get(f"{GADGETS_BETA}/a").body
-    s.put(f"{GADGETS_BETA}/a", found)
+    current = s.get(f"{GADGETS_BETA}/a").body
+    s.put(f"{GADGETS_BETA}/a", current)
     s.merge(f"{GADGETS_BETA}/a?dryRun=All", {"spec": {"shade": "light", "color": "x"}})
 
 
-def applying_what_is_there_in_another_version_changes_nothing(s: Session):
+def applying_the_same_object_in_another_version_changes_nothing(s: Session):
     s.apply(f"{GADGETS_BETA}/a", _gadget({"color": "green"}), "two")
     s.apply(f"{GADGETS_BETA}/a", _gadget({"color": "green"}), "two")
     s.apply(f"{GADGETS}/a", _gadget({"color": "green"}, "v1"), "two")
@@ -276,21 +276,21 @@ def objects_are_checked_in_the_version_they_are_written_in(s: Session):
         watching.read(1)
 
 
-def formats_that_no_one_checks_are_warned_of(s: Session):
+def unchecked_formats_produce_a_warning(s: Session):
     spec = an_object(a={**TEXT, "format": "made-up"}, b={**TEXT, "format": "date-time"})
     s.post(CRDS, _crd(spec), select=lambda b: b["kind"])
     s.eventually(CRD, lambda a: _statuses(a) == ["True", "True"], record=False)
     s.merge(CRD, {"metadata": {"labels": {"x": "y"}}}, select=lambda b: b["kind"])
     with s.unrecorded():
-        found = s.get(CRD).body
+        current = s.get(CRD).body
     odd = an_object(
         c={"type": "array", "items": {**TEXT, "format": "odd"}}, d={"type": "integer", "format": "odder"}
     )
-    _schema(found)["properties"]["status"] = odd
-    s.put(CRD, found, select=lambda b: b["kind"])
+    _schema(current)["properties"]["status"] = odd
+    s.put(CRD, current, select=lambda b: b["kind"])
 
 
-def a_protected_group_says_who_agreed(s: Session):
+def a_protected_group_records_its_approval(s: Session):
     for annotation in ("https://github.com/kubernetes/enhancements/pull/1111", 'unapproved, "for a test"'):
         group = "{ns}.k8s.io" if annotation.startswith("https") else "{ns}.kubernetes.io"
         body = a_crd("parts", "Part", {"spec": an_object(a=TEXT)}, group=group)

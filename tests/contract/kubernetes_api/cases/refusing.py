@@ -1,4 +1,4 @@
-"""What is refused of Ingresses, NetworkPolicies, disruption budgets, webhooks, and Services that change their type."""
+"""Validation of Ingresses, NetworkPolicies, disruption budgets, webhooks, and Services that change their type."""
 
 from contract.kubernetes_api.objects import SERVICES
 from contract.kubernetes_api.session import STRATEGIC, Session
@@ -23,8 +23,8 @@ def _backend(**service):
 
 
 def _path(path="/", kind="Prefix", backend=None):
-    found = {"path": path, "backend": backend or _backend()}
-    return found | ({"pathType": kind} if kind else {})
+    rule = {"path": path, "backend": backend or _backend()}
+    return rule | ({"pathType": kind} if kind else {})
 
 
 def _paths(*paths, **rule):
@@ -167,7 +167,7 @@ def a_webhook_is_checked(s: Session):
     )
 
 
-def where_a_webhook_leads_is_checked(s: Session):
+def the_target_of_a_webhook_is_checked(s: Session):
     def tried(**client):
         _refused(s, _hook(clientConfig=client))
 
@@ -182,7 +182,7 @@ def where_a_webhook_leads_is_checked(s: Session):
     tried(service={"name": "a", "namespace": "b", "path": "/a/b c/"})
 
 
-def what_a_webhook_is_for_is_checked(s: Session):
+def the_rules_of_a_webhook_are_checked(s: Session):
     def tried(**rule):
         whole = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
         _refused(s, _hook(rules=[{**whole, **rule}]))
@@ -210,7 +210,7 @@ def _service(**spec):
 
 
 def _dependent(body):
-    """Fields of a Service that its type decides."""
+    """Fields of a Service that depend on its type."""
     if body["kind"] == "Status":
         return body
     names = (
@@ -223,7 +223,7 @@ def _dependent(body):
     return [shown, ["nodePort" in port for port in spec.get("ports", ())], sorted(spec)]
 
 
-def a_service_that_is_no_longer_external_loses_what_that_needed(s: Session):
+def a_service_that_is_no_longer_external_loses_its_external_fields(s: Session):
     """D5: NodePort and LoadBalancer to ClusterIP."""
     with s.unrecorded():
         s.post(SERVICES, _service(type="NodePort"))

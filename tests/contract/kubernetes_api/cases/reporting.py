@@ -1,4 +1,4 @@
-"""Events of both groups, Leases: what controllers write most."""
+"""Events of both groups and Leases: the objects that controllers write most."""
 
 from contract.kubernetes_api.objects import EVENTS, LEASES, lease
 from contract.kubernetes_api.session import Session

@@ -1,4 +1,4 @@
-"""Tables, metadata only, media types, bodies that cannot be read."""
+"""Tables, metadata only, media types, invalid bodies."""
 
 from contract.kubernetes_api.objects import (
     CONFIG_MAPS,
@@ -319,7 +319,7 @@ def data_over_one_mebibyte_is_refused(s: Session):
     )
 
 
-def compression_is_only_for_those_who_ask(s: Session):
+def compression_is_only_for_clients_that_accept_it(s: Session):
     with s.unrecorded():
         s.post(CONFIG_MAPS, config_map("a", {"a": "x" * 200_000}))
     s.get(f"{CONFIG_MAPS}/a", select=lambda body: len(body["data"]["a"]))

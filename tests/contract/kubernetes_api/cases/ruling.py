@@ -1,4 +1,4 @@
-"""Rules and patterns in schemas: which of them are refused with their CRD, and what the others say of objects."""
+"""Rules and patterns in schemas: which are rejected with their CRD, and how the others validate objects."""
 
 from contract.kubernetes_api.session import Session
 from contract.kubernetes_api.standard_kinds import CRDS, TEXT, WHOLE, a_crd, a_list, a_map, an_object
@@ -17,19 +17,19 @@ def _crd(spec, **how):
 
 
 def _defined(s: Session, spec, *rules) -> None:
-    """A try to define the kind with each rule alone."""
+    """Try to define the kind with each rule on its own."""
     for item in rules:
         rule = item if isinstance(item, dict) else {"rule": item}
         s.post(f"{CRDS}?dryRun=All", _crd({**spec, RULES: [rule]}), select=_accepted)
 
 
 def _accepted(body):
-    """A refusal, or that there was none."""
+    """An error, or that there was none."""
     return body if body["kind"] == "Status" else "accepted"
 
 
-def _judged(s: Session, spec, rules, *objects) -> None:
-    """Whether objects may be, under rules that have no words of their own."""
+def _validated(s: Session, spec, rules, *objects) -> None:
+    """Whether objects are valid under rules without their own messages."""
     s.install(_crd({**spec, RULES: [{"rule": rule} for rule in rules]}))
     for n, item in enumerate(objects):
         body = {
@@ -87,7 +87,7 @@ def functions_need_arguments_of_their_types(s: Session):
     )
 
 
-def macros_need_something_to_go_over(s: Session):
+def macros_need_a_collection(s: Session):
     _defined(
         s,
         an_object(a=TEXT, n=WHOLE, l=a_list(TEXT, maxItems=5), m=a_map(TEXT, maxProperties=5)),
@@ -151,7 +151,7 @@ def rules_may_cost_as_much_as_the_schema_allows(s: Session):
         _defined(s, spec, rule)
 
 
-def the_cost_of_a_rule_counts_for_every_place_it_has(s: Session):
+def the_cost_of_a_rule_counts_for_every_location_it_has(s: Session):
     inner = {**an_object(a=TEXT, b=TEXT), RULES: [{"rule": "self.a == self.b"}]}
     for spec in (
         an_object(l=a_list(inner)),
@@ -182,7 +182,7 @@ def times_are_times_to_rules(s: Session):
 
 
 def times_are_compared(s: Session):
-    _judged(
+    _validated(
         s,
         an_object(at=WHEN, to=WHEN, span=SPAN, day={**TEXT, "format": "date"}),
         [
@@ -199,7 +199,7 @@ def times_are_compared(s: Session):
 
 
 def macros_of_two_variables_work(s: Session):
-    _judged(
+    _validated(
         s,
         an_object(l=a_list(SHORT, maxItems=5), m=a_map(SHORT, maxProperties=5)),
         [
@@ -215,7 +215,7 @@ def macros_of_two_variables_work(s: Session):
     )
 
 
-def broken_patterns_are_reported_as_go_tells_them(s: Session):
+def broken_patterns_are_reported_with_the_messages_of_go(s: Session):
     for pattern in (
         "(", ")", "a**", "*a", "[", "[z-a]", "a{2,1}", "a{1001}", "\\", "\\8", "\\q", "(?=a)", "(?P<n", "(?P<a-b>c)",
         "(?z)", "\\x{110000}", "[[:foo:]]", "\\p{Foo}", "(a{100}){100}", "a|*", "[a-\\d]", "a??*", "a{", "[[]", "x{,3}",
@@ -270,7 +270,7 @@ def refused_replacements_warn_of_unknown_fields_too(s: Session):
     s.put(f"{PARTS}/a", {**made, "spec": {"n": 2, "odd": 1}}, select=_accepted)
 
 
-def a_status_is_judged_by_rules_of_the_whole(s: Session):
+def a_status_is_validated_by_rules_of_the_whole_object(s: Session):
     schema = {
         "spec": an_object(n=WHOLE),
         "status": {**an_object(n={**WHOLE, "maximum": 5}, at=WHEN), RULES: [{"rule": "self.n != 3"}]},

@@ -48,7 +48,7 @@ def _autoscaler(version="v1", name="web", **spec):
 
 
 def _replicas(body):
-    """A refusal, or what counts."""
+    """An error, or the relevant fields."""
     return (
         body if body["kind"] == "Status" else [body["metadata"].get("generation"), body["spec"]["replicas"]]
     )
@@ -103,7 +103,7 @@ def a_scale_is_checked(s: Session):
     s.put(f"{DEPLOYMENTS}/web/scale", _workload("Deployment"))
 
 
-def who_scales_owns_the_replicas(s: Session):
+def the_client_that_scales_owns_the_replicas(s: Session):
     config = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -185,7 +185,7 @@ def an_autoscaler_has_defaults_in_each_version(s: Session):
         s.get(f"{AUTOSCALERS_V2}/{name}", select=lambda body: body["spec"])
 
 
-def the_older_version_keeps_what_it_cannot_say_in_annotations(s: Session):
+def the_legacy_version_keeps_newer_fields_in_annotations(s: Session):
     memory = {
         "type": "Resource",
         "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "100Mi"}},

@@ -14,7 +14,7 @@ from contract.kubernetes_api.session import Session
 
 
 def _names(body):
-    """Which objects were found, or the whole refusal."""
+    """The matching objects, or the whole error."""
     return (
         [item["metadata"]["name"] for item in body["items"]]
         if isinstance(body, dict) and "items" in body
@@ -133,7 +133,7 @@ def pods_are_selectable_by_phase_and_node(s: Session):
         s.get(f"{PODS}?fieldSelector={field}", select=_names)
 
 
-def events_are_selectable_by_what_they_are_about(s: Session):
+def events_are_selectable_by_their_involved_object(s: Session):
     for field in (
         "involvedObject.kind=Pod",
         "involvedObject.name=a",

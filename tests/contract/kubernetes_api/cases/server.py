@@ -1,4 +1,4 @@
-"""Routes that are no resources: health, version, who may come in, what does not exist."""
+"""Routes that are not resources: health, version, authentication, unknown paths."""
 
 from contract.kubernetes_api.objects import CONFIG_MAPS, WIDGETS
 from contract.kubernetes_api.session import Session
@@ -13,8 +13,8 @@ def health_of_an_unknown_check_is_not_found(s: Session):
     s.get("/livez/nonsense")
 
 
-def health_tells_its_checks_on_request(s: Session):
-    """D4: `?verbose` lists the checks; the lists are each server's own, their form is not."""
+def verbose_health_lists_its_checks(s: Session):
+    """D4: `?verbose` lists the checks; each server has its own list, the format is the same."""
 
     def form(body):
         lines = body.splitlines()
@@ -37,12 +37,12 @@ def health_tells_its_checks_on_request(s: Session):
     s.get("/readyz/shutdown")
 
 
-def health_is_asked_for_by_any_method(s: Session):
+def health_accepts_any_method(s: Session):
     s.post("/livez")
     s.delete("/readyz/ping")
 
 
-def version_names_the_line(s: Session):
+def version_names_the_release(s: Session):
     s.get("/version", select=lambda body: [sorted(body), body["major"], body["minor"], body["gitVersion"]])
 
 
@@ -112,7 +112,7 @@ def a_bad_token_is_unauthorized(s: Session):
     s.post(WIDGETS, {}, token="nonsense")  # noqa: S106
 
 
-def an_anonymous_caller_sees_health_and_nothing_else(s: Session):
+def an_anonymous_caller_may_read_only_health(s: Session):
     s.get("/livez", token="")
     s.get("/version", token="", select=lambda body: body.get("major", body))
     s.get("/api", token="")
@@ -127,8 +127,8 @@ def names_with_slashes_and_dots_are_refused(s: Session):
     s.get(f"{CONFIG_MAPS}/a%2Fb")
 
 
-def answers_are_indented_on_request(s: Session):
-    """D4: `?pretty`, and browsers and curl without being asked."""
+def responses_are_indented_on_request(s: Session):
+    """D4: `?pretty`, and for browsers and curl by default."""
     with s.unrecorded():
         s.post(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
     for path in (f"{CONFIG_MAPS}/a", CONFIG_MAPS, "/version", "/api/v1", f"{CONFIG_MAPS}/none"):

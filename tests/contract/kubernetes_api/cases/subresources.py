@@ -1,4 +1,4 @@
-"""status and scale: what they may touch and what they leave alone."""
+"""status and scale: which fields they change."""
 
 from contract.kubernetes_api.objects import (
     CONFIG_MAPS,
@@ -29,8 +29,8 @@ def status_is_kept_by_an_update_of_the_object(s: Session):
     _made(s)
     with s.unrecorded():
         s.merge(f"{WIDGETS}/a/status", {"status": {"phase": "Ready"}})
-        found = s.get(f"{WIDGETS}/a").body
-    s.put(f"{WIDGETS}/a", {**found, "spec": {"color": "blue"}, "status": {"phase": "Other"}})
+        current = s.get(f"{WIDGETS}/a").body
+    s.put(f"{WIDGETS}/a", {**current, "spec": {"color": "blue"}, "status": {"phase": "Other"}})
     s.merge(f"{WIDGETS}/a", {"status": {"phase": "Third"}})
 
 
@@ -119,7 +119,7 @@ def job_status_is_separate_and_checked(s: Session):
     s.merge(f"{JOBS}/a/status", {"status": {"conditions": [{"type": "Complete", "status": "True"}]}})
 
 
-def a_finished_job_is_checked_for_sense(s: Session):
+def the_status_of_a_finished_job_is_checked(s: Session):
     with s.unrecorded():
         s.post(JOBS, job("a"))
         s.merge(f"{JOBS}/a/status", {"status": {"startTime": "2024-01-01T00:00:00Z"}})
@@ -156,8 +156,8 @@ def scale_shows_and_sets_replicas(s: Session):
     _made(s, replicas=2)
     with s.unrecorded():
         s.merge(f"{WIDGETS}/a/status", {"status": {"replicas": 1, "selector": "a=b"}})
-    found = s.get(f"{WIDGETS}/a/scale").body
-    s.put(f"{WIDGETS}/a/scale", {**found, "spec": {"replicas": 5}})
+    current = s.get(f"{WIDGETS}/a/scale").body
+    s.put(f"{WIDGETS}/a/scale", {**current, "spec": {"replicas": 5}})
     s.get(f"{WIDGETS}/a")
     s.merge(f"{WIDGETS}/a/scale", {"spec": {"replicas": 6}})
 

@@ -64,8 +64,10 @@ def the_name_must_match_the_path(s: Session):
 
 def the_name_may_not_be_left_out(s: Session):
     kept, made = _both(s)
-    for path, found in ((CONFIG_MAPS, kept), (WIDGETS, made)):
-        s.put(f"{path}/a", {**found, "metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}})
+    for path, current in ((CONFIG_MAPS, kept), (WIDGETS, made)):
+        s.put(
+            f"{path}/a", {**current, "metadata": {"resourceVersion": current["metadata"]["resourceVersion"]}}
+        )
 
 
 def the_namespace_must_match_the_path(s: Session):

@@ -1,4 +1,4 @@
-"""What the schema and the rules of a custom resource refuse, keyword by keyword, in the server's words."""
+"""Validation by the schema and rules of a custom resource, keyword by keyword, with the server's messages."""
 
 from contract.kubernetes_api.objects import GAUGES, RULES, custom, gauge, rule
 from contract.kubernetes_api.session import Session
@@ -159,7 +159,7 @@ def an_update_repeats_the_errors_of_a_create(s: Session):
     s.merge(f"{GAUGES}/a", {"spec": None})
 
 
-def rules_speak_their_message(s: Session):
+def rules_report_their_message(s: Session):
     s.post(RULES, rule("a", low=5, high=3))
     s.post(RULES, rule("a", named="x"))
     s.post(RULES, rule("a", named="n-!"))
@@ -177,7 +177,7 @@ def rules_compare_with_the_old_object(s: Session):
     s.merge(f"{RULES}/a", {"spec": {"fixed": "z"}})
 
 
-def optional_old_self_sees_the_first_value(s: Session):
+def optional_old_self_accepts_the_first_value(s: Session):
     s.post(RULES, rule("a"))
     s.merge(f"{RULES}/a", {"spec": {"once": "x"}})
     s.merge(f"{RULES}/a", {"spec": {"once": "y"}})

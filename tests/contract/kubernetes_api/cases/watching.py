@@ -1,4 +1,4 @@
-"""Watches: where they start, what they say, how they end."""
+"""Watches: where they start, what they report, how they end."""
 
 from contract.kubernetes_api.objects import CONFIG_MAPS, WIDGETS, config_map, widget
 from contract.kubernetes_api.session import PARTIAL, TABLE, Session
@@ -6,14 +6,14 @@ from contract.kubernetes_api.session import PARTIAL, TABLE, Session
 
 def _kind_and_name(event):
     """An event without the object's content."""
-    found = event["object"]
-    if found.get("kind") == "Status":
+    obj = event["object"]
+    if obj.get("kind") == "Status":
         return event
     return [
         event["type"],
-        found["metadata"].get("name"),
-        found["metadata"].get("labels"),
-        found.get("data", found.get("spec")),
+        obj["metadata"].get("name"),
+        obj["metadata"].get("labels"),
+        obj.get("data", obj.get("spec")),
     ]
 
 
@@ -22,7 +22,7 @@ def _version(s: Session, path: str) -> str:
         return s.get(path).body["metadata"]["resourceVersion"]
 
 
-def a_watch_tells_what_happens_after_a_version(s: Session):
+def a_watch_reports_what_happens_after_a_version(s: Session):
     for path, made in ((CONFIG_MAPS, config_map), (WIDGETS, widget)):
         version = _version(s, path)
         with s.watch(f"{path}?resourceVersion={version}") as watching:
@@ -45,7 +45,7 @@ def a_watch_replays_what_happened_since_a_version(s: Session):
         watching.until_named("end")
 
 
-def a_watch_without_a_version_begins_with_what_exists(s: Session):
+def a_watch_without_a_version_starts_with_existing_objects(s: Session):
     with s.unrecorded():
         s.post(WIDGETS, widget("a"))
         s.post(WIDGETS, widget("b"))
@@ -55,7 +55,7 @@ def a_watch_without_a_version_begins_with_what_exists(s: Session):
             watching.read(2)
 
 
-def an_unchanged_write_makes_no_event(s: Session):
+def an_unchanged_write_produces_no_event(s: Session):
     version = _version(s, WIDGETS)
     with s.watch(f"{WIDGETS}?resourceVersion={version}", select=_kind_and_name) as watching:
         with s.unrecorded():
@@ -65,7 +65,7 @@ def an_unchanged_write_makes_no_event(s: Session):
         watching.until_named("end")
 
 
-def a_label_selector_turns_changes_into_appearing_and_vanishing(s: Session):
+def a_label_selector_turns_changes_into_added_and_deleted(s: Session):
     for path, made in ((CONFIG_MAPS, config_map), (WIDGETS, widget)):
         version = _version(s, path)
         with s.watch(f"{path}?resourceVersion={version}&labelSelector=in=yes") as watching:
@@ -90,7 +90,7 @@ def a_field_selector_watches_one_name(s: Session):
         watching.until_named("end")
 
 
-def a_selectable_field_turns_changes_into_appearing_and_vanishing(s: Session):
+def a_selectable_field_turns_changes_into_added_and_deleted(s: Session):
     version = _version(s, WIDGETS)
     with s.watch(
         f"{WIDGETS}?resourceVersion={version}&fieldSelector=spec.color=blue", select=_kind_and_name
@@ -111,7 +111,7 @@ def watch_on_the_path_of_one_object_is_ignored(s: Session):
     s.get(f"{WIDGETS}/a?watch=true")
 
 
-def watch_is_true_unless_it_says_false_or_zero(s: Session):
+def watch_is_true_unless_it_is_false_or_zero(s: Session):
     for word in ("no", "1", "", "TRUE", "false", "0", "False"):
         s.get(f"{CONFIG_MAPS}?watch={word}&timeoutSeconds=1")
 
@@ -124,7 +124,7 @@ def the_old_watch_path_still_works(s: Session):
         watching.read(1)
 
 
-def send_initial_events_ends_the_beginning_with_a_bookmark(s: Session):
+def send_initial_events_ends_the_initial_list_with_a_bookmark(s: Session):
     with s.unrecorded():
         s.post(WIDGETS, widget("a"))
         s.post(WIDGETS, widget("b"))
@@ -143,7 +143,7 @@ def send_initial_events_on_an_empty_list_is_one_bookmark(s: Session):
         watching.until(lambda event: event["type"] == "BOOKMARK")
 
 
-def send_initial_events_goes_on_with_changes(s: Session):
+def send_initial_events_continues_with_changes(s: Session):
     with s.unrecorded():
         s.post(WIDGETS, widget("a"))
     query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
@@ -167,7 +167,7 @@ def a_version_match_needs_send_initial_events(s: Session):
     s.get(f"{WIDGETS}?watch=true&resourceVersionMatch=Exact&resourceVersion=0")
 
 
-def declining_initial_events_tells_only_what_follows(s: Session):
+def without_initial_events_only_later_changes_are_reported(s: Session):
     with s.unrecorded():
         s.post(WIDGETS, widget("a"))
         s.get(WIDGETS)
@@ -188,7 +188,7 @@ def a_bookmark_comes_before_the_end_of_a_watch_that_allows_it(s: Session):
         watching.until(lambda event: event["type"] == "BOOKMARK")
 
 
-def no_bookmark_comes_unasked(s: Session):
+def no_bookmark_is_sent_unless_requested(s: Session):
     version = _version(s, WIDGETS)
     with s.watch(f"{WIDGETS}?resourceVersion={version}&timeoutSeconds=3") as watching:
         watching.rest()
