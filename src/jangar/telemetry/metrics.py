@@ -330,3 +330,32 @@ def _history(readings: HistoryReadings) -> Iterable[Metric]:
     for table, number in sorted(readings.deleted().items()):
         deleted.add_metric([table], number)
     yield deleted
+
+
+class HttpMetrics:
+    """Metrics of an HTTP server. Routes are labeled as the route table writes them, never with names of objects."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "jangar_http_requests",
+            "HTTP requests by route and status code.",
+            ["method", "route", "code"],
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "jangar_http_request_duration_seconds",
+            "Time until the response headers were sent.",
+            ["route"],
+            buckets=_SHORT[:-1],
+            registry=self._registry,
+        )
+
+    def answered(self, method: str, route: str, code: int, seconds: float) -> None:
+        """Record a response whose headers were sent."""
+        self._requests.labels(method, route, str(code)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def text(self) -> bytes:
+        """The response to a scrape, of CONTENT_TYPE."""
+        return generate_latest(self._registry)
