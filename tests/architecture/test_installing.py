@@ -19,7 +19,7 @@ def pins(name: str) -> dict[str, str]:
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 @pytest.mark.parametrize(("target", "is_development"), [("run", False), ("setup", True), ("check", True)])
 def test_running_needs_no_development_dependencies(target, is_development):
-    """B12: `make run` installs what jangar itself needs; linters, type checker and tests come with `make setup`."""
+    """`make run` installs what jangar itself needs; linters, type checker and tests come with `make setup`."""
     planned = subprocess.run(
         ["make", "-n", "-B", target], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     ).stdout
@@ -29,12 +29,12 @@ def test_running_needs_no_development_dependencies(target, is_development):
 
 @pytest.mark.parametrize("name", ["runtime.txt", "build.txt"])
 def test_locked_files_agree(name):
-    """B12: `make setup` after `make run`, and the reverse, changes no version."""
+    """`make setup` after `make run`, and the reverse, changes no version."""
     development = pins("dev.txt")
     assert {item: version for item, version in pins(name).items() if development.get(item) != version} == {}
     assert len(pins(name)) > 5
 
 
 def test_linters_and_tests_are_no_runtime_dependencies():
-    """B12: they are half of what development installs."""
+    """they are half of what development installs."""
     assert not {"mypy", "ruff", "pytest", "hypothesis", "helm-binary"} & pins("runtime.txt").keys()
