@@ -1,9 +1,7 @@
 """The process `jangar controllers`: runs the engine on any Kubernetes API, as one of several sharded replicas."""
 
-import asyncio
 import logging
 import os
-import signal
 import socket
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -24,10 +22,14 @@ from jangar.domain.orchestration.observation import Limits
 from jangar.domain.policies.policy import AdmissionPolicy
 from jangar.lint.conditions import compile_loop, compile_when
 from jangar.processes.controller_shards import ShardCoordinator, shard_coordinator
-from jangar.processes.cycle_collector import collecting_when_idle
 from jangar.processes.history import address_of, opener, tails_directory
-from jangar.settings.admission import admission_policy
-from jangar.settings.controllers import ControllerSettings, controller_settings, startup_warnings
+from jangar.processes.lifecycle import collecting_when_idle, on_stop_signal
+from jangar.settings.controllers import (
+    ControllerSettings,
+    admission_policy,
+    controller_settings,
+    startup_warnings,
+)
 from jangar.settings.forms import Scope
 from jangar.store.urls import DatabaseAddress
 from jangar.telemetry.metrics import HistoryReadings, InformerReadings, Metrics, QueueReadings, ShardReadings
@@ -89,9 +91,7 @@ async def run_controllers(where: ControllersProcess, environment: Mapping[str, s
             metrics=metrics,
             history=history,
         )
-        loop = asyncio.get_running_loop()
-        for signal_number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(signal_number, manager.stop)
+        on_stop_signal(manager.stop)
         async with health(settings, manager, metrics), collecting_when_idle():
             print(f"controllers run on {connection.server}, namespaces: {own}", flush=True)  # noqa: T201
             await manager.run()

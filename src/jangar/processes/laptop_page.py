@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from jangar.processes.data_directory import DataDirectory
 from jangar.processes.laptop_port import HOST
-from jangar.settings.control_plane_table import AUDIT_RETENTION
+from jangar.settings.control_plane import ControlPlaneSettings
 from jangar.settings.controllers import controller_settings
 from jangar.store.urls import SqliteFile
 from kubekit.cache.namespaces import Namespaces
@@ -131,7 +131,7 @@ async def _serve(
             metrics=metrics,
             tails=page.tails,
             history=page.history,
-            audit_retention=AUDIT_RETENTION.default.duration,
+            audit_retention=ControlPlaneSettings().audit_retention.duration,
             command_prefix=command_prefix(page.directory, os.environ),
             history_kept=HistoryKept(
                 record=settings.history_retention.duration, log_tail=settings.log_retention.duration

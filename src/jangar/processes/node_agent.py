@@ -1,13 +1,12 @@
 """The process `jangar node-agent`: runs the Jobs, CronJobs and Pods of a Kubernetes API as local processes."""
 
-import asyncio
-import signal
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 from jangar import __version__
 from jangar.processes.data_files import private_data_directory
+from jangar.processes.lifecycle import on_stop_signal
 from jangar.processes.own_program import own_programs
 from kubekit.client.api_client import Client
 from kubekit.client.connection import default
@@ -63,9 +62,7 @@ async def serve(settings: NodeAgentProcess) -> None:
     agent.manager.use_watchdog(Watchdog())
     agent.manager.add_service("clock", clock.run)
     clock.on_set.append(agent.manager.clock_was_set)
-    loop = asyncio.get_running_loop()
-    for signal_number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(signal_number, agent.manager.stop)
+    on_stop_signal(agent.manager.stop)
     print(f"running pods of node {settings.node_name or host_name()}", flush=True)  # noqa: T201 - what the user waits for
     try:
         await agent.run()

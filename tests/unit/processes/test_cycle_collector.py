@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from jangar.processes.cycle_collector import CollectionSchedule, collecting_when_idle
+from jangar.processes.lifecycle import CollectionSchedule, collecting_when_idle
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def apiserver_command(
 
     from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
     from jangar.processes.apiserver import serve  # noqa: PLC0415
-    from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
+    from jangar.processes.lifecycle import configure_logs  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
     from picokube import ApiServerSettings  # noqa: PLC0415
 

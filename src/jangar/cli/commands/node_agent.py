@@ -61,8 +61,8 @@ def node_agent_command(
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
     from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
+    from jangar.processes.lifecycle import configure_logs  # noqa: PLC0415
     from jangar.processes.node_agent import NodeAgentProcess, serve  # noqa: PLC0415
-    from jangar.telemetry.logs import configure_logs  # noqa: PLC0415
     from kubekit.serving.connection_limits import raise_descriptor_limit  # noqa: PLC0415
 
     if data_dir is None:

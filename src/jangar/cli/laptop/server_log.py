@@ -15,14 +15,14 @@ LOOK_SECONDS: Final = 0.2
 
 
 def log_to(path: Path, *, terminal_level: int | None) -> None:
-    """Everything goes to the file; from the level `told` on also to this terminal."""
-    from jangar.telemetry.logs import LineFormatter, configure_logs  # noqa: PLC0415 - heavy
+    """Send the log of this process to the file, and records from `terminal_level` on to stderr as well."""
+    from jangar.processes.lifecycle import configure_logs  # noqa: PLC0415 - heavy
 
     configure_logs()
     root = logging.getLogger()
     terminal = root.handlers[0]
     file = _PrivateFileHandler(path, maxBytes=MAX_SIZE, backupCount=1)
-    file.setFormatter(LineFormatter())
+    file.setFormatter(terminal.formatter)
     root.handlers = [file]
     if terminal_level is not None:
         terminal.setLevel(terminal_level)

@@ -1,22 +1,40 @@
-"""Runs full garbage collections only while the process is idle, because they pause every thread.
+"""What every process does from its start to its end: configure the log, stop on signals, collect garbage when idle.
 
-Collections of young objects take milliseconds and run automatically: they free closed connections and their buffers. A
-full collection takes up to half a second and frees little, because long-lived objects hold few cycles. It runs after a
-minute of idleness, or after an hour without one.
+Full garbage collections run only while the process is idle, because they pause every thread. Collections of young
+objects take milliseconds and run automatically: they free closed connections and their buffers. A full collection takes
+up to half a second and frees little, because long-lived objects hold few cycles. It runs after a minute of idleness, or
+after an hour without one.
 """
 
 import asyncio
 import gc
+import os
+import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
+
+from jangar.settings.shared import log_format
+from jangar.telemetry import logs
 
 YOUNG_OBJECTS: Final = 2_000
 YOUNG_COLLECTIONS: Final = 10
 _NEVER: Final = 1_000_000
 """Threshold of the oldest generation that keeps the interpreter from starting full collections itself."""
+
+
+def configure_logs(environment: Mapping[str, str] = os.environ) -> None:
+    """Send the log of this process to stderr, in the format that the environment chooses. Raises BadSettings."""
+    logs.configure_logs(form=log_format(environment))
+
+
+def on_stop_signal(stop: Callable[[], None], *more_signals: signal.Signals) -> None:
+    """Call `stop` on SIGINT and SIGTERM instead of ending the process."""
+    loop = asyncio.get_running_loop()
+    for signal_number in (signal.SIGINT, signal.SIGTERM, *more_signals):
+        loop.add_signal_handler(signal_number, stop)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
