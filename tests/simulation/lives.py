@@ -8,7 +8,7 @@ from random import Random
 from jangar.controllers.engine import Engine
 from jangar.controllers.engine_settings import EngineSettings
 from jangar.lint.conditions import compile_loop, compile_when
-from jangar.processes.controller_shards import DOMAIN, ShardCoordinator
+from jangar.processes.controllers import DOMAIN, ShardCoordinator
 from kubekit.client.api_client import Client
 from kubekit.controller.fence import FencedTransport
 from kubekit.controller.manager import Manager, Stage

@@ -10,7 +10,7 @@ What differs from pydantic's own JSON Schema:
 - `int | str` is Kubernetes' int-or-string; any other union is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -18,7 +18,26 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from jangar.api.meta import OPEN, JsonObject
-from jangar.crdgen.errors import NotExpressible, RecursiveModel
+
+
+class CrdgenError(Exception):
+    """Base class of the generator's errors."""
+
+
+class NotExpressible(CrdgenError):
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+class RecursiveModel(CrdgenError):
+    def __init__(self, path: str, models: Sequence[str]) -> None:
+        super().__init__(
+            f"{path}: {' -> '.join(models)} contains itself, which a structural schema cannot express; "
+            "make the inner field an open object"
+        )
+        self.path, self.models = path, tuple(models)
+
 
 RULES: Final = "x-kubernetes-validations"
 INT_OR_STRING: Final = "x-kubernetes-int-or-string"

@@ -18,18 +18,13 @@ from typing import Final
 
 from jangar import __version__
 from jangar.processes.controllers import COMPONENT, engine, health
-from jangar.processes.data_directory import DataDirectory
-from jangar.processes.laptop_instance import Instance, InstanceLock
+from jangar.processes.data_directory import DataDirectory, Instance, InstanceLock
+from jangar.processes.embedded_kubernetes import host_name, own_command, own_programs
+from jangar.processes.laptop_http import HOST, Page, page_served, with_state
 from jangar.processes.laptop_kinds import ensure_kinds
-from jangar.processes.laptop_page import Page, page_served
-from jangar.processes.laptop_port import HOST
-from jangar.processes.laptop_state_route import with_state
 from jangar.processes.laptop_work import Stopped, live_pods, stop_work
 from jangar.processes.lifecycle import collecting_when_idle, on_stop_signal
-from jangar.processes.machine import machine_at, machine_problems
-from jangar.processes.node_agent import host_name
-from jangar.processes.own_program import own_command, own_programs
-from jangar.processes.shortages import shortage
+from jangar.processes.shortages import machine_at, machine_problems, shortage
 from jangar.settings.controllers import controller_settings, startup_warnings
 from jangar.settings.laptop import LaptopSettings
 from jangar.settings.variables import read as read_settings

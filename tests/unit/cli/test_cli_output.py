@@ -6,11 +6,9 @@ import pytest
 import typer
 
 from jangar.cli.exit_codes import ExitCode
-from jangar.cli.output.cells import cell_width
-from jangar.cli.output.fields import field_lines, value_line
 from jangar.cli.output.form import Form, Shape, object_lines, parse_form
 from jangar.cli.output.spans import age, parse_span, span
-from jangar.cli.output.table import fit, table
+from jangar.cli.output.table import cell_width, field_lines, fit, table, value_line
 from jangar.cli.refusals import refusal
 from kubekit.client import errors
 

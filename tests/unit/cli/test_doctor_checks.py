@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from jangar.cli.doctor.checks import (
+    Facts,
     controllers,
     deletions,
     examined,
@@ -14,7 +15,6 @@ from jangar.cli.doctor.checks import (
     versions,
     waiting,
 )
-from jangar.cli.doctor.facts import Facts
 from jangar.cli.doctor.report import document, lines
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from support.builders import NOON

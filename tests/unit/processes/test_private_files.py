@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from jangar.processes.data_files import DATA_FILE_PREFIXES
+from jangar.processes.data_directory import DATA_FILE_PREFIXES
 from kubekit.private_files import NotPrivate, private_directory, write_private
 
 

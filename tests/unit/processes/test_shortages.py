@@ -10,8 +10,7 @@ import typer
 
 from jangar.cli.exit_codes import ExitCode
 from jangar.cli.process_errors import describe_failure, report_process_errors
-from jangar.processes.machine import Machine, machine_problems
-from jangar.processes.shortages import shortage
+from jangar.processes.shortages import Machine, machine_problems, shortage
 from jangar.settings.variables import BadSettings
 from kubekit.controller.manager import PartFailed
 from kubekit.serving.listening import PortTaken

@@ -11,7 +11,7 @@ from jangar.cli.terminal import write_lines
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
-    from jangar.cli.doctor.facts import Facts
+    from jangar.cli.doctor.checks import Facts
 
 EPILOG = """\b
 Examples:
@@ -47,7 +47,7 @@ def doctor_command(
     from jangar.cli.doctor.examination import examine  # noqa: PLC0415
     from jangar.cli.doctor.report import document, lines, unreachable_document  # noqa: PLC0415
     from jangar.cli.json_text import json_text  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.data_directory import instance_of  # noqa: PLC0415
 
     async def work(session: "Session") -> "Facts":
         place = local_data_directory(target)

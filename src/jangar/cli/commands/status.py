@@ -38,8 +38,7 @@ def status_command(
     from jangar.cli.json_text import json_text  # noqa: PLC0415
     from jangar.cli.laptop.sentences import not_up  # noqa: PLC0415
     from jangar.cli.laptop.state import asked, document, lines  # noqa: PLC0415
-    from jangar.processes.data_directory import DataDirectory  # noqa: PLC0415
-    from jangar.processes.laptop_instance import instance_of  # noqa: PLC0415
+    from jangar.processes.data_directory import DataDirectory, instance_of  # noqa: PLC0415
 
     place = DataDirectory.of(data_dir, os.environ)
     instance = instance_of(place)

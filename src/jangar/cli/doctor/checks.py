@@ -1,17 +1,73 @@
-"""The doctor's checks. Each is a function of what was read: nothing is asked here, nothing changed."""
+"""The doctor's checks: pure functions of facts that `examination` read from an API."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from jangar.api.phases import TERMINAL, Phase
 from jangar.api.reasons import POD_CAUSES, Reason
-from jangar.cli.doctor.facts import Ailment, Check, Facts, Objects
 from jangar.cli.output.spans import age
 from jangar.cli.wording import counted
 from jangar.controllers.resources import CHILD_UID, STEP
 from jangar.domain.job_execution.finalizers import CLEANUP_FINALIZER
 from jangar.domain.times import parse_rfc3339
+
+Objects = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """One control plane at one moment. None stands for what could not be read."""
+
+    now: datetime
+    server: str
+    cli_version: str
+    is_laptop: bool
+    laptop_version: str = ""
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Of a laptop: what is wrong with each part of it."""
+    definitions: Objects | None = ()
+    """The CRDs there are."""
+    wanted: Objects = ()
+    """The CRDs of this version."""
+    leases: Objects | None = ()
+    """Leases by which controllers agree."""
+    lease_name: str = ""
+    runs: Objects | None = ()
+    toolruns: Objects | None = ()
+    agentruns: Objects | None = ()
+    jobs: Objects | None = ()
+    """Jobs that carry our label."""
+    pods: Objects | None = ()
+    """Pods that carry our label."""
+    cancel_bound: timedelta = timedelta(seconds=60)
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """What could not be read, and why."""
+    nodes: Objects | None = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ailment:
+    """One thing that is wrong, and what to do about it."""
+
+    message: str
+    fix: str
+    subject: str = ""
+    """`OrchestrationRun default/nightly`, where it is about an object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at. Without ailments it is well."""
+
+    name: str
+    found: str
+    """What is told when it is well."""
+    ailments: tuple[Ailment, ...] = ()
+    skipped: str = ""
+    """Why it could not be looked at."""
+
 
 INSTALL: Final = "jangar crds | kubectl apply --server-side -f -"
 GRACE_PERIOD: Final = timedelta(seconds=30)

@@ -11,18 +11,18 @@ from jangar import __version__
 from jangar.api.agents.agentrun import AGENT_RUN
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.tools import TOOL_RUN
-from jangar.cli.doctor.facts import Facts, Objects
+from jangar.cli.doctor.checks import Facts, Objects
 from jangar.controllers.resources import MANAGED_BY, resource_of
 from jangar.crdgen.prepared import Prepared
+from jangar.processes.data_directory import STATE_PATH
 from jangar.processes.laptop_kinds import DEFINITIONS
-from jangar.processes.laptop_state_route import STATE_PATH
 from jangar.settings.controllers import controller_settings
 from kubekit.client.builtin import JOBS, LEASES, NODES, PODS
 from kubekit.client.errors import ApiError, Forbidden, NotFound, NotSent
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
-    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.data_directory import Instance
     from kubekit.client.resource import Resource
 
 OURS: Final = ",".join(f"{key}={value}" for key, value in MANAGED_BY.items())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jangar.cli.doctor.facts import Check, Facts
+from jangar.cli.doctor.checks import Check, Facts
 from jangar.cli.terminal import printable
 from jangar.cli.wording import counted
 

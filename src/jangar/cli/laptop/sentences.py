@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from jangar.cli.wording import counted
 
 if TYPE_CHECKING:
+    from jangar.processes.data_directory import Instance
     from jangar.processes.laptop import End
-    from jangar.processes.laptop_instance import Instance
     from jangar.processes.laptop_work import Stopped
 
 SHOWN = 10

@@ -9,13 +9,11 @@ import orjson
 from jangar.api.orchestration import ORCHESTRATION_RUN
 from jangar.api.phases import Phase
 from jangar.controllers.resources import resource_of
-from jangar.processes.laptop_instance import page_address
-from jangar.processes.laptop_state_route import STATE_PATH
+from jangar.processes.data_directory import STATE_PATH, page_address
 
 if TYPE_CHECKING:
     from jangar.cli.api_session import Session
-    from jangar.processes.data_directory import DataDirectory
-    from jangar.processes.laptop_instance import Instance
+    from jangar.processes.data_directory import DataDirectory, Instance
 
 TIMEOUT = 10.0
 OK = 200

@@ -1,13 +1,106 @@
-"""A table as lines. On a terminal every line fits: columns are shortened or left out, and no word breaks."""
+"""Text in columns: tables, and lines of names and values. On a terminal every line fits.
 
+Names are shortened in the middle, sentences at the end or wrapped between words. Columns are shortened or left out.
+"""
+
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import typer
 
-from jangar.cli.output.cells import cell_width, padded, shorten, wrap
 from jangar.cli.terminal import printable
+
+ELLIPSIS: Final = "…"
+
+
+def cell_width(text: str) -> int:
+    """Columns that the text takes on a terminal; wide characters take two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 - ASCII needs no tables
+
+    return cell_len(text)
+
+
+def padded(text: str, width: int) -> str:
+    return text + " " * max(width - cell_width(text), 0)
+
+
+def shorten(text: str, width: int) -> str:
+    """The text in at most `width` cells: a single word loses its middle, a sentence its end."""
+    if cell_width(text) <= width:
+        return text
+    room = max(width - 1, 0)
+    if " " in text:
+        return _head(text, room).rstrip() + ELLIPSIS
+    tail = room // 2
+    return _head(text, room - tail) + ELLIPSIS + (_head(text[::-1], tail)[::-1] if tail else "")
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` cells, broken between words; a longer word is shortened in its middle."""
+    if cell_width(text) <= width:
+        return [text]
+    if text.isascii():
+        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    else:
+        lines = _wrapped_words(text.split(), width)
+    return [shorten(line, width) for line in lines]
+
+
+def _wrapped_words(words: list[str], width: int) -> list[str]:
+    lines = [""]
+    for word in words:
+        longer = f"{lines[-1]} {word}".lstrip()
+        if lines[-1] and cell_width(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _head(text: str, width: int) -> str:
+    if text.isascii():
+        return text[:width]
+    used = 0
+    for at, sign in enumerate(text):
+        used += cell_width(sign)
+        if used > width:
+            return text[:at]
+    return text
+
+
+NAME_WIDTH: Final = 15
+MAX_VALUE: Final = 400
+"""Characters of a value that are shown where no terminal's width says less."""
+MIN_VALUE: Final = 20
+
+
+def field_lines(fields: Mapping[str, str], *, width: int | None) -> list[str]:
+    """`Name:          value`, empty ones left out; on a terminal wrapped between words."""
+    lines: list[str] = []
+    for name, value in fields.items():
+        if not value:
+            continue
+        room = None if width is None else max(width - NAME_WIDTH, MIN_VALUE)
+        first, *further = wrap(printable(value), room) if room else [printable(value)]
+        lines.append(f"{name + ':':<{NAME_WIDTH}}{first}")
+        lines += [f"{'':<{NAME_WIDTH}}{line}" for line in further]
+    return lines
+
+
+def value_line(prefix: str, name: str, value: str, *, width: int | None) -> str:
+    """`prefix name=value` in one line; a value that does not fit is cut, and the line says how long it is."""
+    head = f"{prefix}{printable(name)}="
+    shown = printable(value[: MAX_VALUE + 1])
+    room = MAX_VALUE if width is None else min(max(width - cell_width(head), MIN_VALUE), MAX_VALUE)
+    if len(value) <= MAX_VALUE and cell_width(shown) <= room:
+        return head + shown
+    mark = f" ({len(value):,} characters)"
+    return head + shorten(f"{shown} ", max(room - len(mark), 1)) + mark
+
 
 GAP: Final = 3
 NARROW_GAP: Final = 2

@@ -1,11 +1,12 @@
-"""The web page of the local control plane, served as plain HTTP on loopback.
+"""What the local control plane serves besides the Kubernetes API, and on which ports: the web page and its own state.
 
-Its socket listens from the start, but its code is imported on the first request: `jangar up` starts faster, and a page
-that is never opened costs nothing.
+The socket of the web page listens from the start, but the page's code is imported on the first request: `jangar up`
+starts faster, and a page that is never opened costs nothing.
 """
 
 import asyncio
-import contextlib
+import errno
+import hmac
 import logging
 import os
 import secrets
@@ -15,27 +16,78 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from urllib.parse import urlsplit
 
-from jangar.processes.data_directory import DataDirectory
-from jangar.processes.laptop_port import HOST
+import orjson
+import yaml
+
+from jangar.processes.data_directory import STATE_PATH, DataDirectory
 from jangar.settings.control_plane import ControlPlaneSettings
 from jangar.settings.controllers import controller_settings
 from jangar.store.urls import SqliteFile
 from kubekit.cache.namespaces import Namespaces
-from kubekit.client.asgi_transport import AsgiTransport
+from kubekit.client.asgi_transport import App, AsgiTransport, Message
 from kubekit.private_files import write_private
 from kubekit.serving.listening import listen_on_option, listening
+from kubekit.serving.readiness import Parts, Receive, Send, send_response
 from picokube import Running
-
-if TYPE_CHECKING:
-    from jangar.server.http.service import Parts
 
 log = logging.getLogger("jangar.laptop")
 
 MIN_TOKEN_LENGTH: Final = 32
-FIRST_PORT: Final = 7480
+HOST: Final = "127.0.0.1"
+API_PORT: Final = 7443
+PAGE_PORT: Final = 7480
 PORT_COUNT: Final = 10
+"""Consecutive ports to try; each data directory gets its own."""
+
+
+def api_listener(port: int | None, kubeconfig: Path) -> socket.socket:
+    """Listen on the given port, or the one in the kubeconfig, or the first free one. Raises PortTaken."""
+    if port is not None:
+        return listen_on_option(HOST, port, "--port, or omit it to use a free port")
+    return _listen_on_first(port_in(kubeconfig), API_PORT)
+
+
+def port_in(kubeconfig: Path) -> int | None:
+    """The server port in the kubeconfig; None if it cannot be read."""
+    try:
+        config = yaml.load(kubeconfig.read_text(), Loader=yaml.CSafeLoader)
+        return urlsplit(str(config["clusters"][0]["cluster"]["server"])).port
+    except (OSError, yaml.YAMLError, KeyError, IndexError, TypeError, ValueError):
+        return None
+
+
+def _listen_on_first(last: int | None, first: int) -> socket.socket:
+    """Listen on the last port, which keeps clients and bookmarks working, or on the first free one."""
+    for port in (*(() if last is None else (last,)), *range(first, first + PORT_COUNT)):
+        try:
+            return listening(HOST, port)
+        except OverflowError:
+            continue
+        except OSError as error:
+            if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+                raise
+    return listening(HOST, 0)
+
+
+def with_state(kubernetes: App, parts: Parts, token: Callable[[], str]) -> App:
+    """The Kubernetes API with a route that returns the state of the process to its administrator."""
+
+    async def respond(scope: Message, receive: Receive, send: Send) -> None:
+        if scope["path"] != STATE_PATH:
+            await kubernetes(scope, receive, send)
+            return
+        expected = f"Bearer {token()}".encode()
+        is_admin = any(
+            name.lower() == b"authorization" and hmac.compare_digest(value, expected)
+            for name, value in scope["headers"]
+        )
+        status, body = (200, {"parts": parts()}) if is_admin else (401, {"message": "Unauthorized"})
+        await send_response(send, status, orjson.dumps(body), b"application/json")
+
+    return respond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +103,11 @@ class Page:
     @classmethod
     def of(cls, place: DataDirectory, port: int | None = None) -> "Page":
         """Listen on the given port, or the last one, or a free one. Raises PortTaken if the given port is in use."""
-        listener = (
-            _listener(place.page_port)
-            if port is None
-            else listen_on_option(HOST, port, "--web-port, or omit it to use a free port")
-        )
+        if port is None:
+            last = place.page_port.read_text().strip() if place.page_port.exists() else ""
+            listener = _listen_on_first(int(last) if last.isdecimal() else None, PAGE_PORT)
+        else:
+            listener = listen_on_option(HOST, port, "--web-port, or omit it to use a free port")
         write_private(place.page_port, str(listener.getsockname()[1]))
         return cls(
             listener=listener,
@@ -83,17 +135,9 @@ def _token(path: Path) -> str:
     return token
 
 
-def _listener(port_file: Path) -> socket.socket:
-    last = port_file.read_text().strip() if port_file.exists() else ""
-    for port in (*([int(last)] if last.isdecimal() else ()), *range(FIRST_PORT, FIRST_PORT + PORT_COUNT)):
-        with contextlib.suppress(OSError, OverflowError):
-            return listening(HOST, port)
-    return listening(HOST, 0)
-
-
 @asynccontextmanager
 async def page_served(
-    page: Page, server: Running, *, parts: "Parts", metrics: Callable[[], bytes]
+    page: Page, server: Running, *, parts: Parts, metrics: Callable[[], bytes]
 ) -> AsyncIterator[None]:
     """Serve the page while the block runs. A failure is logged and affects nothing else."""
     stop = asyncio.Event()
@@ -107,7 +151,7 @@ async def page_served(
 
 
 async def _serve(
-    page: Page, server: Running, parts: "Parts", metrics: Callable[[], bytes], stop: asyncio.Event
+    page: Page, server: Running, parts: Parts, metrics: Callable[[], bytes], stop: asyncio.Event
 ) -> None:
     if not await _wait_for_request(page.listener, stop):
         return

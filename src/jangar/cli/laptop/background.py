@@ -1,4 +1,4 @@
-"""`jangar up` in the background: started as a process of its own, waited for until it is ready."""
+"""Starts the local control plane in the background: for `jangar up --detach`, and for commands that need one."""
 
 import os
 import subprocess
@@ -6,17 +6,17 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from jangar.cli.api_session import Failure
 from jangar.cli.exit_codes import ExitCode
-from jangar.processes.data_files import private_data_directory
-from jangar.processes.laptop_instance import Instance, instance_of
-
-if TYPE_CHECKING:
-    from jangar.processes.data_directory import DataDirectory
+from jangar.cli.target import Target, may_auto_start
+from jangar.processes.data_directory import DataDirectory, Instance, instance_of, private_data_directory
 
 READY_SECONDS: Final = 90.0
-LOOK_SECONDS: Final = 0.02
+OTHER_START_SECONDS: Final = 60.0
+"""How long to wait for a control plane that another command is starting."""
+POLL_SECONDS: Final = 0.02
 
 
 class NotStarted(Exception):
@@ -28,7 +28,7 @@ class NotStarted(Exception):
 
 
 def start_detached(
-    place: "DataDirectory", options: Sequence[str], meanwhile: Callable[[], object] = lambda: None
+    place: DataDirectory, options: Sequence[str], meanwhile: Callable[[], object] = lambda: None
 ) -> Instance:
     """A server that is ready. It has a session of its own: closing the terminal does not end it.
 
@@ -57,7 +57,7 @@ def start_detached(
             raise NotStarted(
                 _last_output(place.log, begins), ExitCode.USAGE if is_mistake else ExitCode.FAILED
             )
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     process.terminate()
     raise NotStarted(f"not ready after {READY_SECONDS:.0f} s; see {place.log}")
 
@@ -69,3 +69,27 @@ def _last_output(log: Path, begins: int) -> str:
     own = [line.removeprefix("jangar up: ") for line in said if line.startswith("jangar up: ")]
     words = "\n".join(own or said[-5:])
     return words or f"the process exited without output; see {log}"
+
+
+def start_if_needed(target: Target) -> Instance | None:
+    """The control plane that was started for this command; None if none was needed. It stays up afterwards."""
+    if not may_auto_start(target):
+        return None
+    place = DataDirectory.of(target.data_dir, os.environ)
+    deadline = time.monotonic() + OTHER_START_SECONDS
+    while (there := instance_of(place)) is not None:
+        if there.is_ready:
+            return None
+        if time.monotonic() > deadline:
+            raise Failure(f"jangar (process {there.pid}) is not ready after 60 s; see {place.log}")
+        time.sleep(POLL_SECONDS)
+    try:
+        return start_detached(place, [], meanwhile=_get_ready)
+    except NotStarted as error:
+        raise Failure(f"cannot start a control plane: {error}") from error
+
+
+def _get_ready() -> None:
+    """Load what talks to the server and shows the run: it takes a third as long as the server's start."""
+    import kubekit.client.api_client  # noqa: PLC0415
+    import kubekit.client.http_transport  # noqa: F401, PLC0415

@@ -1,18 +1,57 @@
-"""The process `jangar node-agent`: runs the Jobs, CronJobs and Pods of a Kubernetes API as local processes."""
+"""The processes `jangar apiserver` and `jangar node-agent`: the two parts of the embedded Kubernetes on their own."""
 
+import asyncio
 import socket
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import jangar
+import kubekit
 from jangar import __version__
-from jangar.processes.data_files import private_data_directory
-from jangar.processes.lifecycle import on_stop_signal
-from jangar.processes.own_program import own_programs
+from jangar.processes.data_directory import private_data_directory
+from jangar.processes.lifecycle import collecting_when_idle, on_stop_signal
 from kubekit.client.api_client import Client
 from kubekit.client.connection import default
 from kubekit.controller.watchdog import Watchdog
 from kubekit.steady_clock import SteadyClock
-from picokube import NodeAgent, NodeAgentSettings
+from picokube import ApiServerSettings, HostProgram, NodeAgent, NodeAgentSettings, running
+
+
+async def serve_api_server(settings: ApiServerSettings) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    stop = asyncio.Event()
+    on_stop_signal(stop.set)
+    private_data_directory(settings.data_dir)
+    async with running(settings) as server, collecting_when_idle():
+        print(f"serving the Kubernetes API at {server.url}", flush=True)  # noqa: T201 - what the user waits for
+        print(f"export KUBECONFIG={server.kubeconfig}", flush=True)  # noqa: T201
+        await stop.wait()
+
+
+NAME = "jangar"
+
+
+def own_program() -> HostProgram | None:
+    """The `jangar` next to the interpreter, with the directories it needs; None if it is not installed there."""
+    path = Path(sys.executable).with_name(NAME)
+    if not path.exists():
+        return None
+    packages = [str(Path(package.__path__[0]).absolute()) for package in (jangar, kubekit)]
+    return HostProgram(path=str(path), needs=(sys.base_prefix, sys.prefix, *packages))
+
+
+def own_command() -> str:
+    """The command that starts `jangar` regardless of PATH."""
+    program = own_program()
+    return program.path if program is not None else NAME
+
+
+def own_programs() -> tuple[HostProgram, ...]:
+    """The programs that containers may start."""
+    program = own_program()
+    return () if program is None else (program,)
+
 
 FALLBACK_NAME = "laptop"
 
@@ -37,7 +76,7 @@ def host_name() -> str:
     return name if name and allowed and name[0].isalnum() and name[-1].isalnum() else FALLBACK_NAME
 
 
-async def serve(settings: NodeAgentProcess) -> None:
+async def run_node_agent(settings: NodeAgentProcess) -> None:
     """Run until SIGINT or SIGTERM. Containers keep running, and the next node agent re-adopts them."""
     from kubekit.client.http_transport import HttpTransport  # noqa: PLC0415 - slow import that a laptop does not need
 
