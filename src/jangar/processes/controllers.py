@@ -17,6 +17,7 @@ from jangar import __version__
 from jangar.controllers.admission.wiring import AdmissionSettings
 from jangar.controllers.engine import Engine
 from jangar.controllers.engine_settings import EngineSettings
+from jangar.controllers.history.keeper import HistoryKeeper
 from jangar.controllers.observers import NO_OBSERVERS, Observers
 from jangar.controllers.orchestrationrun.retention import Keeping
 from jangar.domain.agentrun.command import RUNNER, AgentDefaults
@@ -36,7 +37,7 @@ from jangar.settings.controllers import (
 )
 from jangar.settings.forms import Scope
 from jangar.store.urls import DatabaseAddress
-from jangar.telemetry.metrics import HistoryReadings, InformerReadings, Metrics, QueueReadings, ShardReadings
+from jangar.telemetry.metrics import Metrics
 from kubekit.cache.informer import Informer
 from kubekit.cache.namespaces import Namespaces
 from kubekit.client.api_client import Client
@@ -108,10 +109,10 @@ class ShardCoordinator:
         engine = self._engine
         return engine is None or all(self.shards.shard_of(key) != shard for key in engine.under_way())
 
-    def _on_change(self, _: int, has_finalizer: bool) -> None:
+    def _on_change(self, _: int, is_held: bool) -> None:
         if self._engine is None:
             return
-        if not has_finalizer:
+        if not is_held:
             self._engine.authority_lost(self.shards.holds)
             return
         # The previous holder may have written a moment ago. The resync waits to cover the shards gained next as well.
@@ -307,16 +308,8 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
     manager.use_watchdog(watchdog)
     if metrics is not None:
         _measure(metrics, manager, shared, recorder)
-        if (keeper := controllers.history) is not None:
-            metrics.watch_history(
-                HistoryReadings(
-                    pending=lambda: keeper.pending_count,
-                    oldest_age=keeper.oldest_age,
-                    stored=lambda: keeper.counts.stored,
-                    failures=lambda: keeper.counts.failures,
-                    deleted=lambda: keeper.counts.deleted,
-                )
-            )
+        if controllers.history is not None:
+            _measure_history(metrics, controllers.history)
     return manager
 
 
@@ -338,45 +331,51 @@ def _measure(
     metrics: Metrics, manager: Manager, shared: ShardCoordinator | None, recorder: EventRecorder
 ) -> None:
     for controller in manager.controllers:
-        controller.on_pass = metrics.reconciled
-        controller.queue.on_wait = partial(metrics.waited, controller.name)
-        metrics.watch_queue(controller.name, _queue_readings(controller))
-    for name, informer in manager.informers.items():
-        metrics.watch_informer(name, _informer_readings(informer))
+        _measure_controller(metrics, controller)
+    for kind, informer in manager.informers.items():
+        _measure_informer(metrics, kind, informer)
     if shared is not None:
-        shards = shared.shards
-        metrics.watch_lease(lambda: bool(shards.held_shards()))
-        metrics.watch_shards(_shard_readings(shards))
-    metrics.watch_events(lambda: recorder.dropped)
-    metrics.watch_quarantine(
-        lambda: {controller.name: len(controller.quarantine) for controller in manager.controllers}
+        _measure_shards(metrics, shared.shards)
+    metrics.watch("jangar_events_dropped", lambda: recorder.dropped)
+    metrics.watch_all(
+        "jangar_quarantined_objects",
+        lambda: {controller.name: len(controller.quarantine) for controller in manager.controllers},
     )
 
 
-def _queue_readings(controller: Controller) -> QueueReadings:
-    queue = controller.queue
-    return QueueReadings(depth=lambda: len(queue), delayed=lambda: queue.delayed, oldest_age=queue.oldest_age)
+def _measure_controller(metrics: Metrics, controller: Controller) -> None:
+    queue, name = controller.queue, controller.name
+    controller.on_pass = metrics.reconciled
+    queue.on_wait = partial(metrics.waited, name)
+    metrics.watch("jangar_workqueue_depth", lambda: len(queue), name)
+    metrics.watch("jangar_workqueue_delayed", lambda: queue.delayed, name)
+    metrics.watch("jangar_workqueue_oldest_age_seconds", queue.oldest_age, name)
 
 
-def _shard_readings(shards: ShardSet) -> ShardReadings:
+def _measure_informer(metrics: Metrics, kind: str, informer: Informer) -> None:
+    metrics.watch("jangar_informer_objects", lambda: len(informer.cache), kind)
+    metrics.watch("jangar_informer_age_seconds", informer.age, kind)
+    metrics.watch("jangar_informer_lists", lambda: informer.counts.lists, kind)
+    metrics.watch("jangar_informer_watches", lambda: informer.counts.watches, kind)
+
+
+def _measure_shards(metrics: Metrics, shards: ShardSet) -> None:
     turnover = shards.turnover
-    return ShardReadings(
-        shards=lambda: shards.shards,
-        held=lambda: len(shards.held_shards()),
-        taken=lambda: turnover.taken,
-        taken_over=lambda: turnover.taken_over,
-        handed_over=lambda: turnover.handed_over,
-        lost=lambda: turnover.lost,
-    )
+    metrics.watch("jangar_lease_held", lambda: bool(shards.held_shards()))
+    metrics.watch("jangar_shards", lambda: shards.shards)
+    metrics.watch("jangar_shards_held", lambda: len(shards.held_shards()))
+    metrics.watch("jangar_shards_taken", lambda: turnover.taken)
+    metrics.watch("jangar_shards_taken_over", lambda: turnover.taken_over)
+    metrics.watch("jangar_shards_handed_over", lambda: turnover.handed_over)
+    metrics.watch("jangar_shards_lost", lambda: turnover.lost)
 
 
-def _informer_readings(informer: Informer) -> InformerReadings:
-    return InformerReadings(
-        objects=lambda: len(informer.cache),
-        age=informer.age,
-        lists=lambda: informer.counts.lists,
-        watches=lambda: informer.counts.watches,
-    )
+def _measure_history(metrics: Metrics, keeper: HistoryKeeper) -> None:
+    metrics.watch("jangar_history_pending_rows", lambda: keeper.pending_count)
+    metrics.watch("jangar_history_oldest_age_seconds", keeper.oldest_age)
+    metrics.watch("jangar_history_rows_stored", lambda: keeper.counts.stored)
+    metrics.watch("jangar_history_failures", lambda: keeper.counts.failures)
+    metrics.watch_all("jangar_history_deleted_rows", lambda: keeper.counts.deleted)
 
 
 def _admission_settings(
