@@ -82,7 +82,7 @@ class Life:
         )
         engine.join(manager)
         if self.sharing is not None:
-            self.sharing.tell(engine)
+            self.sharing.attach(engine)
             manager.add_service("shards", self.sharing.shards.run)
         self._running = manager
         return manager

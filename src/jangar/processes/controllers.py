@@ -101,7 +101,7 @@ class ShardCoordinator:
         )
         self.shards.subscribe(self._on_change)
 
-    def tell(self, engine: ShardedEngine) -> None:
+    def attach(self, engine: ShardedEngine) -> None:
         """Notify this engine of gained and lost shards from now on."""
         self._engine = engine
 
@@ -302,7 +302,7 @@ def engine(  # noqa: PLR0913 - what differs between a laptop and a cluster
     )
     controllers.join(manager)
     if shared is not None:
-        shared.tell(controllers)
+        shared.attach(controllers)
         manager.add_service("shards", shared.shards.run)
     watchdog = Watchdog(on_lag=metrics.loop_lag if metrics else None)
     manager.use_watchdog(watchdog)

@@ -78,7 +78,7 @@ def up_command(
     Writes a kubeconfig for kubectl and leaves yours unchanged. Work runs as local processes with your permissions.
     Processes survive a stop or a crash; the next jangar up re-adopts them.
     """
-    from jangar.cli.laptop.sentences import already_up, ready_lines  # noqa: PLC0415 - not needed for --help
+    from jangar.cli.laptop.messages import already_up, ready_lines  # noqa: PLC0415 - not needed for --help
     from jangar.processes.data_directory import DataDirectory, instance_of, page_address  # noqa: PLC0415
 
     place = DataDirectory.of(data_dir, os.environ)
@@ -122,7 +122,7 @@ def _here(
 ) -> None:
     import uvloop  # noqa: PLC0415 - heavy, and needed by this command alone
 
-    from jangar.cli.laptop.sentences import already_up, end_lines, ready_lines  # noqa: PLC0415
+    from jangar.cli.laptop.messages import already_up, end_lines, ready_lines  # noqa: PLC0415
     from jangar.cli.laptop.server_log import log_to  # noqa: PLC0415
     from jangar.cli.process_errors import report_process_errors  # noqa: PLC0415
     from jangar.processes.data_directory import AlreadyUp, hold_directory, page_address  # noqa: PLC0415

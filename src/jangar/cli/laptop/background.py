@@ -20,7 +20,7 @@ POLL_SECONDS: Final = 0.02
 
 
 class NotStarted(Exception):
-    """It ended, or was not ready in time; the message has its last words."""
+    """The process ended or was not ready in time; the message has its last output."""
 
     def __init__(self, message: str, code: ExitCode = ExitCode.FAILED) -> None:
         super().__init__(message)
@@ -30,9 +30,9 @@ class NotStarted(Exception):
 def start_detached(
     place: DataDirectory, options: Sequence[str], meanwhile: Callable[[], object] = lambda: None
 ) -> Instance:
-    """A server that is ready. It has a session of its own: closing the terminal does not end it.
+    """Start a control plane and wait until it is ready. Its own session keeps it running when the terminal closes.
 
-    What this process has to do anyway is done `meanwhile`.
+    `meanwhile` is called while the process starts. Raises NotStarted.
     """
     private_data_directory(place.directory)
     with os.fdopen(os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
@@ -65,31 +65,30 @@ def start_detached(
 def _last_output(log: Path, begins: int) -> str:
     with log.open("rb") as file:
         file.seek(begins)
-        said = file.read().decode(errors="replace").strip().splitlines()
-    own = [line.removeprefix("jangar up: ") for line in said if line.startswith("jangar up: ")]
-    words = "\n".join(own or said[-5:])
-    return words or f"the process exited without output; see {log}"
+        lines = file.read().decode(errors="replace").strip().splitlines()
+    own = [line.removeprefix("jangar up: ") for line in lines if line.startswith("jangar up: ")]
+    return "\n".join(own or lines[-5:]) or f"the process exited without output; see {log}"
 
 
 def start_if_needed(target: Target) -> Instance | None:
-    """The control plane that was started for this command; None if none was needed. It stays up afterwards."""
+    """Start a local control plane if the command needs one; returns it if so. It keeps running afterwards."""
     if not may_auto_start(target):
         return None
     place = DataDirectory.of(target.data_dir, os.environ)
     deadline = time.monotonic() + OTHER_START_SECONDS
-    while (there := instance_of(place)) is not None:
-        if there.is_ready:
+    while (instance := instance_of(place)) is not None:
+        if instance.is_ready:
             return None
         if time.monotonic() > deadline:
-            raise Failure(f"jangar (process {there.pid}) is not ready after 60 s; see {place.log}")
+            raise Failure(f"jangar (process {instance.pid}) is not ready after 60 s; see {place.log}")
         time.sleep(POLL_SECONDS)
     try:
-        return start_detached(place, [], meanwhile=_get_ready)
+        return start_detached(place, [], meanwhile=_import_client)
     except NotStarted as error:
         raise Failure(f"cannot start a control plane: {error}") from error
 
 
-def _get_ready() -> None:
-    """Load what talks to the server and shows the run: it takes a third as long as the server's start."""
+def _import_client() -> None:
+    """Import the client while the server starts: it takes a third of that time."""
     import kubekit.client.api_client  # noqa: PLC0415
     import kubekit.client.http_transport  # noqa: F401, PLC0415

@@ -15,7 +15,7 @@ SHOWN = 10
 
 
 def ready_lines(instance: "Instance", *, data_option: str = "", detached: bool, page: str = "") -> list[str]:
-    """After the start. `data_option` is what later commands need to find this one; `page` opens the web page."""
+    """Lines after the start. `data_option` targets this instance in later commands; `page` is the web page."""
     stop = f"jangar down{data_option}" if detached else "Ctrl-C"
     return [
         f"jangar {instance.version} is up: {instance.server}",
@@ -45,7 +45,7 @@ def not_up(place: Path) -> str:
 
 
 def end_lines(end: "End", data_option: str = "") -> list[str]:
-    """After a stop."""
+    """Lines after a stop."""
     return [*(stopped_lines(end.stopped) if end.stopped else ()), going_on(end.going_on, data_option)]
 
 
@@ -59,7 +59,7 @@ def going_on(pods: int, data_option: str = "") -> str:
 
 
 def stopped_lines(stopped: "Stopped") -> list[str]:
-    """What --stop-work did."""
+    """The results of --stop-work."""
     lines = []
     if stopped.runs:
         lines.append(f"cancelled {counted(len(stopped.runs), 'run')}: {_some(stopped.runs)}")

@@ -1,9 +1,8 @@
-"""Reading what the doctor looks at. What may not be read is noted, and the rest is looked at all the same."""
+"""Reads the facts for the doctor from an API. Lists that may not be read are recorded; the rest is read anyway."""
 
 import os
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -30,8 +29,8 @@ TIMEOUT: Final = 10.0
 OK: Final = 200
 
 
-async def examine(session: "Session", laptop: "Instance | None") -> Facts:
-    """Raises NotSent if the API cannot be reached at all."""
+async def read_facts(session: "Session", laptop: "Instance | None") -> Facts:
+    """Read everything that the checks need. Raises NotSent if the API cannot be reached."""
     reading, settings = _Reading(session), controller_settings(os.environ)
     read = {
         "definitions": await reading.all("CRDs", DEFINITIONS),
@@ -59,7 +58,7 @@ async def examine(session: "Session", laptop: "Instance | None") -> Facts:
 
 
 class _Reading:
-    """Lists of everything; where only one namespace may be read, of that."""
+    """Lists objects of all namespaces or, if that is forbidden, of the session's namespace."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
@@ -68,15 +67,11 @@ class _Reading:
     async def all(
         self, name: str, resource: "Resource", *, labels: str = "", fields: str = ""
     ) -> Objects | None:
-        def listed(namespace: str | None) -> Callable[[], Awaitable[list[dict[str, Any]]]]:
-            return lambda: self._session.client.list(resource, namespace, labels=labels, fields=fields)
-
-        places = [None, self._session.namespace] if resource.namespaced else [None]
-        for place in places:
+        for namespace in [None, self._session.namespace] if resource.namespaced else [None]:
             try:
-                return await listed(place)()
+                return await self._session.client.list(resource, namespace, labels=labels, fields=fields)
             except NotFound:
-                # The kind is not served: the check of kinds tells.
+                # The kind is not installed, which another check reports.
                 return ()
             except Forbidden as error:
                 self.unread[name] = error.message
@@ -89,8 +84,8 @@ class _Reading:
 
 
 async def _parts(session: "Session") -> dict[str, list[str]]:
-    answer = await session.transport.request("GET", STATE_PATH, timeout=TIMEOUT)
-    if answer.status != OK:
+    response = await session.transport.request("GET", STATE_PATH, timeout=TIMEOUT)
+    if response.status != OK:
         return {"api": ["the state endpoint failed"]}
-    found: dict[str, list[str]] = orjson.loads(answer.body)["parts"]
-    return found
+    parts: dict[str, list[str]] = orjson.loads(response.body)["parts"]
+    return parts

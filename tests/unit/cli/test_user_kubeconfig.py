@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from jangar.cli.laptop.merging import CannotMerge, merge, merged_config, own_kubeconfig
+from jangar.cli.laptop.user_kubeconfig import CannotMerge, merge, merged_config, own_kubeconfig
 
 OURS = {
     "clusters": [{"name": "jangar", "cluster": {"server": "https://127.0.0.1:7443"}}],

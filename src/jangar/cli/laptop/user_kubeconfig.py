@@ -1,4 +1,4 @@
-"""The laptop's context in the user's own kubeconfig: added or replaced, everything else as it was."""
+"""Adds or replaces the laptop's context in the user's kubeconfig and keeps everything else."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ SECTIONS: Final = ("clusters", "users", "contexts")
 
 
 class CannotMerge(Exception):
-    """The user's file is not what it should be; it was left alone."""
+    """The user's file is not a valid kubeconfig; it was not changed."""
 
 
 def own_kubeconfig(environment: Mapping[str, str]) -> Path:
@@ -22,11 +22,11 @@ def own_kubeconfig(environment: Mapping[str, str]) -> Path:
 
 
 def merge(ours: Path, theirs: Path) -> bool:
-    """Write our context into the user's file; whether it became the current one, because there was none."""
+    """Write the context into the user's file; returns whether it became the current one, because there was none."""
     added = _read(ours)
     merged = merged_config(_read(theirs) if theirs.exists() else {}, added)
     theirs.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # A link, as people have who keep their files elsewhere, stays a link.
+    # A symbolic link, as of people who keep their files elsewhere, stays one.
     target = theirs.resolve()
     beside = target.with_name(f".{target.name}.jangar-{os.getpid()}")
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
@@ -64,11 +64,11 @@ def merged_config(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[st
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+        config = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise CannotMerge(f"{path} cannot be read: {error}") from error
-    if found is None:
+    if config is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(config, dict):
         raise CannotMerge(f"{path} is not a kubeconfig")
-    return found
+    return config
