@@ -12,8 +12,8 @@ import yaml
 from jangar.api.kind import Kind
 from jangar.api.kinds import KINDS
 from jangar.api.meta import JsonObject
-from jangar.crdgen.crd import crd_of, crds, not_built_page
-from jangar.crdgen.reference import reference
+from jangar.crdgen.crd import crd_of, crds
+from jangar.crdgen.reference import not_built_page, reference
 
 CRD_DIRECTORY: Final = PurePosixPath("charts/agents/crds")
 PREPARED_FILE: Final = PurePosixPath("src/jangar/crdgen/definitions.json")
