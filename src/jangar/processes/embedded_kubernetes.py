@@ -17,6 +17,9 @@ from kubekit.controller.watchdog import Watchdog
 from kubekit.steady_clock import SteadyClock
 from picokube import ApiServerSettings, HostProgram, NodeAgent, NodeAgentSettings, running
 
+NAME = "jangar"
+FALLBACK_NODE_NAME = "laptop"
+
 
 async def serve_api_server(settings: ApiServerSettings) -> None:
     """Serve until SIGINT or SIGTERM."""
@@ -27,9 +30,6 @@ async def serve_api_server(settings: ApiServerSettings) -> None:
         print(f"serving the Kubernetes API at {server.url}", flush=True)  # noqa: T201 - what the user waits for
         print(f"export KUBECONFIG={server.kubeconfig}", flush=True)  # noqa: T201
         await stop.wait()
-
-
-NAME = "jangar"
 
 
 def own_program() -> HostProgram | None:
@@ -53,9 +53,6 @@ def own_programs() -> tuple[HostProgram, ...]:
     return () if program is None else (program,)
 
 
-FALLBACK_NAME = "laptop"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeAgentProcess:
     """Command-line options of the node agent."""
@@ -73,7 +70,7 @@ def host_name() -> str:
     """The host name if it is a valid object name, otherwise `laptop`."""
     name = socket.gethostname().lower()
     allowed = all(letter.isascii() and (letter.isalnum() or letter in "-.") for letter in name)
-    return name if name and allowed and name[0].isalnum() and name[-1].isalnum() else FALLBACK_NAME
+    return name if name and allowed and name[0].isalnum() and name[-1].isalnum() else FALLBACK_NODE_NAME
 
 
 async def run_node_agent(settings: NodeAgentProcess) -> None:

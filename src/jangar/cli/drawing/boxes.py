@@ -44,7 +44,7 @@ ASCII: Final = str.maketrans("│─┌┐└┘├┤┬┴┼▼", "|-" + 9 * 
 
 
 class Canvas:
-    """Rows of text, growing as needed."""
+    """A grid of characters that grows as needed."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[int, int], str] = {}
@@ -86,12 +86,12 @@ def _glyph(nets: dict[int, int]) -> str:
 _SWEEPS: Final = 4
 _GAP: Final = 2
 _FRAME: Final = 4
-"""Columns of a box beside its name."""
+"""Columns of a box in addition to its name."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A box, or a waypoint (`name` is None) of an edge that passes this level."""
+    """A box, or a waypoint (`name` is None) of an edge that passes its level."""
 
     name: str | None
     level: int
@@ -212,7 +212,7 @@ _MIN_WIDTH: Final = 20
 
 
 def listing(dag: Dag, *, width: int) -> list[str]:
-    """Every step under its level, with what it comes after. Names are never broken."""
+    """A line per step, by level, with its dependencies. Names are never broken."""
     names = dag.graph.names
     margin = len(str(len(dag.by_level))) + 2
     column = min(max(map(len, names), default=0), _NAME_COLUMN)
@@ -245,7 +245,7 @@ _BOX_ROWS: Final = 3
 
 @dataclass(slots=True)
 class _Bus:
-    """One line: from all of its sources to all of its targets. Ports are columns."""
+    """A line from all of its sources to all of its targets. Ports are columns."""
 
     sources: dict[Node, int] = field(default_factory=dict)
     targets: list[Node] = field(default_factory=list)
@@ -265,7 +265,7 @@ class _Bus:
 
 
 def boxes(dag: Dag, *, width: int) -> list[str] | None:
-    """The drawing, or None if it would be too large to be read or wider than `width`."""
+    """The drawing, or None if it would be too large to read or wider than `width`."""
     if len(dag.graph.names) > MAX_STEPS or len(dag.by_level) > MAX_LEVELS:
         return None
     layers = layers_of(dag)
@@ -290,7 +290,7 @@ def boxes(dag: Dag, *, width: int) -> list[str] | None:
 
 
 def _buses(layer: list[Node]) -> list[_Bus]:
-    """The lines that leave a layer, with a port of its own for each at every source."""
+    """The lines that leave a layer; each has its own port at every source."""
     by_needs: dict[frozenset[Node], _Bus] = {}
     for node in layer:
         for target in node.down:
@@ -306,11 +306,11 @@ def _buses(layer: list[Node]) -> list[_Bus]:
 
 
 def _give_rows(buses: list[_Bus]) -> bool:
-    """A row for each line that bends. False if lines would have to run over each other."""
+    """Assign a row to each line that bends. False if lines would overlap."""
     bent = [bus for bus in buses if not bus.is_straight]
     sorter: TopologicalSorter[int] = TopologicalSorter()
     for number, bus in enumerate(bent):
-        # Where one line leaves above the place at which another arrives, it must bend first.
+        # A line that leaves above the arrival of another must bend first.
         arrivals = {node.center for node in bus.targets}
         above = (n for n, item in enumerate(bent) if n != number and arrivals & set(item.sources.values()))
         sorter.add(number, *above)
@@ -364,7 +364,7 @@ def _draw_bus(canvas: Canvas, bus: _Bus, net: int, top: int, end: int) -> None:
 
 
 def _draw_waypoints(canvas: Canvas, layer: list[Node], buses: list[_Bus], first_net: int, top: int) -> None:
-    """A waypoint's line passes its level, and parts at the bottom if several lines leave."""
+    """Draw the lines that pass through waypoints; they split at the bottom if several lines leave."""
     for node in layer:
         if node.name is not None:
             continue
