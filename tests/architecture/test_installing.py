@@ -36,5 +36,5 @@ def test_locked_files_agree(name):
 
 
 def test_linters_and_tests_are_no_runtime_dependencies():
-    """they are half of what development installs."""
+    """They are half of what development installs."""
     assert not {"mypy", "ruff", "pytest", "hypothesis", "helm-binary"} & pins("runtime.txt").keys()

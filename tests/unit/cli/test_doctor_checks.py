@@ -156,7 +156,7 @@ def test_runs_that_wait_tell_for_what():
 
 
 def test_work_whose_pod_cannot_start_is_reported_at_once():
-    """E12: an image, a Secret, a node: of ToolRuns and AgentRuns, without patience, with a way out."""
+    """An image, a Secret, a node: of ToolRuns and AgentRuns, without patience, with a way out."""
     pulls = {"phase": "Pending", "reason": "ImagePullBackOff", "message": "no such image"}
     staged = {"phase": "Running", "reason": "Unschedulable", "message": "no node"}
     ended = {"phase": "Failed", "reason": "Unschedulable", "message": "no node"}

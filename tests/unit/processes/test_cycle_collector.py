@@ -1,4 +1,4 @@
-"""E2: a collection of all objects, which stops every thread, waits until the process is idle."""
+"""A collection of all objects, which stops every thread, waits until the process is idle."""
 
 import asyncio
 import gc

@@ -34,7 +34,7 @@ FULL.sqlite_errorcode = sqlite3.SQLITE_FULL
     ],
 )
 def test_a_shortage_names_its_limit_wherever_it_is(error, named):
-    """E4, B3: bare, in groups of groups, as a cause, and behind the failure of a part."""
+    """Bare, in groups of groups, as a cause, and behind the failure of a part."""
     part = PartFailed("service history", "failed")
     part.__cause__ = ExceptionGroup("unhandled errors in a TaskGroup", [ValueError("other"), error])
     for wrapped in (error, ExceptionGroup("a", [ExceptionGroup("b", [error])]), part):
@@ -52,7 +52,7 @@ def test_other_errors_are_no_shortage():
     ("error", "code"), [(BadSettings(["A: bad", "B: bad"]), 2), (PortTaken("port 1 cannot be used"), 2)]
 )
 def test_mistakes_within_groups_are_sentences(error, code, capsys):
-    """B3: a line for each problem, and the exit code of wrong usage."""
+    """A line for each problem, and the exit code of wrong usage."""
 
     async def process():
         async with asyncio.TaskGroup() as group:
